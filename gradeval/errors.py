@@ -1,0 +1,43 @@
+"""What can go wrong, in two kinds: the input, and the name of a metric."""
+
+from __future__ import annotations
+
+
+class GradevalError(Exception):
+    """Base of every error that gradeval raises on purpose. Its text is one line for a person to read."""
+
+
+class InputError(GradevalError):
+    """Input that cannot be read as what it should be.
+
+    path: the file as the user named it. line: 1-based, or None where no line is to blame.
+    what: the reason, with what was read. hint: what to do next, or ''.
+    """
+
+    def __init__(self, path: str, what: str, *, line: int | None = None, hint: str = "") -> None:
+        self.path, self.line, self.what, self.hint = path, line, what, hint
+        place = path if line is None else f"{path}:{line}"
+        super().__init__(f"{place}: {what}" + (f". {hint}" if hint else ""))
+
+
+class InputErrors(GradevalError):
+    """Several errors of one file: the first few as InputError, and how many there are in all."""
+
+    def __init__(self, errors: list[InputError], total: int) -> None:
+        self.errors, self.total = errors, total
+        lines = [str(error) for error in errors]
+        if total > len(errors):
+            lines.append(f"{errors[0].path}: {total - len(errors)} more errors")
+        super().__init__("\n".join(lines))
+
+
+class MetricError(GradevalError):
+    """A metric name or parameter that does not exist or is out of range. hint: the nearest that does."""
+
+    def __init__(self, what: str, *, hint: str = "") -> None:
+        self.what, self.hint = what, hint
+        super().__init__(what + (f": {hint}" if hint else ""))
+
+
+class OptionError(GradevalError):
+    """An option whose value is out of range, or that does not go with another."""

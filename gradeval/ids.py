@@ -1,0 +1,167 @@
+"""Columns of ids: byte strings that stay where they were read, compared and hashed eight bytes at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradeval.segments import Bools, Ints
+
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+
+PAD = 32  # bytes that must follow the last id of a block, so that reading whole words stays inside it
+LONG = 64  # ids longer than this are rare: they are hashed and compared one by one
+
+_MASKS: Words = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+
+
+def words(block: Bytes) -> Words:
+    """The eight bytes that start at each byte of the block, as little-endian integers (a view)."""
+    return np.ndarray(len(block) - 7, "<u8", buffer=block, strides=(1,))  # type: ignore[call-overload,no-any-return]
+
+
+def mix(keys: Words) -> Words:
+    """Spread the bits of the keys, in place."""
+    keys *= _MIX
+    keys ^= keys >> _HALF
+    keys *= _MIX
+    return keys
+
+
+class Ids:
+    """A column of byte strings without NUL bytes: where each starts in a shared block, and its length.
+
+    block: uint8, at least PAD bytes longer than the end of the last id. start, length: int64 (N,).
+    """
+
+    __slots__ = ("block", "length", "start")
+
+    def __init__(self, block: Bytes, start: Ints, length: Ints) -> None:
+        self.block, self.start, self.length = block, start, length
+
+    @classmethod
+    def of(cls, strings: Sequence[bytes]) -> Ids:
+        length = np.fromiter(map(len, strings), np.int64, len(strings))
+        block = np.frombuffer(b"".join(strings) + bytes(PAD), np.uint8)
+        return cls(block, np.cumsum(length) - length, length)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Ids]) -> Ids:
+        """One column from several, in a block of its own."""
+        own = [part.compact() for part in parts]
+        sizes = np.array([0] + [len(part.block) - PAD for part in own])
+        shift = np.cumsum(sizes)[:-1]
+        block = np.concatenate([part.block[:-PAD] for part in own] + [np.zeros(PAD, np.uint8)])
+        start = [part.start + by for part, by in zip(own, shift, strict=True)]
+        empty = [np.empty(0, np.int64)]
+        return cls(block, np.concatenate(start or empty), np.concatenate([p.length for p in own] or empty))
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def __getitem__(self, row: int) -> bytes:
+        start = self.start[row]
+        return self.block[start : start + self.length[row]].tobytes()
+
+    def tolist(self) -> list[bytes]:
+        return self.of_rows(range(len(self)))
+
+    def of_rows(self, rows: Iterable[int]) -> list[bytes]:
+        return [self[row] for row in rows]
+
+    def take(self, rows: Ints | Bools | slice) -> Ids:
+        """Some of the rows, still in the same block."""
+        return Ids(self.block, self.start[rows], self.length[rows])
+
+    def compact(self) -> Ids:
+        """The same column in a block that holds nothing else."""
+        start = np.cumsum(self.length) - self.length
+        source = np.repeat(self.start - start, self.length)
+        source += np.arange(len(source))
+        block = np.zeros(len(source) + PAD, np.uint8)
+        np.take(self.block, source, out=block[: len(source)], mode="clip")
+        return Ids(block, start, self.length.copy())
+
+    def word(self, k: int, rows: Ints | slice = slice(None)) -> Words:
+        """Bytes 8k to 8k+7 of each row as a little-endian integer, 0 in place of bytes past its end."""
+        left = self.length[rows]
+        left = np.clip(left - 8 * k, 0, 8) if k else np.minimum(left, 8)
+        return words(self.block)[np.minimum(self.start[rows] + 8 * k, len(self.block) - 8)] & _MASKS[left]
+
+    def keys(self) -> Words:
+        """A 64-bit key of each row: equal ids have equal keys, different ids almost always different ones."""
+        keys = mix(self.word(0) ^ _MASKS[8])
+        longest = int(self.length.max(initial=0))
+        for k in range(1, -(-min(longest, LONG) // 8)):
+            rows = np.flatnonzero(self.length > 8 * k)
+            if len(rows) == len(keys):
+                keys = mix(keys ^ self.word(k))
+            else:
+                keys[rows] = mix(keys[rows] ^ self.word(k, rows))
+        if longest > LONG:
+            for row in np.flatnonzero(self.length > LONG).tolist():
+                keys[row] = hash(self[row]) & 0xFFFFFFFFFFFFFFFF
+        return keys
+
+    def same(self, rows: Ints, other: Ids, other_rows: Ints) -> Bools:
+        """Whether the ids of these rows equal those of the other column's rows, pair by pair."""
+        length = self.length[rows]
+        same = length == other.length[other_rows]
+        longest = int(length.max(initial=0))
+        for k in range(-(-min(longest, LONG) // 8)):
+            open_ = np.flatnonzero(same & (length > 8 * k))
+            if not len(open_):
+                break
+            same[open_] = self.word(k, rows[open_]) == other.word(k, other_rows[open_])
+        if longest > LONG:
+            for pair in np.flatnonzero(same & (length > LONG)).tolist():
+                same[pair] = self[rows[pair]] == other[other_rows[pair]]
+        return same
+
+    def descending(self, group: Ints) -> Ints:
+        """The order of the rows by group, and within a group by id from the last to the first, as bytes."""
+        longest = int(self.length.max(initial=0))
+        if longest > LONG:
+            ids = self.tolist()
+            places = sorted(range(len(ids)), key=ids.__getitem__, reverse=True)
+            rank = np.empty(len(ids), np.int64)
+            rank[places] = np.arange(len(ids))
+            return np.lexsort((rank, group))
+        # big-endian words compare as the bytes do; their complement sorts from the last to the first
+        columns = [~self.word(k).byteswap() for k in range(-(-longest // 8))]
+        return np.lexsort((*columns[::-1], group))
+
+
+class IdIndex:
+    """Finds ids in a column of distinct ids."""
+
+    def __init__(self, ids: Ids) -> None:
+        self.ids = ids
+        keys = ids.keys()
+        self.order = np.argsort(keys)
+        self.keys = keys[self.order]
+
+    def find(self, wanted: Ids) -> Ints:
+        """The row of each wanted id, -1 where the column does not have it."""
+        found = np.full(len(wanted), -1)
+        if not len(self.ids):
+            return found
+        keys = wanted.keys()
+        place = np.searchsorted(self.keys, keys)
+        open_ = np.arange(len(wanted))
+        while True:  # again only where two different ids share a 64-bit key
+            inside = place[open_] < len(self.keys)
+            open_ = open_[inside]
+            open_ = open_[self.keys[place[open_]] == keys[open_]]
+            if not len(open_):
+                return found
+            rows = self.order[place[open_]]
+            same = wanted.same(open_, self.ids, rows)
+            found[open_[same]] = rows[same]
+            open_ = open_[~same]
+            place[open_] += 1

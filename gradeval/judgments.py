@@ -1,0 +1,123 @@
+"""The two tables that everything works on: Qrels as they were read, and Judgments with a run's ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from gradeval.ids import IdIndex, Ids
+from gradeval.segments import Bools, Floats, Ints, Segments, stable_order
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """Judgments as read: a row for each (query, document, grade), the rows of a query together.
+
+    path: as the user named it. queries: the query ids in order of first appearance, (Q,).
+    offsets: query q owns rows offsets[q]:offsets[q+1], (Q+1,). documents: (N,) ids. grade: float64 (N,).
+    warnings: what was odd but not wrong, a line each.
+    """
+
+    path: str
+    queries: Ids
+    offsets: Ints
+    documents: Ids
+    grade: Floats
+    warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def query_index(self) -> IdIndex:
+        return IdIndex(self.queries)
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """A 64-bit key for each document, (N,)."""
+        return self.documents.keys()
+
+    def less(self, zero_grade: float) -> Qrels:
+        """The same judgments with zero_grade taken from every grade."""
+        return self if zero_grade == 0 else replace(self, grade=self.grade - zero_grade)
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """Where a run put the judged documents: a row for each judgment, in rank order within its query.
+
+    segments: how rows fall into the Q queries, in qrels order. grade: float64 (N,).
+    rank: float64 (N,), 1-based, inf where the run did not retrieve the document (such rows come last).
+    score: float64 (N,), -inf where not retrieved. document: the row of the qrels this is, int64 (N,).
+    retrieved: documents retrieved for each query, judged or not, int64 (Q,).
+    relevance_level: the least grade that is relevant, or None for any grade above 0.
+    """
+
+    segments: Segments
+    grade: Floats
+    rank: Floats
+    score: Floats
+    document: Ints
+    retrieved: Ints
+    relevance_level: float | None = None
+
+    @classmethod
+    def of(
+        cls, qrels: Qrels, row: Ints, rank: Ints, score: Floats, retrieved: Ints, level: float | None = None
+    ) -> Judgments:
+        """Put the ranks and scores of the retrieved judged documents (`row` of the qrels) into the table."""
+        ranks = np.full(len(qrels.grade), np.inf)
+        ranks[row] = rank
+        scores = np.full(len(qrels.grade), -np.inf)
+        scores[row] = score
+        segments = Segments(qrels.offsets)
+        last = int(rank.max(initial=0)) + 1
+        order = stable_order(segments.query, np.where(np.isinf(ranks), last, ranks).astype(np.int64))
+        return cls(segments, qrels.grade[order], ranks[order], scores[order], order, retrieved, level)
+
+    @property
+    def query(self) -> Ints:
+        """The query of each row, int64 (N,)."""
+        return self.segments.query
+
+    @cached_property
+    def is_retrieved(self) -> Bools:
+        return np.isfinite(self.rank)
+
+    @cached_property
+    def levels(self) -> Floats:
+        """The distinct grades of the whole qrels, ascending."""
+        return np.unique(self.grade)
+
+    @cached_property
+    def level(self) -> Ints:
+        """Which of the levels each row's grade is, int64 (N,)."""
+        return np.searchsorted(self.levels, self.grade)
+
+    @cached_property
+    def by_grade(self) -> Ints:
+        """The rows of each query from the highest grade to the lowest: the ideal ranking, int64 (N,)."""
+        return stable_order(self.query, len(self.levels) - 1 - self.level)
+
+    def relevant(self, rel: float | None = None) -> Bools:
+        """Which rows are relevant, (N,): grade >= rel, by default >= the relevance level, by default > 0."""
+        level = self.relevance_level if rel is None else rel
+        return self.grade > 0 if level is None else self.grade >= level
+
+    def ideal(self, gain: Floats) -> Floats:
+        """The gains of each query's judged documents from the largest to the smallest, (N,) -> (N,)."""
+        return self.segments.sorted_descending(gain[self.by_grade])
+
+    def judged_only(self) -> Judgments:
+        """The ranking without its unjudged documents: ranks close up, and only judged ones are retrieved."""
+        rank = np.where(self.is_retrieved, self.segments.place + 1.0, np.inf)
+        return replace(self, rank=rank, retrieved=self.segments.number(self.is_retrieved))
+
+    def cut(self, depth: int) -> Judgments:
+        """The ranking without what stands below the depth."""
+        kept = self.rank <= depth
+        return replace(
+            self,
+            rank=np.where(kept, self.rank, np.inf),
+            score=np.where(kept, self.score, -np.inf),
+            retrieved=np.minimum(self.retrieved, depth),
+        )
