@@ -23,7 +23,7 @@ REVERSE_IS_ZERO = "the reversed ideal ranking scores 0"
 UNJUDGED_IGNORED = "unjudged documents change nothing"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Param:
     """One parameter of a metric.
 
@@ -45,7 +45,7 @@ class Param:
         return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Metric:
     """A metric as it stands in the registry.
 
