@@ -1,0 +1,54 @@
+"""Results as text: one module a format, and the table of them.
+
+A format's module has render(results, look) -> str. It orders and writes values, and computes none.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from gradeval.errors import OptionError
+from gradeval.render.layout import Look
+
+if TYPE_CHECKING:
+    from gradeval.results import Digits, Results
+
+# Modules are imported by name when they are used, so that a TSV never waits for rich.
+FORMATS = {
+    "table": "metrics as columns and runs as rows, for people",
+    "tsv": "run, query, metric and value separated by tabs",
+    "csv": "run, query, metric and value, quoted where needed",
+    "json": "one object with inputs, options and exact values",
+    "jsonl": "an object on each line: run, query, metric, exact value",
+    "md": "a table for GitHub's Markdown",
+    "latex": "a tabular for LaTeX with booktabs",
+    "trec": "trec_eval's own columns",
+}
+
+
+def render(
+    results: Results,
+    format: str,
+    *,
+    per_query: bool = False,
+    summary: bool = True,
+    digits: Digits = 4,
+    colour: bool = False,
+    width: int | None = None,
+) -> str:
+    """The results in one of FORMATS, with '\\n' at the end of each line.
+
+    Runs and metrics stand as they were given, queries in qrels order; per-query rows are of counted queries.
+    digits: decimals, or 'full' for the shortest text that reads back equal; json and jsonl are always exact.
+    colour, width: for the table only: terminal codes, and the columns there are (None: no limit).
+    Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
+    """
+    if format not in FORMATS:
+        raise OptionError(f"there is no format '{format}': choose from {', '.join(FORMATS)}")
+    if digits != "full" and (not isinstance(digits, int) or digits < 0):
+        raise OptionError(f"digits must be a whole number from 0, or 'full', not '{digits}'")
+    text: str = import_module(f"{__name__}.{format}").render(
+        results, Look(per_query, summary, digits, colour, width)
+    )
+    return text

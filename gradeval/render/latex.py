@@ -1,0 +1,53 @@
+"""Tabulars for LaTeX with the booktabs package, the best value of each column bold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradeval.render.layout import Look, Sheet, one_field, sheets
+from gradeval.results import Results
+
+_SPECIAL = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "µ": r"$\mu$",
+        "φ": r"$\varphi$",
+        "τ": r"$\tau$",
+        "ρ": r"$\rho$",
+        **{char: "\\" + char for char in "{}$&#_%"},
+    }
+)
+
+
+def render(results: Results, look: Look) -> str:
+    return "\n".join(_draw(sheet) for sheet in sheets(results, look))
+
+
+def _draw(sheet: Sheet) -> str:
+    lines = [rf"\begin{{tabular}}{{l{'r' * (len(sheet.head) - 1)}}}", r"\toprule"]
+    if sheet.title:
+        lines += [rf"\multicolumn{{{len(sheet.head)}}}{{l}}{{{_escape(sheet.title)}}} \\", r"\midrule"]
+    lines += [_line(map(_escape, sheet.head)), r"\midrule"]
+    for r, (label, *texts) in enumerate(sheet.rows):
+        values = (_number(text, bold=(r, c) in sheet.best) for c, text in enumerate(texts, 1))
+        lines.append(_line((_escape(label), *values)))
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _number(text: str, bold: bool) -> str:
+    signed = "$-$" + text[1:] if text.startswith("-") else text
+    return rf"\textbf{{{signed}}}" if bold else signed
+
+
+def _escape(text: str) -> str:
+    return one_field(text).translate(_SPECIAL)

@@ -1,0 +1,122 @@
+"""What the formats share: numbers as text, rows for long formats, and sheets for wide ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from gradeval.results import Digits, Results, RunResult, counted_queries, per_query_metrics, whole_summary
+from gradeval.segments import Floats
+
+if TYPE_CHECKING:
+    from gradeval.metrics.spec import Spec
+
+Column = Callable[[Floats, bool], list[str]]
+Row = tuple[str, ...]
+
+ALL = "all"  # stands where a query would, in rows of the summary
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is printed, and how; colour and width are for the table."""
+
+    per_query: bool = False
+    summary: bool = True
+    digits: Digits = 4
+    colour: bool = False
+    width: int | None = None
+
+
+class Block(NamedTuple):
+    """Rows of one run that stand together: its queries, or its summary. A row has a text for each spec."""
+
+    run: RunResult
+    specs: list[Spec]
+    queries: list[str]
+    rows: list[Row]
+
+
+class Sheet(NamedTuple):
+    """A table to draw: each row a label and its values; best: the (row, column) of values to set bold."""
+
+    title: str
+    head: Row
+    rows: list[Row]
+    best: frozenset[tuple[int, int]]
+
+
+def column(values: Floats, whole: bool, *, digits: Digits, width: int = 0) -> list[str]:
+    """Values as text; counts have no decimals, and zero has no sign."""
+    numbers = (values + 0.0).tolist()  # + 0.0 makes -0.0 a plain 0.0
+    if whole:
+        return [str(int(number)) if number == number else "nan" for number in numbers]
+    if digits == "full":
+        return [repr(number) for number in numbers]
+    pattern = f"%{width}.{digits}f"
+    texts = [pattern % number for number in numbers]
+    return [text if text[0] != "-" or text.strip("-0.") else text[1:] for text in texts]
+
+
+def query_block(results: Results, r: int, text: Column) -> Block:
+    """The counted queries of one run."""
+    run = results.runs[r]
+    shown = per_query_metrics(results)
+    specs = [results.specs[m] for m in shown]
+    texts = [text(run.values[m, run.counted], results.specs[m].metric.whole) for m in shown]
+    return Block(run, specs, counted_queries(results, run), list(zip(*texts, strict=True)))
+
+
+def summary_block(results: Results, r: int, text: Column) -> Block:
+    """The one row of a run's means and sums."""
+    means = results.means[r]
+    row = tuple(text(means[[m]], whole_summary(spec))[0] for m, spec in enumerate(results.specs))
+    return Block(results.runs[r], list(results.specs), [ALL], [row])
+
+
+def blocks(results: Results, look: Look, text: Column) -> Iterator[Block]:
+    """Run by run, its queries and then its summary, as far as they are wanted."""
+    for r in range(len(results.runs)):
+        if look.per_query:
+            yield query_block(results, r, text)
+        if look.summary:
+            yield summary_block(results, r, text)
+
+
+def sheets(results: Results, look: Look) -> Iterator[Sheet]:
+    """A sheet of queries for each run, and then one summary of all, as far as they are wanted."""
+    text = partial(column, digits=look.digits)
+    runs = range(len(results.runs))
+    if look.per_query:
+        for r in runs:
+            block = query_block(results, r, text)
+            head = ("query", *(spec.display for spec in block.specs))
+            rows = [(query, *row) for query, row in zip(block.queries, block.rows, strict=False)]
+            yield Sheet(block.run.name, head, rows, frozenset())
+    if look.summary:
+        head = ("run", *(spec.display for spec in results.specs))
+        rows = [(results.runs[r].name, *summary_block(results, r, text).rows[0]) for r in runs]
+        yield Sheet("", head, rows, _best(results, rows))
+
+
+def _best(results: Results, rows: list[Row]) -> frozenset[tuple[int, int]]:
+    """Where the best values stand; values that read the same are equally good. Counts are no contest."""
+    best = set()
+    for m, spec in enumerate(results.specs if len(rows) > 1 else ()):
+        means = results.means[:, m]
+        if not spec.metric.whole and not np.isnan(means).all():
+            winner = rows[int(np.nanargmax(means))][m + 1]
+            best |= {(r, m + 1) for r, row in enumerate(rows) if row[m + 1] == winner}
+    return frozenset(best)
+
+
+_BREAKS = str.maketrans({"\t": r"\t", "\n": r"\n", "\r": r"\r"})
+
+
+def one_field(text: str) -> str:
+    """A name that cannot end its field or its line: file names can hold tabs and line ends."""
+    return text.translate(_BREAKS)

@@ -1,0 +1,39 @@
+"""Tables for GitHub's Markdown, the best value of each column bold."""
+
+from __future__ import annotations
+
+import re
+
+from gradeval.render.layout import Look, Row, Sheet, one_field, sheets
+from gradeval.results import Results
+
+# an underscore inside a word is only itself, and reads better bare
+_SPECIAL = re.compile(r"[\\`*\[\]<>|~&$]|(?<![^\W_])_|_(?![^\W_])")
+
+
+def render(results: Results, look: Look) -> str:
+    return "\n".join(_draw(sheet) for sheet in sheets(results, look))
+
+
+def _draw(sheet: Sheet) -> str:
+    title = f"**{_escape(sheet.title)}**\n\n" if sheet.title else ""
+    head = tuple(map(_escape, sheet.head))
+    rows = [
+        (
+            _escape(label),
+            *(f"**{text}**" if (r, c) in sheet.best else text for c, text in enumerate(texts, 1)),
+        )
+        for r, (label, *texts) in enumerate(sheet.rows)
+    ]
+    widths = [max(3, *map(len, texts)) for texts in zip(head, *rows, strict=True)]
+    rule = (":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:]))
+    return title + "".join(_line(row, widths) for row in (head, rule, *rows))
+
+
+def _line(row: Row, widths: list[int]) -> str:
+    values = map(str.rjust, row[1:], widths[1:])
+    return f"| {' | '.join((row[0].ljust(widths[0]), *values))} |\n"
+
+
+def _escape(text: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", one_field(text))

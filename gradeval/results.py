@@ -1,0 +1,214 @@
+"""What an evaluation found: the values of runs × metrics × queries, their means, and the way to print them."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from gradeval.errors import GradevalError, MetricError
+from gradeval.metrics.spec import Spec, parse
+from gradeval.segments import Bools, Floats
+
+Digits = int | Literal["full"]
+Number = float | int | None
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """One run's values.
+
+    name: as tables show it. path: as the user gave it. sha256: of the file, None where there is no file.
+    values: float64 (M, Q), NaN where undefined. counted: the queries that are printed and make the mean, (Q,).
+    """
+
+    name: str
+    path: str
+    sha256: str | None
+    values: Floats = field(repr=False)
+    counted: Bools = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The values of R runs for M metrics on Q queries.
+
+    queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
+    options: what the evaluation was asked for, as JSON can hold it. warnings: a line each.
+    A run is named by its name or its place, a metric by any spelling that the command takes.
+    """
+
+    qrels: str
+    qrels_sha256: str | None
+    queries: Sequence[str] = field(repr=False)
+    specs: tuple[Spec, ...]
+    runs: tuple[RunResult, ...]
+    options: Mapping[str, object] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def means(self) -> Floats:
+        """The summary value of each run and metric, (R, M): the mean over the counted queries, or the sum.
+
+        Undefined values are left out; the mean of none is NaN.
+        """
+        return np.array([self._summary(run) for run in self.runs]).reshape(-1, len(self.specs))
+
+    def _summary(self, run: RunResult) -> Floats:
+        defined = run.counted & ~np.isnan(run.values)
+        # added one by one in query order, as a loop would: np.sum adds in pairs and can end elsewhere
+        total = np.cumsum(np.where(defined, run.values, 0.0), axis=1)[:, -1:].sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            mean = total / defined.sum(axis=1)
+        return np.where([spec.metric.aggregate == "sum" for spec in self.specs], total, mean)
+
+    def mean(self, run: str | int, metric: str | Spec | int) -> float:
+        """The summary value: the mean over the counted queries where it is defined, or the sum of a count."""
+        return float(self.means[self._run(run), self._metric(metric)])
+
+    def undefined(self, run: str | int, metric: str | Spec | int) -> int:
+        """How many counted queries have no value, and are left out of the mean."""
+        result = self.runs[self._run(run)]
+        return int((result.counted & np.isnan(result.values[self._metric(metric)])).sum())
+
+    def values(self, run: str | int, metric: str | Spec | int) -> Floats:
+        """The value of each query in qrels order, (Q,): NaN where undefined or not counted."""
+        result = self.runs[self._run(run)]
+        return np.where(result.counted, result.values[self._metric(metric)], np.nan)
+
+    def per_query(self, run: str | int, metric: str | Spec | int) -> dict[str, float]:
+        """Query id -> value, for the counted queries in qrels order."""
+        result = self.runs[self._run(run)]
+        values = result.values[self._metric(metric), result.counted]
+        return dict(zip(counted_queries(self, result), values.tolist(), strict=True))
+
+    def to_dict(self, *, per_query: bool = False, summary: bool = True) -> dict[str, Any]:
+        """The object that the json format prints. Numbers are exact, counts are int, undefined is None."""
+        from gradeval import __version__
+
+        return {
+            "gradeval": __version__,
+            "format": FORMAT_VERSION,
+            "qrels": {"path": self.qrels, "sha256": self.qrels_sha256},
+            "options": dict(self.options),
+            "metrics": [str(spec) for spec in self.specs],
+            "warnings": list(self.warnings),
+            "runs": [self._run_dict(r, per_query, summary) for r in range(len(self.runs))],
+        }
+
+    def _run_dict(self, r: int, per_query: bool, summary: bool) -> dict[str, Any]:
+        run = self.runs[r]
+        names = [str(spec) for spec in self.specs]
+        entry: dict[str, Any] = {"name": run.name, "path": run.path, "sha256": run.sha256}
+        entry["queries"] = int(run.counted.sum())
+        if summary:
+            exact = [
+                exact_numbers(self.means[r, [m]], whole_summary(spec)) for m, spec in enumerate(self.specs)
+            ]
+            entry["summary"] = {name: value for name, [value] in zip(names, exact, strict=True)}
+            undefined = {name: self.undefined(r, m) for m, name in enumerate(names)}
+            entry["undefined"] = {name: count for name, count in undefined.items() if count}
+        if per_query:
+            shown = per_query_metrics(self)
+            columns = [exact_numbers(run.values[m, run.counted], self.specs[m].metric.whole) for m in shown]
+            keys = [names[m] for m in shown]
+            rows = (dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True))
+            entry["per_query"] = dict(zip(counted_queries(self, run), rows, strict=False))
+        return entry
+
+    def render(
+        self, format: str = "table", *, per_query: bool = False, summary: bool = True, digits: Digits = 4
+    ) -> str:
+        """The results as text in one of the formats of gradeval.render, with '\\n' at the end of each line.
+
+        digits: decimals, or 'full' for the shortest text that reads back equal; json and jsonl are always exact.
+        Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
+        """
+        from gradeval.render import render
+
+        return render(self, format, per_query=per_query, summary=summary, digits=digits)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def _run(self, run: str | int) -> int:
+        if isinstance(run, int):
+            return range(len(self.runs))[run]
+        names = [result.name for result in self.runs]
+        if run not in names:
+            raise GradevalError(f"no run is named '{run}': there are {', '.join(names) or 'none'}")
+        return names.index(run)
+
+    def _metric(self, metric: str | Spec | int) -> int:
+        if isinstance(metric, int):
+            return range(len(self.specs))[metric]
+        specs = parse(metric) if isinstance(metric, str) else [metric]
+        if len(specs) > 1:
+            raise MetricError(f"{metric} names {len(specs)} metrics", hint="name one")
+        if specs[0] not in self.specs:
+            raise MetricError(
+                f"{specs[0]} was not evaluated", hint="there are " + ", ".join(map(str, self.specs))
+            )
+        return self.specs.index(specs[0])
+
+
+def counted_queries(results: Results, run: RunResult) -> list[str]:
+    """The ids of the queries that count for this run."""
+    if run.counted.all():
+        return list(results.queries)
+    return [results.queries[q] for q in np.flatnonzero(run.counted).tolist()]
+
+
+def per_query_metrics(results: Results) -> list[int]:
+    """The metrics that say something about one query: all but num_q, which is 1 for each."""
+    return [m for m, spec in enumerate(results.specs) if spec.metric.name != "num_q"]
+
+
+def whole_summary(spec: Spec) -> bool:
+    """Whether the summary value is a whole number: sums of counts are, means of counts are not."""
+    return spec.metric.whole and spec.metric.aggregate == "sum"
+
+
+def exact_numbers(values: Floats, whole: bool) -> list[Number]:
+    """Values as JSON has them: counts are int, and what is not finite is None."""
+    listed = (values + 0.0).tolist()  # + 0.0 makes -0.0 a plain 0.0
+    if whole:
+        return [int(value) if math.isfinite(value) else None for value in listed]
+    return [value if math.isfinite(value) else None for value in listed]
+
+
+_COMPRESSED = re.compile(r"(?<=.)\.(?:gz|bz2|xz|zst)$")
+_SUFFIX = re.compile(r"(?<=.)\.(?:run|txt|res)$")
+
+
+def run_names(paths: Iterable[str]) -> list[str]:
+    """A name for each run, all different: the file name without directory and suffix.
+
+    Runs whose names would be equal are named by their paths, and a path that comes again gets #2, #3.
+    """
+    paths = list(paths)
+    names = [_SUFFIX.sub("", _COMPRESSED.sub("", os.path.basename(path))) or path for path in paths]
+    while True:  # again because a path can be another run's short name
+        count = Counter(names)
+        apart = [path if count[name] > 1 else name for name, path in zip(names, paths, strict=True)]
+        if apart == names:
+            break
+        names = apart
+    taken = set(names)
+    seen: Counter[str] = Counter()
+    for i, name in enumerate(names):
+        seen[name] += 1
+        if seen[name] > 1:
+            while f"{name}#{seen[name]}" in taken:
+                seen[name] += 1
+            names[i] = f"{name}#{seen[name]}"
+    return names
