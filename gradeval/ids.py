@@ -52,14 +52,16 @@ class Ids:
 
     @classmethod
     def joined(cls, parts: Sequence[Ids]) -> Ids:
-        """One column from several, in a block of its own."""
-        own = [part.compact() for part in parts]
-        sizes = np.array([0] + [len(part.block) - PAD for part in own])
-        shift = np.cumsum(sizes)[:-1]
-        block = np.concatenate([part.block[:-PAD] for part in own] + [np.zeros(PAD, np.uint8)])
-        start = [part.start + by for part, by in zip(own, shift, strict=True)]
-        empty = [np.empty(0, np.int64)]
-        return cls(block, np.concatenate(start or empty), np.concatenate([p.length for p in own] or empty))
+        """One column from several (compact ones: their whole blocks are taken over)."""
+        if len(parts) == 1:
+            return parts[0]
+        shift = np.cumsum([0, *(len(part.block) for part in parts)])
+        none = np.empty(0, np.int64)
+        return cls(
+            np.concatenate([*(part.block for part in parts), np.zeros(PAD, np.uint8)]),
+            np.concatenate([none, *(part.start + by for part, by in zip(parts, shift[:-1], strict=True))]),
+            np.concatenate([none, *(part.length for part in parts)]),
+        )
 
     def __len__(self) -> int:
         return len(self.start)
@@ -123,6 +125,40 @@ class Ids:
                 same[pair] = self[rows[pair]] == other[other_rows[pair]]
         return same
 
+    def changes(self) -> Ints:
+        """The rows whose id differs from the one before, without the first row."""
+        n = len(self)
+        if n == 0:
+            return np.empty(0, np.int64)
+        longest = int(self.length.max())
+        if longest > LONG:
+            rows = np.arange(1, n)
+            return rows[~self.same(rows, self, rows - 1)]
+        # ids hold no NUL, so equal words (0 behind the end) mean equal ids
+        differs = np.zeros(n - 1, bool)
+        for k in range(-(-longest // 8)):
+            word = self.word(k)
+            differs |= word[1:] != word[:-1]
+        return np.flatnonzero(differs) + 1
+
+    def distinct(self) -> tuple[Ints, Ints]:
+        """The rows where each different id first stands, in order; and for each row which of them it is."""
+        keys = self.keys()
+        order = np.argsort(keys, kind="stable")
+        new = np.ones(len(keys), bool)
+        new[1:] = keys[order[1:]] != keys[order[:-1]]
+        first = order[new]
+        group = np.empty(len(keys), np.int64)
+        group[order] = np.cumsum(new) - 1
+        if not self.same(np.arange(len(keys)), self, first[group]).all():  # two ids with one key
+            seen: dict[bytes, int] = {}
+            group = np.array([seen.setdefault(one, len(seen)) for one in self.tolist()], np.int64)
+            return np.unique(group, return_index=True)[1], group
+        by_appearance = np.argsort(first)
+        number = np.empty(len(first), np.int64)
+        number[by_appearance] = np.arange(len(first))
+        return first[by_appearance], number[group]
+
     def descending(self, group: Ints) -> Ints:
         """The order of the rows by group, and within a group by id from the last to the first, as bytes."""
         longest = int(self.length.max(initial=0))
@@ -165,3 +201,33 @@ class IdIndex:
             found[open_[same]] = rows[same]
             open_ = open_[~same]
             place[open_] += 1
+
+
+def short_keys(documents: Words, queries: Words) -> NDArray[np.uint32]:
+    """A 32-bit key of a query and a document from the 64-bit keys of each."""
+    return (mix(documents + queries) >> np.uint64(32)).astype(np.uint32)
+
+
+def order_of(keys: NDArray[np.uint32]) -> Ints:
+    """A stable argsort of 32-bit keys: numpy sorts 16 bits by radix, many times faster than wider ones."""
+    order = np.argsort(keys.astype(np.uint16), kind="stable")
+    return order[np.argsort((keys >> np.uint32(16)).astype(np.uint16)[order], kind="stable")]
+
+
+def alike(order: Ints, keys: NDArray[np.uint32]) -> Ints:
+    """The rows whose sorted key stands more than once, ascending."""
+    equal = np.zeros(len(keys) + 1, bool)
+    equal[1:-1] = keys[1:] == keys[:-1]
+    return np.sort(order[equal[1:] | equal[:-1]])
+
+
+def repeats(rows: Ints, group: Ints, ids: Ids) -> list[tuple[int, int, bytes]]:
+    """(row, row of the first time, id) of each of these rows whose id has come before in the same group."""
+    seen: dict[tuple[int, bytes], int] = {}
+    found = []
+    for row, at in zip(rows.tolist(), group.tolist(), strict=True):
+        one = ids[row]
+        first = seen.setdefault((at, one), row)
+        if first != row:
+            found.append((row, first, one))
+    return found

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from gradeval.ids import IdIndex, Ids
+from gradeval.formats.problems import Problem, Problems, shown
+from gradeval.ids import IdIndex, Ids, Words, alike, mix, order_of, repeats, short_keys
 from gradeval.segments import Bools, Floats, Ints, Segments, stable_order
 
 
@@ -27,18 +28,64 @@ class Qrels:
     grade: Floats
     warnings: tuple[str, ...] = ()
 
+    @classmethod
+    def of(
+        cls, path: str, ids: Ids, bounds: Ints, documents: Ids, grade: Floats, line: Ints | None = None
+    ) -> Qrels:
+        """Judgments from rows as read: ids (S,) names the query of rows bounds[s]:bounds[s+1].
+
+        Raises InputError where a document has two different grades for a query; the same grade twice is a
+        warning. line: the 0-based line of each row, for messages.
+        """
+        first, number = ids.distinct()
+        query = np.repeat(number, np.diff(bounds))
+        keys = documents.keys()
+        short = short_keys(keys, mix(query.astype(np.uint64)))
+        order = order_of(short)
+        rows = alike(order, short[order])
+        twice = repeats(rows, query[rows], documents)
+        warnings: tuple[str, ...] = ()
+        if twice:
+            _check_grades(path, twice, grade, line)
+            warnings = (f"{path}: {_times(len(twice))} judged again with the same grade",)
+            kept = np.ones(len(grade), bool)
+            kept[[row for row, _, _ in twice]] = False
+            query, documents, grade, keys = query[kept], documents.take(kept), grade[kept], keys[kept]
+        if (query[1:] < query[:-1]).any():
+            order = stable_order(query)
+            documents, grade, keys = documents.take(order), grade[order], keys[order]
+        counts = np.bincount(query, minlength=len(first))
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        qrels = cls(path, ids.take(first).compact(), offsets, documents, grade, warnings)
+        qrels.__dict__["keys"] = keys  # the cached property, already known
+        return qrels
+
     @cached_property
     def query_index(self) -> IdIndex:
         return IdIndex(self.queries)
 
     @cached_property
-    def keys(self) -> np.ndarray:
+    def keys(self) -> Words:
         """A 64-bit key for each document, (N,)."""
         return self.documents.keys()
 
     def less(self, zero_grade: float) -> Qrels:
         """The same judgments with zero_grade taken from every grade."""
         return self if zero_grade == 0 else replace(self, grade=self.grade - zero_grade)
+
+
+def _check_grades(path: str, twice: list[tuple[int, int, bytes]], grade: Floats, line: Ints | None) -> None:
+    problems = Problems(path)
+    for row, first, document in twice:
+        if grade[row] != grade[first]:
+            place = f" in line {int(line[first]) + 1}" if line is not None else ""
+            what = f"document {shown(document)} has grade {grade[row]:g} here and {grade[first]:g} before{place}"
+            problems.add([Problem(int(line[row]) if line is not None else None, what)])
+    problems.check()
+
+
+def _times(count: int) -> str:
+    return "1 document is" if count == 1 else f"{count} documents are"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,49 @@
+"""Collects what is wrong with a file: the first few problems as errors with their lines, then a count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gradeval.errors import InputError, InputErrors
+
+SHOWN = 20
+_WIDTH = 60
+
+
+class Problem(NamedTuple):
+    """line: 0-based, counted from the start of the block it stands in; None where no line is to blame."""
+
+    line: int | None
+    what: str
+    hint: str = ""
+
+
+class Problems:
+    """The problems of one file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.errors: list[InputError] = []
+        self.total = 0
+
+    def add(self, problems: Iterable[Problem], first_line: int = 0) -> None:
+        """first_line: how many lines stand before the block."""
+        for line, what, hint in problems:
+            self.total += 1
+            if self.total <= SHOWN:
+                place = None if line is None else first_line + line + 1
+                self.errors.append(InputError(self.path, what, line=place, hint=hint))
+
+    def check(self) -> None:
+        """Raise what there is, in order of line."""
+        if self.total:
+            self.errors.sort(key=lambda error: error.line or 0)
+            raise InputErrors(self.errors, self.total) if self.total > 1 else self.errors[0]
+
+
+def shown(field: bytes) -> str:
+    """A field as an error may print it: in quotes, short, nothing unprintable."""
+    text = field.decode("utf-8", "backslashreplace")
+    text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return f"'{text}'" if len(text) <= _WIDTH else f"'{text[:_WIDTH]}…'"

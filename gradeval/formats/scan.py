@@ -1,0 +1,220 @@
+"""The vectorised scanner: a block of lines in, its fields as columns of ids, and fields as floats.
+
+A block is a uint8 array of whole lines, `size` bytes of them, with at least PAD bytes behind.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradeval.ids import Bytes, Ids, Words, words
+from gradeval.segments import Bools, Floats, Ints
+
+SPACE, TAB, LF, CR, HASH, DOT, PLUS, MINUS = b" \t\n\r#.+-"
+
+_U = np.uint64
+_ONES, _ZEROS = _U(0x0101010101010101), _U(0x3030303030303030)
+_ABOVE_NINE, _HIGH_BITS = _U(0x4646464646464646), _U(0x8080808080808080)
+_PAIRS, _FIRST, _SECOND = _U(0x000000FF000000FF), _U(0x000F424000000064), _U(0x0000271000000001)
+_1, _3, _7, _8, _10, _16, _32, _56, _64 = map(_U, (1, 3, 7, 8, 10, 16, 32, 56, 64))
+_POWERS: Words = _10 ** np.arange(9, dtype=_U)
+_ROOM: Words = _U(2**63 - 10**8) // _POWERS  # what can be multiplied by the power and still take 8 digits more
+_POWERS_FLOAT: Floats = 10.0 ** np.arange(23)  # all exact
+_EXACT = _U(2**53)
+_NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The lines of a block that hold data.
+
+    fields: the wanted fields, each a column. line: the 0-based line in the block of each row. lines: how many
+    lines the block has. odd: (line, fields) of each line with too few or too many. binary: the first line with
+    a NUL byte, None where there is none.
+    """
+
+    fields: tuple[Ids, ...]
+    line: Ints
+    lines: int
+    odd: tuple[tuple[int, int], ...] = ()
+    binary: int | None = None
+
+
+def split(block: Bytes, size: int, wanted: tuple[int, ...], least: int, most: int | None = None) -> Rows:
+    """The wanted fields (by their 0-based place) of each line that is not blank or a comment.
+
+    Fields are parted by spaces and tabs, and a CR counts as one. Lines with fewer than `least` or more than
+    `most` fields are listed, not returned.
+    """
+    text = block[:size]
+    is_space = text <= SPACE
+    ends = np.flatnonzero(is_space)
+    return _regular(block, is_space, ends, wanted, least, most) or _any(text, block, wanted, least, most)
+
+
+def _regular(
+    block: Bytes, is_space: Bools, ends: Ints, wanted: tuple[int, ...], least: int, most: int | None
+) -> Rows | None:
+    """The rows of a block whose lines all have the same number of fields, one separator behind each."""
+    breaks = block[ends[:64]] == LF
+    n = int(breaks.argmax()) + 1
+    lines, rest = divmod(len(ends), n)
+    if rest or not breaks.any() or n < least or (most is not None and n > most) or is_space[0]:
+        return None
+    separators = block[ends]
+    line_ends = separators[n - 1 :: n] == LF
+    blanks = np.count_nonzero(separators == SPACE) + np.count_nonzero(separators == TAB)
+    if not line_ends.all() or blanks != len(ends) - lines or (is_space[1:] & is_space[:-1]).any():
+        return None
+    starts = np.empty(lines, np.int64)
+    starts[0] = 0
+    np.add(ends[n - 1 : -1 : n], 1, out=starts[1:])
+    if (block[starts] == HASH).any():
+        return None
+    fields = []
+    for k in wanted:
+        start = starts if k == 0 else ends[k - 1 :: n] + 1
+        fields.append(Ids(block, start, ends[k::n] - start))
+    return Rows(tuple(fields), np.arange(lines), lines)
+
+
+def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], least: int, most: int | None) -> Rows:
+    """The rows of any block: runs of separators, CRLF, comments, blank lines, fields missing or left over."""
+    is_end = text == LF
+    is_space = (text == SPACE) | (text == TAB) | (text == CR) | is_end
+    before = np.empty(len(text) + 1, bool)
+    before[0], before[1:] = True, is_space
+    starts = np.flatnonzero(~is_space & before[:-1])
+    ends = np.flatnonzero(is_space & ~before[:-1])
+    line_ends = np.flatnonzero(is_end)
+    bounds = np.searchsorted(starts, line_ends)  # fields up to the end of each line
+    first = np.concatenate([[0], bounds[:-1]]).astype(np.int64)
+    count = bounds - first
+    data = np.flatnonzero(count)
+    data = data[block[starts[first[data]]] != HASH]
+    counts = count[data]
+    odd = (counts < least) | (counts > (most or counts.max(initial=0)))
+    nul = np.flatnonzero(text == 0)[:1]
+    wrong = tuple(zip(data[odd].tolist(), counts[odd].tolist(), strict=True))
+    binary = int(np.searchsorted(line_ends, nul[0])) if len(nul) else None
+    data = data[~odd]
+    places = [first[data] + k for k in wanted]
+    fields = tuple(Ids(block, starts[place], ends[place] - starts[place]) for place in places)
+    return Rows(fields, data, len(line_ends), wrong, binary)
+
+
+def floats(text: Ids) -> tuple[Floats, Ints]:
+    """Each field as a number, equal to float(text), and the rows that hold no finite number.
+
+    Digits are read eight at a time. A number whose digits stay below 2^53 is one exact division; below 2^63
+    a division in twice the precision, checked to round the right way; all others are left to float().
+    """
+    block, start, end = text.block, text.start, text.start + text.length
+    first = block[start]
+    negative = first == MINUS
+    signed = negative | (first == PLUS)
+    if signed.any():
+        start = start + signed
+    view = words(block)
+    digits, count = _leading_digits(view[start])
+    mantissa = _number(digits << (_64 - (count << _3)))
+    at = start + count.astype(np.int64)
+    decimals = np.zeros(len(start), np.int64)
+    done = at == end
+    hard = done & (count == 0)
+    # then the digits behind the point, for the rows that have one
+    open_ = np.flatnonzero(~done)
+    whole = len(open_) == len(start)
+    at = at if whole else at[open_]
+    has_point = block[at] == DOT
+    bare = has_point & (at + 1 == end[open_]) & (count[open_] > 0)  # '5.'
+    hard[open_] = ~has_point | ((at + 1 == end[open_]) & ~bare)
+    keep = has_point & (at + 1 < end[open_])
+    if not keep.all():
+        open_, at = open_[keep], at[keep]
+    at = at + 1
+    while len(open_):
+        digits, count = _leading_digits(view[at])
+        places = count.astype(np.int64)
+        value = mantissa[open_]
+        fits = (value <= _ROOM[places]) & (count > 0)
+        mantissa[open_] = value * _POWERS[places] + _number(digits << (_64 - (count << _3)))
+        decimals[open_] += places
+        at = at + places
+        left = at < end[open_]
+        hard[open_] = ~fits
+        more = left & fits
+        open_, at = open_[more], at[more]
+    hard |= decimals > 22
+    np.minimum(decimals, 22, out=decimals)
+    scale = _POWERS_FLOAT[decimals]
+    values = mantissa.astype(np.float64)
+    values /= scale
+    large = np.flatnonzero((mantissa >= _EXACT) & ~hard)
+    if len(large):
+        values[large], unsure = _long_division(mantissa[large], scale[large])
+        hard[large] = unsure
+    np.negative(values, out=values, where=negative)
+    bad = []
+    for row in np.flatnonzero(hard).tolist():
+        field = text[row]
+        values[row] = float(field) if _NUMBER.fullmatch(field) else np.nan
+        if not np.isfinite(values[row]):
+            bad.append(row)
+    return values, np.array(bad, np.int64)
+
+
+def _leading_digits(word: Words) -> tuple[Words, Words]:
+    """The digits that eight characters start with, one a byte, 0 behind them; and how many there are."""
+    digits = word - _ZEROS
+    # the lowest high bit marks the first byte outside '0'..'9' (bytes above it may be spoilt by carries)
+    stop = ((word + _ABOVE_NINE) | digits) & _HIGH_BITS
+    stop &= ~stop + _1
+    stop >>= _7
+    stop -= _1
+    digits &= stop
+    stop &= _ONES
+    stop *= _ONES
+    stop >>= _56
+    return digits, stop
+
+
+def _number(digits: Words) -> Words:
+    """Eight digits, one a byte with the first one lowest, as a number: pairs, then fours, then all."""
+    pairs = digits * _10
+    pairs += digits >> _8
+    upper = pairs >> _16
+    upper &= _PAIRS
+    upper *= _SECOND
+    pairs &= _PAIRS
+    pairs *= _FIRST
+    pairs += upper
+    pairs >>= _32
+    return pairs
+
+
+def _long_division(mantissa: Words, scale: Floats) -> tuple[Floats, Bools]:
+    """mantissa / scale rounded once, and where that could not be made sure (Dekker's exact products)."""
+    high = mantissa.astype(np.float64)
+    low = (mantissa - high.astype(_U)).view(np.int64).astype(np.float64)
+    quotient = high / scale
+    product = quotient * scale
+    q_high, q_low = _halves(quotient)
+    s_high, s_low = _halves(scale)
+    error = ((q_high * s_high - product) + q_high * s_low + q_low * s_high) + q_low * s_low
+    correction = ((high - product) - error + low) / scale
+    value = quotient + correction
+    rest = np.abs(correction - (value - quotient))
+    half = np.spacing(value) / 2
+    at_power = np.frexp(value)[0] == 0.5
+    return value, (np.abs(rest - half) <= half * 2.0**-40) | at_power
+
+
+def _halves(value: Floats) -> tuple[Floats, Floats]:
+    """A float as the sum of two of 26 bits."""
+    spread = value * 134217729.0
+    high = spread - (spread - value)
+    return high, value - high

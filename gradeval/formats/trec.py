@@ -1,0 +1,84 @@
+"""TREC's qrels (query iter document grade) and runs (query Q0 document rank score tag)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradeval.formats.problems import Problem, shown
+from gradeval.formats.scan import Rows, floats, split
+from gradeval.formats.sources import Block
+from gradeval.ids import Ids
+from gradeval.segments import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The data lines of a block: ids and one number a line, and what is wrong with other lines.
+
+    queries: the id of each group of neighbouring lines with one query, (S,). bounds: group s owns rows
+    bounds[s]:bounds[s+1]. documents, number, line (0-based in the block): of each row, (n,).
+    lines: how many lines the block has.
+    """
+
+    queries: Ids
+    bounds: Ints
+    documents: Ids
+    number: Floats
+    line: Ints
+    lines: int
+    problems: list[Problem]
+
+
+def qrels_columns(block: Block) -> Columns:
+    """The judgments of a block; number is the grade."""
+    rows = split(block.bytes, block.size, (0, 2, 3), 4, 4)
+    problems = [
+        Problem(line, f"{_fields(count)} where qrels have 4 (query iter document grade)", _qrels_hint(count))
+        for line, count in rows.odd
+    ]
+    return _columns(rows, "grade", problems)
+
+
+def run_columns(block: Block) -> Columns:
+    """The run lines of a block; number is the score. The tag may be missing; what follows it is ignored."""
+    rows = split(block.bytes, block.size, (0, 2, 4), 5)
+    problems = [
+        Problem(line, f"{_fields(count)} where a run has 6 (query Q0 document rank score tag)", _run_hint(count))
+        for line, count in rows.odd
+    ]
+    return _columns(rows, "score", problems)
+
+
+def _fields(count: int) -> str:
+    return "1 field" if count == 1 else f"{count} fields"
+
+
+def _qrels_hint(count: int) -> str:
+    return "This looks like a run; the qrels come first, then the runs" if count in (5, 6) else ""
+
+
+def _run_hint(count: int) -> str:
+    return "This looks like qrels; the qrels come first, then the runs" if count == 4 else ""
+
+
+def _columns(rows: Rows, name: str, problems: list[Problem]) -> Columns:
+    queries, documents, text = rows.fields
+    number, bad = floats(text)
+    problems += [Problem(int(rows.line[row]), not_a_number(name, text[row])) for row in bad.tolist()]
+    if rows.binary is not None:
+        problems = [Problem(rows.binary, "binary data (a NUL byte)", "Is this the right file?")]
+    bounds = np.concatenate([[0], queries.changes(), [len(queries)]])
+    if not len(queries):
+        bounds = bounds[:1]
+    return Columns(queries.take(bounds[:-1]), bounds, documents, number, rows.line, rows.lines, problems)
+
+
+def not_a_number(name: str, field: bytes) -> str:
+    """What is wrong with a field that is not a finite number."""
+    try:
+        float(field)
+    except ValueError:
+        return f"the {name} {shown(field)} is not a number"
+    return f"the {name} {shown(field)} is not a finite number"

@@ -1,0 +1,229 @@
+"""From run lines to ranks: sorts within queries, breaks ties, finds the judged documents."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradeval.ids import Ids, alike, mix, order_of, repeats, short_keys
+from gradeval.judgments import Qrels
+from gradeval.segments import Bools, Floats, Ints, stable_order
+
+TIES = ("trec", "input", "best", "worst")
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Run lines as read, those of a query together.
+
+    query: the number of each query, (S,); one of the qrels' Q queries, or Q and above where it is not judged.
+    bounds: query s owns rows bounds[s]:bounds[s+1], (S+1,). documents, score, line: of each row, (n,).
+    """
+
+    query: Ints
+    bounds: Ints
+    documents: Ids
+    score: Floats
+    line: Ints
+
+    @classmethod
+    def grouped(cls, query: Ints, documents: Ids, score: Floats, line: Ints) -> Lines:
+        """Bring the lines of each query together, (n,) each; lines of one query stay in order."""
+        if (query[1:] < query[:-1]).any():
+            order = stable_order(query)
+            query, documents, score, line = query[order], documents.take(order), score[order], line[order]
+        starts = np.flatnonzero(np.concatenate([[True], query[1:] != query[:-1]])[: len(query)])
+        return cls(query[starts], np.append(starts, len(query)), documents, score, line)
+
+    @classmethod
+    def joined(cls, parts: list[Lines]) -> Lines:
+        """Parts of one query, in order, as a whole."""
+        if len(parts) == 1:
+            return parts[0]
+        score = np.concatenate([part.score for part in parts])
+        documents = Ids.joined([part.documents for part in parts])
+        line = np.concatenate([part.line for part in parts])
+        return cls(parts[0].query, np.array([0, len(score)]), documents, score, line)
+
+    def part(self, first: int, last: int) -> Lines:
+        """Queries first:last."""
+        a, b = self.bounds[first], self.bounds[last]
+        rows = slice(int(a), int(b))
+        bounds = self.bounds[first : last + 1] - a
+        return Lines(
+            self.query[first:last], bounds, self.documents.take(rows), self.score[rows], self.line[rows]
+        )
+
+    def compact(self) -> Lines:
+        """The same lines, holding on to nothing else."""
+        return Lines(self.query, self.bounds, self.documents.compact(), self.score.copy(), self.line.copy())
+
+    def later(self, by: int) -> Lines:
+        """The same lines, counted from `by` lines earlier."""
+        return replace(self, line=self.line + by)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a run says of some queries.
+
+    query, retrieved: the number of each query and of its documents, (S,). row, rank, score: the judgments (rows
+    of the qrels) that were retrieved, (n,). tied: how many of the judged queries have tied scores that could
+    change a value. repeated: (line, line of the first time, document) of each document that comes twice.
+    """
+
+    query: Ints
+    retrieved: Ints
+    row: Ints
+    rank: Ints
+    score: Floats
+    tied: int = 0
+    repeated: list[tuple[int, int, bytes]] = field(default_factory=list)
+
+
+class QueryNumbers:
+    """Gives queries their numbers: those of the qrels first, then others as they come. Threads may share it."""
+
+    def __init__(self, qrels: Qrels) -> None:
+        self.judged = qrels.query_index
+        self.count = len(qrels.queries)
+        self.others: dict[bytes, int] = {}
+        self._lock = threading.Lock()
+
+    def of(self, ids: Ids) -> Ints:
+        """The number of each query id, (n,)."""
+        number = self.judged.find(ids)
+        unknown = np.flatnonzero(number < 0)
+        if len(unknown):
+            first, which = ids.take(unknown).distinct()
+            names = ids.take(unknown[first]).tolist()
+            with self._lock:
+                given = [self.others.setdefault(name, self.count + len(self.others)) for name in names]
+            number[unknown] = np.array(given)[which]
+        return number
+
+
+def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
+    """Rank the documents of whole queries, and find the judged ones among them.
+
+    Documents are ranked by score descending. Equal scores are ordered by document id descending as bytes
+    (ties='trec', trec_eval's rule), as they stand in the run ('input'), or by grade, the highest ('best') or
+    the lowest ('worst') first, unjudged documents as grade 0, then as 'trec'.
+    """
+    lengths = np.diff(lines.bounds)
+    judged = np.flatnonzero(lines.query < len(qrels.queries))
+    salt = mix(lines.query.astype(np.uint64))
+    keys = short_keys(lines.documents.keys(), np.repeat(salt, lengths))
+    order = order_of(keys)
+    keys = keys[order]
+    repeated = _repeated(lines, order, keys)
+
+    # look up the judgments of these queries among the lines (they are far fewer)
+    counts = np.diff(qrels.offsets)[lines.query[judged]]
+    row = ranges(qrels.offsets[lines.query[judged]], counts)
+    segment = np.repeat(judged, counts)
+    at = _look_up(short_keys(qrels.keys[row], salt[segment]), keys, order, lines, segment, qrels.documents, row)
+    hit = np.flatnonzero(at >= 0)
+    row, at, segment = row[hit], at[hit], segment[hit]
+    place, tied = _places(lines, at, qrels.grade[row], ties)
+    rank = place - lines.bounds[segment] + 1
+    return Found(lines.query, lengths, row, rank, lines.score[at], tied, repeated)
+
+
+def ranges(starts: Ints, counts: Ints) -> Ints:
+    """starts[0], starts[0]+1, … counts[0] of them, then those of starts[1], …"""
+    rows = np.repeat(starts - np.cumsum(counts) + counts, counts)
+    rows += np.arange(len(rows))
+    return rows
+
+
+def _repeated(lines: Lines, order: Ints, keys: NDArray[np.uint32]) -> list[tuple[int, int, bytes]]:
+    rows = alike(order, keys)
+    segments = np.searchsorted(lines.bounds, rows, "right")
+    line = lines.line
+    return [(int(line[row]), int(line[first]), document) for row, first, document in repeats(rows, segments, lines.documents)]
+
+
+def _look_up(
+    wanted: NDArray[np.uint32],
+    keys: NDArray[np.uint32],
+    order: Ints,
+    lines: Lines,
+    segment: Ints,
+    documents: Ids,
+    row: Ints,
+) -> Ints:
+    """The line of each wanted document, -1 where there is none. A key that fits is confirmed on the bytes."""
+    found = np.full(len(wanted), -1)
+    place = np.searchsorted(keys, wanted)
+    open_ = np.flatnonzero(place < len(keys))
+    while True:
+        open_ = open_[keys[place[open_]] == wanted[open_]]
+        if not len(open_):
+            return found
+        line = order[place[open_]]
+        same = documents.same(row[open_], lines.documents, line)
+        same &= (line >= lines.bounds[segment[open_]]) & (line < lines.bounds[segment[open_] + 1])
+        found[open_[same]] = line[same]
+        open_ = open_[~same]
+        place[open_] += 1
+        open_ = open_[place[open_] < len(keys)]
+
+
+def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, int]:
+    """The row each hit would stand in if the lines were sorted; and how many queries hang on their ties."""
+    score, bounds = lines.score, lines.bounds
+    starts = np.zeros(len(score), bool)
+    starts[bounds[:-1]] = True
+    not_below = np.flatnonzero(~((score[1:] < score[:-1]) | starts[1:])) + 1
+    if not len(not_below):
+        return hits, 0
+    rises = not_below[score[not_below] > score[not_below - 1]]
+    line_at = np.arange(len(score))  # the line that stands in each place
+    if len(rises):
+        unsorted = np.unique(np.searchsorted(bounds, rises, "right") - 1)
+        lengths = bounds[unsorted + 1] - bounds[unsorted]
+        rows = ranges(bounds[unsorted], lengths)
+        line_at[rows] = rows[np.lexsort((-score[rows], np.repeat(unsorted, lengths)))]
+        score = score[line_at]
+        not_below = np.flatnonzero((score[1:] == score[:-1]) & ~starts[1:]) + 1
+    place_of = np.empty(len(score), np.int64)
+    place_of[line_at] = np.arange(len(score))
+    if not len(not_below):
+        return place_of[hits], 0
+
+    # groups of equal scores that hold a judged document; in others the order does not matter
+    tied = np.zeros(len(score) + 1, bool)
+    tied[not_below] = True
+    first_in_group = ~tied[:-1] & tied[1:]
+    in_group = tied[:-1] | first_in_group
+    group = np.cumsum(first_in_group) - 1
+    matters = np.zeros(group[-1] + 1, bool)
+    hit_place = place_of[hits]
+    hit_in_group = in_group[hit_place]
+    matters[group[hit_place[hit_in_group]]] = True
+    places = np.flatnonzero(in_group & matters[group])
+    group = group[places]
+    grades = np.zeros(len(score))
+    grades[hit_place] = grade
+    grades = grades[places]
+
+    members = line_at[places]
+    if ties != "input":
+        order = lines.documents.take(members).descending(group)
+        if ties != "trec":
+            by = -grades if ties == "best" else grades
+            order = order[np.lexsort((by[order], group[order]))]
+        place_of[members[order]] = places
+    return place_of[hits], _hanging(group, np.maximum(grades, 0), places, bounds)
+
+
+def _hanging(group: Ints, gain: Floats, places: Ints, bounds: Ints) -> int:
+    """How many queries have a group of tied documents with unequal gains."""
+    if not len(group):
+        return 0
+    uneven: Bools = (gain[1:] != gain[:-1]) & (group[1:] == group[:-1])
+    return len(np.unique(np.searchsorted(bounds, places[1:][uneven], "right")))
