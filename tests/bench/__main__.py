@@ -1,0 +1,267 @@
+"""`make bench`, or `python -m tests.bench`: time, CPU and memory of gradeval and its peers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from .measure import Result, floor, in_turn, warm
+from .suite import (
+    DEFAULTS,
+    MIB,
+    OURS,
+    SUITE,
+    Benchmark,
+    Results,
+    Target,
+    Tool,
+    Values,
+    differences,
+    values_of,
+)
+
+WORKLOADS = Path(__file__).with_name("workloads.py")
+PACKAGES = ("numpy", "click", "scipy", "ir_measures", "pytrec_eval-terrier", "scikit-learn")
+RATIOS = ["wall ×", "peak ×", "defaults ×"]
+HEADER = ["tool", "wall s", "from - to", "cpu s", "peak MiB", "runs", *RATIOS, "values"]
+LEGEND = """\
+Whole processes, in turn; medians. cpu: user and system. peak: largest resident set of the process.
+wall ×, peak ×: gradeval's AP and nDCG@10 over the tool's; defaults ×: wall time of gradeval without -m over
+the tool's. values: whether AP and nDCG@10 are gradeval's, to 4 decimals. A peak with < cannot be told from
+the runner's own, and has no ratio."""
+
+
+def package_version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as file:
+            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def trec_eval_version() -> str:
+    if not shutil.which("trec_eval"):
+        return "not on PATH: left out"
+    said = subprocess.run(["trec_eval", "--version"], capture_output=True, text=True, check=False)
+    return (said.stdout + said.stderr).strip().removeprefix("trec_eval version ")
+
+
+def machine() -> dict[str, Any]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "processor": processor(),
+        "cores": cores,
+        "system": f"{platform.system()} {platform.release()}",
+        "load": os.getloadavg()[0],
+        "python": platform.python_version(),
+        **{name: package_version(name) for name in PACKAGES},
+        "trec_eval": trec_eval_version(),
+    }
+
+
+def describe(machine: dict[str, Any]) -> str:
+    packages = ", ".join(f"{name} {machine[name]}" for name in ("python", *PACKAGES, "trec_eval"))
+    return (
+        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, "
+        f"load {machine['load']:.2f} at the start\n{packages}\n{LEGEND}"
+    )
+
+
+def generate(folder: Path, key: str, scale: float) -> None:
+    subprocess.run([sys.executable, str(WORKLOADS), str(folder), key, str(scale)], check=True)
+
+
+def verdict(tool: Tool, result: Result, ours: Values) -> str:
+    """The last column: same, DIFFERS, FAILED, or nothing where a tool evaluates nothing."""
+    if tool.missing:
+        return f"left out: {tool.missing}"
+    if result.failure:
+        return f"FAILED: {result.failure}"
+    if not tool.values:
+        return ""
+    if not ours:
+        return "not compared: gradeval has no values"
+    different = [line for output in result.outputs for line in differences(ours, values_of(tool, output))]
+    return f"DIFFERS: {different[0]}" if different else "same"
+
+
+def over(results: Results, ours: str, tool: str, what: str) -> float | None:
+    """Our median over the tool's, where both were measured."""
+    if ours == tool or not (results[ours].samples and results.get(tool, Result()).samples):
+        return None
+    return results[ours].median(what) / results[tool].median(what)
+
+
+def reached(target: Target, results: Results) -> float | None:
+    """What a target is about, or None where a tool it needs is missing or failed."""
+    needed = {name: result for name, result in results.items() if result.samples}
+    try:
+        return target.value(needed)
+    except KeyError:
+        return None
+
+
+def report(key: str, benchmark: Benchmark, size: int, least: int, results: Results) -> dict[str, Any]:
+    """Everything about one workload, as it goes into the JSON."""
+    own = next(tool for tool in benchmark.tools if tool.name == OURS)
+    ours = values_of(own, results[OURS].outputs[-1]) if results[OURS].outputs else {}
+    tools = []
+    for tool in benchmark.tools:
+        result = results.get(tool.name, Result())
+        row: dict[str, Any] = {
+            "tool": tool.name,
+            "command": list(tool.command),
+            "values": verdict(tool, result, ours),
+            "read": [
+                [*key, value]
+                for output in result.outputs[-1:]
+                for key, value in values_of(tool, output).items()
+            ],
+            "samples": [vars(sample) for sample in result.samples],
+        }
+        if result.samples:
+            row["median"] = {what: result.median(what) for what in ("wall", "cpu", "peak")}
+            row["ratio"] = {what: over(results, OURS, tool.name, what) for what in ("wall", "cpu", "peak")}
+            row["ratio"]["wall, defaults"] = over(results, DEFAULTS, tool.name, "wall")
+            row["hidden"] = row["median"]["peak"] <= least
+            if row["hidden"]:
+                row["ratio"]["peak"] = None
+        tools.append(row)
+    targets = []
+    for target in benchmark.targets:
+        value = reached(target, results)
+        met = None if value is None else value <= target.limit
+        targets.append({"what": target.what, "limit": target.limit, "value": value, "met": met})
+    return {
+        "workload": key,
+        "title": benchmark.title,
+        "bytes": size,
+        "tools": tools,
+        "targets": targets,
+        "left_out": benchmark.left_out,
+    }
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    if not row["samples"]:
+        return [row["tool"], *["-"] * (len(HEADER) - 2), row["values"]]
+    median, ratio = row["median"], row["ratio"]
+    walls = [sample["wall"] for sample in row["samples"]]
+    ratios = [ratio[what] for what in ("wall", "peak", "wall, defaults")]
+    return [
+        row["tool"],
+        f"{median['wall']:.3f}",
+        f"{min(walls):.3f} - {max(walls):.3f}",
+        f"{median['cpu']:.3f}",
+        f"{'< ' if row['hidden'] else ''}{median['peak'] / MIB:.0f}",
+        str(len(walls)),
+        *("" if value is None else f"{value:.3f}" for value in ratios),
+        row["values"],
+    ]
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as they need, numbers to the right, the first and last column to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    last = len(widths) - 1
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place in (0, last) else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def outcome(target: dict[str, Any]) -> str:
+    if target["value"] is None:
+        return f"{target['what']}: not measured, target ≤ {target['limit']:g}"
+    said = "met" if target["met"] else "NOT MET"
+    return f"{target['what']}: {target['value']:.3f}, target ≤ {target['limit']:g}: {said}"
+
+
+def printed(report: dict[str, Any]) -> str:
+    parts = [
+        f"\n({report['workload']}) {report['title']}; {report['bytes'] / 1e6:.1f} MB of files",
+        table([HEADER, *map(cells, report["tools"])]),
+        *map(outcome, report["targets"]),
+    ]
+    return "\n".join([*parts, report["left_out"]] if report["left_out"] else parts)
+
+
+def wrong(report: dict[str, Any]) -> bool:
+    return any(row["values"].startswith(("DIFFERS", "FAILED")) for row in report["tools"])
+
+
+def run(key: str, folder: Path, repeat: int, scale: float) -> dict[str, Any]:
+    """Make a workload in `folder`, and measure every tool there is on it."""
+    generate(folder, key, scale)
+    size = warm(folder)
+    benchmark = SUITE[key](folder)
+    present = [tool for tool in benchmark.tools if not tool.missing]
+    results = in_turn(
+        {tool.name: tool.command for tool in present},
+        {tool.name: 1 if tool.once else repeat for tool in present},
+    )
+    return report(key, benchmark, size, floor(), results)
+
+
+def arguments(given: Sequence[str] | None) -> argparse.Namespace:
+    def keys(text: str) -> list[str]:
+        chosen = text.split(",")
+        if unknown := [key for key in chosen if key not in SUITE]:
+            raise argparse.ArgumentTypeError(
+                f"no workload {', '.join(unknown)}; there are {', '.join(SUITE)}"
+            )
+        return chosen
+
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--only", type=keys, default=list(SUITE), metavar="a,c", help="these workloads")
+    parser.add_argument("--repeat", type=int, default=5, metavar="N", help="runs of each tool (5)")
+    parser.add_argument("--scale", type=float, default=1, metavar="X", help="size of the workloads (1)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it, every sample included")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="make the workloads here and keep them")
+    options = parser.parse_args(given)
+    if options.repeat < 1 or options.scale <= 0:
+        parser.error("--repeat and --scale must be above 0")
+    return options
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    options = arguments(given)
+    about = machine()
+    print(describe(about), flush=True)
+    if options.scale != 1:
+        print(f"Scale {options.scale:g}: the targets are for scale 1.")
+    reports = []
+    for key in options.only:
+        with tempfile.TemporaryDirectory(prefix="gradeval-bench-") as temporary:
+            folder = (options.keep.resolve() if options.keep else Path(temporary)) / key
+            reports.append(run(key, folder, options.repeat, options.scale))
+        print(printed(reports[-1]), flush=True)
+        if options.json:
+            whole = {"machine": about, "repeat": options.repeat, "scale": options.scale, "workloads": reports}
+            options.json.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+    return int(any(map(wrong, reports)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,276 @@
+"""What is compared on each workload: the tools, the values they must agree on, the targets to reach."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .measure import Result
+
+Values = dict[tuple[str, str], str]  # (run, metric): the value with 4 decimals
+Results = dict[str, Result]
+
+PEERS = Path(__file__).with_name("peers.py")
+OURS = "gradeval"
+DEFAULTS = "gradeval, defaults"
+METRICS = ("-m", "AP", "-m", "nDCG@10")
+NAMES = {"map": "AP", "ndcg_cut_10": "nDCG@10"}
+CHECKED = ("AP", "nDCG@10")
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A command. `values` reads what it printed; `missing` says why it cannot run here."""
+
+    name: str
+    command: Sequence[str]
+    values: Callable[[str], Values] | None = None
+    once: bool = False
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Target:
+    """`value` is worked out of the results; it is met if at most `limit`."""
+
+    what: str
+    limit: float
+    value: Callable[[Results], float]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    title: str
+    tools: Sequence[Tool]
+    targets: Sequence[Target] = field(default_factory=tuple)
+    left_out: str = ""
+
+
+def gradeval_values(text: str) -> Values:
+    rows = (line.split("\t") for line in text.splitlines()[1:])
+    return {
+        (run, metric): value for run, query, metric, value in rows if query == "all" and metric in CHECKED
+    }
+
+
+def trec_eval_values(text: str) -> Values:
+    values: Values = {}
+    run = ""
+    for metric, _, value in map(str.split, text.splitlines()):
+        if metric == "runid":
+            run = value
+        else:
+            values[run, NAMES[metric]] = value
+    return values
+
+
+def plain_values(run: str) -> Callable[[str], Values]:
+    """The reader of tools that print a metric and its value a line, and no run."""
+    return lambda text: {
+        (run, NAMES.get(metric, metric)): value for metric, value in map(str.split, text.splitlines())
+    }
+
+
+def values_of(tool: Tool, output: str) -> Values:
+    """What a tool printed; nothing where that cannot be read."""
+    try:
+        return tool.values(output) if tool.values else {}
+    except (ValueError, KeyError):
+        return {}
+
+
+def differences(ours: Values, theirs: Values) -> list[str]:
+    """What a tool has otherwise than gradeval; a tool that has nothing at all differs too."""
+    if not theirs:
+        return ["no values"]
+    return [
+        f"{run} {metric} {value}, gradeval {ours.get((run, metric), 'none')}"
+        for (run, metric), value in theirs.items()
+        if ours.get((run, metric)) != value
+    ]
+
+
+def module(name: str) -> str:
+    return "" if importlib.util.find_spec(name) else f"{name} is not installed"
+
+
+def gradeval(name: str, *arguments: str | Path) -> Tool:
+    command = [sys.executable, "-m", "gradeval", *map(str, arguments), "-f", "tsv"]
+    return Tool(name, command, gradeval_values)
+
+
+def both(*arguments: str | Path) -> list[Tool]:
+    """The two metric sets."""
+    return [gradeval(OURS, *arguments, *METRICS), gradeval(DEFAULTS, *arguments)]
+
+
+def trec_eval(qrels: Path, *runs: Path, once: bool = False) -> Tool:
+    """trec_eval, called once for each run."""
+    metrics = "-m runid -m map -m ndcg_cut.10"
+    loop = f'for run; do trec_eval {metrics} "$0" "$run" || exit; done'
+    single = len(runs) == 1
+    return Tool(
+        "trec_eval" if single else f"trec_eval, {len(runs)} calls",
+        ["trec_eval", *metrics.split(), str(qrels), str(runs[0])]
+        if single
+        else ["sh", "-c", loop, str(qrels), *map(str, runs)],
+        trec_eval_values,
+        once,
+        "" if shutil.which("trec_eval") else "trec_eval is not on PATH",
+    )
+
+
+def ir_measures(qrels: Path, run: Path, once: bool = False) -> Tool:
+    command = [sys.executable, "-m", "ir_measures", str(qrels), str(run), "AP", "nDCG@10"]
+    return Tool("ir_measures", command, plain_values(run.stem), once, module("ir_measures"))
+
+
+def pytrec_eval(qrels: Path, run: Path, once: bool = False) -> Tool:
+    command = [sys.executable, str(PEERS), "pytrec_eval", str(qrels), str(run)]
+    return Tool("pytrec_eval", command, plain_values(run.stem), once, module("pytrec_eval"))
+
+
+def wall(tool: str, peer: str) -> Callable[[Results], float]:
+    return lambda results: results[tool].median("wall") / results[peer].median("wall")
+
+
+def added(results: Results) -> float:
+    return results[DEFAULTS].median("wall") - results[OURS].median("wall")
+
+
+def against_reader(results: Results) -> float:
+    """Wall time of our whole process over that of scikit-learn's call alone, without its imports."""
+    reader = statistics.median(float(output.split()[1]) for output in results["scikit-learn"].outputs)
+    return results[OURS].median("wall") / reader
+
+
+def collection(folder: Path) -> tuple[Path, Path]:
+    return folder / "qrels.txt", folder / "bm25.txt"
+
+
+def msmarco(folder: Path) -> Benchmark:
+    qrels, run = collection(folder)
+    return Benchmark(
+        "6,980 queries × 1,000 documents, 75 judgments a query",
+        [*both(qrels, run), trec_eval(qrels, run), ir_measures(qrels, run), pytrec_eval(qrels, run)],
+        [
+            Target("wall time, of trec_eval's", 0.18, wall(OURS, "trec_eval")),
+            Target("wall time, of ir_measures'", 0.12, wall(OURS, "ir_measures")),
+            Target("peak memory, MiB", 200, lambda results: results[OURS].median("peak") / MIB),
+            Target("peak memory with the defaults, MiB", 200, lambda r: r[DEFAULTS].median("peak") / MIB),
+            Target("seconds the defaults add", 1, added),
+        ],
+    )
+
+
+def many_queries(folder: Path) -> Benchmark:
+    qrels, run = collection(folder)
+    return Benchmark(
+        "100,000 queries × 10 documents, 5 judgments a query",
+        [*both(qrels, run), trec_eval(qrels, run), ir_measures(qrels, run), pytrec_eval(qrels, run)],
+        [Target("wall time, of ir_measures'", 0.08, wall(OURS, "ir_measures"))],
+    )
+
+
+def small(folder: Path) -> Benchmark:
+    qrels, run = collection(folder)
+    imports = Tool("python, import numpy, click", [sys.executable, "-c", "import numpy, click"])
+    return Benchmark(
+        "50 queries × 1,000 documents, 75 judgments a query",
+        [
+            *both(qrels, run),
+            imports,
+            trec_eval(qrels, run),
+            ir_measures(qrels, run),
+            pytrec_eval(qrels, run),
+        ],
+        [Target("wall time, of python importing numpy and click", 1.5, wall(OURS, imports.name))],
+    )
+
+
+def deep(folder: Path) -> Benchmark:
+    qrels, run = collection(folder)
+    run_of_4000 = folder / "deep.txt"
+    flat = gradeval("gradeval on (a)", qrels, run, *METRICS)
+    return Benchmark(
+        "4 × (a): the same judgments, 4,000 documents a query",
+        [*both(qrels, run_of_4000), flat, trec_eval(qrels, run_of_4000, once=True)],
+        [
+            Target("wall time, of gradeval's on (a)", 4.4, wall(OURS, flat.name)),
+            Target(
+                "peak memory, of gradeval's on (a)",
+                1.1,
+                lambda results: results[OURS].median("peak") / results[flat.name].median("peak"),
+            ),
+        ],
+        "ir_measures and pytrec_eval are left out: they would need four times the memory and time of (a)",
+    )
+
+
+def letor(folder: Path) -> Benchmark:
+    file = folder / "letor.txt"
+    every = "gradeval, 136 features"
+    command = [sys.executable, str(PEERS)]
+    none = module("sklearn")
+    return Benchmark(
+        "LETOR, 100,000 lines × 136 features; gradeval and its defaults read one of them",
+        [
+            *both(file, file, "--feature", "1"),
+            gradeval(every, file, file, "--feature", "1-136", *METRICS),
+            Tool("scikit-learn", [*command, "scikit-learn", str(file)], missing=none),
+            Tool(
+                "scikit-learn + pytrec_eval",
+                [*command, "scikit-learn+pytrec_eval", str(file)],
+                plain_values("feature1"),
+                once=True,
+                missing=none or module("pytrec_eval"),
+            ),
+        ],
+        [
+            Target("wall time, of scikit-learn's reader as a process", 0.5, wall(OURS, "scikit-learn")),
+            Target("the same, of its reader without imports", 0.5, against_reader),
+            Target("136 features, of the reader as a process", 0.5, wall(every, "scikit-learn")),
+        ],
+    )
+
+
+def twenty_runs(folder: Path) -> Benchmark:
+    qrels = folder / "qrels.txt"
+    runs = sorted(folder.glob("run*.txt"))
+    one = gradeval("gradeval, one run", qrels, *runs[:1], *METRICS)
+    return Benchmark(
+        "20 runs of (c)'s size in one call",
+        [*both(qrels, *runs), one, trec_eval(qrels, *runs)],
+        [Target("wall time, of one run's", 4, wall(OURS, one.name))],
+    )
+
+
+def shuffled(folder: Path) -> Benchmark:
+    qrels, run = collection(folder)
+    return Benchmark(
+        "(a) shuffled by lines",
+        [
+            *both(qrels, run),
+            trec_eval(qrels, run),
+            ir_measures(qrels, run, once=True),
+            pytrec_eval(qrels, run, once=True),
+        ],
+        [Target("wall time, of trec_eval's", 1, wall(OURS, "trec_eval"))],
+    )
+
+
+SUITE: dict[str, Callable[[Path], Benchmark]] = {
+    "a": msmarco,
+    "b": many_queries,
+    "c": small,
+    "d": deep,
+    "e": letor,
+    "f": twenty_runs,
+    "g": shuffled,
+}

@@ -1,0 +1,303 @@
+"""The benchmark's files and arithmetic; never a time."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from itertools import pairwise, starmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from . import __main__ as bench
+from . import measure, suite, workloads
+
+SCALE = 0.002  # 14 queries of (a), 200 of (b), 1 of (c), 200 lines of (e)
+
+
+def make(folder: Path, key: str, scale: float = SCALE) -> Path:
+    workloads.main(str(folder / key), key, str(scale))
+    return folder / key
+
+
+def rows(path: Path) -> list[list[str]]:
+    return [line.split(" ") for line in path.read_text().splitlines()]
+
+
+def test_every_workload_has_a_benchmark() -> None:
+    assert list(workloads.WORKLOADS) == list(suite.SUITE)
+
+
+@pytest.mark.parametrize("key", workloads.WORKLOADS)
+def test_files_depend_on_the_seed_alone(tmp_path: Path, key: str) -> None:
+    first, second = make(tmp_path / "1", key), make(tmp_path / "2", key)
+    names = sorted(path.name for path in first.iterdir())
+    assert names == sorted(path.name for path in second.iterdir())
+    assert all((first / name).read_bytes() == (second / name).read_bytes() for name in names)
+
+
+@pytest.mark.parametrize(
+    ("key", "queries", "depth", "judgments"), [("a", 14, 1000, 75), ("b", 200, 10, 5), ("c", 1, 1000, 75)]
+)
+def test_a_collection_has_the_promised_shape(
+    tmp_path: Path, key: str, queries: int, depth: int, judgments: int
+) -> None:
+    folder = make(tmp_path, key)
+    run, qrels = rows(folder / "bm25.txt"), rows(folder / "qrels.txt")
+    assert list(Counter(row[0] for row in run).values()) == [depth] * queries
+    assert list(Counter(row[0] for row in qrels).values()) == [judgments] * queries
+    assert {row[0] for row in run} == {row[0] for row in qrels}
+    assert len({(row[0], row[2]) for row in run}) == len(run)
+    assert len({(row[0], row[2]) for row in qrels}) == len(qrels)
+    assert all(1 <= int(row[0]) <= 1_102_400 and 0 <= int(row[2]) <= 8_841_823 for row in run + qrels)
+    assert {row[3] for row in qrels} <= set("01234")
+    assert {(row[1], row[5]) for row in run} == {("Q0", "bm25")}
+    assert [int(row[3]) for row in run] == list(range(1, depth + 1)) * queries
+    assert all(len(row[4].split(".")[1]) == 6 for row in run)
+    steps = [
+        round(1e6 * (float(row[4]) - float(after[4]))) for row, after in pairwise(run) if row[0] == after[0]
+    ]
+    assert all(step == 0 or step >= 10 for step in steps)
+    retrieved = {(row[0], row[2]) for row in run} & {(row[0], row[2]) for row in qrels}
+    assert 0 < len(retrieved) < len(qrels)
+
+
+def test_some_scores_tie(tmp_path: Path) -> None:
+    run = rows(make(tmp_path, "a") / "bm25.txt")
+    assert 0.005 < sum(row[4] == after[4] for row, after in pairwise(run)) / len(run) < 0.02
+
+
+def test_the_deep_run_has_the_judgments_of_a(tmp_path: Path) -> None:
+    flat, deep = make(tmp_path, "a"), make(tmp_path, "d")
+    assert (flat / "qrels.txt").read_bytes() == (deep / "qrels.txt").read_bytes()
+    assert (flat / "bm25.txt").read_bytes() == (deep / "bm25.txt").read_bytes()
+    assert len(rows(deep / "deep.txt")) == 4 * len(rows(flat / "bm25.txt"))
+
+
+def test_the_shuffled_run_has_the_lines_of_a(tmp_path: Path) -> None:
+    sorted_run, shuffled = make(tmp_path, "a") / "bm25.txt", make(tmp_path, "g") / "bm25.txt"
+    assert sorted_run.read_text() != shuffled.read_text()
+    assert sorted(rows(sorted_run)) == sorted(rows(shuffled))
+
+
+def test_letor_lines_have_all_features_and_an_untied_first(tmp_path: Path) -> None:
+    data = rows(make(tmp_path, "e") / "letor.txt")
+    assert len(data) == 200
+    assert all([field.split(":")[0] for field in row[2:]] == list(map(str, range(1, 137))) for row in data)
+    assert {row[0] for row in data} <= set("01234")
+    assert len({row[2] for row in data}) == len(data)
+    queries = [row[1] for row in data]
+    assert queries == sorted(queries, key=lambda query: int(query.removeprefix("qid:")))
+    assert any(field.split(":")[1].startswith("-") for field in data[0][2:])
+
+
+def test_twenty_runs_differ(tmp_path: Path) -> None:
+    folder = make(tmp_path, "f")
+    runs = sorted(folder.glob("run*.txt"))
+    assert [path.name for path in runs] == [f"run{number:02}.txt" for number in range(1, 21)]
+    assert {len(rows(path)) for path in runs} == {1000}
+    assert len({tuple(row[2] for row in rows(path)) for path in runs}) == 20
+
+
+def test_numbers_are_written_as_python_writes_them() -> None:
+    values = np.array([0, 7, 10, 999_999, 1_000_000, 12_345_678])
+    text = workloads.lines(workloads.digits(values), b" ", workloads.digits(values, 6), b"\n")
+    assert text.decode().splitlines() == [f"{value} {value / 1e6:.6f}" for value in values.tolist()]
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def test_a_process_is_measured() -> None:
+    sample, output = measure.measure(python("block = bytearray(300 << 20); print(len(block))"))
+    assert output == f"{300 << 20}\n"
+    assert sample.peak > 300 << 20
+    assert sample.wall > 0
+    assert sample.cpu == sample.user + sample.system
+    assert 0 < measure.floor() < sample.peak
+
+
+def test_a_failure_says_why() -> None:
+    with pytest.raises(measure.CommandFailedError, match=r"^exit code 1: ValueError: why$"):
+        measure.measure(python("raise ValueError('why')"))
+
+
+def test_commands_take_turns(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    def write(text: str, code: int = 0) -> list[str]:
+        return ["sh", "-c", f'echo {text} >> "$0"; echo out; exit {code}', str(log)]
+
+    commands = {"first": write("first"), "bad": write("bad", 3), "once": write("once"), "last": write("last")}
+    results = measure.in_turn(commands, {"first": 3, "bad": 3, "once": 1, "last": 3})
+    assert log.read_text().split() == ["first", "bad", "once", "last", "last", "first", "first", "last"]
+    assert {name: len(result.samples) for name, result in results.items()} == {
+        "first": 3,
+        "bad": 0,
+        "once": 1,
+        "last": 3,
+    }
+    assert results["first"].outputs == ["out\n"] * 3
+    assert results["bad"].failure == "exit code 3: no message"
+
+
+def test_a_command_that_is_not_there_fails() -> None:
+    assert "no-such-command" in measure.in_turn({"none": ["no-such-command"]}, {"none": 2})["none"].failure
+
+
+def result(*walls: float, output: str = "", peak: int = 0) -> measure.Result:
+    samples = [measure.Sample(wall, wall / 2, wall / 4, peak) for wall in walls]
+    return measure.Result(samples, [output] * len(samples))
+
+
+def test_medians() -> None:
+    assert result(3, 1, 9).median("wall") == 3
+    assert result(3, 1, 9).median("cpu") == 2.25
+    assert result(1, 2).median("wall") == 1.5
+
+
+TSV = (
+    "run\tquery\tmetric\tvalue\nbm25\t7\tAP\t0.5000\nbm25\tall\tAP\t0.2500\n"
+    "bm25\tall\tnDCG@10\t0.5000\nbm25\tall\tmuAP\t0.1\n"
+)
+VALUES = {("bm25", "AP"): "0.2500", ("bm25", "nDCG@10"): "0.5000"}
+
+
+def test_tools_say_the_same_in_their_own_ways() -> None:
+    trec = "runid \tall\tbm25\nmap   \tall\t0.2500\nndcg_cut_10\tall\t0.5000\n"
+    assert suite.gradeval_values(TSV) == VALUES
+    assert suite.trec_eval_values(trec) == VALUES
+    assert suite.plain_values("bm25")("AP\t0.2500\nnDCG@10\t0.5000\n") == VALUES
+    assert suite.plain_values("bm25")("map 0.2500\nndcg_cut_10 0.5000\n") == VALUES
+
+
+def test_differences_are_told() -> None:
+    tool = suite.Tool("peer", [], suite.plain_values("bm25"))
+    assert bench.verdict(tool, result(1, output="map 0.2500"), VALUES) == "same"
+    assert bench.verdict(tool, result(1, output="map 0.2501"), VALUES).startswith(
+        "DIFFERS: bm25 AP 0.2501, gradeval 0.2500"
+    )
+    assert bench.verdict(tool, result(1, output="P_5 0.2"), VALUES).startswith("DIFFERS: bm25 P_5 0.2")
+    assert bench.verdict(tool, result(1, output=""), VALUES) == "DIFFERS: no values"
+    assert (
+        bench.verdict(tool, measure.Result(failure="exit code 1: why"), VALUES) == "FAILED: exit code 1: why"
+    )
+    assert bench.verdict(tool, result(1), {}).startswith("not compared")
+    assert bench.verdict(suite.Tool("reader", []), result(1), VALUES) == ""
+    unsteady = result(1, 2)
+    unsteady.outputs = ["map 0.2500", "map 0.2501"]
+    assert bench.verdict(tool, unsteady, VALUES).startswith("DIFFERS")
+
+
+def fake(results: dict[str, measure.Result], *targets: suite.Target, least: int = 0) -> dict[str, Any]:
+    tools = [suite.Tool(name, [], suite.gradeval_values) for name in (suite.OURS, suite.DEFAULTS, "peer")]
+    tools.append(suite.Tool("absent", [], missing="absent is not on PATH"))
+    return bench.report("x", suite.Benchmark("a test", tools, targets), 10**6, least, results)
+
+
+def test_ratios_and_targets() -> None:
+    results = {
+        suite.OURS: result(1, 2, 3, output=TSV, peak=100 * suite.MIB),
+        suite.DEFAULTS: result(6, output=TSV, peak=150 * suite.MIB),
+        "peer": result(8, output=TSV, peak=400 * suite.MIB),
+    }
+    targets = [
+        suite.Target("time", 0.2, suite.wall(suite.OURS, "peer")),
+        suite.Target("added", 4, suite.added),
+        suite.Target("absent", 1, suite.wall(suite.OURS, "absent")),
+    ]
+    made = fake(results, *targets)
+    assert made["tools"][2]["ratio"] == {"wall": 0.25, "cpu": 0.25, "peak": 0.25, "wall, defaults": 0.75}
+    assert made["tools"][0]["ratio"]["wall"] is None
+    assert [target["met"] for target in made["targets"]] == [False, True, None]
+    assert list(map(bench.outcome, made["targets"])) == [
+        "time: 0.250, target ≤ 0.2: NOT MET",
+        "added: 4.000, target ≤ 4: met",
+        "absent: not measured, target ≤ 1",
+    ]
+    assert "left out: absent is not on PATH" in bench.printed(made)
+    assert not bench.wrong(made)
+
+
+def test_a_peak_that_may_be_the_runners_has_no_ratio() -> None:
+    results = {name: result(1, output=TSV, peak=100) for name in (suite.OURS, suite.DEFAULTS, "peer")}
+    made = fake(results, least=100)
+    assert made["tools"][2]["ratio"]["peak"] is None
+    assert "< 0" in bench.printed(made)
+
+
+def test_without_gradeval_nothing_is_compared() -> None:
+    results = {name: measure.Result(failure="no") for name in (suite.OURS, suite.DEFAULTS)}
+    made = fake({**results, "peer": result(1, output=TSV)}, suite.Target("added", 1, suite.added))
+    assert made["tools"][2]["values"].startswith("not compared")
+    assert made["targets"][0]["met"] is None
+    assert bench.wrong(made)
+
+
+def test_the_whole_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def benchmark(folder: Path) -> suite.Benchmark:
+        tools = [suite.Tool(name, ["echo", TSV], suite.gradeval_values) for name in (suite.OURS, "peer")]
+        return suite.Benchmark(
+            "small", [*tools, suite.Tool(suite.DEFAULTS, ["false"], suite.gradeval_values)]
+        )
+
+    monkeypatch.setitem(suite.SUITE, "c", benchmark)
+    file = tmp_path / "all.json"
+    options = [
+        "--only",
+        "c",
+        "--scale",
+        "0.02",
+        "--repeat",
+        "2",
+        "--json",
+        str(file),
+        "--keep",
+        str(tmp_path),
+    ]
+    assert bench.main(options) == 1
+    printed = capsys.readouterr().out
+    assert "(c) small; 0." in printed
+    assert "FAILED: exit code 1: no message" in printed
+    written = json.loads(file.read_text())
+    assert written["machine"]["numpy"] == np.__version__
+    assert [len(tool["samples"]) for tool in written["workloads"][0]["tools"]] == [2, 2, 0]
+    assert (tmp_path / "c" / "bm25.txt").exists()
+
+
+@pytest.mark.parametrize("wrong", [["--only", "z"], ["--repeat", "0"], ["--scale", "-1"]])
+def test_wrong_options(wrong: list[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        bench.main(wrong)
+
+
+def test_targets_of_the_issue(tmp_path: Path) -> None:
+    make(tmp_path, "f")
+    limits = {
+        key: [target.limit for target in benchmark(tmp_path / key).targets]
+        for key, benchmark in suite.SUITE.items()
+    }
+    assert limits == {
+        "a": [0.18, 0.12, 200, 200, 1],
+        "b": [0.08],
+        "c": [1.5],
+        "d": [4.4, 1.1],
+        "e": [0.5, 0.5, 0.5],
+        "f": [4],
+        "g": [1],
+    }
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_trec_eval_is_used_where_it_is_on_path(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: "/bin/trec_eval" if there else None)
+    tools = list(starmap(suite.trec_eval, [(Path("q"), Path("r")), (Path("q"), Path("r"), Path("s"))]))
+    assert [tool.missing for tool in tools] == ["" if there else "trec_eval is not on PATH"] * 2
+    assert [tool.command[0] for tool in tools] == ["trec_eval", "sh"]
+    assert tools[1].command[-2:] == ["r", "s"]
