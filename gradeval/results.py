@@ -1,4 +1,4 @@
-"""What an evaluation found: the values of runs × metrics × queries, their means, and the way to print them."""
+"""What an evaluation found: values of runs × metrics × queries, their means, and the way to print them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RunResult:
     """One run's values.
 
     name: as tables show it. path: as the user gave it. sha256: of the file, None where there is no file.
-    values: float64 (M, Q), NaN where undefined. counted: the queries that are printed and make the mean, (Q,).
+    values: float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged, (Q,).
     """
 
     name: str
@@ -61,15 +61,16 @@ class Results:
 
         Undefined values are left out; the mean of none is NaN.
         """
-        return np.array([self._summary(run) for run in self.runs]).reshape(-1, len(self.specs))
+        return np.array([self._summary(run) for run in self.runs]).reshape(len(self.runs), len(self.specs))
 
     def _summary(self, run: RunResult) -> Floats:
         defined = run.counted & ~np.isnan(run.values)
         # added one by one in query order, as a loop would: np.sum adds in pairs and can end elsewhere
         total = np.cumsum(np.where(defined, run.values, 0.0), axis=1)[:, -1:].sum(axis=1)
         with np.errstate(invalid="ignore"):
-            mean = total / defined.sum(axis=1)
-        return np.where([spec.metric.aggregate == "sum" for spec in self.specs], total, mean)
+            mean: Floats = total / defined.sum(axis=1)
+        added = np.array([spec.metric.aggregate == "sum" for spec in self.specs], np.bool_)
+        return np.where(added, total, mean)
 
     def mean(self, run: str | int, metric: str | Spec | int) -> float:
         """The summary value: the mean over the counted queries where it is defined, or the sum of a count."""
@@ -112,9 +113,10 @@ class Results:
         entry["queries"] = int(run.counted.sum())
         if summary:
             exact = [
-                exact_numbers(self.means[r, [m]], whole_summary(spec)) for m, spec in enumerate(self.specs)
+                exact_number(value, whole_summary(spec))
+                for value, spec in zip(self.means[r].tolist(), self.specs, strict=True)
             ]
-            entry["summary"] = {name: value for name, [value] in zip(names, exact, strict=True)}
+            entry["summary"] = dict(zip(names, exact, strict=True))
             undefined = {name: self.undefined(r, m) for m, name in enumerate(names)}
             entry["undefined"] = {name: count for name, count in undefined.items() if count}
         if per_query:
@@ -130,7 +132,7 @@ class Results:
     ) -> str:
         """The results as text in one of the formats of gradeval.render, with '\\n' at the end of each line.
 
-        digits: decimals, or 'full' for the shortest text that reads back equal; json and jsonl are always exact.
+        digits: decimals, or 'full' for the shortest text that reads back equal; JSON is always exact.
         Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
         """
         from gradeval.render import render
@@ -178,12 +180,16 @@ def whole_summary(spec: Spec) -> bool:
     return spec.metric.whole and spec.metric.aggregate == "sum"
 
 
+def exact_number(value: float, whole: bool) -> Number:
+    """A value as JSON has it: counts are int, and what is not finite is None."""
+    if not math.isfinite(value):
+        return None
+    return int(value) if whole else value + 0.0  # + 0.0 makes -0.0 a plain 0.0
+
+
 def exact_numbers(values: Floats, whole: bool) -> list[Number]:
-    """Values as JSON has them: counts are int, and what is not finite is None."""
-    listed = (values + 0.0).tolist()  # + 0.0 makes -0.0 a plain 0.0
-    if whole:
-        return [int(value) if math.isfinite(value) else None for value in listed]
-    return [value if math.isfinite(value) else None for value in listed]
+    """Values as JSON has them."""
+    return [exact_number(value, whole) for value in values.tolist()]
 
 
 _COMPRESSED = re.compile(r"(?<=.)\.(?:gz|bz2|xz|zst)$")

@@ -15,6 +15,8 @@ _SPECIAL = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
+        "[": "{[}",  # after the end of a row, LaTeX takes a bare [ or * for an argument
+        "*": "{*}",
         "µ": r"$\mu$",
         "φ": r"$\varphi$",
         "τ": r"$\tau$",

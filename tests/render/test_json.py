@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import json
+
+import gradeval
+from gradeval.render import render
+from gradeval.results import Results
+
+
+def test_the_object(results: Results) -> None:
+    text = render(results, "json", per_query=True, digits=1)
+    assert text.isascii() and text.endswith("}\n")
+    content = json.loads(text, parse_constant=lambda name: 1 / 0)  # NaN is not JSON
+    assert content == results.to_dict(per_query=True)
+    assert content["gradeval"] == gradeval.__version__
+    assert content["format"] == 1
+    assert content["qrels"] == {"path": "judged/qrels.txt", "sha256": "ab" * 32}
+    assert content["options"] == {"ties": "trec", "rel": None}
+    assert content["metrics"] == ["num_q", "muAP", "nDCG@10", "P@5", "rankDCG", "nDCGphi@10"]
+    assert content["warnings"] == ["1 judged query is missing from neural"]
+    bm25, neural = content["runs"]
+    assert (bm25["path"], bm25["sha256"], bm25["queries"]) == ("runs/bm25_k1.run.gz", "cd" * 32, 3)
+    assert (neural["path"], neural["sha256"], neural["queries"]) == ("-", None, 2)
+    assert bm25["summary"]["num_q"] == 3 and isinstance(bm25["summary"]["num_q"], int)
+    assert bm25["summary"]["nDCG@10"] == 1.6 / 3
+    assert bm25["summary"]["rankDCG"] == 0.625
+    assert bm25["undefined"] == {"rankDCG": 1}
+    assert list(bm25["per_query"]) == ["q1", "q2", "a|b_%\udcff"]
+    assert list(neural["per_query"]) == ["q1", "q2"]
+    assert bm25["per_query"]["q2"] == {
+        "muAP": 0.25,
+        "nDCG@10": 0.6,
+        "P@5": 0.4,
+        "rankDCG": None,
+        "nDCGphi@10": 0.5,
+    }
+
+
+def test_parts_are_left_out(results: Results) -> None:
+    for run in json.loads(render(results, "json"))["runs"]:
+        assert "per_query" not in run and "summary" in run
+    for run in json.loads(render(results, "json", per_query=True, summary=False))["runs"]:
+        assert "per_query" in run and "summary" not in run
+
+
+def test_options_that_json_does_not_know_are_text(make) -> None:
+    results = make("AP", {"a": [[0.5]]})
+    odd = Results(results.qrels, None, results.queries, results.specs, results.runs, {"k": 1 + 2j})
+    assert json.loads(render(odd, "json"))["options"] == {"k": "(1+2j)"}

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from gradeval.render import render
+
+
+def test_summary(make) -> None:
+    results = make("num_q muAP nDCGphi@10", {"bm25_k1": [[1], [0.5], [-0.5]], "x": [[1], [0.25], [-0.25]]})
+    assert render(results, "latex") == (
+        r"""\begin{tabular}{lrrr}
+\toprule
+run & num\_q & $\mu$AP & nDCG$\varphi$@10 \\
+\midrule
+bm25\_k1 & 1 & \textbf{0.5000} & $-$0.5000 \\
+x & 1 & 0.2500 & \textbf{$-$0.2500} \\
+\bottomrule
+\end{tabular}
+"""
+    )
+
+
+def test_queries(make) -> None:
+    text = render(make("AP P@5", {"100%": [[0.5], [1]]}), "latex", per_query=True, summary=False)
+    assert text == (
+        r"""\begin{tabular}{lrr}
+\toprule
+\multicolumn{3}{l}{100\%} \\
+\midrule
+query & AP & P@5 \\
+\midrule
+q1 & 0.5000 & 1.0000 \\
+\bottomrule
+\end{tabular}
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    "name, escaped",
+    [
+        ("a&b", r"a\&b"),
+        ("{$#_%}", r"\{\$\#\_\%\}"),
+        ("\\", r"\textbackslash{}"),
+        ("~^", r"\textasciitilde{}\textasciicircum{}"),
+        ("<|>", r"\textless{}\textbar{}\textgreater{}"),
+        ("[x]*", "{[}x]{*}"),
+        ("τρ", r"$\tau$$\rho$"),
+    ],
+)
+def test_special_characters(name: str, escaped: str, make) -> None:
+    assert render(make("AP", {name: [[0.5]]}), "latex").splitlines()[4] == rf"{escaped} & 0.5000 \\"

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from gradeval.render import render
+
+
+def test_summary(make) -> None:
+    results = make("num_q muAP", {"bm25_k1": [[1], [0.5]], "x": [[1], [0.25]]})
+    assert render(results, "md") == (
+        "| run     | num_q |        µAP |\n"
+        "| :------ | ----: | ---------: |\n"
+        "| bm25_k1 |     1 | **0.5000** |\n"
+        "| x       |     1 |     0.2500 |\n"
+    )
+
+
+def test_queries(make) -> None:
+    assert render(make("AP", {"*a*": [[0.5]]}), "md", per_query=True) == (
+        "**\\*a\\***\n"
+        "\n"
+        "| query |     AP |\n"
+        "| :---- | -----: |\n"
+        "| q1    | 0.5000 |\n"
+        "\n"
+        "| run   |     AP |\n"
+        "| :---- | -----: |\n"
+        "| \\*a\\* | 0.5000 |\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "name, escaped",
+    [
+        ("a|b", r"a\|b"),
+        (r"a\|b", r"a\\\|b"),
+        ("<b>", r"\<b\>"),
+        ("`x`", r"\`x\`"),
+        ("[a](b)", r"\[a\](b)"),
+        ("~~a~~", r"\~\~a\~\~"),
+        ("_a_", r"\_a\_"),
+        ("a_b_c", "a_b_c"),
+        ("a__b", r"a\_\_b"),
+        ("&amp;", r"\&amp;"),
+        ("$x$", r"\$x\$"),
+        ("a\nb", r"a\\nb"),
+    ],
+)
+def test_special_characters(name: str, escaped: str, make) -> None:
+    assert render(make("AP", {name: [[0.5]]}), "md").splitlines()[2].startswith(f"| {escaped} ")

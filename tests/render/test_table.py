@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import pytest
+
+from gradeval.render import render
+from gradeval.results import Results
+
+NAN = float("nan")
+BOLD, DIM, END = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+
+
+def test_summary(make) -> None:
+    runs = {"bm25": [[1, 1], [0.5, 0.25], [0.1, 0.2]], "x": [[1, 1], [0, 0], [1, NAN]]}
+    results = make("num_q muAP nDCGphi@10", runs)
+    assert render(results, "table") == (
+        "run   num_q     µAP  nDCGφ@10\n"
+        "─────────────────────────────\n"
+        "bm25      2  0.3750    0.1500\n"
+        "x         2  0.0000    1.0000\n"
+    )
+
+
+def test_colour_marks_the_best(make) -> None:
+    results = make("num_q muAP P@5", {"a": [[1], [0.5], [0.2]], "b": [[1], [0.25], [0.2]]})
+    assert render(results, "table", colour=True) == (
+        "run  num_q     µAP     P@5\n"
+        f"{DIM}──────────────────────────{END}\n"
+        f"a        1  {BOLD}0.5000{END}  {BOLD}0.2000{END}\n"
+        f"b        1  0.2500  {BOLD}0.2000{END}\n"
+    )
+
+
+def test_queries_of_each_run_and_then_the_summary(make) -> None:
+    results = make("num_q AP", {"a": [[1, 1], [0.5, 1]], "b": [[1, 1], [0, NAN]]})
+    assert render(results, "table", per_query=True, digits=2) == (
+        "a\n"
+        "query    AP\n"
+        "───────────\n"
+        "q1     0.50\n"
+        "q2     1.00\n"
+        "\n"
+        "b\n"
+        "query    AP\n"
+        "───────────\n"
+        "q1     0.00\n"
+        "q2      nan\n"
+        "\n"
+        "run  num_q    AP\n"
+        "────────────────\n"
+        "a        2  0.75\n"
+        "b        2  0.00\n"
+    )
+
+
+def test_metrics_that_do_not_fit_go_to_a_further_table(make) -> None:
+    metrics = [f"nDCG@{k}" for k in range(1, 21)]
+    results = make(" ".join(metrics), {"bm25": [[k / 100] for k in range(20)], "best": [[0.5]] * 20})
+    text = render(results, "table", width=60, colour=True)
+    plain = text.replace(BOLD, "").replace(DIM, "").replace(END, "")
+    assert plain == render(results, "table", width=60)
+    assert max(map(len, plain.splitlines())) <= 60
+    tables = [table.splitlines() for table in plain.split("\n\n")]
+    assert len(tables) == 4
+    assert [name for table in tables for name in table[0].split()[1:]] == metrics
+    assert [v for table in tables for v in table[2].split()[1:]] == [f"{k / 100:.4f}" for k in range(20)]
+    assert text.count(BOLD) == 20
+
+
+def test_the_title_stands_above_the_first_part_only(make) -> None:
+    results = make(" ".join(f"nDCG@{k}" for k in range(1, 11)), {"bm25": [[0.5]] * 10})
+    text = render(results, "table", per_query=True, summary=False, width=50)
+    assert text.count("query") == 2
+    assert text.count("bm25") == 1 and text.startswith("bm25\n")
+
+
+def test_without_a_width_nothing_is_split(make) -> None:
+    results = make(" ".join(f"nDCG@{k}" for k in range(1, 101)), {"bm25": [[0.5]] * 100})
+    assert len(render(results, "table").splitlines()) == 3
+
+
+@pytest.mark.parametrize("width", [0, 1, 30, 60])
+def test_names_wider_than_the_terminal_leave_the_values_whole(width: int, make) -> None:
+    name = "a/very/long/directory/" * 5
+    text = render(make("AP P@5 nDCG@10", {name: [[0.1], [0.2], [0.3]]}), "table", width=width)
+    assert text.splitlines()[2] == f"{name}  0.1000  0.2000   0.3000"
+
+
+def test_one_value_wider_than_the_terminal(make) -> None:
+    text = render(make("AP P@5", {"a": [[1 / 3], [2 / 3]]}), "table", width=20, digits=60)
+    assert f"{1 / 3:.60f}" in text and f"{2 / 3:.60f}" in text
+    assert text.count("run") == 2
+
+
+def test_wide_characters_are_measured(make) -> None:
+    lines = render(make("AP", {"検索": [[0.5]], "abc": [[0.25]]}), "table").splitlines()
+    assert lines[2:] == ["検索  0.5000", "abc   0.2500"]
+
+
+def test_ids_cannot_steer_the_terminal(make) -> None:
+    results = make("AP", {"a\x1b[31m\n": [[0.5]]}, queries=["q\x07\x9b"])
+    text = render(results, "table", per_query=True)
+    assert text.startswith("a\\x1b[31m\\x0a\nquery")
+    assert "q\\x07\\x9b  0.5000" in text
+
+
+def test_ids_are_not_markup(make) -> None:
+    text = render(make("AP", {"[bold]:smile:": [[0.5]]}), "table", colour=True)
+    assert "[bold]:smile:  0.5000" in text
+
+
+def test_bytes_that_are_not_utf8_stay_as_they_are(results: Results) -> None:
+    text = render(results, "table", per_query=True)
+    assert b"a|b_%\xff " in text.encode(errors="surrogateescape")
+
+
+def test_str_is_the_table(results: Results) -> None:
+    assert str(results) == render(results, "table")

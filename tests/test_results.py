@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gradeval.errors import GradevalError, MetricError
+from gradeval.metrics.spec import parse
+from gradeval.results import Results, RunResult, run_names
+
+NAN = float("nan")
+
+
+def made(metrics: str, *runs: tuple[list[list[float]], list[bool]]) -> Results:
+    return Results(
+        "qrels",
+        None,
+        tuple(f"q{i + 1}" for i in range(len(runs[0][1]))),
+        tuple(parse(metrics)),
+        tuple(
+            RunResult(f"run{r}", f"run{r}.txt", None, np.array(values, float), np.array(counted, bool))
+            for r, (values, counted) in enumerate(runs)
+        ),
+    )
+
+
+@pytest.fixture
+def results() -> Results:
+    values = [[1, 1, 1], [0.5, NAN, 0.25], [NAN, NAN, 1]]
+    return made("num_q rankDCG nDCG@10", (values, [True, True, True]), (values, [True, True, False]))
+
+
+def test_means(results: Results) -> None:
+    np.testing.assert_array_equal(results.means, [[3, 0.375, 1], [2, 0.5, NAN]])
+    assert results.mean("run0", "rankDCG") == 0.375
+    assert math.isnan(results.mean("run1", "nDCG@10"))
+
+
+def test_undefined_counts_only_counted_queries(results: Results) -> None:
+    assert [results.undefined("run0", m) for m in range(3)] == [0, 1, 2]
+    assert [results.undefined("run1", m) for m in range(3)] == [0, 1, 2]
+    assert results.undefined(0, "num_q") == 0
+
+
+def test_no_query_counts() -> None:
+    results = made("num_q AP", ([[1, 1], [1, 1]], [False, False]))
+    np.testing.assert_array_equal(results.means, [[0, NAN]])
+    assert results.per_query(0, "AP") == {}
+
+
+def test_no_query_and_no_run() -> None:
+    np.testing.assert_array_equal(made("num_q AP", ([[], []], [])).means, [[0, NAN]])
+    assert Results("qrels", None, (), tuple(parse("AP P@5")), ()).means.shape == (0, 2)
+
+
+@given(st.lists(st.tuples(st.floats(-1e9, 1e9), st.booleans()), min_size=1, max_size=300))
+def test_a_mean_is_that_of_a_loop(pairs: list[tuple[float, bool]]) -> None:
+    values, counted = zip(*pairs, strict=True)
+    total = 0.0
+    for value, counts in pairs:
+        if counts:
+            total += value
+    mean = made("AP", ([list(values)], list(counted))).mean(0, 0)
+    assert mean == total / sum(counted) if any(counted) else math.isnan(mean)
+
+
+def test_values_by_name(results: Results) -> None:
+    assert results.per_query("run1", "num_q") == {"q1": 1.0, "q2": 1.0}
+    np.testing.assert_array_equal(results.values("run1", "rankDCG"), [0.5, NAN, NAN])
+    np.testing.assert_array_equal(results.values("run0", "rankDCG"), [0.5, NAN, 0.25])
+
+
+def test_any_spelling_and_place(results: Results) -> None:
+    for metric in ("nDCG@10", "NDCG@10", "ndcg_cut_10", "ndcg_cut.10", 2, -1, results.specs[2]):
+        assert results.mean("run0", metric) == results.mean(0, metric) == results.mean(-2, metric) == 1.0
+
+
+def test_names_that_are_not_there(results: Results) -> None:
+    with pytest.raises(GradevalError, match="no run is named 'bm25': there are run0, run1"):
+        results.mean("bm25", "rankDCG")
+    with pytest.raises(MetricError, match=r"nDCG@5 was not evaluated: there are num_q, rankDCG, nDCG@10"):
+        results.mean(0, "nDCG@5")
+    with pytest.raises(MetricError, match="names 2 metrics"):
+        results.mean(0, "nDCG@5,10")
+    with pytest.raises(MetricError):
+        results.mean(0, "nDGC@10")
+    with pytest.raises(IndexError):
+        results.mean(2, 0)
+    with pytest.raises(IndexError):
+        results.mean(0, 3)
+
+
+def test_repr_is_short(results: Results) -> None:
+    assert "q1" not in repr(results) and "array" not in repr(results)
+
+
+@pytest.mark.parametrize(
+    "paths, names",
+    [
+        (["runs/bm25.run", "neural.txt", "x.res"], ["bm25", "neural", "x"]),
+        (["a.run.gz", "b.txt.bz2", "c.res.xz", "d.zst"], ["a", "b", "c", "d"]),
+        (["input.bm25", "bm25.k1=0.9.b=0.4"], ["input.bm25", "bm25.k1=0.9.b=0.4"]),
+        (["a.gz.run", "b.run.txt"], ["a.gz", "b.run"]),
+        (["-", "/dev/fd/63"], ["-", "63"]),
+        ([".run", ".gz", "dir/.txt"], [".run", ".gz", ".txt"]),
+        (["x/a.run", "y/a.run", "b.run"], ["x/a.run", "y/a.run", "b"]),
+        (["a.run", "a.txt"], ["a.run", "a.txt"]),
+        (["a.run", "a.run", "a.run"], ["a.run", "a.run#2", "a.run#3"]),
+        (["a.run", "a.run", "a.run#2"], ["a.run", "a.run#3", "a.run#2"]),
+        (["a.run", "x/a.run", "a.run.txt"], ["a.run", "x/a.run", "a.run.txt"]),
+        ([], []),
+    ],
+)
+def test_run_names(paths: list[str], names: list[str]) -> None:
+    assert run_names(paths) == names
+
+
+@given(st.lists(st.text("ab/.#2", min_size=1, max_size=3).map(lambda s: s + ".run") | st.just("a.run.gz")))
+def test_run_names_differ(paths: list[str]) -> None:
+    names = run_names(paths)
+    assert len(set(names)) == len(names) == len(paths)
+    assert all(names)
