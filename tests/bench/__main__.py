@@ -89,6 +89,11 @@ def generate(folder: Path, key: str, scale: float) -> None:
     subprocess.run([sys.executable, str(WORKLOADS), str(folder), key, str(scale)], check=True)
 
 
+def last_values(tool: Tool, results: Results) -> Values:
+    outputs = results[tool.name].outputs if tool.name in results else []
+    return values_of(tool, outputs[-1]) if outputs else {}
+
+
 def verdict(tool: Tool, result: Result, ours: Values) -> str:
     """The last column: same, DIFFERS, FAILED, or nothing where a tool evaluates nothing."""
     if tool.missing:
@@ -100,7 +105,9 @@ def verdict(tool: Tool, result: Result, ours: Values) -> str:
     if not ours:
         return "not compared: gradeval has no values"
     different = [line for output in result.outputs for line in differences(ours, values_of(tool, output))]
-    return f"DIFFERS: {different[0]}" if different else "same"
+    if different:
+        return f"DIFFERS: {different[0]}"
+    return "what others are compared with" if tool.name == OURS else "same"
 
 
 def over(results: Results, ours: str, tool: str, what: str) -> float | None:
@@ -121,20 +128,15 @@ def reached(target: Target, results: Results) -> float | None:
 
 def report(key: str, benchmark: Benchmark, size: int, least: int, results: Results) -> dict[str, Any]:
     """Everything about one workload, as it goes into the JSON."""
-    own = next(tool for tool in benchmark.tools if tool.name == OURS)
-    ours = values_of(own, results[OURS].outputs[-1]) if results[OURS].outputs else {}
+    read = {tool.name: last_values(tool, results) for tool in benchmark.tools}
     tools = []
     for tool in benchmark.tools:
         result = results.get(tool.name, Result())
         row: dict[str, Any] = {
             "tool": tool.name,
             "command": list(tool.command),
-            "values": verdict(tool, result, ours),
-            "read": [
-                [*key, value]
-                for output in result.outputs[-1:]
-                for key, value in values_of(tool, output).items()
-            ],
+            "values": verdict(tool, result, read[OURS]),
+            "read": [[*key, value] for key, value in read[tool.name].items()],
             "samples": [vars(sample) for sample in result.samples],
         }
         if result.samples:

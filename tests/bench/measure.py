@@ -82,7 +82,7 @@ class Result:
     failure: str = ""
 
     def median(self, name: str) -> float:
-        return statistics.median(getattr(sample, name) for sample in self.samples)
+        return float(statistics.median(getattr(sample, name) for sample in self.samples))
 
 
 def in_turn(commands: Mapping[str, Sequence[str]], repeats: Mapping[str, int]) -> dict[str, Result]:

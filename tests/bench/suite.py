@@ -7,7 +7,7 @@ import shutil
 import statistics
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .measure import Result
@@ -105,6 +105,11 @@ def gradeval(name: str, *arguments: str | Path) -> Tool:
     return Tool(name, command, gradeval_values)
 
 
+def feature_1(text: str) -> Values:
+    """Of many features' values, those that can be compared."""
+    return {key: value for key, value in gradeval_values(text).items() if key[0] == "feature1"}
+
+
 def both(*arguments: str | Path) -> list[Tool]:
     """The two metric sets."""
     return [gradeval(OURS, *arguments, *METRICS), gradeval(DEFAULTS, *arguments)]
@@ -197,7 +202,7 @@ def small(folder: Path) -> Benchmark:
 def deep(folder: Path) -> Benchmark:
     qrels, run = collection(folder)
     run_of_4000 = folder / "deep.txt"
-    flat = gradeval("gradeval on (a)", qrels, run, *METRICS)
+    flat = replace(gradeval("gradeval on (a)", qrels, run, *METRICS), values=None)
     return Benchmark(
         "4 × (a): the same judgments, 4,000 documents a query",
         [*both(qrels, run_of_4000), flat, trec_eval(qrels, run_of_4000, once=True)],
@@ -222,7 +227,7 @@ def letor(folder: Path) -> Benchmark:
         "LETOR, 100,000 lines × 136 features; gradeval and its defaults read one of them",
         [
             *both(file, file, "--feature", "1"),
-            gradeval(every, file, file, "--feature", "1-136", *METRICS),
+            replace(gradeval(every, file, file, "--feature", "1-136", *METRICS), values=feature_1),
             Tool("scikit-learn", [*command, "scikit-learn", str(file)], missing=none),
             Tool(
                 "scikit-learn + pytrec_eval",

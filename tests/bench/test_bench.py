@@ -170,6 +170,10 @@ VALUES = {("bm25", "AP"): "0.2500", ("bm25", "nDCG@10"): "0.5000"}
 def test_tools_say_the_same_in_their_own_ways() -> None:
     trec = "runid \tall\tbm25\nmap   \tall\t0.2500\nndcg_cut_10\tall\t0.5000\n"
     assert suite.gradeval_values(TSV) == VALUES
+    assert suite.feature_1(TSV + TSV.replace("bm25", "feature1")) == {
+        ("feature1", "AP"): "0.2500",
+        ("feature1", "nDCG@10"): "0.5000",
+    }
     assert suite.trec_eval_values(trec) == VALUES
     assert suite.plain_values("bm25")("AP\t0.2500\nnDCG@10\t0.5000\n") == VALUES
     assert suite.plain_values("bm25")("map 0.2500\nndcg_cut_10 0.5000\n") == VALUES

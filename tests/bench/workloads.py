@@ -44,7 +44,8 @@ def lines(*fields: Text | bytes) -> bytes:
             for field in fields
         ]
     )
-    return table[table != 0].tobytes()
+    present: Text = table[table != 0]
+    return present.tobytes()
 
 
 class Block(NamedTuple):
@@ -160,7 +161,7 @@ def letor(folder: Path, scale: float) -> None:
     with (folder / "letor.txt").open("wb") as file:
         for rows in np.split(np.arange(count), range(5000, count, 5000)):
             grades = rng.choice(len(GRADES), len(rows), p=GRADES)
-            fields = [digits(grades), b" qid:", digits(queries[rows])]
+            fields: list[Text | bytes] = [digits(grades), b" qid:", digits(queries[rows])]
             for number, kind in enumerate(kinds, 1):
                 decimals = 6 if number == 1 or kind in ("real", "negative") else 0
                 values = untied[rows] if number == 1 else rng.integers(0, most[kind], len(rows))
