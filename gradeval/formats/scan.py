@@ -83,27 +83,58 @@ def _regular(
 
 def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], least: int, most: int | None) -> Rows:
     """The rows of any block: runs of separators, CRLF, comments, blank lines, fields missing or left over."""
+    tokens = tokenize(text)
+    data = np.flatnonzero(tokens.count)
+    data = data[block[tokens.start[tokens.first[data]]] != HASH]
+    counts = tokens.count[data]
+    odd = (counts < least) | (counts > (most or counts.max(initial=0)))
+    wrong = tuple(zip(data[odd].tolist(), counts[odd].tolist(), strict=True))
+    data = data[~odd]
+    fields = tuple(tokens.ids(block, tokens.first[data] + k) for k in wanted)
+    return Rows(fields, data, tokens.lines, wrong, tokens.binary)
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """What stands between spaces in a block.
+
+    start, end: of each token. first, count: of each line, its first token and how many it has; lines: how many
+    lines there are. line_end: where each line ends. binary: the first line with a NUL byte, None without one.
+    """
+
+    start: Ints
+    end: Ints
+    first: Ints
+    count: Ints
+    line_end: Ints
+    binary: int | None
+
+    @property
+    def lines(self) -> int:
+        return len(self.line_end)
+
+    def ids(self, block: Bytes, token: Ints) -> Ids:
+        """These tokens as a column."""
+        start = self.start[token]
+        return Ids(block, start, self.end[token] - start)
+
+
+def tokenize(text: Bytes, also: Ints | None = None) -> Tokens:
+    """The tokens of whole lines; the places in `also` part tokens too."""
     is_end = text == LF
     is_space = (text == SPACE) | (text == TAB) | (text == CR) | is_end
-    before = np.empty(len(text) + 1, bool)
-    before[0], before[1:] = True, is_space
-    starts = np.flatnonzero(~is_space & before[:-1])
-    ends = np.flatnonzero(is_space & ~before[:-1])
-    line_ends = np.flatnonzero(is_end)
-    bounds = np.searchsorted(starts, line_ends)  # fields up to the end of each line
+    if also is not None:
+        is_space[also] = True
+    before = np.empty(len(text), bool)
+    before[0], before[1:] = True, is_space[:-1]
+    start = np.flatnonzero(before > is_space)
+    end = np.flatnonzero(before < is_space)
+    line_end = np.flatnonzero(is_end)
+    bounds = np.searchsorted(start, line_end)  # tokens up to the end of each line
     first = np.concatenate([[0], bounds[:-1]]).astype(np.int64)
-    count = bounds - first
-    data = np.flatnonzero(count)
-    data = data[block[starts[first[data]]] != HASH]
-    counts = count[data]
-    odd = (counts < least) | (counts > (most or counts.max(initial=0)))
     nul = np.flatnonzero(text == 0)[:1]
-    wrong = tuple(zip(data[odd].tolist(), counts[odd].tolist(), strict=True))
-    binary = int(np.searchsorted(line_ends, nul[0])) if len(nul) else None
-    data = data[~odd]
-    places = [first[data] + k for k in wanted]
-    fields = tuple(Ids(block, starts[place], ends[place] - starts[place]) for place in places)
-    return Rows(fields, data, len(line_ends), wrong, binary)
+    binary = int(np.searchsorted(line_end, nul[0])) if len(nul) else None
+    return Tokens(start, end, first, bounds - first, line_end, binary)
 
 
 def floats(text: Ids) -> tuple[Floats, Ints]:
@@ -165,6 +196,13 @@ def floats(text: Ids) -> tuple[Floats, Ints]:
         if not np.isfinite(values[row]):
             bad.append(row)
     return values, np.array(bad, np.int64)
+
+
+def whole_numbers(block: Bytes, start: Ints) -> tuple[Ints, Ints]:
+    """The number that begins at each place, of up to eight digits, and how many digits it has."""
+    digits, count = _leading_digits(words(block)[start])
+    number = _number(digits << (_64 - (count << _3)))
+    return number.astype(np.int64), count.astype(np.int64)
 
 
 def _leading_digits(word: Words) -> tuple[Words, Words]:

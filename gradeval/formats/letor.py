@@ -1,0 +1,251 @@
+"""LETOR and SVMlight: `grade qid:Q k:v k:v … # document`, features as virtual assessors or as runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradeval.errors import InputError
+from gradeval.formats.problems import Problem, Problems, shown
+from gradeval.formats.scan import HASH, Tokens, floats, split, tokenize, whole_numbers
+from gradeval.formats.sources import Block, Source
+from gradeval.formats.trec import not_a_number
+from gradeval.ids import Bytes, Ids
+from gradeval.parallel import ordered_map
+from gradeval.ranking import ranges
+from gradeval.segments import Bools, Floats, Ints
+
+_COLON, _EQUALS = b":="
+_QID = np.uint64(int.from_bytes(b"qid:", "little"))
+_DOCID = np.uint64(int.from_bytes(b"docid", "little"))
+
+
+@dataclass(frozen=True, eq=False)
+class Letor:
+    """The data lines of a file, in order.
+
+    queries: the ids of the queries, in order of first appearance, (Q,). query: which of them each line is of.
+    documents, label, line (0-based in the file): of each line, (n,). features: the values of the wanted
+    features, (n, F); a feature that a line does not name is 0.
+    """
+
+    queries: Ids
+    query: Ints
+    documents: Ids
+    label: Floats
+    line: Ints
+    features: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The data lines of a block. query, document: ids of length 0 where the line has none."""
+
+    query: Ids
+    document: Ids
+    label: Floats
+    line: Ints
+    features: Floats
+    named: Bools
+    lines: int
+    problems: list[Problem]
+
+
+def read_letor(
+    source: Source, wanted: NDArray[np.int64], groups: str | None = None, jobs: int = 1
+) -> Letor:
+    """Read labels, ids and the wanted features (their numbers, distinct). Raises InputError(s).
+
+    groups: a file of group sizes, for SVMlight without qid; by default FILE.query or FILE.group.
+    """
+    problems = Problems(source.name)
+    parts: list[_Part] = []
+    before = 0
+    for part in ordered_map(lambda block: _read_block(block, wanted), source.blocks(), jobs):
+        problems.add(part.problems, before)
+        part.line.__iadd__(before)
+        before += part.lines
+        parts.append(part)
+    problems.check()
+    label = np.concatenate([np.empty(0), *(part.label for part in parts)])
+    if not len(label):
+        what = "the file is empty" if not before else "no line holds data: all are blank or comments"
+        raise InputError(source.name, what)
+    named = np.any([part.named for part in parts], axis=0)
+    if not named.all():
+        raise InputError(source.name, f"no line has feature {wanted[~named][0]}")
+    line = np.concatenate([part.line for part in parts])
+    ids = Ids.joined([part.query for part in parts])
+    without = np.flatnonzero(ids.length == 0)
+    if groups is None and not len(without):
+        first, query = ids.distinct()
+        queries = ids.take(first).compact()
+    elif groups is None and len(without) < len(ids):
+        raise InputError(source.name, "there is no qid: here, but other lines have one", line=int(line[without[0]]) + 1)
+    else:
+        queries, query = _grouped(source, groups, len(label))
+    documents = _or_place(Ids.joined([part.document for part in parts]), query)
+    return Letor(queries, query, documents, label, line, np.concatenate([part.features for part in parts]))
+
+
+def _read_block(block: Block, wanted: NDArray[np.int64]) -> _Part:
+    text = block.bytes[: block.size]
+    hashes = np.flatnonzero(text == HASH)
+    line_end = np.flatnonzero(text == 10) if len(hashes) else None
+    if line_end is not None:  # only the first # of a line begins its comment
+        lines, first = np.unique(np.searchsorted(line_end, hashes), return_index=True)
+        hashes = hashes[first]
+    tokens = tokenize(text, hashes)
+    comment = tokens.first + tokens.count  # the first token of each line's comment
+    if len(hashes):
+        comment[lines] = np.searchsorted(tokens.start, hashes)
+    count = comment - tokens.first
+    data = np.flatnonzero(count)
+    first_token, count = tokens.first[data], count[data]
+    if tokens.binary is not None:
+        return _failed(block, [Problem(tokens.binary, "binary data (a NUL byte)", "Is this the right file?")])
+
+    labels = tokens.ids(block.bytes, first_token)
+    label, bad = floats(labels)
+    problems = [Problem(int(data[row]), not_a_number("grade", labels[row])) for row in bad.tolist()]
+    second = np.minimum(first_token + 1, len(tokens.start) - 1)
+    query = tokens.ids(block.bytes, second)
+    has_query = (count > 1) & (query.word(0) & np.uint64(0xFFFFFFFF) == _QID)
+    length = np.where(has_query, query.length - 4, 0)
+    problems += [Problem(int(data[row]), "there is nothing behind qid:") for row in np.flatnonzero(has_query & (length == 0))]
+    query = Ids(block.bytes, query.start + 4, length)
+    features, named, more = _features(block.bytes, tokens, data, first_token + 1 + has_query, comment[data], wanted)
+    problems += more
+    document = _documents(block.bytes, tokens, data, comment[data])
+    return _Part(query.compact(), document.compact(), label, data, features, named, tokens.lines, problems)
+
+
+def _failed(block: Block, problems: list[Problem]) -> _Part:
+    none, empty = Ids.of([]), np.empty(0, np.int64)
+    return _Part(none, none, np.empty(0), empty, np.empty((0, 0)), np.empty(0, bool), 0, problems)
+
+
+def _features(
+    block: Bytes, tokens: Tokens, data: Ints, first: Ints, end: Ints, wanted: NDArray[np.int64]
+) -> tuple[Floats, Bools, list[Problem]]:
+    """The wanted features of each data line, whose feature tokens are first:end; and which were named."""
+    count = np.maximum(end - first, 0)
+    token = ranges(first, count)
+    start = tokens.start[token]
+    number, digits = whole_numbers(block, start)
+    at = start + digits
+    wrong = np.flatnonzero((digits == 0) | (block[at] != _COLON))
+    problems = [
+        Problem(int(data[np.searchsorted(np.cumsum(count), i, "right")]), f"{shown(tokens.ids(block, token[[i]])[0])} is not feature:value")
+        for i in wrong.tolist()
+    ]
+    column = np.full(int(wanted.max(initial=0)) + 2, -1)
+    column[wanted] = np.arange(len(wanted))
+    column = column[np.minimum(number, len(column) - 1)]
+    chosen = np.flatnonzero(column >= 0)
+    column = column[chosen]
+    line = np.searchsorted(np.cumsum(count), chosen, "right")
+    begin = at[chosen] + 1
+    text = Ids(block, begin, tokens.end[token[chosen]] - begin)
+    value, bad = floats(text)
+    problems += [
+        Problem(int(data[line[i]]), not_a_number(f"value of feature {wanted[column[i]]}", text[i])) for i in bad.tolist()
+    ]
+    cell = line * len(wanted) + column
+    times = np.bincount(cell, minlength=len(data) * len(wanted))
+    problems += [
+        Problem(int(data[i // len(wanted)]), f"feature {wanted[i % len(wanted)]} is given {times[i]} times")
+        for i in np.flatnonzero(times > 1).tolist()
+    ]
+    features = np.zeros(len(data) * len(wanted))
+    features[cell] = value
+    named = np.bincount(column, minlength=len(wanted)) > 0
+    return features.reshape(len(data), len(wanted)), named, problems
+
+
+def _documents(block: Bytes, tokens: Tokens, data: Ints, comment: Ints) -> Ids:
+    """The document of each data line: X of `docid = X`, or the first word of its comment; length 0 without."""
+    end = tokens.first[data] + tokens.count[data]
+    last = len(tokens.start) - 1
+
+    def word(place: Ints) -> tuple[Ints, Ints]:
+        token = np.minimum(place, last)
+        there = place < end
+        return tokens.start[token], np.where(there, tokens.end[token] - tokens.start[token], 0)
+
+    start, length = word(comment)
+    is_docid = (length >= 5) & (Ids(block, start, np.minimum(length, 5)).word(0) == _DOCID)
+    if not is_docid.any():
+        return Ids(block, start, length)
+    # what follows 'docid' is '=', then the id; each may be joined to the one before
+    behind = length == 5
+    next_start, next_length = word(comment + 1)
+    equals = np.where(behind, next_start, start + 5)
+    left = np.where(behind, next_length, length - 5)
+    is_docid &= (left > 0) & (block[equals] == _EQUALS)
+    after_start, after_length = word(comment + 1 + behind)
+    joined = left > 1
+    start = np.where(is_docid, np.where(joined, equals + 1, after_start), start)
+    length = np.where(is_docid, np.where(joined, left - 1, after_length), length)
+    return Ids(block, start, length)
+
+
+def _or_place(documents: Ids, query: Ints) -> Ids:
+    """The documents, those without an id named by their 1-based place in their query."""
+    without = np.flatnonzero(documents.length == 0)
+    if not len(without):
+        return documents
+    order = np.argsort(query, kind="stable")
+    counts = np.bincount(query)
+    place = np.empty(len(query), np.int64)
+    place[order] = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)
+    names = Ids.of([b"%d" % n for n in range(1, int(counts.max()) + 1)])
+    own = documents.take(np.flatnonzero(documents.length > 0)).compact()
+    both = Ids.joined([own, names])
+    start, length = np.empty((2, len(query)), np.int64)
+    has_own = documents.length > 0
+    start[has_own], length[has_own] = both.start[: len(own)], both.length[: len(own)]
+    named = len(own) + place[without]
+    start[without], length[without] = both.start[named], both.length[named]
+    return Ids(both.block, start, length)
+
+
+def _grouped(source: Source, groups: str | None, lines: int) -> tuple[Ids, Ints]:
+    """Queries 1, 2, … of the sizes that the groups file gives."""
+    import os
+
+    beside = [groups] if groups else [source.path + ".query", source.path + ".group"]
+    path = next((one for one in beside if groups or os.path.exists(one)), None)
+    if path is None:
+        hint = f"Give their sizes, one a line, in {source.name}.query or with --groups FILE"
+        raise InputError(source.name, "no line has a qid:, so the queries are not known", hint=hint)
+    sizes = read_numbers(Source(path), "group size")
+    if (sizes < 0).any() or (sizes != np.floor(sizes)).any():
+        raise InputError(path, "a group size is not a whole number")
+    if sizes.sum() != lines:
+        raise InputError(path, f"the groups have {sizes.sum():.0f} lines in all, but {source.name} has {lines}")
+    counts = sizes[sizes > 0].astype(np.int64)
+    return Ids.of([b"%d" % n for n in range(1, len(counts) + 1)]), np.repeat(np.arange(len(counts)), counts)
+
+
+def read_numbers(source: Source, name: str) -> Floats:
+    """A file of numbers, one a line. Raises InputError(s)."""
+    problems = Problems(source.name)
+    values = [np.empty(0)]
+    before = 0
+    for block in source.blocks():
+        rows = split(block.bytes, block.size, (0,), 1, 1)
+        value, bad = floats(rows.fields[0])
+        found = [Problem(line, f"{count} fields where there is one {name} a line") for line, count in rows.odd]
+        found += [Problem(int(rows.line[i]), not_a_number(name, rows.fields[0][i])) for i in bad.tolist()]
+        if rows.binary is not None:
+            found = [Problem(rows.binary, "binary data (a NUL byte)", "Is this the right file?")]
+        problems.add(found, before)
+        before += rows.lines
+        values.append(value)
+    problems.check()
+    if not before:
+        raise InputError(source.name, "the file is empty")
+    return np.concatenate(values)
