@@ -22,7 +22,7 @@ _HALF = np.uint64(32)
 
 def words(block: Bytes) -> Words:
     """The eight bytes that start at each byte of the block, as little-endian integers (a view)."""
-    return np.ndarray(len(block) - 7, "<u8", buffer=block, strides=(1,))  # type: ignore[call-overload,no-any-return]
+    return np.ndarray(len(block) - 7, "<u8", buffer=block, strides=(1,))
 
 
 def mix(keys: Words) -> Words:
@@ -113,7 +113,7 @@ class Ids:
     def same(self, rows: Ints, other: Ids, other_rows: Ints) -> Bools:
         """Whether the ids of these rows equal those of the other column's rows, pair by pair."""
         length = self.length[rows]
-        same = length == other.length[other_rows]
+        same: Bools = length == other.length[other_rows]
         longest = int(length.max(initial=0))
         for k in range(-(-min(longest, LONG) // 8)):
             open_ = np.flatnonzero(same & (length > 8 * k))
@@ -205,7 +205,8 @@ class IdIndex:
 
 def short_keys(documents: Words, queries: Words) -> NDArray[np.uint32]:
     """A 32-bit key of a query and a document from the 64-bit keys of each."""
-    return (mix(documents + queries) >> np.uint64(32)).astype(np.uint32)
+    key: NDArray[np.uint32] = (mix(documents + queries) >> np.uint64(32)).astype(np.uint32)
+    return key
 
 
 def order_of(keys: NDArray[np.uint32]) -> Ints:

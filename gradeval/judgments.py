@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradeval.formats.problems import Problem, Problems, shown
 from gradeval.ids import IdIndex, Ids, Words, alike, mix, order_of, repeats, short_keys
 from gradeval.segments import Bools, Floats, Ints, Segments, stable_order
+
+if TYPE_CHECKING:
+    from gradeval.formats.letor import Letor
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +22,7 @@ class Qrels:
 
     path: as the user named it. queries: the query ids in order of first appearance, (Q,).
     offsets: query q owns rows offsets[q]:offsets[q+1], (Q+1,). documents: (N,) ids. grade: float64 (N,).
-    warnings: what was odd but not wrong, a line each.
+    warnings: what was odd but not wrong, a line each. letor: the lines they are from, in a LETOR file.
     """
 
     path: str
@@ -27,10 +31,18 @@ class Qrels:
     documents: Ids
     grade: Floats
     warnings: tuple[str, ...] = ()
+    letor: Letor | None = None
 
     @classmethod
     def of(
-        cls, path: str, ids: Ids, bounds: Ints, documents: Ids, grade: Floats, line: Ints | None = None
+        cls,
+        path: str,
+        ids: Ids,
+        bounds: Ints,
+        documents: Ids,
+        grade: Floats,
+        line: Ints | None = None,
+        letor: Letor | None = None,
     ) -> Qrels:
         """Judgments from rows as read: ids (S,) names the query of rows bounds[s]:bounds[s+1].
 
@@ -56,7 +68,7 @@ class Qrels:
             documents, grade, keys = documents.take(order), grade[order], keys[order]
         counts = np.bincount(query, minlength=len(first))
         offsets = np.concatenate([[0], np.cumsum(counts)])
-        qrels = cls(path, ids.take(first).compact(), offsets, documents, grade, warnings)
+        qrels = cls(path, ids.take(first).compact(), offsets, documents, grade, warnings, letor)
         qrels.__dict__["keys"] = keys  # the cached property, already known
         return qrels
 
@@ -79,7 +91,9 @@ def _check_grades(path: str, twice: list[tuple[int, int, bytes]], grade: Floats,
     for row, first, document in twice:
         if grade[row] != grade[first]:
             place = f" in line {int(line[first]) + 1}" if line is not None else ""
-            what = f"document {shown(document)} has grade {grade[row]:g} here and {grade[first]:g} before{place}"
+            what = (
+                f"document {shown(document)} has grade {grade[row]:g} here and {grade[first]:g} before{place}"
+            )
             problems.add([Problem(int(line[row]) if line is not None else None, what)])
     problems.check()
 
@@ -94,7 +108,8 @@ class Judgments:
 
     segments: how rows fall into the Q queries, in qrels order. grade: float64 (N,).
     rank: float64 (N,), 1-based, inf where the run did not retrieve the document (such rows come last).
-    score: float64 (N,), -inf where not retrieved. document: the row of the qrels this is, int64 (N,).
+    score: float64 (N,), never rising with the rank, -inf where not retrieved.
+    document: the row of the qrels this is, int64 (N,).
     retrieved: documents retrieved for each query, judged or not, int64 (Q,).
     relevance_level: the least grade that is relevant, or None for any grade above 0.
     """
@@ -131,28 +146,75 @@ class Judgments:
         return np.isfinite(self.rank)
 
     @cached_property
-    def levels(self) -> Floats:
-        """The distinct grades of the whole qrels, ascending."""
-        return np.unique(self.grade)
-
-    @cached_property
-    def level(self) -> Ints:
-        """Which of the levels each row's grade is, int64 (N,)."""
-        return np.searchsorted(self.levels, self.grade)
+    def ideal(self) -> Floats:
+        """The grades of each query from the highest to the lowest: the ideal ranking, float64 (N,)."""
+        return self.segments.sorted_descending(self.grade)
 
     @cached_property
     def by_grade(self) -> Ints:
-        """The rows of each query from the highest grade to the lowest: the ideal ranking, int64 (N,)."""
-        return stable_order(self.query, len(self.levels) - 1 - self.level)
+        """The rows of each query in an order that makes its grades fall, int64 (N,)."""
+        return self.segments.descending(self.grade)
+
+    @cached_property
+    def ideal_levels(self) -> Segments:
+        """The rows of the ideal ranking with equal grades, as segments of their own."""
+        return self.segments.ties(self.ideal)
+
+    @cached_property
+    def levels(self) -> Segments:
+        """Which of the ideal levels belong to each query: its lengths are the numbers of distinct grades."""
+        return self.segments.over(self.ideal_levels)
+
+    @cached_property
+    def ideal_level(self) -> Ints:
+        """The level of each row of the ideal ranking, int64 (N,); 0 is the query's lowest grade."""
+        return self.levels.offsets[1:][self.query] - 1 - self.ideal_levels.query
+
+    @cached_property
+    def level(self) -> Ints:
+        """Which of its query's distinct grades each row has, int64 (N,); 0 is the lowest."""
+        level = np.empty(len(self.grade), np.int64)
+        level[self.by_grade] = self.ideal_level
+        return level
+
+    @cached_property
+    def highest(self) -> Floats:
+        """The largest grade of each query, at least 0, float64 (Q,)."""
+        return np.maximum(self.segments.max(self.grade), 0.0)
+
+    @cached_property
+    def found(self) -> Judgments:
+        """The table without the documents that were not retrieved."""
+        rows = np.flatnonzero(self.is_retrieved)
+        return replace(
+            self,
+            segments=self.segments.take(rows),
+            grade=self.grade[rows],
+            rank=self.rank[rows],
+            score=self.score[rows],
+            document=self.document[rows],
+        )
+
+    @cached_property
+    def tied_level(self) -> Ints:
+        """The level of each row where documents with tied scores, or not retrieved, are in order of grade.
+
+        The lowest grade comes first, int64 (N,).
+        """
+        tied = self.segments.ties(self.score)
+        return -tied.sorted_descending(-self.level.astype(np.float64)).astype(np.int64)
+
+    def top(self, cutoff: int | None) -> Bools:
+        """Which rows were retrieved, in the first ranks if there is a cutoff, (N,)."""
+        return self.is_retrieved if cutoff is None else self.rank <= cutoff
 
     def relevant(self, rel: float | None = None) -> Bools:
-        """Which rows are relevant, (N,): grade >= rel, by default >= the relevance level, by default > 0."""
-        level = self.relevance_level if rel is None else rel
-        return self.grade > 0 if level is None else self.grade >= level
+        """Which rows are relevant, (N,): grade >= rel, by default >= the relevance level, by default > 0.
 
-    def ideal(self, gain: Floats) -> Floats:
-        """The gains of each query's judged documents from the largest to the smallest, (N,) -> (N,)."""
-        return self.segments.sorted_descending(gain[self.by_grade])
+        A grade below 0 is never relevant.
+        """
+        level = self.relevance_level if rel is None else rel
+        return self.grade > 0 if level is None else self.grade >= max(level, 0.0)
 
     def judged_only(self) -> Judgments:
         """The ranking without its unjudged documents: ranks close up, and only judged ones are retrieved."""

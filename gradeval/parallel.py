@@ -38,7 +38,7 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
             with drawing:
                 place = state["drawn"]
                 with changed:
-                    changed.wait_for(lambda: state["stop"] or place < state["taken"] + 2 * jobs)
+                    changed.wait_for(lambda: state["stop"] or state["drawn"] < state["taken"] + 2 * jobs)
                     if state["stop"] or state["total"] >= 0:
                         return
                 try:

@@ -12,8 +12,6 @@ from gradeval.ids import Ids, alike, mix, order_of, repeats, short_keys
 from gradeval.judgments import Qrels
 from gradeval.segments import Bools, Floats, Ints, stable_order
 
-TIES = ("trec", "input", "best", "worst")
-
 
 @dataclass(frozen=True, eq=False)
 class Lines:
@@ -85,7 +83,7 @@ class Found:
 
 
 class QueryNumbers:
-    """Gives queries their numbers: those of the qrels first, then others as they come. Threads may share it."""
+    """Numbers queries: those of the qrels first, then others as they come. Threads may share it."""
 
     def __init__(self, qrels: Qrels) -> None:
         self.judged = qrels.query_index
@@ -144,7 +142,10 @@ def _repeated(lines: Lines, order: Ints, keys: NDArray[np.uint32]) -> list[tuple
     rows = alike(order, keys)
     segments = np.searchsorted(lines.bounds, rows, "right")
     line = lines.line
-    return [(int(line[row]), int(line[first]), document) for row, first, document in repeats(rows, segments, lines.documents)]
+    return [
+        (int(line[row]), int(line[first]), document)
+        for row, first, document in repeats(rows, segments, lines.documents)
+    ]
 
 
 def _look_up(

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gradeval.errors import InputError
-from gradeval.formats.problems import Problem, Problems, shown
+from gradeval.formats.problems import Problem, Problems, no_data, shown
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import Columns
 from gradeval.ids import PAD, Bytes, Ids
@@ -29,8 +28,8 @@ class Reduced:
     """What is kept of a run.
 
     row, rank, score: of the retrieved judgments, rows of the qrels, (n,). retrieved: how many documents each
-    judged query retrieved, (Q,). unjudged: how many queries of the run the qrels lack. tied: in how many queries
-    tied scores could change a value.
+    judged query retrieved, (Q,). unjudged: how many queries of the run the qrels lack. tied: how many queries
+    have tied scores that could change a value.
     """
 
     row: Ints
@@ -41,10 +40,10 @@ class Reduced:
     tied: int
 
 
-def reduce_lines(lines: Lines, qrels: Qrels, numbers: QueryNumbers, ties: str, path: str) -> Reduced:
+def reduce_lines(lines: Lines, qrels: Qrels, ties: str, path: str) -> Reduced:
     """Reduce a run that is in memory whole. Raises InputError where a document comes twice."""
     problems = Problems(path)
-    total = _Total(qrels, numbers, problems)
+    total = _Total(qrels, problems)
     total.add(find(lines, qrels, ties), 0)
     problems.check()
     return total.reduced()
@@ -67,8 +66,8 @@ class _ComesBack(Exception):
 class _Total:
     """Adds up what is found, query by query."""
 
-    def __init__(self, qrels: Qrels, numbers: QueryNumbers, problems: Problems) -> None:
-        self.numbers, self.problems = numbers, problems
+    def __init__(self, qrels: Qrels, problems: Problems) -> None:
+        self.problems = problems
         self.seen = np.zeros(len(qrels.queries), bool)
         self.seen_others: set[int] = set()
         self.retrieved = np.zeros(len(qrels.queries), np.int64)
@@ -113,7 +112,6 @@ def _in_one_pass(
     source: Source, columns: Callable[[Block], Columns], qrels: Qrels, ties: str, jobs: int
 ) -> Reduced:
     numbers = QueryNumbers(qrels)
-    qrels.keys  # before the threads want it
 
     def part(block: Block) -> _Part:
         read = columns(block)
@@ -135,7 +133,7 @@ def _in_one_pass(
         return _Part(pieces, read.lines, [])
 
     problems = Problems(source.name)
-    total = _Total(qrels, numbers, problems)
+    total = _Total(qrels, problems)
     cut: list[Lines] = []  # the parts of a query that may go on in the next block; their lines are the file's
 
     def close() -> None:
@@ -166,11 +164,6 @@ def _in_one_pass(
     return total.reduced()
 
 
-def no_data(path: str, lines: int) -> InputError:
-    """The error of a file without a line of data."""
-    return InputError(path, "the file is empty" if not lines else "no line holds data: all are blank or comments")
-
-
 _KEPT = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i8")])
 _SHARE = 8 << 20  # about how many bytes of a run are sorted in memory at a time
 
@@ -198,7 +191,7 @@ def _by_sorting(
         return kept, documents.block[: ends[-1]], rows * _KEPT.itemsize, ends, read.lines, read.problems
 
     problems = Problems(source.name)
-    total = _Total(qrels, numbers, problems)
+    total = _Total(qrels, problems)
     with tempfile.TemporaryFile() as file:
         places = []  # for each block: where the rows and where the ids of each share begin
         before = 0

@@ -6,6 +6,7 @@ by one in row order, as trec_eval's loops make them, so that a mean can agree wi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Column = Floats | Ints | Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +43,9 @@ class Segments:
         """The 0-based place of each row within its query, (N,)."""
         return np.arange(len(self.query)) - self.offsets[:-1][self.query]
 
-    def sum(self, values: NDArray[np.generic]) -> Floats:
+    def sum(self, values: Column) -> Floats:
         """(N,) -> (Q,), 0 for a query without rows."""
-        return np.bincount(self.query, weights=values, minlength=self.count)
+        return np.bincount(self.query, values, self.count).astype(np.float64, copy=False)
 
     def number(self, rows: Bools) -> Ints:
         """How many of the rows are true, (N,) -> (Q,)."""
@@ -67,19 +69,99 @@ class Segments:
 
     def running_count(self, rows: Bools) -> Ints:
         """How many rows of the query up to and with this one are true, (N,) -> (N,)."""
-        total = np.concatenate([[0], np.cumsum(rows)])
-        return total[1:] - np.repeat(total[self.offsets[:-1]], self.lengths)
+        total = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(rows, out=total[1:])
+        count: Ints = total[1:] - total[self.offsets[self.query]]
+        return count
+
+    def running_sum(self, values: Floats) -> Floats:
+        """The sum of the query's values up to and with this row, (N,) -> (N,).
+
+        One cumulative sum over all queries, which an entry after each query takes back to exactly 0: its
+        total, added up in the same order. So no query's digits depend on the queries before it.
+        """
+        place = np.arange(len(values)) + self.query
+        steps = np.zeros(len(values) + self.count)
+        steps[place] = values
+        steps[self.offsets[1:] + np.arange(self.count)] = -self.sum(values)
+        np.cumsum(steps, out=steps)
+        total: Floats = steps[place]
+        return total
+
+    def take(self, rows: Ints) -> Segments:
+        """The same queries with only these rows, which are in ascending order."""
+        return Segments(np.searchsorted(rows, self.offsets))
+
+    def ties(self, values: Column) -> Segments:
+        """Neighbouring rows of a query with equal values, as segments of their own."""
+        new = np.ones(len(values) + 1, np.bool_)
+        new[1:-1] = values[1:] != values[:-1]
+        new[self.offsets] = True
+        return Segments(np.flatnonzero(new))
+
+    def over(self, parts: Segments) -> Segments:
+        """The same queries with their parts, such as ties, in place of rows."""
+        return Segments(np.searchsorted(parts.offsets, self.offsets))
 
     def falling(self, values: Floats) -> bool:
         """Whether no value is larger than the one before it in the same query."""
         rises = values[1:] > values[:-1]
-        return not rises[self.place[1:] > 0].any()
+        return not (rises & (self.place[1:] > 0)).any()
 
     def sorted_descending(self, values: Floats) -> Floats:
         """The values of each query from the largest to the smallest, (N,) -> (N,)."""
         if self.falling(values):
             return values
-        return values[np.lexsort((-values, self.query))]
+        result: Floats = values.copy()
+        for rows, inside in self._matrices():
+            result[rows[inside]] = -np.sort(np.where(inside, -values[rows], np.inf), axis=1)[inside]
+        return result
+
+    def descending(self, values: Floats) -> Ints:
+        """The rows of each query from the one with the largest value to the smallest, (N,).
+
+        Equal values come in any order, but always in the same. Values are finite.
+        """
+        result = np.arange(len(values))
+        for rows, inside in self._matrices():
+            order = np.argsort(np.where(inside, -values[rows], np.inf), axis=1)
+            result[rows[inside]] = np.take_along_axis(rows, order, axis=1)[inside]
+        return result
+
+    def _matrices(self) -> Iterator[tuple[Ints, Bools]]:
+        """The rows of queries of similar length, from 2, as matrices, and which of the entries there are.
+
+        Sorting the rows of a matrix is many times faster than sorting one column with the query as a key.
+        """
+        size = np.frexp(self.lengths)[1]
+        for one in np.unique(size[size > 1]):
+            queries = size == one
+            column = np.arange(self.lengths[queries].max())
+            inside = column < self.lengths[queries][:, None]
+            yield np.where(inside, self.offsets[:-1][queries][:, None] + column, 0), inside
+
+    def bit_planes(self, level: Ints) -> Iterator[tuple[Ints, Segments, Bools, Ints]]:
+        """Pair each row with the rows before it in its query, by level, in about N log(levels) steps.
+
+        Yields (rows, groups, upper, before), once for each bit of the levels from the highest, and once more:
+        rows is the table in another order, in which each group's rows are together, in table order. Two rows
+        of a query whose levels differ share a group and differ in `upper` exactly once: the one with the
+        higher level is upper. `before` counts the upper rows before each row in its group. In the last turn
+        the rows of a group have equal levels, none is upper, and `before` counts all those before.
+        """
+        rows, groups = np.arange(len(level)), self
+        for bit in reversed(range(int(level.max(initial=0)).bit_length())):
+            upper = level[rows] >> bit & 1 == 1
+            before = groups.running_count(upper) - upper
+            yield rows, groups, upper, before
+            lower = groups.lengths - groups.number(upper)
+            start = groups.offsets[:-1]
+            place = np.where(upper, (start + lower)[groups.query] + before, np.arange(len(rows)) - before)
+            moved = np.empty_like(rows)
+            moved[place] = rows
+            edges = np.stack([start, start + lower], axis=1).ravel()
+            rows, groups = moved, Segments(np.append(edges[np.diff(edges, append=len(rows)) > 0], len(rows)))
+        yield rows, groups, np.zeros(len(rows), np.bool_), groups.place
 
 
 def stable_order(*keys: NDArray[np.int64]) -> Ints:

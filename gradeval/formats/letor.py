@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradeval.errors import InputError
-from gradeval.formats.problems import Problem, Problems, shown
+from gradeval.formats.problems import Problem, Problems, no_data, shown
 from gradeval.formats.scan import HASH, Tokens, floats, split, tokenize, whole_numbers
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import not_a_number
@@ -53,9 +53,7 @@ class _Part:
     problems: list[Problem]
 
 
-def read_letor(
-    source: Source, wanted: NDArray[np.int64], groups: str | None = None, jobs: int = 1
-) -> Letor:
+def read_letor(source: Source, wanted: NDArray[np.int64], groups: str | None = None, jobs: int = 1) -> Letor:
     """Read labels, ids and the wanted features (their numbers, distinct). Raises InputError(s).
 
     groups: a file of group sizes, for SVMlight without qid; by default FILE.query or FILE.group.
@@ -71,8 +69,7 @@ def read_letor(
     problems.check()
     label = np.concatenate([np.empty(0), *(part.label for part in parts)])
     if not len(label):
-        what = "the file is empty" if not before else "no line holds data: all are blank or comments"
-        raise InputError(source.name, what)
+        raise no_data(source.name, before)
     named = np.any([part.named for part in parts], axis=0)
     if not named.all():
         raise InputError(source.name, f"no line has feature {wanted[~named][0]}")
@@ -83,7 +80,9 @@ def read_letor(
         first, query = ids.distinct()
         queries = ids.take(first).compact()
     elif groups is None and len(without) < len(ids):
-        raise InputError(source.name, "there is no qid: here, but other lines have one", line=int(line[without[0]]) + 1)
+        raise InputError(
+            source.name, "there is no qid: here, but other lines have one", line=int(line[without[0]]) + 1
+        )
     else:
         queries, query = _grouped(source, groups, len(label))
     documents = _or_place(Ids.joined([part.document for part in parts]), query)
@@ -114,9 +113,14 @@ def _read_block(block: Block, wanted: NDArray[np.int64]) -> _Part:
     query = tokens.ids(block.bytes, second)
     has_query = (count > 1) & (query.word(0) & np.uint64(0xFFFFFFFF) == _QID)
     length = np.where(has_query, query.length - 4, 0)
-    problems += [Problem(int(data[row]), "there is nothing behind qid:") for row in np.flatnonzero(has_query & (length == 0))]
+    problems += [
+        Problem(int(data[row]), "there is nothing behind qid:")
+        for row in np.flatnonzero(has_query & (length == 0))
+    ]
     query = Ids(block.bytes, query.start + 4, length)
-    features, named, more = _features(block.bytes, tokens, data, first_token + 1 + has_query, comment[data], wanted)
+    features, named, more = _features(
+        block.bytes, tokens, data, first_token + 1 + has_query, comment[data], wanted
+    )
     problems += more
     document = _documents(block.bytes, tokens, data, comment[data])
     return _Part(query.compact(), document.compact(), label, data, features, named, tokens.lines, problems)
@@ -138,7 +142,10 @@ def _features(
     at = start + digits
     wrong = np.flatnonzero((digits == 0) | (block[at] != _COLON))
     problems = [
-        Problem(int(data[np.searchsorted(np.cumsum(count), i, "right")]), f"{shown(tokens.ids(block, token[[i]])[0])} is not feature:value")
+        Problem(
+            int(data[np.searchsorted(np.cumsum(count), i, "right")]),
+            f"{shown(tokens.ids(block, token[[i]])[0])} is not feature:value",
+        )
         for i in wrong.tolist()
     ]
     column = np.full(int(wanted.max(initial=0)) + 2, -1)
@@ -151,7 +158,8 @@ def _features(
     text = Ids(block, begin, tokens.end[token[chosen]] - begin)
     value, bad = floats(text)
     problems += [
-        Problem(int(data[line[i]]), not_a_number(f"value of feature {wanted[column[i]]}", text[i])) for i in bad.tolist()
+        Problem(int(data[line[i]]), not_a_number(f"value of feature {wanted[column[i]]}", text[i]))
+        for i in bad.tolist()
     ]
     cell = line * len(wanted) + column
     times = np.bincount(cell, minlength=len(data) * len(wanted))
@@ -246,6 +254,6 @@ def read_numbers(source: Source, name: str) -> Floats:
         before += rows.lines
         values.append(value)
     problems.check()
-    if not before:
-        raise InputError(source.name, "the file is empty")
+    if not any(map(len, values)):
+        raise no_data(source.name, before)
     return np.concatenate(values)

@@ -42,6 +42,13 @@ class Problems:
             raise InputErrors(self.errors, self.total) if self.total > 1 else self.errors[0]
 
 
+def no_data(path: str, lines: int) -> InputError:
+    """The error of a file without a line of data."""
+    return InputError(
+        path, "the file is empty" if not lines else "no line holds data: all are blank or comments"
+    )
+
+
 def shown(field: bytes) -> str:
     """A field as an error may print it: in quotes, short, nothing unprintable."""
     text = field.decode("utf-8", "backslashreplace")

@@ -22,7 +22,7 @@ _PAIRS, _FIRST, _SECOND = _U(0x000000FF000000FF), _U(0x000F424000000064), _U(0x0
 _1, _3, _7, _8, _10, _16, _32, _56, _64 = map(_U, (1, 3, 7, 8, 10, 16, 32, 56, 64))
 _POWERS: Words = _10 ** np.arange(9, dtype=_U)
 _ROOM: Words = _U(2**63 - 10**8) // _POWERS  # what can be multiplied by the power and still take 8 digits more
-_POWERS_FLOAT: Floats = 10.0 ** np.arange(23)  # all exact
+_POWERS_FLOAT: Floats = np.array([10.0**n for n in range(23)])  # all exact
 _EXACT = _U(2**53)
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
@@ -222,7 +222,7 @@ def _leading_digits(word: Words) -> tuple[Words, Words]:
 
 def _number(digits: Words) -> Words:
     """Eight digits, one a byte with the first one lowest, as a number: pairs, then fours, then all."""
-    pairs = digits * _10
+    pairs: Words = digits * _10
     pairs += digits >> _8
     upper = pairs >> _16
     upper &= _PAIRS

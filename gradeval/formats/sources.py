@@ -38,24 +38,25 @@ class Source:
     """A file as the user named it ('-' is standard input), which can be read from its beginning repeatedly.
 
     What a pipe brings is kept in a temporary file while it is read, since no pipe can be read twice.
-    progress, if given, is told how many bytes have been taken from the file at each step.
+    progress, if set, is told how many bytes are taken from the file at each step.
     """
 
-    def __init__(self, path: str, progress: Callable[[int], object] | None = None) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
         self.name = "<stdin>" if path == "-" else path
-        self.progress = progress
+        self.progress: Callable[[int], object] | None = None
         self._raw: io.RawIOBase | None = None
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """The unpacked bytes in blocks of about this size, cut at line ends. Raises InputError."""
+        errors: tuple[type[Exception], ...]
         try:
             stream, errors = _unpacked(io.BufferedReader(self._from_start(self.progress), 1 << 16), self.name)
         except OSError as error:
             raise InputError(self.name, _reason(error), hint=_hint(error)) from None
         try:
             yield from _cut(stream, size)
-        except (EOFError, *errors) as error:
+        except (EOFError, *errors) as error:  # type: ignore[misc]
             what = f"the archive is damaged or incomplete ({error})"
             raise InputError(self.name, what, hint="Pack or fetch it again") from None
         except OSError as error:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradeval.formats.problems import Problem, shown
+from gradeval.formats.problems import Problem, Problems, no_data, shown
 from gradeval.formats.scan import Rows, floats, split
-from gradeval.formats.sources import Block
+from gradeval.formats.sources import Block, Source
 from gradeval.ids import Ids
+from gradeval.judgments import Qrels
+from gradeval.parallel import ordered_map
 from gradeval.segments import Floats, Ints
 
 
@@ -31,6 +33,30 @@ class Columns:
     problems: list[Problem]
 
 
+def read_qrels(source: Source, jobs: int = 1) -> Qrels:
+    """The judgments of a file. Raises InputError(s)."""
+
+    def read(block: Block) -> tuple[Columns, Ids, Ids]:
+        columns = qrels_columns(block)
+        return columns, columns.queries.compact(), columns.documents.compact()
+
+    problems = Problems(source.name)
+    parts = []
+    before = 0
+    for columns, queries, documents in ordered_map(read, source.blocks(), jobs):
+        problems.add(columns.problems, before)
+        parts.append((queries, np.diff(columns.bounds), documents, columns.number, columns.line + before))
+        before += columns.lines
+    problems.check()
+    if not any(len(grade) for _, _, _, grade, _ in parts):
+        raise no_data(source.name, before)
+    bounds = np.cumsum(np.concatenate([[0], *(counts for _, counts, *_ in parts)]))
+    grade = np.concatenate([part[3] for part in parts])
+    line = np.concatenate([part[4] for part in parts])
+    ids, documents = (Ids.joined([part[k] for part in parts]) for k in (0, 2))
+    return Qrels.of(source.name, ids, bounds, documents, grade, line)
+
+
 def qrels_columns(block: Block) -> Columns:
     """The judgments of a block; number is the grade."""
     rows = split(block.bytes, block.size, (0, 2, 3), 4, 4)
@@ -45,7 +71,9 @@ def run_columns(block: Block) -> Columns:
     """The run lines of a block; number is the score. The tag may be missing; what follows it is ignored."""
     rows = split(block.bytes, block.size, (0, 2, 4), 5)
     problems = [
-        Problem(line, f"{_fields(count)} where a run has 6 (query Q0 document rank score tag)", _run_hint(count))
+        Problem(
+            line, f"{_fields(count)} where a run has 6 (query Q0 document rank score tag)", _run_hint(count)
+        )
         for line, count in rows.odd
     ]
     return _columns(rows, "score", problems)

@@ -5,16 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from gradeval.judgments import Judgments
-from gradeval.metrics.registry import CUTOFF, IDEAL_IS_ONE, PROMOTION_HELPS, REL, metric
-from gradeval.segments import Floats
+from gradeval.metrics.params import CUTOFF, REL
+from gradeval.metrics.registry import (
+    BINARY_IS_AP,
+    IDEAL_IS_ONE,
+    PROMOTION_HELPS,
+    SCALE_FREE,
+    Dotted,
+    metric,
+)
+from gradeval.segments import Floats, Ints, Segments
+
+TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 
 
 @metric(
     "AP",
     params=[REL, CUTOFF],
-    holds=[IDEAL_IS_ONE, PROMOTION_HELPS],
-    aliases={"MAP": {}},
-    trec={"map": "", "map_cut": "cutoff"},
+    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
+    aliases=["MAP"],
+    trec={"map": None, "map_cut": Dotted("cutoff", TREC_CUTOFFS)},
     example="AP(rel=2)@100",
 )
 def average_precision(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Floats:
@@ -28,7 +38,61 @@ def average_precision(judgments: Judgments, *, rel: float | None = None, cutoff:
     """
     within = judgments.segments
     relevant = judgments.relevant(rel)
-    found = relevant & (judgments.rank <= (np.inf if cutoff is None else cutoff)) & judgments.is_retrieved
-    precision = np.where(found, within.running_count(found) / judgments.rank, 0.0)
-    total = within.number(relevant)
-    return within.sum(precision) / np.maximum(total, 1)
+    rows = np.flatnonzero(relevant & judgments.top(cutoff))
+    found = within.take(rows)
+    precision = (found.place + 1) / judgments.rank[rows]
+    return found.sum(precision) / np.maximum(within.number(relevant), 1)
+
+
+@metric(
+    "muAP",
+    display="µAP",
+    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
+    aliases=["muMAP"],
+)
+def mu_average_precision(judgments: Judgments) -> Floats:
+    """Average precision for grades: AP at every level of relevance, weighted by the steps between the levels.
+
+    µAP = (sum over i of d_i AP(rel=t_i)) / (sum of d_i), with t_1 < t_2 < … the distinct grades above 0 that
+    were judged for the query, d_i = t_i - t_(i-1) and t_0 = 0. Written µAP or µMAP too.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unit free.
+    Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, eq. 4.
+    """
+    # A document s not below r counts in the precision at r in each AP(rel=t) with t up to the lower grade of
+    # the two. With W(g) the sum of d_i / R_i over the levels up to g, µAP is then a sum over the documents r
+    # of (sum over s of the smaller of W(r) and W(s)) / rank(r): one pass over pairs for all levels together.
+    rows = np.flatnonzero((judgments.grade > 0) & judgments.is_retrieved)
+    found = judgments.segments.take(rows)
+    weight, relevant = _level_weights(judgments)
+    own = weight[judgments.level[rows] + judgments.levels.offsets[found.query]]
+    credit = own.copy()
+    for order, groups, upper, before in found.bit_planes(judgments.level[rows]):
+        shared = own[order]
+        lower_sum = groups.running_sum(np.where(upper, 0.0, shared))
+        credit[order] += np.where(upper, lower_sum, shared * before)
+    return found.sum(credit / judgments.rank[rows]) / np.maximum(relevant, 1)
+
+
+def _level_weights(judgments: Judgments) -> tuple[Floats, Ints]:
+    """W of each level, times R, from a query's lowest level to its highest; and R of each query.
+
+    R is the number of documents with a grade above 0; times it, W is exactly 1 where there is one level.
+    """
+    levels = judgments.levels
+    first = judgments.ideal_levels.offsets[:-1]
+    grade = np.maximum(judgments.ideal[first], 0.0)
+    query = levels.query
+    step = grade - np.append(grade[1:], 0.0) * (levels.place < levels.lengths[query] - 1)
+    relevant = judgments.segments.number(judgments.grade > 0)
+    reached = judgments.ideal_levels.offsets[1:] - judgments.segments.offsets[query]
+    highest = judgments.highest[query]
+    share = np.divide(step, highest, out=np.zeros(len(step)), where=highest > 0)
+    term = share * (relevant[query] / reached)
+    # the table has a query's levels from the highest; turned round as a whole, from the lowest
+    rising = Segments(levels.offsets[-1] - levels.offsets[::-1])
+    falling_sum = rising.running_sum(term[::-1])[::-1]
+    ascending = levels.offsets[query] + levels.lengths[query] - 1 - levels.place
+    weight = np.empty(len(term))
+    weight[ascending] = falling_sum
+    return weight, relevant

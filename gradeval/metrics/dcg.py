@@ -1,37 +1,206 @@
-"""The cumulated gain family: CG, DCG, nDCG, NDCNG, nDCGφ."""
+"""The cumulated gain family: CG, DCG, nDCG, NDCNG."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
+from gradeval.errors import MetricError
 from gradeval.judgments import Judgments
-from gradeval.metrics.registry import CUTOFF, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, metric
-from gradeval.relevance import exp2_gain, log2_discount
-from gradeval.segments import Floats
+from gradeval.metrics.average_precision import TREC_CUTOFFS
+from gradeval.metrics.params import CUTOFF, DISCOUNT, GAIN, TOP, Pairs, choice, positive
+from gradeval.metrics.registry import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, Dotted, metric
+from gradeval.relevance import discount as divisor
+from gradeval.relevance import exp2_gain, linear_gain, mapped
+from gradeval.segments import Floats, Ints
+
+Gain = Callable[[Floats, Ints], Floats]
+"""(grade, query) of some rows -> their gain, which never falls as the grade rises."""
 
 
-def normalized_dcg(judgments: Judgments, gain: Floats, cutoff: int | None) -> Floats:
-    """DCG / ideal DCG with discount 1 / log2(rank + 1), 0 where the ideal is 0."""
-    within = judgments.segments
-    counted = np.inf if cutoff is None else cutoff
-    value = within.sum(np.where(judgments.rank <= counted, gain * log2_discount(judgments.rank), 0.0))
-    place = within.place + 1.0
-    ideal = within.sum(np.where(place <= counted, judgments.ideal(gain) * log2_discount(place), 0.0))
-    return value / np.where(ideal > 0, ideal, 1.0)
+def dcg_sum(judgments: Judgments, gain: Gain, cutoff: int | None, kind: str = "log2") -> Floats:
+    """The sum of gain / discount over the first k ranks, (Q,)."""
+    rows = np.flatnonzero((judgments.grade > 0) & judgments.top(cutoff))
+    found = judgments.segments.take(rows)
+    return found.sum(gain(judgments.grade[rows], found.query) / divisor(judgments.rank[rows], kind))
+
+
+def ideal_dcg_sum(judgments: Judgments, gain: Gain, cutoff: int | None, kind: str = "log2") -> Floats:
+    """dcg_sum of the ranking that has all judged documents in the order of their grades, (Q,)."""
+    place = judgments.segments.place
+    rows = np.flatnonzero((judgments.ideal > 0) & (place < (len(place) if cutoff is None else cutoff)))
+    best = judgments.segments.take(rows)
+    return best.sum(
+        gain(judgments.ideal[rows], best.query) / divisor((place[rows] + 1).astype(np.float64), kind)
+    )
+
+
+def share(value: Floats, of: Floats) -> Floats:
+    """value / of, 0 where `of` is 0."""
+    return value / np.where(of > 0, of, 1.0)
+
+
+def normalized_dcg(judgments: Judgments, gain: Gain, cutoff: int | None) -> Floats:
+    """DCG / ideal DCG, 0 where the ideal is 0, (Q,)."""
+    return share(dcg_sum(judgments, gain, cutoff), ideal_dcg_sum(judgments, gain, cutoff))
+
+
+def by_place(judgments: Judgments, top: tuple[int, ...]) -> Judgments:
+    """The table with the grades that places in the ideal ranking earn: for 10/25/50, 3 to the top ten, …
+
+    Equal grades all stand at the last of their places, so that no more than ten can be in the top ten.
+    """
+    last = judgments.ideal_levels.offsets[1:][judgments.ideal_levels.query]
+    place = last - judgments.segments.offsets[judgments.query]
+    grade = np.empty(len(place))
+    grade[judgments.by_grade] = len(top) - np.searchsorted(np.array(top), place)
+    return replace(judgments, grade=np.where(judgments.grade > 0, grade, 0.0))
+
+
+def _graded(judgments: Judgments, gain: str | Pairs, top: tuple[int, ...] | None) -> tuple[Judgments, Gain]:
+    """The table with the grades that `top` or a map of gains makes of its own, and what a grade gains."""
+    if top is not None:
+        judgments = by_place(judgments, top)
+    if not isinstance(gain, str):
+        judgments = replace(judgments, grade=mapped(judgments.grade, gain))
+    return judgments, (lambda grade, query: exp2_gain(grade)) if gain == "exp" else _linear
+
+
+def _linear(grade: Floats, query: Ints) -> Floats:
+    return linear_gain(grade)
+
+
+@metric("CG", params=[GAIN, TOP, CUTOFF], range=(0, None), holds=[PROMOTION_HELPS], example="CG(gain=exp)@10")
+def cumulated_gain(
+    judgments: Judgments,
+    *,
+    gain: str | Pairs = "linear",
+    top: tuple[int, ...] | None = None,
+    cutoff: int | None = None,
+) -> Floats:
+    """Cumulated gain.
+
+    CG@k = sum of gain(grade) over the first k ranks, with gain(grade) = grade, or 2^grade - 1 (exp), or as
+    listed. Unjudged documents and grades <= 0 gain nothing, unless the list gives grade 0 a gain.
+
+    Returns float64 (Q,), from 0 up, in units of gain; 0 where nothing is gained.
+    Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
+    """
+    return dcg_sum(*_graded(judgments, gain, top), cutoff, "none")
 
 
 @metric(
-    "NDCNG", params=[CUTOFF], holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], example="NDCNG@10"
+    "DCG",
+    params=[GAIN, TOP, DISCOUNT, CUTOFF],
+    range=(0, None),
+    holds=[PROMOTION_HELPS],
+    example="DCG(gain=exp)@10",
 )
+def discounted_cumulated_gain(
+    judgments: Judgments,
+    *,
+    gain: str | Pairs = "linear",
+    top: tuple[int, ...] | None = None,
+    discount: str = "log2",
+    cutoff: int | None = None,
+) -> Floats:
+    """Discounted cumulated gain.
+
+    DCG@k = sum over the first k ranks i of gain(grade) / d(i), with gain(grade) = grade, or 2^grade - 1
+    (exp), or as listed; and d(i) = log2(i + 1), or 1, then log2(i) (letor), or i (zipf), or 1 (none).
+    Unjudged documents and grades <= 0 gain nothing, unless the list gives grade 0 a gain.
+
+    Returns float64 (Q,), from 0 up, in units of gain; 0 where nothing is gained.
+    Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002; exp:
+    Burges et al., "Learning to rank using gradient descent", ICML 2005; letor: Qin et al., "LETOR", 2010.
+    """
+    return dcg_sum(*_graded(judgments, gain, top), cutoff, discount)
+
+
+IDEAL = choice(
+    "ideal",
+    "what 1 means: the judged documents in order (global), all of the largest grade (max), or the retrieved "
+    "ones in order (local)",
+    ("global", "max", "local"),
+    "global",
+)
+MAX_GRADE = positive(
+    "max_grade", "the largest grade of the scale, for ideal=max", without="the largest grade in the qrels"
+)
+
+
+MAX_CUTOFF = 10**6  # ideal=max adds up as many gains
+
+
+def _check_ideal(params: Mapping[str, Any]) -> None:
+    if params.get("ideal") == "max":
+        if "cutoff" not in params:
+            raise ValueError("ideal=max needs a cutoff")
+        if params["cutoff"] > MAX_CUTOFF:
+            raise ValueError(f"ideal=max takes a cutoff up to {MAX_CUTOFF}")
+    elif "max_grade" in params:
+        raise ValueError("max_grade goes with ideal=max")
+    if "max_grade" in params and "top" in params:
+        raise ValueError("max_grade does not go with top, which makes its own grades")
+
+
+@metric(
+    "nDCG",
+    params=[GAIN, TOP, DISCOUNT, IDEAL, MAX_GRADE, CUTOFF],
+    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    trec={"ndcg": Dotted("gain", pairs=True), "ndcg_cut": Dotted("cutoff", TREC_CUTOFFS)},
+    check=_check_ideal,
+    example="nDCG(gain=exp)@10",
+)
+def normalized_discounted_cumulated_gain(
+    judgments: Judgments,
+    *,
+    gain: str | Pairs = "linear",
+    top: tuple[int, ...] | None = None,
+    discount: str = "log2",
+    ideal: str = "global",
+    max_grade: float | None = None,
+    cutoff: int | None = None,
+) -> Floats:
+    """Normalized discounted cumulated gain.
+
+    nDCG@k = DCG@k / ideal DCG@k, with DCG as in 'DCG'. The ideal ranking is all judged documents of the
+    query by falling grade (global), k documents of the largest grade in the qrels or of max_grade (max), or
+    all retrieved documents by falling grade (local). Scheel et al. call nDCG(gain=exp) NDCG; trec_eval's ndcg
+    is nDCG, and LETOR's Eval-Score-3.0 computes nDCG(gain=exp,discount=letor).
+
+    Returns float64 (Q,), in [0, 1]; 0 where the ideal gains nothing. Unit free.
+    Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
+    """
+    table, worth = _graded(judgments, gain, top)
+    value = dcg_sum(table, worth, cutoff, discount)
+    if ideal == "max":
+        best = float(len(top)) if top else _largest_grade(judgments, max_grade)
+        grade = np.array([best]) if isinstance(gain, str) else mapped(np.array([best]), gain)
+        ranks = np.arange(1.0, (cutoff or 0) + 1)
+        perfect = np.cumsum(worth(grade, np.zeros(1, np.int64)) / divisor(ranks, discount))[-1:]
+        return share(value, np.broadcast_to(perfect, value.shape))
+    return share(value, ideal_dcg_sum(table.found if ideal == "local" else table, worth, cutoff, discount))
+
+
+def _largest_grade(judgments: Judgments, max_grade: float | None) -> float:
+    highest = float(judgments.grade.max(initial=0.0))
+    if max_grade is not None and max_grade < highest:
+        raise MetricError(f"max_grade={max_grade:g} is below the largest grade, {highest:g}")
+    return highest if max_grade is None else max_grade
+
+
+@metric("NDCNG", params=[CUTOFF], holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], example="NDCNG@10")
 def ndcng(judgments: Judgments, *, cutoff: int | None = None) -> Floats:
     """Normalized discounted cumulative normalized gain.
 
     NDCNG@k = DCG@k / ideal DCG@k, with gain 2^(grade/m) - 1, m the largest grade judged for the query,
-    and discount 1 / log2(rank + 1). Unjudged documents and grades <= 0 gain nothing.
+    and discount log2(rank + 1). Unjudged documents and grades <= 0 gain nothing.
 
     Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unit free.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, eq. 5.
     """
-    highest = judgments.segments.max(judgments.grade)
-    highest[highest <= 0] = 1.0
-    return normalized_dcg(judgments, exp2_gain(judgments.grade / highest[judgments.query]), cutoff)
+    return normalized_dcg(judgments, lambda grade, query: exp2_gain(grade / judgments.highest[query]), cutoff)

@@ -9,12 +9,13 @@ from functools import cached_property
 from typing import Any
 
 from gradeval.judgments import Judgments
+from gradeval.metrics.params import Param
 from gradeval.segments import Floats
 
 Function = Callable[..., Floats]
 
 # The invariants a metric can promise; tests/metrics/test_invariants.py tries each on every metric that does.
-IDEAL_IS_ONE = "the ideal ranking scores 1"
+IDEAL_IS_ONE = "the ideal ranking scores 1 where a document is relevant"
 SCALE_FREE = "multiplying all grades by a positive number changes nothing"
 PROMOTION_HELPS = "swapping a document with a better graded one below it never lowers the value"
 BINARY_IS_AP = "with one grade above 0 it equals AP"
@@ -23,26 +24,17 @@ REVERSE_IS_ZERO = "the reversed ideal ranking scores 0"
 UNJUDGED_IGNORED = "unjudged documents change nothing"
 
 
-@dataclass(frozen=True, eq=False)
-class Param:
-    """One parameter of a metric.
+@dataclass(frozen=True)
+class Dotted:
+    """What trec_eval's name for a metric takes after a dot.
 
-    parse: turns the text after `=` into the value and raises ValueError with the reason.
-    allowed: what a value may be, for messages. default: the value when it is not given, None if required
-    or if the metric has a meaning of its own without it; then `without` says which.
+    param: the parameter that is set there. values: what it is where nothing is given. pairs: the commas
+    part the pairs of a single value (ndcg.1=3,2=9), not several values (P.5,10).
     """
 
-    name: str
-    about: str
-    parse: Callable[[str], Any]
-    allowed: str
-    default: Any = None
-    without: str = ""
-    required: bool = False
-
-    def text(self, value: Any) -> str:
-        """The value as it is written in a spec; parse(text(value)) == value."""
-        return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+    param: str
+    values: tuple[Any, ...] = ()
+    pairs: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +42,10 @@ class Metric:
     """A metric as it stands in the registry.
 
     range: the least and the largest value, None where there is no bound. holds: its invariants.
-    aliases: other names -> the parameters that they fix. trec: trec_eval's name for it -> the parameter
-    that a dotted value sets there ('' where it takes none), the first that fits being the one printed.
-    cutoffs: what a missing required cutoff stands for (trec_eval's lists). aggregate: how the values
-    of queries become one: 'mean' or 'sum'. whole: the values are whole numbers. undefined: it can be NaN.
+    aliases: its other names. trec: trec_eval's names for it, and what each takes after a dot, if anything.
+    check: raises ValueError where parameters do not go together. aggregate: how the values of queries
+    become one, 'mean' or 'sum'. whole: the values are whole numbers. undefined: it can be NaN.
+    group: its family, the module it stands in. example: how it is written.
     """
 
     name: str
@@ -62,9 +54,9 @@ class Metric:
     params: tuple[Param, ...] = ()
     range: tuple[float | None, float | None] = (0, 1)
     holds: tuple[str, ...] = ()
-    aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    trec: Mapping[str, str] = field(default_factory=dict)
-    cutoffs: tuple[int, ...] = ()
+    aliases: tuple[str, ...] = ()
+    trec: Mapping[str, Dotted | None] = field(default_factory=dict)
+    check: Callable[[Mapping[str, Any]], None] | None = None
     aggregate: str = "mean"
     whole: bool = False
     undefined: bool = False
@@ -93,69 +85,31 @@ REGISTRY: dict[str, Metric] = {}
 
 
 def metric(
-    name: str, *, display: str | None = None, params: Sequence[Param] = (), holds: Sequence[str] = (), **more: Any
+    name: str,
+    *,
+    display: str | None = None,
+    params: Sequence[Param] = (),
+    holds: Sequence[str] = (),
+    aliases: Sequence[str] = (),
+    **more: Any,
 ) -> Callable[[Function], Function]:
-    """Declare a metric: the function takes Judgments and its parameters as keywords, and returns (Q,) float64.
+    """Declare a metric: a function of Judgments, with its parameters as keywords, that returns float64 (Q,).
 
     The module that it stands in is its group; its docstring is its page.
     """
 
     def declare(function: Function) -> Function:
-        group = function.__module__.rsplit(".", 1)[-1].replace("_", " ")
-        entry = Metric(
-            name, function, display or name, tuple(params), holds=tuple(holds), **{"group": group, **more}
-        )
-        if REGISTRY.setdefault(name, entry) is not entry:
+        fields = {
+            "group": function.__module__.rsplit(".", 1)[-1].replace("_", " "),
+            "example": name,
+            "params": tuple(params),
+            "holds": tuple(holds),
+            "aliases": tuple(aliases),
+            **more,
+        }
+        if name in REGISTRY:
             raise ValueError(f"two metrics are named {name}")
+        REGISTRY[name] = Metric(name, function, display or name, **fields)
         return function
 
     return declare
-
-
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError("a number") from None
-    if value != value or value in (float("inf"), float("-inf")) or "_" in text:
-        raise ValueError("a finite number")
-    return value
-
-
-def number(name: str, about: str, default: float | None = None, **more: Any) -> Param:
-    """A parameter that takes any finite number."""
-    return Param(name, about, _number, "a number", default, **more)
-
-
-def positive(name: str, about: str, default: float | None = None, **more: Any) -> Param:
-    """A parameter that takes a number above 0."""
-
-    def parse(text: str) -> float:
-        value = _number(text)
-        if value <= 0:
-            raise ValueError("above 0")
-        return value
-
-    return Param(name, about, parse, "a number above 0", default, **more)
-
-
-def _whole(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise ValueError("a whole number from 1")
-    return int(text)
-
-
-def choice(name: str, about: str, options: Sequence[str], default: str) -> Param:
-    """A parameter that takes one of a few words."""
-
-    def parse(text: str) -> str:
-        if text.lower() not in options:
-            raise ValueError("one of " + ", ".join(options))
-        return text.lower()
-
-    return Param(name, about, parse, " or ".join(options), default)
-
-
-CUTOFF = Param("cutoff", "only the first k ranks count", _whole, "a whole number from 1", without="all ranks")
-CUTOFF_NEEDED = Param("cutoff", "how many ranks count", _whole, "a whole number from 1", required=True)
-REL = number("rel", "the least grade that is relevant", without="the --rel level, or any grade above 0")

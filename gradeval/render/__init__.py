@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gradeval.errors import OptionError
-from gradeval.render.layout import Look
 
 if TYPE_CHECKING:
     from gradeval.results import Digits, Results
@@ -48,6 +47,8 @@ def render(
         raise OptionError(f"there is no format '{format}': choose from {', '.join(FORMATS)}")
     if digits != "full" and (not isinstance(digits, int) or digits < 0):
         raise OptionError(f"digits must be a whole number from 0, or 'full', not '{digits}'")
+    from gradeval.render.layout import Look
+
     text: str = import_module(f"{__name__}.{format}").render(
         results, Look(per_query, summary, digits, colour, width)
     )

@@ -1,0 +1,45 @@
+"""gradeval evaluates rankings against graded relevance judgments.
+
+    >>> import gradeval
+    >>> results = gradeval.evaluate("qrels.txt", ["bm25.run", "dense.run"], "nDCG@10 muAP")
+
+Everything heavy is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from gradeval.errors import GradevalError as GradevalError
+    from gradeval.errors import InputError as InputError
+    from gradeval.errors import MetricError as MetricError
+    from gradeval.errors import OptionError as OptionError
+    from gradeval.evaluation import evaluate as evaluate
+    from gradeval.results import Results as Results
+
+_HOME = {
+    "GradevalError": "errors",
+    "InputError": "errors",
+    "MetricError": "errors",
+    "OptionError": "errors",
+    "Results": "results",
+    "evaluate": "evaluation",
+}
+
+__all__ = ["GradevalError", "InputError", "MetricError", "OptionError", "Results", "__version__", "evaluate"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'gradeval' has no attribute '{name}'")
+    value = getattr(import_module(f"gradeval.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -1,0 +1,5 @@
+"""python -m gradeval"""
+
+from gradeval.cli import main
+
+main()

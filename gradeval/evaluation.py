@@ -1,0 +1,181 @@
+"""Qrels × runs × metrics → Results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradeval.errors import GradevalError, InputError, OptionError
+from gradeval.formats.sources import Source
+from gradeval.inputs import Run, is_path, open_qrels, open_runs
+from gradeval.judgments import Judgments, Qrels
+from gradeval.metrics.spec import Spec, parse
+from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.parallel import default_jobs, ordered_map
+from gradeval.results import Results, RunResult, run_names
+from gradeval.segments import Bools, Floats
+
+
+def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> Results:
+    """Evaluate one or several runs.
+
+    qrels: a path, a dict of dicts {query: {document: grade}}, tuples (query, document, grade), or a data frame.
+    runs: one run (a path, {query: {document: score}}, tuples (query, document, score), or a data frame), a list
+    of runs, or a dict of runs by name. Data frames are read by column name: query_id, doc_id, relevance or
+    score, and the other usual ones. metrics: names as on the command line. options: those of options.Options.
+
+    Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
+    """
+    results, failed = evaluate_all(qrels, list(_separate(runs)), parse(metrics), Options.of(**options))
+    if failed:
+        raise failed[0]
+    return results
+
+
+def evaluate_all(
+    qrels: Any,
+    runs: Sequence[tuple[str | None, Any]],
+    specs: Sequence[Spec],
+    options: Options,
+    *,
+    watch: Callable[[Source], None] | None = None,
+    hashes: bool = False,
+) -> tuple[Results, list[GradevalError]]:
+    """Evaluate (name, run) pairs; a run that cannot be read becomes an error beside the results of the others.
+
+    watch: is shown each source before it is read. hashes: whether to take the SHA-256 of the files.
+    Raises GradevalError where the qrels or the options are wrong.
+    """
+    jobs = options.jobs or default_jobs()
+    table, source = open_qrels(qrels, options, jobs, watch)
+    judged = table.less(options.zero_grade)
+    specs = _with_levels(specs, judged) if options.by_level else list(specs)
+    wanted = _wanted(table, options.query_ids)
+    opened: list[Run | GradevalError] = []
+    for name, run in runs:
+        try:
+            opened += open_runs(name, run, table, options, watch, place=len(opened) + 1)
+        except GradevalError as error:
+            opened.append(error)
+    abreast = max(1, min(jobs, len(opened)))
+
+    def outcome(run: Run | GradevalError) -> _Outcome | GradevalError:
+        try:
+            return (
+                _evaluate(judged, run, specs, options, jobs // abreast, wanted) if isinstance(run, Run) else run
+            )
+        except GradevalError as error:
+            return error
+
+    outcomes = list(ordered_map(outcome, opened, abreast))
+    done = [one for one in outcomes if not isinstance(one, GradevalError)]
+    names = run_names([one.run.name or one.run.path for one in done])
+    results = tuple(
+        RunResult(name, one.run.path, one.run.sha256() if hashes else None, one.values, one.counted)
+        for name, one in zip(names, done, strict=True)
+    )
+    queries = [query.decode("utf-8", "surrogateescape") for query in table.queries.tolist()]
+    warnings = [f"{name}: {line}" for name, one in zip(names, done, strict=True) for line in one.warnings]
+    return Results(
+        table.path,
+        source.sha256() if hashes and source else None,
+        queries,
+        tuple(specs),
+        results,
+        options.to_dict(),
+        (*table.warnings, *warnings),
+    ), [one for one in outcomes if isinstance(one, GradevalError)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """A run's values (M, Q), the queries that count, (Q,), and what is worth saying about it."""
+
+    run: Run
+    values: Floats
+    counted: Bools
+    warnings: list[str]
+
+
+def _evaluate(
+    qrels: Qrels, run: Run, specs: Sequence[Spec], options: Options, jobs: int, wanted: Bools
+) -> _Outcome:
+    reduced = run.reduce(qrels, options.ties, jobs)
+    has_lines = reduced.retrieved > 0
+    if not (has_lines & wanted).any():
+        raise InputError(run.path, f"it has no query in common with {qrels.path}", hint="Check the query ids")
+    judgments = Judgments.of(qrels, reduced.row, reduced.rank, reduced.score, reduced.retrieved, options.rel)
+    if options.judged_only:
+        judgments = judgments.judged_only()
+    if options.depth is not None:
+        judgments = judgments.cut(options.depth)
+    values = np.array([spec.metric(judgments, **spec.params) for spec in specs])
+    counted = wanted & has_lines if options.queries == "both" else wanted
+
+    warnings = []
+    missing = int((wanted & ~has_lines).sum())
+    if missing:
+        fate = "left out" if options.queries == "both" else "counted as 0"
+        warnings.append(f"{_many(missing, 'judged query is', 'judged queries are')} not in the run, {fate}")
+    if reduced.unjudged:
+        warnings.append(f"{_many(reduced.unjudged, 'query', 'queries')} of the run not judged, left out")
+    if reduced.tied:
+        which = _many(reduced.tied, "query has", "queries have")
+        warnings.append(
+            f"{which} tied scores that could change a value; they are ordered by --ties {options.ties}"
+        )
+    for spec, row in zip(specs, values, strict=True):
+        undefined = int(np.isnan(row[counted]).sum())
+        if undefined:
+            which = _many(undefined, "query has", "queries have")
+            warnings.append(f"{which} no value of {spec}, left out of its mean")
+    return _Outcome(run, values, counted, warnings)
+
+
+def _with_levels(specs: Sequence[Spec], qrels: Qrels) -> list[Spec]:
+    """AP(rel=t) for each grade t above 0, before muAP (or first)."""
+    grades = np.unique(qrels.grade)
+    levels = [one for t in grades[grades > 0].tolist() for one in parse(f"AP(rel={t!r})")]
+    names = [spec.metric.name for spec in specs]
+    at = names.index("muAP") if "muAP" in names else 0
+    return list(dict.fromkeys([*specs[:at], *levels, *specs[at:]]))
+
+
+def _wanted(qrels: Qrels, ids: tuple[str, ...] | None) -> Bools:
+    if ids is None:
+        return np.ones(len(qrels.queries), bool)
+    known = {query: place for place, query in enumerate(qrels.queries.tolist())}
+    wanted = np.zeros(len(known), bool)
+    for one in ids:
+        place = known.get(one.encode("utf-8", "surrogateescape"))
+        if place is None:
+            raise OptionError(f"query '{one}' is not in {qrels.path}")
+        wanted[place] = True
+    return wanted
+
+
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count:,} {one if count == 1 else more}"
+
+
+def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
+    """(name, run) of each run in what was given."""
+    if is_path(runs) or hasattr(runs, "columns"):
+        yield None, runs
+    elif isinstance(runs, Mapping):
+        if all(
+            isinstance(of, Mapping) and not any(isinstance(x, Mapping) for x in of.values())
+            for of in runs.values()
+        ):
+            yield None, runs
+        else:
+            yield from ((str(name), run) for name, run in runs.items())
+    else:
+        items = list(runs)
+        if items and isinstance(items[0], tuple):
+            yield None, items
+        else:
+            yield from ((None, item) for item in items)

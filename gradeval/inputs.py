@@ -1,0 +1,218 @@
+"""What may be given as qrels and as runs: files of any format, or Python data."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradeval.errors import InputError, OptionError
+from gradeval.formats.detect import detect
+from gradeval.formats.problems import Problem, Problems
+from gradeval.formats.sources import Source
+from gradeval.ids import Ids
+from gradeval.judgments import Qrels
+from gradeval.options import Options
+from gradeval.ranking import Lines, QueryNumbers
+from gradeval.reduction import Reduced, reduce_blocks, reduce_lines
+from gradeval.segments import Floats, Ints
+
+_QUERY_COLUMNS = ("query_id", "qid", "query", "q_id", "topic", "topic_id")
+_DOCUMENT_COLUMNS = ("doc_id", "docid", "docno", "document", "document_id", "doc", "did", "iid", "item")
+_GRADE_COLUMNS = ("grade", "relevance", "rel", "label", "rating")
+_SCORE_COLUMNS = ("score", "sim", "scores")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run that can be reduced to the judgments.
+
+    path: what names it to the user. reduce: (qrels, ties, jobs) -> Reduced. source: its file, if it has one.
+    name: its name in tables, None for one made from the path.
+    """
+
+    path: str
+    reduce: Callable[[Qrels, str, int], Reduced]
+    source: Source | None = None
+    name: str | None = None
+
+    def sha256(self) -> str | None:
+        """The SHA-256 of its file, None where it has none."""
+        return self.source.sha256() if self.source else None
+
+
+def open_qrels(
+    qrels: Any, options: Options, jobs: int = 1, watch: Callable[[Source], None] | None = None
+) -> tuple[Qrels, Source | None]:
+    """The judgments, and the file they are from if they are from one.
+
+    A LETOR file's labels are the grades, or one of its features.
+    """
+    if not is_path(qrels):
+        return _qrels_from_data(qrels), None
+    source = _source(qrels, watch)
+    feature = options.qrels_feature
+    if (options.qrels_format or detect(source)) != "letor":
+        for option, value in (("--qrels-feature", feature), ("--groups", options.groups)):
+            if value is not None:
+                raise OptionError(f"{option} goes with a LETOR file as qrels, but {source.name} is not one")
+        from gradeval.formats.trec import read_qrels
+
+        return read_qrels(source, jobs), source
+    from gradeval.formats.letor import read_letor
+
+    wanted = np.array([] if feature is None else [feature], np.int64)
+    letor = read_letor(source, wanted, options.groups, jobs)
+    grade = letor.label if feature is None else letor.features[:, 0]
+    bounds = np.arange(len(grade) + 1)
+    ids = letor.queries.take(letor.query)
+    return Qrels.of(source.name, ids, bounds, letor.documents, grade, letor.line, letor), source
+
+
+def open_runs(
+    name: str | None,
+    run: Any,
+    qrels: Qrels,
+    options: Options,
+    watch: Callable[[Source], None] | None = None,
+    place: int = 1,
+) -> list[Run]:
+    """The run, or the runs that the features of a LETOR file are. place: its number among the runs."""
+    if not is_path(run):
+        return [_run_from_data(run, name or f"run{place}")]
+    source = _source(run, watch)
+    kind = options.run_format or detect(source)
+    if options.features or kind == "letor":
+        if kind != "letor":
+            raise InputError(source.name, "this is not a LETOR file", hint="--feature goes with LETOR files")
+        if not options.features:
+            hint = "Choose what ranks its documents with --feature, such as --feature 1 or --feature 1-5,9"
+            raise InputError(source.name, "this is a LETOR file", hint=hint)
+        return _feature_runs(source, options.features, options.groups)
+    if kind == "scores":
+        return [Run(source.name, lambda qrels, ties, jobs: _reduce_scores(source, qrels, ties), source, name)]
+    from gradeval.formats.trec import run_columns
+
+    return [
+        Run(source.name, lambda q, ties, jobs: reduce_blocks(source, run_columns, q, ties, jobs), source, name)
+    ]
+
+
+def is_path(value: Any) -> bool:
+    return isinstance(value, str) or hasattr(value, "__fspath__")
+
+
+def _source(path: Any, watch: Callable[[Source], None] | None) -> Source:
+    source = Source(os.fspath(path))
+    if watch is not None:
+        watch(source)
+    return source
+
+
+def _feature_runs(source: Source, features: Sequence[int], groups: str | None) -> list[Run]:
+    """A run for each feature; the file is read once, by whichever comes first."""
+    from gradeval.formats.letor import Letor, read_letor
+
+    lock = threading.Lock()
+    read: list[Letor] = []
+
+    def reduce(column: int, qrels: Qrels, ties: str, jobs: int) -> Reduced:
+        with lock:
+            if not read:
+                read.append(read_letor(source, np.array(features), groups, jobs))
+        letor = read[0]
+        numbers = QueryNumbers(qrels).of(letor.queries)[letor.query]
+        score = letor.features[:, column]
+        return reduce_lines(
+            Lines.grouped(numbers, letor.documents, score, letor.line), qrels, ties, source.name
+        )
+
+    def run(column: int, feature: int) -> Run:
+        return Run(
+            f"{source.name}:feature{feature}",
+            lambda qrels, ties, jobs: reduce(column, qrels, ties, jobs),
+            source,
+            f"feature{feature}",
+        )
+
+    return [run(column, feature) for column, feature in enumerate(features)]
+
+
+def _reduce_scores(source: Source, qrels: Qrels, ties: str) -> Reduced:
+    """A file of scores, one for each line of the LETOR file that the qrels are from."""
+    from gradeval.formats.letor import read_numbers
+
+    letor = qrels.letor
+    if letor is None:
+        what = "this is a file of scores, one number a line"
+        raise InputError(source.name, what, hint="It goes with a LETOR file as qrels, line by line")
+    scores = read_numbers(source, "score")
+    if len(scores) != len(letor.line):
+        raise InputError(
+            source.name,
+            f"there are {len(scores)} scores, but {qrels.path} has {len(letor.line)} lines of data",
+        )
+    numbers = QueryNumbers(qrels).of(letor.queries)[letor.query]
+    lines = Lines.grouped(numbers, letor.documents, scores, np.arange(len(scores)))
+    return reduce_lines(lines, qrels, ties, source.name)
+
+
+def _qrels_from_data(data: Any) -> Qrels:
+    """Judgments from a dict of dicts, tuples (query, document, grade), or a data frame."""
+    queries, documents, grade = _columns(data, "qrels", _GRADE_COLUMNS)
+    if not len(grade):
+        raise InputError("qrels", "there are no judgments")
+    _check_finite("qrels", grade, "grade")
+    return Qrels.of("qrels", queries, np.arange(len(grade) + 1), documents, grade)
+
+
+def _run_from_data(data: Any, path: str) -> Run:
+    """A run from a dict of dicts, tuples (query, document, score), or a data frame."""
+
+    def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
+        queries, documents, score = _columns(data, path, _SCORE_COLUMNS)
+        _check_finite(path, score, "score")
+        numbers = QueryNumbers(qrels).of(queries) if len(queries) else np.empty(0, np.int64)
+        return reduce_lines(Lines.grouped(numbers, documents, score, np.arange(len(score))), qrels, ties, path)
+
+    return Run(path, reduce, None, path)
+
+
+def _check_finite(path: str, numbers: Floats, name: str) -> None:
+    problems = Problems(path)
+    bad: Ints = np.flatnonzero(~np.isfinite(numbers))
+    problems.add(Problem(row, f"the {name} {numbers[row]} is not a finite number") for row in bad.tolist())
+    problems.check()
+
+
+def _columns(data: Any, path: str, number_names: Sequence[str]) -> tuple[Ids, Ids, Floats]:
+    """The three columns of whatever it is, by row."""
+    if isinstance(data, Mapping):
+        triples = [(query, document, number) for query, of in data.items() for document, number in of.items()]
+    elif hasattr(data, "columns"):
+        names = [*map(str, data.columns)]
+        chosen = [_named(names, options, path) for options in (_QUERY_COLUMNS, _DOCUMENT_COLUMNS, number_names)]
+        triples = list(zip(*(list(data[name]) for name in chosen), strict=True))
+    else:
+        triples = [tuple(row)[:3] for row in data]
+    try:
+        numbers = np.array([float(number) for _, _, number in triples], np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(path, f"each row must be (query, document, number): {error}") from None
+    return _ids(row[0] for row in triples), _ids(row[1] for row in triples), numbers
+
+
+def _named(names: Sequence[str], options: Sequence[str], path: str) -> str:
+    lower = {name.lower(): name for name in reversed(names)}
+    for option in options:
+        if option in lower:
+            return lower[option]
+    raise InputError(path, f"no column is named {' or '.join(options)}: there are {', '.join(names)}")
+
+
+def _ids(values: Iterable[Any]) -> Ids:
+    return Ids.of([v if isinstance(v, bytes) else str(v).encode("utf-8", "surrogateescape") for v in values])

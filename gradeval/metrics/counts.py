@@ -1,0 +1,77 @@
+"""Counts of queries and documents; over all queries they are added up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradeval.judgments import Judgments
+from gradeval.metrics.params import REL
+from gradeval.metrics.precision import hits, relevant_count
+from gradeval.metrics.registry import SCALE_FREE, UNJUDGED_IGNORED, metric
+from gradeval.segments import Floats
+
+COUNT: dict[str, Any] = {"range": (0, None), "aggregate": "sum", "whole": True}
+
+
+@metric("num_q", holds=[SCALE_FREE, UNJUDGED_IGNORED], trec={"num_q": None}, **COUNT)
+def query_count(judgments: Judgments) -> Floats:
+    """The number of queries.
+
+    num_q = 1 for each query.
+
+    Returns float64 (Q,), 1; the summary is their sum. Unit: queries.
+    Source: trec_eval.
+    """
+    return np.ones(judgments.segments.count)
+
+
+@metric("num_ret", holds=[SCALE_FREE], trec={"num_ret": None}, **COUNT)
+def retrieved_count(judgments: Judgments) -> Floats:
+    """The number of documents retrieved.
+
+    num_ret = documents in the run for the query, judged or not.
+
+    Returns float64 (Q,), from 0 up; the summary is their sum. Unit: documents.
+    Source: trec_eval.
+    """
+    return judgments.retrieved.astype(np.float64)
+
+
+@metric(
+    "num_rel",
+    params=[REL],
+    holds=[SCALE_FREE, UNJUDGED_IGNORED],
+    trec={"num_rel": None},
+    example="num_rel(rel=2)",
+    **COUNT,
+)
+def relevant_judged_count(judgments: Judgments, *, rel: float | None = None) -> Floats:
+    """The number of relevant documents.
+
+    num_rel = documents in the qrels that are relevant to the query.
+
+    Returns float64 (Q,), from 0 up; the summary is their sum. Unit: documents.
+    Source: trec_eval.
+    """
+    return relevant_count(judgments, rel).astype(np.float64)
+
+
+@metric(
+    "num_rel_ret",
+    params=[REL],
+    holds=[SCALE_FREE, UNJUDGED_IGNORED],
+    trec={"num_rel_ret": None},
+    example="num_rel_ret(rel=2)",
+    **COUNT,
+)
+def relevant_retrieved_count(judgments: Judgments, *, rel: float | None = None) -> Floats:
+    """The number of relevant documents retrieved.
+
+    num_rel_ret = documents in the run that are relevant to the query.
+
+    Returns float64 (Q,), from 0 up; the summary is their sum. Unit: documents.
+    Source: trec_eval.
+    """
+    return hits(judgments, rel).astype(np.float64)

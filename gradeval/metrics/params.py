@@ -1,0 +1,176 @@
+"""Parameters of metrics as data: their text, their values, and what is wrong with a text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+LARGEST_WHOLE = 10**15
+
+Pairs = tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Param:
+    """One parameter of a metric.
+
+    parse: turns the text after `=` into the value, and raises ValueError with what the text must be.
+    allowed: what a value may be, for people. default: the value when none is given; None where it is
+    required, or where the metric has a meaning of its own without it: `without` says which.
+    """
+
+    name: str
+    about: str
+    parse: Callable[[str], Any]
+    allowed: str
+    default: Any = None
+    without: str = ""
+    required: bool = False
+
+    def text(self, value: Any) -> str:
+        """The value as it is written in a spec; parse(text(value)) == value."""
+        return _text(value, "/:")
+
+
+def _text(value: Any, separators: str) -> str:
+    if isinstance(value, tuple):
+        return separators[0].join(_text(one, separators[1:]) for one in value)
+    if isinstance(value, float):
+        short = f"{value:g}"
+        return short if float(short) == value else repr(value)
+    return str(value)
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or not text.isascii() or "_" in text:
+        raise ValueError("a finite number")
+    return value
+
+
+def number(name: str, about: str, default: float | None = None, **more: Any) -> Param:
+    """A parameter that takes any finite number."""
+    return Param(name, about, _number, "a number", default, **more)
+
+
+def positive(name: str, about: str, default: float | None = None, **more: Any) -> Param:
+    """A parameter that takes a number above 0."""
+
+    def parse(text: str) -> float:
+        value = _number(text)
+        if value <= 0:
+            raise ValueError("a number above 0")
+        return value
+
+    return Param(name, about, parse, "a number above 0", default, **more)
+
+
+def negative(name: str, about: str, default: float | None = None, **more: Any) -> Param:
+    """A parameter that takes a number below 0."""
+
+    def parse(text: str) -> float:
+        value = _number(text)
+        if value >= 0:
+            raise ValueError("a number below 0")
+        return value
+
+    return Param(name, about, parse, "a number below 0", default, **more)
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= LARGEST_WHOLE):
+        raise ValueError("a whole number from 1")
+    return int(text)
+
+
+def choice(name: str, about: str, options: Sequence[str], default: str) -> Param:
+    """A parameter that takes one of a few words."""
+    allowed = " or ".join(options)
+
+    def parse(text: str) -> str:
+        if text.lower() not in options:
+            raise ValueError(allowed)
+        return text.lower()
+
+    return Param(name, about, parse, allowed, default)
+
+
+def pairs(text: str, what: str) -> Pairs:
+    """'0:0/1:2.5' as ((0, 0), (1, 2.5)); what: the form, for the ValueError. First numbers must rise."""
+    try:
+        found = tuple((_number(a), _number(b)) for a, b in (one.split(":") for one in text.split("/")))
+    except ValueError:
+        raise ValueError(what) from None
+    if any(a >= b for (a, _), (b, _) in pairwise(found)):
+        raise ValueError(f"{what}, each number once and in rising order")
+    return found
+
+
+def _gain(text: str) -> str | Pairs:
+    form = "linear, exp, or grade:gain/grade:gain/…"
+    if text.lower() in ("linear", "exp"):
+        return text.lower()
+    found = pairs(text, form)
+    if any(grade < 0 or gain < 0 for grade, gain in found):
+        raise ValueError(f"{form}, with no number below 0")
+    return found
+
+
+def _places(text: str) -> tuple[int, ...]:
+    form = "places in rising order, such as 10/25/50"
+    try:
+        found = tuple(_whole(one) for one in text.split("/"))
+    except ValueError:
+        raise ValueError(form) from None
+    if list(found) != sorted(set(found)):
+        raise ValueError(form)
+    return found
+
+
+def _points(text: str) -> Pairs:
+    form = "grade:φ/grade:φ/…, two or more"
+    found = pairs(text, form)
+    if len(found) < 2:
+        raise ValueError(form)
+    phis = [phi for _, phi in found]
+    if phis != sorted(phis) or phis[0] < 0 or phis[-1] > 1:
+        raise ValueError(f"{form}, with φ from 0 to 1 and never falling")
+    return found
+
+
+CUTOFF = Param("cutoff", "only the first k ranks count", _whole, "a whole number from 1", without="all ranks")
+CUTOFF_NEEDED = Param("cutoff", "how many ranks count", _whole, "a whole number from 1", required=True)
+REL = number("rel", "the least grade that is relevant", without="the --rel level, or any grade above 0")
+GAIN = Param(
+    "gain",
+    "what a grade is worth: itself, 2^grade - 1, or as listed (a grade that is not listed is worth itself)",
+    _gain,
+    "linear, exp, or grade:gain/grade:gain/…",
+    "linear",
+)
+TOP = Param(
+    "top",
+    "replace grades by place: with 10/25/50 the ten best judged get grade 3, those to 25 get 2, to 50 get 1",
+    _places,
+    "places in rising order, such as 10/25/50",
+    without="the grades as judged",
+)
+DISCOUNT = choice(
+    "discount",
+    "what a gain at rank i is divided by: log2(i + 1); 1, then log2(i) (letor); i (zipf); or 1 (none)",
+    ("log2", "letor", "zipf", "none"),
+    "log2",
+)
+POINTS = Param(
+    "points",
+    "the control points of φ by hand, the same for every query",
+    _points,
+    "grade:φ/grade:φ/…, two or more",
+    without="points from each query's grades",
+)

@@ -1,0 +1,177 @@
+"""Precision, recall and what is made of them: relevant or not, at a cutoff or for all that was retrieved."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradeval.judgments import Judgments
+from gradeval.metrics.average_precision import TREC_CUTOFFS
+from gradeval.metrics.params import CUTOFF, CUTOFF_NEEDED, REL, positive
+from gradeval.metrics.registry import (
+    IDEAL_IS_ONE,
+    PROMOTION_HELPS,
+    SCALE_FREE,
+    UNJUDGED_IGNORED,
+    Dotted,
+    metric,
+)
+from gradeval.segments import Floats, Ints
+
+WEIGHT = positive("x", "the weight of recall against precision: the square of van Rijsbergen's beta", 1.0)
+
+
+def hits(judgments: Judgments, rel: float | None, cutoff: int | None = None) -> Ints:
+    """How many relevant documents were retrieved, in the first k ranks if there is a cutoff, (Q,)."""
+    return judgments.segments.number(judgments.relevant(rel) & judgments.top(cutoff))
+
+
+def relevant_count(judgments: Judgments, rel: float | None) -> Ints:
+    """How many relevant documents were judged, (Q,)."""
+    return judgments.segments.number(judgments.relevant(rel))
+
+
+def harmonic(precision: Floats, recall: Floats, x: float) -> Floats:
+    """(x + 1) P R / (x P + R), 0 where both are 0."""
+    below = x * precision + recall
+    return (x + 1) * precision * recall / np.where(below > 0, below, 1.0)
+
+
+@metric(
+    "P",
+    params=[REL, CUTOFF_NEEDED],
+    holds=[SCALE_FREE, PROMOTION_HELPS],
+    trec={"P": Dotted("cutoff", TREC_CUTOFFS)},
+    example="P(rel=2)@10",
+)
+def precision(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Floats:
+    """Precision.
+
+    P@k = (relevant documents in the first k ranks) / k, also where fewer than k were retrieved.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
+    """
+    return hits(judgments, rel, cutoff) / cutoff
+
+
+@metric(
+    "R",
+    params=[REL, CUTOFF_NEEDED],
+    holds=[SCALE_FREE, PROMOTION_HELPS],
+    trec={"recall": Dotted("cutoff", TREC_CUTOFFS)},
+    example="R(rel=2)@100",
+)
+def recall(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Floats:
+    """Recall.
+
+    R@k = (relevant documents in the first k ranks) / (relevant documents in the qrels).
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
+    """
+    return hits(judgments, rel, cutoff) / np.maximum(relevant_count(judgments, rel), 1)
+
+
+@metric(
+    "F",
+    params=[REL, WEIGHT, CUTOFF_NEEDED],
+    holds=[SCALE_FREE, PROMOTION_HELPS],
+    example="F@10",
+)
+def f_measure(judgments: Judgments, *, cutoff: int, rel: float | None = None, x: float = 1.0) -> Floats:
+    """F: precision and recall in one.
+
+    F@k = (x + 1) P R / (x P + R), with P = P@k and R = R@k; x = 1 makes it their harmonic mean.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant is in the first k ranks. Unit free.
+    Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; x as in trec_eval's set_F.
+    """
+    return harmonic(precision(judgments, cutoff=cutoff, rel=rel), recall(judgments, cutoff=cutoff, rel=rel), x)
+
+
+@metric("set_P", params=[REL], holds=[SCALE_FREE], trec={"set_P": None}, example="set_P(rel=2)")
+def set_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
+    """Precision of all that was retrieved.
+
+    set_P = (relevant documents retrieved) / (documents retrieved).
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unit free.
+    Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
+    """
+    return hits(judgments, rel) / np.maximum(judgments.retrieved, 1)
+
+
+@metric(
+    "set_recall",
+    params=[REL],
+    holds=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
+    aliases=["set_R"],
+    trec={"set_recall": None},
+    example="set_recall(rel=2)",
+)
+def set_recall(judgments: Judgments, *, rel: float | None = None) -> Floats:
+    """Recall of all that was retrieved.
+
+    set_recall = (relevant documents retrieved) / (relevant documents in the qrels).
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
+    """
+    return hits(judgments, rel) / np.maximum(relevant_count(judgments, rel), 1)
+
+
+@metric(
+    "set_F",
+    params=[REL, WEIGHT],
+    holds=[SCALE_FREE],
+    trec={"set_F": Dotted("x")},
+    example="set_F(x=0.5)",
+)
+def set_f_measure(judgments: Judgments, *, rel: float | None = None, x: float = 1.0) -> Floats:
+    """F of all that was retrieved.
+
+    set_F = (x + 1) P R / (x P + R), with P = set_P and R = set_recall; x = 1 makes it their harmonic mean.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unit free.
+    Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
+    """
+    return harmonic(set_precision(judgments, rel=rel), set_recall(judgments, rel=rel), x)
+
+
+@metric(
+    "Success",
+    params=[REL, CUTOFF_NEEDED],
+    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    trec={"success": Dotted("cutoff", (1, 5, 10))},
+    example="Success@5",
+)
+def success(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Floats:
+    """Success: is there anything relevant?
+
+    Success@k = 1 where a relevant document is in the first k ranks, otherwise 0.
+
+    Returns float64 (Q,), 0 or 1; 0 where no document is relevant. Unit free.
+    Source: Tomlinson, in the TREC Robust and CLEF evaluations, 2003; as in trec_eval.
+    """
+    return (hits(judgments, rel, cutoff) > 0).astype(np.float64)
+
+
+@metric(
+    "RR",
+    params=[REL, CUTOFF],
+    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    aliases=["MRR"],
+    trec={"recip_rank": None},
+    example="RR@10",
+)
+def reciprocal_rank(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Floats:
+    """Reciprocal rank.
+
+    RR@k = 1 / (rank of the first relevant document), 0 where that is below rank k.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Source: Kantor and Voorhees, "The TREC-5 confusion track", 1997; as in trec_eval.
+    """
+    rows = np.flatnonzero(judgments.relevant(rel) & judgments.top(cutoff))
+    first = judgments.segments.take(rows).min(judgments.rank[rows], empty=np.inf)
+    return 1 / first

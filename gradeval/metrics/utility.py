@@ -1,0 +1,40 @@
+"""Utility of a retrieved set, as in TREC's filtering track."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradeval.judgments import Judgments
+from gradeval.metrics.params import REL, negative, positive
+from gradeval.metrics.precision import hits, relevant_count
+from gradeval.metrics.registry import SCALE_FREE, metric
+from gradeval.segments import Floats
+
+
+@metric(
+    "scaled_utility",
+    params=[
+        REL,
+        positive("a", "what a relevant document that was retrieved is worth", 3.0),
+        negative("b", "what a non-relevant document that was retrieved is worth", -2.0),
+        positive("s", "the number of non-relevant documents whose utility becomes 0", 100.0),
+    ],
+    holds=[SCALE_FREE],
+    example="scaled_utility(s=50)",
+)
+def scaled_utility(
+    judgments: Judgments, *, rel: float | None = None, a: float = 3.0, b: float = -2.0, s: float = 100.0
+) -> Floats:
+    """Scaled utility.
+
+    SU = (max(u, U(s)) - U(s)) / (MaxU - U(s)), with u = a (relevant retrieved) + b (others retrieved),
+    U(s) = b s, and MaxU = a (relevant documents in the qrels). The defaults are TREC-8's LF1.
+
+    Returns float64 (Q,), in [0, 1]; 0 where the run lacks the query, as for every metric. Unit free.
+    Source: Hull and Robertson, "The TREC-8 filtering track final report", 2000.
+    """
+    found = hits(judgments, rel)
+    utility = a * found + b * (judgments.retrieved - found)
+    least = b * s
+    scaled = (np.maximum(utility, least) - least) / (a * relevant_count(judgments, rel) - least)
+    return np.where(judgments.retrieved > 0, scaled, 0.0)

@@ -1,0 +1,49 @@
+"""The metrics as text: the list by group, and a page for one."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from gradeval.metrics import load
+from gradeval.metrics.registry import REGISTRY, Metric
+from gradeval.metrics.spec import parse_one
+
+
+def table() -> str:
+    """Every metric with its one line, by group."""
+    load()
+    width = max(len(name) for name in REGISTRY)
+    lines = []
+    metrics = sorted(REGISTRY.values(), key=lambda metric: metric.group)
+    for group, members in groupby(metrics, key=lambda metric: metric.group):
+        lines += ["", group]
+        lines += [f"  {metric.name:<{width}}  {metric.summary}" for metric in members]
+    return "\n".join(
+        [*lines[1:], "", "'gradeval metrics NAME' shows the formula, parameters and source of one."]
+    )
+
+
+def page(name: str) -> str:
+    """What a metric means, takes and promises. Raises MetricError."""
+    metric = parse_one(name)[0].metric
+    parts = [
+        f"{metric.name}" + (f"  ({metric.display})" if metric.display != metric.name else ""),
+        metric.about,
+    ]
+    if metric.params:
+        parts.append("Parameters:\n" + "\n".join(_parameter(metric, i) for i in range(len(metric.params))))
+    names = [*metric.aliases, *metric.trec]
+    if names:
+        parts.append("Also named: " + ", ".join(names))
+    if metric.holds:
+        parts.append("Holds:\n" + "\n".join(f"  {promise}" for promise in metric.holds))
+    if metric.example:
+        parts.append(f"Example: gradeval -m '{metric.example}' qrels.txt my.run")
+    return "\n\n".join(parts)
+
+
+def _parameter(metric: Metric, i: int) -> str:
+    param = metric.params[i]
+    written = "@k" if param.name == "cutoff" else f"{param.name}="
+    default = "required" if param.required else f"default {param.without or param.text(param.default)}"
+    return f"  {written:<10} {param.about}; {param.allowed}; {default}"

@@ -1,0 +1,65 @@
+"""A progress bar on stderr for what takes more than a second, where a person looks."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
+    from gradeval.formats.sources import Source
+
+_PATIENCE = 1.0
+
+
+class Progress:
+    """Counts the bytes that are read of the sources it watches, and shows them once a second has passed.
+
+    enabled: None shows it only if stderr is a terminal.
+    """
+
+    def __init__(self, enabled: bool | None = None) -> None:
+        self.enabled = sys.stderr.isatty() if enabled is None else enabled
+        self.total = self.read = 0
+        self._since = time.monotonic()
+        self._bar: RichProgress | None = None
+
+    def watch(self, source: Source) -> None:
+        """Count this source too."""
+        if self.enabled:
+            self.total += source.stored_size
+            source.progress = self._advance
+
+    def _advance(self, count: int) -> None:
+        self.read += count
+        if self._bar is None:
+            if time.monotonic() - self._since < _PATIENCE:
+                return
+            self._bar = self._start()
+        self._bar.update(
+            self._bar.task_ids[0], completed=min(self.read, self.total or self.read), total=self.total or None
+        )
+
+    def _start(self) -> RichProgress:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
+        columns = TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
+        bar = RichProgress(*columns, console=Console(file=sys.stderr), transient=True)
+        bar.add_task("reading", total=None)
+        bar.start()
+        return bar
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.enabled = False
+        if self._bar is not None:
+            self._bar.stop()
