@@ -1,0 +1,65 @@
+"""Judgments made from plain Python values, without reading a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from gradeval.judgments import Judgments
+from gradeval.metrics.spec import parse
+from gradeval.segments import Segments
+
+Query = tuple[Mapping[str, float], Mapping[str, float]]
+"""(qrels, run) of one query: document -> grade, document -> score."""
+
+
+def ranking(run: Mapping[str, float]) -> list[str]:
+    """The documents of a run in trec_eval's order: score falling, ties by id from the last to the first."""
+    return sorted(sorted(run, reverse=True), key=lambda document: -run[document])
+
+
+def judgments_of(queries: Iterable[Query], level: float | None = None) -> Judgments:
+    """The table for several queries."""
+    rows: list[tuple[float, float, float]] = []
+    sizes, retrieved = [], []
+    for qrels, run in queries:
+        rank = {document: place for place, document in enumerate(ranking(run), 1)}
+        own = [(grade, rank.get(d, np.inf), run.get(d, -np.inf)) for d, grade in qrels.items()]
+        rows += sorted(own, key=lambda row: row[1])
+        sizes.append(len(qrels))
+        retrieved.append(len(run))
+    grade, ranks, score = np.array(rows, np.float64).reshape(-1, 3).T
+    offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    document = np.arange(len(rows))
+    return Judgments(Segments(offsets), grade, ranks, score, document, np.array(retrieved, np.int64), level)
+
+
+def ranked(grades: Sequence[float | None], missed: Sequence[float] = ()) -> Query:
+    """A query whose run has documents with these grades from the first rank; None is an unjudged one.
+
+    missed: the grades of judged documents that were not retrieved.
+    """
+    run = {f"d{place:04}": float(-place) for place in range(len(grades))}
+    qrels = {name: grade for name, grade in zip(run, grades, strict=True) if grade is not None}
+    return qrels | {f"m{place:04}": grade for place, grade in enumerate(missed)}, run
+
+
+def scored(grades: Sequence[float], scores: Sequence[float]) -> Query:
+    """A query whose documents all have a grade and a score."""
+    names = [f"d{place:04}" for place in range(len(grades))]
+    return dict(zip(names, grades, strict=True)), dict(zip(names, scores, strict=True))
+
+
+def values(spec: str, *queries: Query, level: float | None = None) -> list[float]:
+    """What a metric says of each of the queries."""
+    [one] = parse(spec)
+    result = one.metric(judgments_of(queries, level), **one.params)
+    assert result.dtype == np.float64
+    assert result.shape == (len(queries),)
+    return result.tolist()
+
+
+def value(spec: str, query: Query, level: float | None = None) -> float:
+    [result] = values(spec, query, level=level)
+    return result
