@@ -22,7 +22,8 @@ _HALF = np.uint64(32)
 
 def words(block: Bytes) -> Words:
     """The eight bytes that start at each byte of the block, as little-endian integers (a view)."""
-    return np.ndarray(len(block) - 7, "<u8", buffer=block, strides=(1,))
+    view: Words = np.ndarray(len(block) - 7, "<u8", buffer=block, strides=(1,))
+    return view
 
 
 def mix(keys: Words) -> Words:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from types import EllipsisType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +115,9 @@ class Segments:
             return values
         result: Floats = values.copy()
         for rows, inside in self._matrices():
-            result[rows[inside]] = -np.sort(np.where(inside, -values[rows], np.inf), axis=1)[inside]
+            block = _padded(-values, rows, inside)
+            block.sort(axis=1)
+            result[rows[inside]] = -block[inside]
         return result
 
     def descending(self, values: Floats) -> Ints:
@@ -124,11 +127,11 @@ class Segments:
         """
         result = np.arange(len(values))
         for rows, inside in self._matrices():
-            order = np.argsort(np.where(inside, -values[rows], np.inf), axis=1)
+            order = np.argsort(_padded(-values, rows, inside), axis=1)
             result[rows[inside]] = np.take_along_axis(rows, order, axis=1)[inside]
         return result
 
-    def _matrices(self) -> Iterator[tuple[Ints, Bools]]:
+    def _matrices(self) -> Iterator[tuple[Ints, Bools | EllipsisType]]:
         """The rows of queries of similar length, from 2, as matrices, and which of the entries there are.
 
         Sorting the rows of a matrix is many times faster than sorting one column with the query as a key.
@@ -136,9 +139,14 @@ class Segments:
         size = np.frexp(self.lengths)[1]
         for one in np.unique(size[size > 1]):
             queries = size == one
-            column = np.arange(self.lengths[queries].max())
-            inside = column < self.lengths[queries][:, None]
-            yield np.where(inside, self.offsets[:-1][queries][:, None] + column, 0), inside
+            length = self.lengths[queries][:, None]
+            column = np.arange(length.max())
+            rows = self.offsets[:-1][queries][:, None] + column
+            if length.min() == len(column):
+                yield rows, ...
+            else:
+                inside = column < length
+                yield np.where(inside, rows, 0), inside
 
     def bit_planes(self, level: Ints) -> Iterator[tuple[Ints, Segments, Bools, Ints]]:
         """Pair each row with the rows before it in its query, by level, in about N log(levels) steps.
@@ -150,18 +158,28 @@ class Segments:
         the rows of a group have equal levels, none is upper, and `before` counts all those before.
         """
         rows, groups = np.arange(len(level)), self
+        level = level - level.min() if len(level) else level
         for bit in reversed(range(int(level.max(initial=0)).bit_length())):
-            upper = level[rows] >> bit & 1 == 1
-            before = groups.running_count(upper) - upper
+            upper = (level[rows] >> bit) & 1 == 1
+            total = np.zeros(len(rows) + 1, np.int64)
+            np.cumsum(upper, out=total[1:])
+            start, lengths = groups.offsets[:-1], groups.lengths
+            before = total[:-1] - np.repeat(total[start], lengths)
             yield rows, groups, upper, before
-            lower = groups.lengths - groups.number(upper)
-            start = groups.offsets[:-1]
-            place = np.where(upper, (start + lower)[groups.query] + before, np.arange(len(rows)) - before)
+            edge = groups.offsets[1:] - np.diff(total[groups.offsets])
             moved = np.empty_like(rows)
-            moved[place] = rows
-            edges = np.stack([start, start + lower], axis=1).ravel()
-            rows, groups = moved, Segments(np.append(edges[np.diff(edges, append=len(rows)) > 0], len(rows)))
+            moved[np.where(upper, np.repeat(edge, lengths) + before, np.arange(len(rows)) - before)] = rows
+            edges = np.append(np.stack([start, edge], axis=1).ravel(), len(rows))
+            rows, groups = moved, Segments(np.append(edges[:-1][np.diff(edges) > 0], len(rows)))
         yield rows, groups, np.zeros(len(rows), np.bool_), groups.place
+
+
+def _padded(values: Floats, rows: Ints, inside: Bools | EllipsisType) -> Floats:
+    """The values of a matrix of rows, inf where there is no row."""
+    block: Floats = values[rows]
+    if inside is not ...:
+        block[~inside] = np.inf
+    return block
 
 
 def stable_order(*keys: NDArray[np.int64]) -> Ints:

@@ -200,7 +200,7 @@ def _ids(given: str | None) -> tuple[str, ...] | None:
 def _write(text: bytes, output: str | None) -> None:
     """Write to the file whole or not at all, or to stdout."""
     if output is None:
-        stream = click.get_binary_stream("stdout")
+        stream = sys.stdout.buffer
         stream.write(text)
         stream.flush()
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,24 +36,25 @@ class Columns:
 def read_qrels(source: Source, jobs: int = 1) -> Qrels:
     """The judgments of a file. Raises InputError(s)."""
 
-    def read(block: Block) -> tuple[Columns, Ids, Ids]:
-        columns = qrels_columns(block)
-        return columns, columns.queries.compact(), columns.documents.compact()
+    def read(block: Block) -> Columns:
+        read = qrels_columns(block)
+        return replace(read, queries=read.queries.compact(), documents=read.documents.compact())
 
     problems = Problems(source.name)
-    parts = []
+    parts: list[Columns] = []
     before = 0
-    for columns, queries, documents in ordered_map(read, source.blocks(), jobs):
-        problems.add(columns.problems, before)
-        parts.append((queries, np.diff(columns.bounds), documents, columns.number, columns.line + before))
-        before += columns.lines
+    for part in ordered_map(read, source.blocks(), jobs):
+        problems.add(part.problems, before)
+        parts.append(replace(part, line=part.line + before))
+        before += part.lines
     problems.check()
-    if not any(len(grade) for _, _, _, grade, _ in parts):
+    if not any(len(part.number) for part in parts):
         raise no_data(source.name, before)
-    bounds = np.cumsum(np.concatenate([[0], *(counts for _, counts, *_ in parts)]))
-    grade = np.concatenate([part[3] for part in parts])
-    line = np.concatenate([part[4] for part in parts])
-    ids, documents = (Ids.joined([part[k] for part in parts]) for k in (0, 2))
+    bounds = np.cumsum(np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]))
+    ids = Ids.joined([part.queries for part in parts])
+    documents = Ids.joined([part.documents for part in parts])
+    grade = np.concatenate([part.number for part in parts])
+    line = np.concatenate([part.line for part in parts])
     return Qrels.of(source.name, ids, bounds, documents, grade, line)
 
 

@@ -54,9 +54,7 @@ class Benchmark:
 
 def gradeval_values(text: str) -> Values:
     rows = (line.split("\t") for line in text.splitlines()[1:])
-    return {
-        (run, metric): value for run, query, metric, value in rows if query == "all" and metric in CHECKED
-    }
+    return {(run, metric): value for run, query, metric, value in rows if query == "all" and metric in CHECKED}
 
 
 def trec_eval_values(text: str) -> Values:

@@ -187,9 +187,7 @@ def test_differences_are_told() -> None:
     )
     assert bench.verdict(tool, result(1, output="P_5 0.2"), VALUES).startswith("DIFFERS: bm25 P_5 0.2")
     assert bench.verdict(tool, result(1, output=""), VALUES) == "DIFFERS: no values"
-    assert (
-        bench.verdict(tool, measure.Result(failure="exit code 1: why"), VALUES) == "FAILED: exit code 1: why"
-    )
+    assert bench.verdict(tool, measure.Result(failure="exit code 1: why"), VALUES) == "FAILED: exit code 1: why"
     assert bench.verdict(tool, result(1), {}).startswith("not compared")
     assert bench.verdict(suite.Tool("reader", []), result(1), VALUES) == ""
     unsteady = result(1, 2)
@@ -223,6 +221,7 @@ def test_ratios_and_targets() -> None:
         "added: 4.000, target ≤ 4: met",
         "absent: not measured, target ≤ 1",
     ]
+    assert bench.outcome({**made["targets"][0], "met": None}) == "time: 0.250, target ≤ 0.2 at scale 1"
     assert "left out: absent is not on PATH" in bench.printed(made)
     assert not bench.wrong(made)
 
@@ -247,9 +246,7 @@ def test_the_whole_of_it(
 ) -> None:
     def benchmark(folder: Path) -> suite.Benchmark:
         tools = [suite.Tool(name, ["echo", TSV], suite.gradeval_values) for name in (suite.OURS, "peer")]
-        return suite.Benchmark(
-            "small", [*tools, suite.Tool(suite.DEFAULTS, ["false"], suite.gradeval_values)]
-        )
+        return suite.Benchmark("small", [*tools, suite.Tool(suite.DEFAULTS, ["false"], suite.gradeval_values)])
 
     monkeypatch.setitem(suite.SUITE, "c", benchmark)
     file = tmp_path / "all.json"
