@@ -152,33 +152,27 @@ def floats(text: Ids) -> tuple[Floats, Ints]:
     view = words(block)
     digits, count = _leading_digits(view[start])
     mantissa = _number(digits << (_64 - (count << _3)))
-    at = start + count.astype(np.int64)
+    at = start + count.view(np.int64)
     decimals = np.zeros(len(start), np.int64)
-    done = at == end
-    hard = done & (count == 0)
-    # then the digits behind the point, for the rows that have one
-    open_ = np.flatnonzero(~done)
-    whole = len(open_) == len(start)
-    at = at if whole else at[open_]
     has_point = block[at] == DOT
-    bare = has_point & (at + 1 == end[open_]) & (count[open_] > 0)  # '5.'
-    hard[open_] = ~has_point | ((at + 1 == end[open_]) & ~bare)
-    keep = has_point & (at + 1 < end[open_])
-    if not keep.all():
-        open_, at = open_[keep], at[keep]
-    at = at + 1
-    while len(open_):
+    hard = np.where(has_point, (count == 0) & (at + 1 == end), (count == 0) | (at != end))
+    # then the digits behind the point, for the rows that have some
+    rows = _chosen(has_point & (at + 1 < end))
+    at = at[rows] + 1
+    while len(at):
         digits, count = _leading_digits(view[at])
-        places = count.astype(np.int64)
-        value = mantissa[open_]
+        places = count.view(np.int64)
+        at += places
+        value = mantissa[rows]
         fits = (value <= _ROOM[places]) & (count > 0)
-        mantissa[open_] = value * _POWERS[places] + _number(digits << (_64 - (count << _3)))
-        decimals[open_] += places
-        at = at + places
-        left = at < end[open_]
-        hard[open_] = ~fits
-        more = left & fits
-        open_, at = open_[more], at[more]
+        value *= _POWERS[places]
+        value += _number(digits << (_64 - (count << _3)))
+        mantissa[rows] = value
+        decimals[rows] += places
+        hard[rows] = ~fits
+        more = _chosen(fits & (at < end[rows]))
+        at = at[more]
+        rows = np.arange(len(start))[rows][more] if len(at) else rows
     hard |= decimals > 22
     np.minimum(decimals, 22, out=decimals)
     scale = _POWERS_FLOAT[decimals]
@@ -196,6 +190,13 @@ def floats(text: Ids) -> tuple[Floats, Ints]:
         if not np.isfinite(values[row]):
             bad.append(row)
     return values, np.array(bad, np.int64)
+
+
+def _chosen(rows: Bools) -> Ints | slice:
+    """An index of the rows that are true, cheap where all are or none is."""
+    if rows.all():
+        return slice(None)
+    return np.flatnonzero(rows) if rows.any() else slice(0)
 
 
 def whole_numbers(block: Bytes, start: Ints) -> tuple[Ints, Ints]:

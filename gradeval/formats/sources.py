@@ -153,40 +153,49 @@ class _Replayed(io.RawIOBase):
 
 def _cut(stream: Any, size: int) -> Iterator[Block]:
     """Blocks that end where a line ends; one grows where a line is longer than it."""
-    rest = b""
-    first = True
-    ended = False
+    rest = np.empty(0, np.uint8)
+    first, ended = True, False
     while not ended:
-        room = size
-        buffer = bytearray(room + PAD)
-        buffer[: len(rest)] = rest
+        room = max(size, 2 * len(rest))
+        buffer = np.empty(room + PAD, np.uint8)
         filled = len(rest)
+        buffer[:filled] = rest
         end = 0
         while not end:
             if filled == room:
-                buffer.extend(bytes(room))
                 room *= 2
-            with memoryview(buffer) as view:
-                count = stream.readinto(view[filled:room])
+                buffer = np.concatenate([buffer[:filled], np.empty(room - filled + PAD, np.uint8)])
+            count = stream.readinto(memoryview(buffer)[filled:room])
             if not count:
                 ended = True
                 break
             filled += count
             if filled == room:
-                end = buffer.rfind(b"\n", 0, filled) + 1
+                end = _after_last_line(buffer, filled)
         if ended:
             if filled and buffer[filled - 1] != _LF:
                 buffer[filled] = _LF
                 filled += 1
             end = filled
-        if first and buffer.startswith(_UTF8_MARK):
-            del buffer[:3]
-            end, filled = end - 3, filled - 3
-            buffer.extend(bytes(3))
-        rest = bytes(memoryview(buffer)[end:filled])
+        if first and buffer[:3].tobytes() == _UTF8_MARK:
+            buffer, end, filled = buffer[3:], end - 3, filled - 3
+        rest = buffer[end:filled].copy()
         if end:
-            yield Block(np.frombuffer(buffer, np.uint8), end, first, ended)
+            yield Block(buffer, end, first, ended)
             first = False
+
+
+def _after_last_line(buffer: Bytes, filled: int) -> int:
+    """The place behind the last line end, 0 without one."""
+    step = 1 << 12
+    while True:
+        start = max(0, filled - step)
+        ends = np.flatnonzero(buffer[start:filled] == _LF)
+        if len(ends):
+            return start + int(ends[-1]) + 1
+        if not start:
+            return 0
+        step *= 16
 
 
 def _unpacked(stream: io.BufferedReader, name: str) -> tuple[Any, tuple[type[Exception], ...]]:
