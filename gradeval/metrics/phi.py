@@ -55,9 +55,10 @@ _POINTS = [1, 3], [0, 1, 3], [1, 2, 3], [0, 1, 2, 3]
 def _control_points(grades: Floats, within: Segments, variant: str) -> tuple[Floats, Floats, Ints]:
     """x and φ of the four control points, (Q, 4), and the kind of each query, (Q,).
 
-    A query whose median is its highest grade has no curve: its kind is -1. grades: (N,), falling within queries, none below 0.
+    A query whose median is its highest grade, or that has no grades, has no curve: its kind is -1.
+    grades: (N,), falling within queries, none below 0.
     """
-    x, y, kind = np.zeros((within.count, 4)), np.zeros((within.count, 4)), np.zeros(within.count, np.int64)
+    x, y, kind = np.zeros((within.count, 4)), np.zeros((within.count, 4)), np.full(within.count, -1)
     filled = within.lengths > 0
     start, size = within.offsets[:-1][filled], within.lengths[filled]
     highest, lowest = grades[start], grades[start + size - 1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -225,6 +224,8 @@ def _named(name: str, text: str) -> tuple[Metric, Dotted | None]:
         if fold(name) in _names(plugins):
             return _names(plugins)[fold(name)]
     stem = _TAIL.sub("", name)
+    from difflib import get_close_matches  # only a mistake pays for it
+
     near = get_close_matches(fold(stem), _names(True), n=5)
     if near:
         # two letters that changed places are likelier than another letter

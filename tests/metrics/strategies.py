@@ -1,0 +1,82 @@
+"""Random queries and random parameters."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from gradeval.metrics import load
+from gradeval.metrics.registry import REGISTRY
+
+load()
+
+WORDS = {
+    "variant": ("paper", "released"),
+    "discount": ("log2", "letor", "zipf", "none"),
+    "ideal": ("global", "max", "local"),
+}
+
+# eighths are exact, so that no rounding decides what is beyond a fence
+grades = st.one_of(
+    st.sampled_from([0.0, 1.0, 2.0, 3.0]),
+    st.integers(-2, 4).map(float),
+    st.integers(0, 32).map(lambda n: n / 8),
+    st.integers(0, 900).map(float),
+)
+scores = st.one_of(st.integers(0, 3).map(float), st.integers(-8000, 8000).map(lambda n: n / 8))
+
+
+@st.composite
+def queries(draw, most=14):
+    """(qrels, run): with tied grades and scores, unjudged and unretrieved documents, either of them empty."""
+    names = [f"d{place}" for place in range(draw(st.integers(0, most)))]
+    grade = draw(st.sampled_from([st.sampled_from([0.0, 1.0]), st.integers(-1, 3).map(float), grades]))
+    qrels = {name: draw(grade) for name in names if draw(st.integers(0, 4))}
+    seen = draw(st.sampled_from([0, 1, 4, 4, 4]))
+    run = {name: draw(scores) for name in names if draw(st.integers(0, 4)) < seen}
+    return qrels, run
+
+
+tables = st.lists(queries(), max_size=4)
+positive = st.one_of(st.integers(1, 9).map(float), st.floats(0.125, 1e6))
+
+
+@st.composite
+def points(draw):
+    x = sorted(draw(st.sets(st.integers(-4, 40).map(float), min_size=2, max_size=6)))
+    y = sorted(draw(st.lists(st.integers(0, 16).map(lambda n: n / 16), min_size=len(x), max_size=len(x))))
+    return tuple(zip(x, y, strict=True))
+
+
+VALUES = {
+    "cutoff": st.integers(1, 16),
+    "rel": st.one_of(st.integers(-1, 4).map(float), st.floats(0, 5)),
+    "gain": st.one_of(
+        st.sampled_from(["linear", "exp"]),
+        st.dictionaries(st.integers(0, 4).map(float), st.floats(0, 20), min_size=1).map(
+            lambda gains: tuple(sorted(gains.items()))
+        ),
+    ),
+    "top": st.sets(st.integers(1, 15), min_size=1, max_size=4).map(lambda places: tuple(sorted(places))),
+    "max_grade": st.integers(900, 950).map(float),
+    "points": points(),
+    "x": positive,
+    "a": positive,
+    "b": positive.map(lambda number: -number),
+    "s": positive,
+} | {name: st.sampled_from(words) for name, words in WORDS.items()}
+
+
+@st.composite
+def params(draw, metric):
+    """Parameters that a metric accepts; those it needs are always there."""
+    given = {p.name: draw(VALUES[p.name]) for p in metric.params if p.required or draw(st.booleans())}
+    if given.get("ideal") == "max":
+        given.setdefault("cutoff", draw(VALUES["cutoff"]))
+    if given.get("ideal") != "max" or "top" in given:
+        given.pop("max_grade", None)
+    if "points" in given:
+        given.pop("variant", None)
+    return given
+
+
+metrics = st.sampled_from(list(REGISTRY.values()))

@@ -1,0 +1,52 @@
+"""Each metric against the plain one of reference.py, on random queries with random parameters."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from helpers import judgments_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradeval.metrics.registry import REGISTRY
+from metrics import strategies
+from metrics.reference import REFERENCE
+
+
+def test_every_metric_has_a_reference():
+    assert set(REFERENCE) == set(REGISTRY)
+
+
+def alike(a: float, b: float) -> bool:
+    return (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_agrees(name, data):
+    metric = REGISTRY[name]
+    queries = data.draw(strategies.tables)
+    level = data.draw(st.sampled_from([None, None, 0.0, 1.0, 2.0]))
+    params = data.draw(strategies.params(metric))
+    largest = max((grade for qrels, _ in queries for grade in qrels.values()), default=0.0)
+    result = metric(judgments_of(queries, level), **params)
+    assert result.dtype == "float64"
+    assert result.shape == (len(queries),)
+    for one, (qrels, run) in zip(result.tolist(), queries, strict=True):
+        expected = REFERENCE[name](qrels, run, level, max(largest, 0.0), **params)
+        assert alike(one, expected), (one, expected, qrels, run, params)
+
+
+@pytest.mark.parametrize("name", ["nDCGphi", "muAP", "tau", "rankDCG", "rho", "AUC"])
+@settings(max_examples=15, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(20, 300))
+def test_agrees_on_long_queries(name, random, size):
+    spread = random.choice([3, 40, 100_000])
+    names = [f"d{place}" for place in range(size)]
+    qrels = {name: float(round(spread * random.random() ** 3)) for name in names}
+    run = {name: float(random.randrange(size)) for name in names if random.random() < 0.8}
+    largest = max(qrels.values())
+    [one] = REGISTRY[name](judgments_of([(qrels, run)])).tolist()
+    assert alike(one, REFERENCE[name](qrels, run, None, largest))
