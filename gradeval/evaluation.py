@@ -16,7 +16,7 @@ from gradeval.metrics.spec import Spec, parse
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.parallel import default_jobs, ordered_map
 from gradeval.results import Results, RunResult, run_names
-from gradeval.segments import Bools, Floats
+from gradeval.segments import Bools, Floats, distinct
 
 
 def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> Results:
@@ -137,7 +137,7 @@ def _evaluate(
 
 def _with_levels(specs: Sequence[Spec], qrels: Qrels) -> list[Spec]:
     """AP(rel=t) for each grade t above 0, before muAP (or first)."""
-    grades = np.unique(qrels.grade)
+    grades = distinct(qrels.grade)
     levels = [one for t in grades[grades > 0].tolist() for one in parse(f"AP(rel={t!r})")]
     names = [spec.metric.name for spec in specs]
     at = names.index("muAP") if "muAP" in names else 0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gradeval.ids import Ids, alike, mix, order_of, repeats, short_keys
 from gradeval.judgments import Qrels
-from gradeval.segments import Bools, Floats, Ints, stable_order
+from gradeval.segments import Bools, Floats, Ints, distinct, stable_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +185,7 @@ def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, i
     rises = not_below[score[not_below] > score[not_below - 1]]
     line_at = np.arange(len(score))  # the line that stands in each place
     if len(rises):
-        unsorted = np.unique(np.searchsorted(bounds, rises, "right") - 1)
+        unsorted = distinct(np.searchsorted(bounds, rises, "right") - 1)
         lengths = bounds[unsorted + 1] - bounds[unsorted]
         rows = ranges(bounds[unsorted], lengths)
         line_at[rows] = rows[np.lexsort((-score[rows], np.repeat(unsorted, lengths)))]
@@ -227,4 +227,4 @@ def _hanging(group: Ints, gain: Floats, places: Ints, bounds: Ints) -> int:
     if not len(group):
         return 0
     uneven: Bools = (gain[1:] != gain[:-1]) & (group[1:] == group[:-1])
-    return len(np.unique(np.searchsorted(bounds, places[1:][uneven], "right")))
+    return len(distinct(np.searchsorted(bounds, places[1:][uneven], "right")))

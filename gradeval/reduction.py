@@ -20,7 +20,7 @@ from gradeval.ids import PAD, Bytes, Ids
 from gradeval.judgments import Qrels
 from gradeval.parallel import ordered_map
 from gradeval.ranking import Found, Lines, QueryNumbers, find
-from gradeval.segments import Floats, Ints
+from gradeval.segments import Floats, Ints, distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ def _in_one_pass(
             return _Part([], read.lines, read.problems)
         lines = Lines(numbers.of(read.queries), read.bounds, read.documents, read.number, read.line)
         count = len(lines.query)
-        if len(np.unique(lines.query)) < count:
+        if len(distinct(lines.query)) < count:
             return _Part([], read.lines, [], comes_back=True)
         first = 0 if block.first else 1
         last = max(first, count if block.last else count - 1)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 from types import EllipsisType
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -175,10 +174,16 @@ def eval_command(
             summary=not no_summary,
             digits=digits,
             colour=on_terminal and "NO_COLOR" not in os.environ,
-            width=shutil.get_terminal_size().columns if on_terminal else None,
+            width=_terminal_width() if on_terminal else None,
         )
         _write(text.encode("utf-8", "surrogateescape"), output)
     return 2 if failed else 0
+
+
+def _terminal_width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def _ids(given: str | None) -> tuple[str, ...] | None:

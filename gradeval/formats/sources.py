@@ -165,7 +165,7 @@ def _cut(stream: Any, size: int) -> Iterator[Block]:
             if filled == room:
                 room *= 2
                 buffer = np.concatenate([buffer[:filled], np.empty(room - filled + PAD, np.uint8)])
-            count = stream.readinto(memoryview(buffer)[filled:room])
+            count = stream.readinto(buffer.data[filled:room])
             if not count:
                 ended = True
                 break

@@ -179,7 +179,9 @@ def normalized_discounted_cumulated_gain(
     value = dcg_sum(table, worth, cutoff, discount)
     if ideal == "max":
         best = float(len(top)) if top else _largest_grade(judgments, max_grade)
-        grade = np.array([best]) if isinstance(gain, str) else mapped(np.array([best]), gain)
+        grade = np.array([best])
+        if not isinstance(gain, str):  # it may give another grade more
+            grade = np.maximum(mapped(grade, gain), table.grade.max(initial=0.0))
         ranks = np.arange(1.0, (cutoff or 0) + 1)
         perfect = np.cumsum(worth(grade, np.zeros(1, np.int64)) / divisor(ranks, discount))[-1:]
         return share(value, np.broadcast_to(perfect, value.shape))
