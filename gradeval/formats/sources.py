@@ -6,6 +6,7 @@ import io
 import os
 import stat
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -97,6 +98,7 @@ class Source:
             raw = io.FileIO(sys.stdin.fileno(), closefd=False) if self.path == "-" else io.FileIO(self.path)
             self._raw = raw if stat.S_ISREG(os.fstat(raw.fileno()).st_mode) else _Replayed(raw)
             self._begin = self._raw.tell()
+            weakref.finalize(self, self._raw.close)
         self._raw.seek(self._begin)
         return _Counted(self._raw, progress)
 
@@ -136,6 +138,11 @@ class _Replayed(io.RawIOBase):
 
     def readable(self) -> bool:
         return True
+
+    def close(self) -> None:
+        self.pipe.close()
+        self.copy.close()
+        super().close()
 
     def readinto(self, buffer: Any) -> int:
         self.copy.seek(self.place)
@@ -177,7 +184,7 @@ def _cut(stream: Any, size: int) -> Iterator[Block]:
                 buffer[filled] = _LF
                 filled += 1
             end = filled
-        if first and buffer[:3].tobytes() == _UTF8_MARK:
+        if first and buffer[:filled][:3].tobytes() == _UTF8_MARK:
             buffer, end, filled = buffer[3:], end - 3, filled - 3
         rest = buffer[end:filled].copy()
         if end:
@@ -222,17 +229,14 @@ def _unpacked(stream: io.BufferedReader, name: str) -> tuple[Any, tuple[type[Exc
 
 
 def _zstd(stream: io.BufferedReader, name: str) -> tuple[Any, tuple[type[Exception], ...]]:
-    try:
-        zstd: Any = import_module("compression.zstd")
+    for module in ("compression.zstd", "backports.zstd"):
+        try:
+            zstd: Any = import_module(module)
+        except ImportError:
+            continue
         return zstd.ZstdFile(stream), (zstd.ZstdError,)
-    except ImportError:
-        pass
-    try:
-        zstandard: Any = import_module("zstandard")
-    except ImportError:
-        hint = "Run 'pip install zstandard', use Python 3.14, or unpack the file first"
-        raise InputError(name, "nothing here can read zstd", hint=hint) from None
-    return zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True), (zstandard.ZstdError,)
+    hint = "Run 'pip install backports.zstd', use Python 3.14, or unpack the file first"
+    raise InputError(name, "nothing here can read zstd", hint=hint)
 
 
 def _reason(error: OSError) -> str:
