@@ -1,0 +1,53 @@
+# Needs python3 (3.10 or later) and make; everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SEARCH := sample_data/search
+SHARES := sample_data/popularity
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help:  ## what there is
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/.installed  ## evaluate the sample data
+	@printf '\nThree search engines on fifty topics with grades 0 to 4:\n\n'
+	$(BIN)/gradeval $(SEARCH)/qrels.txt $(SEARCH)/bm25.run $(SEARCH)/dense.run $(SEARCH)/hybrid.run -f table
+	@printf '\nAP at each level of relevance, and what they make together:\n\n'
+	$(BIN)/gradeval $(SEARCH)/qrels.txt $(SEARCH)/bm25.run $(SEARCH)/dense.run -m muAP --by-level -f table --quiet
+	@printf '\nShares from 0 to thousands: grades made from places, and nDCGphi:\n\n'
+	$(BIN)/gradeval $(SHARES)/qrels.txt $(SHARES)/order.run $(SHARES)/bands.run \
+	    -m 'nDCG(gain=exp,top=10/25/50)@10 nDCGphi@10' -f table --quiet
+
+test: $(VENV)/.test  ## run all tests, with branch coverage; ARGS='-k letor --no-cov' goes to pytest
+	$(BIN)/python -m pytest -q -n auto --cov --cov-branch --cov-report=term --cov-fail-under=95 $(ARGS)
+
+lint: $(VENV)/.lint  ## check style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.bench  ## measure time and memory beside other tools; ARGS='--help' says what there is
+	$(BIN)/python -m tests.bench $(ARGS)
+
+clean:  ## remove what these commands made
+	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find gradeval tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	    echo "make: $(PYTHON) must be Python 3.10 or later; name another with make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	    echo "make: $(PYTHON) cannot make virtual environments (on Debian: apt install python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench: $(VENV)/.%: $(VENV)/.installed
+	$(PIP) --editable '.[$*]'
+	@touch $@

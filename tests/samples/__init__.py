@@ -1,0 +1,1 @@
+"""What makes sample_data, and the test that it still does."""

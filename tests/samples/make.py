@@ -1,0 +1,242 @@
+"""Makes sample_data: `python -m tests.samples.make`. The same bytes each time, on any machine.
+
+Only random() is drawn from, and only sums and roundings are made of it, so that no C library is involved.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = "sample_data"
+SEED = 20110408
+
+
+class Case(NamedTuple):
+    """A command whose output stands beside the data. expected: the file of it, below sample_data."""
+
+    expected: str
+    shows: str
+    command: str
+
+
+def cases() -> list[Case]:
+    """The commands of sample_data/README.md, from its tables."""
+    readme = (ROOT / FOLDER / "README.md").read_text("utf-8")
+    rows = re.findall(r"^\| (.+?) \| `(gradeval .+?)` \| `(\S+\.expected\.tsv)` \|$", readme, re.MULTILINE)
+    return [Case(expected, shows, command) for shows, command, expected in rows]
+
+
+def run(case: Case, root: Path = ROOT) -> bytes:
+    """What the program of this Python prints for a case; warnings go where ours go."""
+    command = [sys.executable, "-m", "gradeval", *shlex.split(case.command)[1:]]
+    return subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True).stdout
+
+
+def data() -> dict[str, str]:
+    """Path below sample_data -> text, of everything but the README and the expected output."""
+    return {**papers(), **search(), **popularity(), **letor()}
+
+
+# -- the tables of the papers ---------------------------------------------------------------------------
+
+
+def papers() -> dict[str, str]:
+    scheel = dict(zip("ABCDEFGH", (1, 0, 3, 3, 2, 0, 1, 4), strict=True))
+    truth = (9, 4, 4, 2, 2, 2, 1, 1, 1, 1)
+    hypotheses = {
+        "h1": (9, 4, 4, 2, 2, 1, 2, 1, 1, 1),
+        "h2": (4, 4, 2, 9, 2, 2, 1, 1, 1, 1),
+        "h3": (1, 4, 4, 2, 2, 2, 9, 1, 1, 1),
+        "h4": (1, 4, 4, 2, 2, 2, 1, 1, 1, 9),
+        "h5": truth[::-1],
+        "h6": truth,
+    }
+    names = [f"d{place:02}" for place in range(1, 11)]
+    days = {"day1": (100, 80, 90, 15, 10), "day2": (100, 20, 90, 15, 10)}
+    return {
+        "papers/scheel.qrels": qrels(("table1", document, grade) for document, grade in scheel.items()),
+        "papers/scheel-doubled.qrels": qrels(
+            ("table1", document, 2 * grade) for document, grade in scheel.items()
+        ),
+        "papers/scheel.run": trec_run("scheel", {"table1": {d: 8.0 - i for i, d in enumerate(scheel)}}, 0),
+        "papers/katerenchuk.qrels": qrels(
+            ("table1", document, grade) for document, grade in zip(names, truth, strict=True)
+        ),
+        **{
+            f"papers/{name}.run": trec_run(name, {"table1": dict(zip(names, map(float, row), strict=True))}, 0)
+            for name, row in hypotheses.items()
+        },
+        "papers/moniz.qrels": qrels(
+            (day, f"item{place}", score)
+            for day, scores in days.items()
+            for place, score in enumerate(scores, 1)
+        ),
+        "papers/moniz.run": trec_run(
+            "moniz", {day: {f"item{place}": 6.0 - place for place in range(1, 6)} for day in days}, 0
+        ),
+    }
+
+
+# -- three systems on fifty topics ----------------------------------------------------------------------
+
+DEPTH = 25
+# how much each grade adds to the score: bm25 tells relevant from not, dense the best from the good
+SYSTEMS = {
+    "bm25": (0.0, 1.3, 1.5, 1.6, 1.7),
+    "dense": (0.0, 0.5, 1.1, 2.0, 2.9),
+    "hybrid": (0.0, 1.1, 1.6, 2.1, 2.6),
+}
+
+
+def search() -> dict[str, str]:
+    random = Random(SEED)
+    judged: list[tuple[str, str, float]] = []
+    runs: dict[str, dict[str, dict[str, float]]] = {name: {} for name in SYSTEMS}
+    for topic in range(401, 451):
+        documents = _newswire(random, 60)
+        grades = [_grade(random) for _ in range(28)]
+        if topic == 417:
+            grades = [0] * 28  # nothing was relevant
+        if topic == 433:
+            grades = [1] * 6  # one grade only: rankDCG has no value
+        judged += [
+            (str(topic), document, grade)
+            for document, grade in sorted(zip(documents, grades, strict=False), key=lambda row: row[0])
+        ]
+        for name, by_grade in SYSTEMS.items():
+            scores = {
+                document: by_grade[grade] + _noise(random)
+                for document, grade in zip(documents, grades + [0] * (60 - len(grades)), strict=True)
+            }
+            runs[name][str(topic)] = _best(scores, DEPTH)
+    del runs["dense"]["408"], runs["dense"]["429"]  # found nothing
+    runs["hybrid"]["451"] = _best({d: _noise(random) for d in _newswire(random, 60)}, DEPTH)  # not judged
+    bm25 = {topic: {d: round(4 * s + 9, 2) for d, s in of.items()} for topic, of in runs["bm25"].items()}
+    return {
+        "search/qrels.txt": qrels(judged),
+        "search/bm25.run": trec_run("bm25", bm25, 2),  # so few decimals that there are ties
+        "search/dense.run": trec_run("dense", runs["dense"], 5),
+        "search/hybrid.run": trec_run("hybrid", runs["hybrid"], 5),
+    }
+
+
+def _grade(random: Random) -> int:
+    draw = random.random()
+    return sum(draw < limit for limit in (0.42, 0.24, 0.12, 0.05))
+
+
+def _noise(random: Random) -> float:
+    """About normal, mean 0, standard deviation 1."""
+    return sum(random.random() for _ in range(12)) - 6.0
+
+
+def _newswire(random: Random, count: int) -> list[str]:
+    """Ids such as newswire collections have, each once, in no order."""
+    ids: dict[str, None] = {}
+    while len(ids) < count:
+        kind, number = int(random.random() * 3), int(random.random() * 15000)
+        month, day, year = (1 + int(random.random() * limit) for limit in (12, 28, 4))
+        forms = f"FT9{year}{year}-{number}", f"LA{month:02}{day:02}90-{number % 200:04}", f"FBIS3-{number}"
+        ids[forms[kind]] = None
+    return list(ids)
+
+
+def _best(scores: dict[str, float], count: int) -> dict[str, float]:
+    return dict(sorted(scores.items(), key=lambda row: -row[1])[:count])
+
+
+# -- popularity: most items are shared by nobody, and a few by thousands ---------------------------------
+
+
+def popularity() -> dict[str, str]:
+    random = Random(SEED + 1)
+    judged: list[tuple[str, str, float]] = []
+    runs: dict[str, dict[str, dict[str, float]]] = {"order": {}, "bands": {}}
+    for hour in ("06", "09", "12", "15", "18", "21"):
+        topic = f"2016-03-01T{hour}"
+        items = [f"news{int(hour) * 1000 + place}" for place in range(60)]
+        shares = _shares(random, len(items))
+        truth = dict(zip(items, shares, strict=True))
+        judged += [(topic, item, truth[item]) for item in _shuffled(random, items)]
+        # right about the order, but the tenth item is one that should not be there
+        order = [*items[:9], items[12], *items[10:12], items[9], *items[13:]]
+        # right about which items are the ten best, and wrong about their order
+        bands = [*items[:10][::-1], *items[10:]]
+        for name, ranked in (("order", order), ("bands", bands)):
+            runs[name][topic] = {item: float(len(items) - place) for place, item in enumerate(ranked)}
+    return {
+        "popularity/qrels.txt": qrels(judged),
+        **{f"popularity/{name}.run": trec_run(name, of, 0) for name, of in runs.items()},
+    }
+
+
+def _shares(random: Random, count: int) -> list[int]:
+    """From the most: two fifths differ over four orders of magnitude, the rest are 0."""
+    found: set[int] = set()
+    while len(found) < count * 2 // 5:
+        magnitude = random.random() * (0.3 + 0.7 * random.random()) * 4.2  # small ones are commoner
+        whole = int(magnitude)
+        found.add(int(10**whole * (1 + 9 * (magnitude - whole))))
+    return sorted(found, reverse=True) + [0] * (count - len(found))
+
+
+def _shuffled(random: Random, items: list[str]) -> list[str]:
+    return sorted(items, key=lambda item: (random.random(), item))
+
+
+# -- learning to rank ------------------------------------------------------------------------------------
+
+STRENGTHS = (0.3, 0.9, 0.0, 0.6, 0.45)
+
+
+def letor() -> dict[str, str]:
+    random = Random(SEED + 2)
+    lines, scores = [], []
+    for query in range(1, 13):
+        for place in range(1, 11):
+            grade = min(2, int(random.random() * random.random() * 5))
+            values = [round((strength * grade + 2 * random.random()) / 4, 6) for strength in STRENGTHS]
+            features = " ".join(f"{number}:{value:.6f}" for number, value in enumerate(values, 1))
+            name = f"MED-{query * 100 + place:05}"
+            lines.append(f"{grade} qid:{query} {features} # docid = {name}\n")
+            scores.append(f"{sum(s * v for s, v in zip(STRENGTHS, values, strict=True)):.6f}\n")
+    return {"letor/test.letor": "".join(lines), "letor/model.scores": "".join(scores)}
+
+
+# -- the formats -----------------------------------------------------------------------------------------
+
+
+def qrels(rows: Iterable[tuple[str, str, float]]) -> str:
+    return "".join(f"{query} 0 {document} {grade}\n" for query, document, grade in rows)
+
+
+def trec_run(tag: str, queries: dict[str, dict[str, float]], digits: int) -> str:
+    return "".join(_run_lines(tag, queries, digits))
+
+
+def _run_lines(tag: str, queries: dict[str, dict[str, float]], digits: int) -> Iterator[str]:
+    for query, scores in queries.items():
+        ordered = sorted(scores.items(), key=lambda row: -row[1])
+        for place, (document, score) in enumerate(ordered, 1):
+            yield f"{query} Q0 {document} {place} {score:.{digits}f} {tag}\n"
+
+
+def main() -> None:
+    folder = ROOT / FOLDER
+    for path, text in data().items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(text.encode())
+    for case in cases():
+        (folder / case.expected).write_bytes(run(case))
+
+
+if __name__ == "__main__":
+    main()
