@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gradeval.errors import InputError
+from gradeval.formats.problems import no_data
 from gradeval.formats.sources import Source
 
 _FEATURE = re.compile(rb"(?:qid|\d+):\S*")
@@ -12,13 +12,22 @@ _FEATURE = re.compile(rb"(?:qid|\d+):\S*")
 
 def detect(source: Source) -> str:
     """'trec', 'letor' or 'scores' (one number a line). Raises InputError where the file cannot be read."""
-    block = source.head()
-    for line in block.bytes[: block.size].tobytes().split(b"\n"):
-        fields = line.split(b"#", 1)[0].split()
-        if not fields or line.lstrip().startswith(b"#"):
-            continue
-        if len(fields) == 1:
-            return "scores" if b"#" not in line else "letor"
-        before_comment = all(map(_FEATURE.fullmatch, fields[1:]))
-        return "letor" if before_comment else "trec"
-    raise InputError(source.name, "no line holds data: all are blank or comments")
+    lines = 0
+    for block in source.blocks(1 << 16):
+        for line in block.bytes[: block.size].tobytes().splitlines():
+            fields = line.split(b"#", 1)[0].split()
+            if fields:
+                return _format_of(line, fields)
+            lines += 1
+    raise no_data(source.name, lines)
+
+
+def _format_of(line: bytes, fields: list[bytes]) -> str:
+    """fields: those before a # in the line."""
+    if len(fields) > 1:
+        return "letor" if all(map(_FEATURE.fullmatch, fields[1:])) else "trec"
+    try:
+        float(line.split(maxsplit=1)[0])
+    except ValueError:
+        return "trec"
+    return "letor" if b"#" in line else "scores"

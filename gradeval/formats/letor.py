@@ -104,7 +104,8 @@ def _read_block(block: Block, wanted: NDArray[np.int64]) -> _Part:
     data = np.flatnonzero(count)
     first_token, count = tokens.first[data], count[data]
     if tokens.binary is not None:
-        return _failed(block, [Problem(tokens.binary, "binary data (a NUL byte)", "Is this the right file?")])
+        problem = Problem(tokens.binary, "binary data (a NUL byte)", "Is this the right file?")
+        return _failed(tokens.lines, problem)
 
     labels = tokens.ids(block.bytes, first_token)
     label, bad = floats(labels)
@@ -126,9 +127,9 @@ def _read_block(block: Block, wanted: NDArray[np.int64]) -> _Part:
     return _Part(query.compact(), document.compact(), label, data, features, named, tokens.lines, problems)
 
 
-def _failed(block: Block, problems: list[Problem]) -> _Part:
+def _failed(lines: int, problem: Problem) -> _Part:
     none, empty = Ids.of([]), np.empty(0, np.int64)
-    return _Part(none, none, np.empty(0), empty, np.empty((0, 0)), np.empty(0, bool), 0, problems)
+    return _Part(none, none, np.empty(0), empty, np.empty((0, 0)), np.empty(0, bool), lines, [problem])
 
 
 def _features(

@@ -63,12 +63,6 @@ class Source:
         except OSError as error:
             raise InputError(self.name, _reason(error), hint=_hint(error)) from None
 
-    def head(self) -> Block:
-        """The first lines, at least one."""
-        for block in self.blocks(1 << 16):
-            return block
-        raise InputError(self.name, "the file is empty")
-
     def sha256(self) -> str:
         """The SHA-256 of the file as it is stored, in hexadecimal."""
         import hashlib

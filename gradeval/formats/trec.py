@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -107,7 +108,7 @@ def _columns(rows: Rows, name: str, problems: list[Problem]) -> Columns:
 def not_a_number(name: str, field: bytes) -> str:
     """What is wrong with a field that is not a finite number."""
     try:
-        float(field)
+        kind = "number" if math.isfinite(float(field)) else "finite number"  # float() takes 1_0
     except ValueError:
-        return f"the {name} {shown(field)} is not a number"
-    return f"the {name} {shown(field)} is not a finite number"
+        kind = "number"
+    return f"the {name} {shown(field)} is not a {kind}"
