@@ -191,19 +191,21 @@ def _check_finite(path: str, numbers: Floats, name: str) -> None:
 
 def _columns(data: Any, path: str, number_names: Sequence[str]) -> tuple[Ids, Ids, Floats]:
     """The three columns of whatever it is, by row."""
-    if isinstance(data, Mapping):
-        triples = [(query, document, number) for query, of in data.items() for document, number in of.items()]
-    elif hasattr(data, "columns"):
-        names = [*map(str, data.columns)]
-        chosen = [_named(names, options, path) for options in (_QUERY_COLUMNS, _DOCUMENT_COLUMNS, number_names)]
-        triples = list(zip(*(list(data[name]) for name in chosen), strict=True))
-    else:
-        triples = [tuple(row)[:3] for row in data]
     try:
+        if isinstance(data, Mapping):
+            triples = [
+                (query, document, number) for query, of in data.items() for document, number in of.items()
+            ]
+        elif hasattr(data, "columns"):
+            names = [*map(str, data.columns)]
+            all_options = (_QUERY_COLUMNS, _DOCUMENT_COLUMNS, number_names)
+            triples = list(zip(*(data[_named(names, options, path)] for options in all_options), strict=True))
+        else:
+            triples = [tuple(row)[:3] for row in data]
         numbers = np.array([float(number) for _, _, number in triples], np.float64)
-    except (TypeError, ValueError) as error:
+        return _ids(row[0] for row in triples), _ids(row[1] for row in triples), numbers
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise InputError(path, f"each row must be (query, document, number): {error}") from None
-    return _ids(row[0] for row in triples), _ids(row[1] for row in triples), numbers
 
 
 def _named(names: Sequence[str], options: Sequence[str], path: str) -> str:
