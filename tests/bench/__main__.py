@@ -158,6 +158,7 @@ def report(
         "workload": key,
         "title": benchmark.title,
         "bytes": size,
+        "load": os.getloadavg()[0],
         "tools": tools,
         "targets": targets,
         "left_out": benchmark.left_out,
@@ -204,7 +205,8 @@ def outcome(target: dict[str, Any]) -> str:
 
 def printed(report: dict[str, Any]) -> str:
     parts = [
-        f"\n({report['workload']}) {report['title']}; {report['bytes'] / 1e6:.1f} MB of files",
+        f"\n({report['workload']}) {report['title']}; {report['bytes'] / 1e6:.1f} MB of files; "
+        f"load {report['load']:.1f} at the end",
         table([HEADER, *map(cells, report["tools"])]),
         *map(outcome, report["targets"]),
     ]

@@ -173,10 +173,11 @@ def msmarco(folder: Path) -> Benchmark:
 
 
 def many_queries(folder: Path) -> Benchmark:
+    """trec_eval looks for each query in a list, and takes a minute."""
     qrels, run = collection(folder)
     return Benchmark(
         "100,000 queries × 10 documents, 5 judgments a query",
-        [*both(qrels, run), trec_eval(qrels, run), ir_measures(qrels, run), pytrec_eval(qrels, run)],
+        [*both(qrels, run), trec_eval(qrels, run, once=True), ir_measures(qrels, run), pytrec_eval(qrels, run)],
         [Target("wall time, of ir_measures'", 0.08, wall(OURS, "ir_measures"))],
     )
 
