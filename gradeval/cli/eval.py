@@ -88,7 +88,14 @@ class _Digits(click.ParamType):  # type: ignore[type-arg]
     type=click.Choice(tuple(FORMATS)),
     help="Default: table on a terminal, else tsv.",
 )
-@click.option("--digits", type=_Digits(), default=4, show_default=True, help="Decimals, or all of them.")
+@click.option(
+    "--digits",
+    type=_Digits(),
+    default=4,
+    show_default=True,
+    metavar="N|full",
+    help="Decimals, or all of them.",
+)
 @click.option(
     "-o",
     "--output",

@@ -114,6 +114,12 @@ def parse_one(text: str) -> list[Spec]:
     return [_spec(metric, params, text)]
 
 
+def metric_of(text: str) -> Metric:
+    """The metric that a name is of, whatever it would need besides. Raises MetricError."""
+    dotted = _dotted(text)
+    return dotted[0].metric if dotted else _named(_parts(text)[0], text)[0]
+
+
 def _parts(text: str) -> tuple[str, str, str | None]:
     """'nDCG(gain=exp)@10' -> 'nDCG', 'gain=exp', '10'; None where there is no '@'."""
     opened, closed = text.find("("), text.rfind(")")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from gradeval.metrics import load
+from gradeval.metrics import load_plugins
 from gradeval.metrics.registry import REGISTRY, Metric
-from gradeval.metrics.spec import parse_one
+from gradeval.metrics.spec import metric_of
 
 
 def table() -> str:
     """Every metric with its one line, by group."""
-    load()
+    load_plugins()
     width = max(len(name) for name in REGISTRY)
     lines = []
     metrics = sorted(REGISTRY.values(), key=lambda metric: metric.group)
@@ -25,14 +25,14 @@ def table() -> str:
 
 def page(name: str) -> str:
     """What a metric means, takes and promises. Raises MetricError."""
-    metric = parse_one(name)[0].metric
+    metric = metric_of(name)
     parts = [
         f"{metric.name}" + (f"  ({metric.display})" if metric.display != metric.name else ""),
         metric.about,
     ]
     if metric.params:
         parts.append("Parameters:\n" + "\n".join(_parameter(metric, i) for i in range(len(metric.params))))
-    names = [*metric.aliases, *metric.trec]
+    names = [other for other in dict.fromkeys([*metric.aliases, *metric.trec]) if other != metric.name]
     if names:
         parts.append("Also named: " + ", ".join(names))
     if metric.holds:
