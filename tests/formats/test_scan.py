@@ -1,0 +1,291 @@
+"""The scanner against plain Python: the same fields, the same numbers to the last bit, on any bytes."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from plain import data_of, fields_of, number_of
+
+from gradeval.formats import scan
+from gradeval.formats.scan import Rows, floats, split, tokenize, whole_numbers
+from gradeval.ids import PAD, Ids
+
+BEHIND = b"9.#\n \0e7" * (PAD // 8)  # what a block may hold behind its last line
+
+
+def block_of(text):
+    return np.frombuffer(text + BEHIND, np.uint8)
+
+
+def split_text(text, wanted, least, most=None) -> Rows:
+    return split(block_of(text), len(text), wanted, least, most)
+
+
+# Every byte but NUL and the four that part fields: so also those at which Python's or Unicode's split() would
+NAMES = st.binary(min_size=1, max_size=12).map(
+    lambda name: bytes(b if b not in b"\0 \t\r\n" else 33 for b in name)
+)
+FIELDS = st.one_of(
+    NAMES,
+    st.sampled_from(
+        [b"#", b"#x", b"\x0b", b"\x0c\x1c\x1f", b"\xa0", "\u2003\u2028\x85".encode(), b"-1.5", b"Q0"]
+    ),
+    st.integers(60, 140).map(lambda n: b"x" * n),
+)
+GAPS = st.sampled_from([b" "] * 4 + [b"\t", b"  ", b" \t ", b"\r", b"\r \r"])
+EDGES = st.sampled_from([b""] * 6 + [b" ", b"\t", b"\r", b"  "])
+
+
+@st.composite
+def lines(draw):
+    fields = draw(st.lists(FIELDS, max_size=8))
+    gaps = [draw(GAPS) for _ in fields[1:]] + [b""]
+    inside = b"".join(field + gap for field, gap in zip(fields, gaps, strict=True)) if fields else b""
+    return draw(EDGES) + inside + draw(EDGES)
+
+
+TEXTS = st.one_of(
+    st.lists(lines(), min_size=1, max_size=12).map(b"\n".join),
+    st.lists(st.sampled_from([bytes([b]) for b in b"ab#1. \t\r\n\n\x01\x0b\x1f\x85\xff"]), max_size=60).map(
+        b"".join
+    ),
+).map(lambda text: text + b"\n")
+SHAPES = st.sampled_from([((0, 2, 3), 4, 4), ((0, 2, 4), 5, None), ((0,), 1, 1), ((1, 0), 2, 3)])
+
+
+def check_split(text, shape):
+    wanted, least, most = shape
+    rows = split_text(text, wanted, least, most)
+    data = data_of(text)
+    good = [(n, fields) for n, fields in data if least <= len(fields) <= (most or len(fields))]
+    assert [column.tolist() for column in rows.fields] == [[fields[k] for _, fields in good] for k in wanted]
+    assert rows.line.tolist() == [n for n, _ in good]
+    assert rows.lines == text.count(b"\n")
+    assert rows.odd == tuple((n, len(f)) for n, f in data if not least <= len(f) <= (most or len(f)))
+    assert rows.binary is None
+
+
+@settings(deadline=None, max_examples=400)
+@given(TEXTS, SHAPES)
+@example(b"a b c d\n" * 3, ((0, 2, 3), 4, 4))
+@example(b"a b c d\n#b c d e\n", ((0, 2, 3), 4, 4))
+@example(b"#b c d e\na b c d\n", ((0, 2, 3), 4, 4))
+@example(b" b c d e\n a b c d\n", ((0, 2, 3), 4, 4))
+@example(b"a b c d\r\n" * 3, ((0, 2, 3), 4, 4))
+@example(b"a b c d\na b  d\n", ((0, 2, 3), 4, 4))
+@example(b"a b c d\na b c\nx d e f g\n", ((0, 2, 3), 4, 4))
+@example(b"a b c d\na b\nc d\n", ((0, 2, 3), 4, 4))
+@example(b"a b c\x0bd e\na b c\x0bd e\n", ((0, 2, 3), 4, 4))
+@example(b"\n\n\n", ((0,), 1, 1))
+def test_split(text, shape):
+    check_split(text, shape)
+
+
+@settings(deadline=None)
+@given(st.data(), SHAPES)
+def test_split_of_regular_lines(data, shape):
+    """Blocks in one form, which take the quick way; and with one byte changed, which often must not."""
+    size = data.draw(st.integers(1, 6))
+    rows = data.draw(st.lists(st.lists(NAMES, min_size=size, max_size=size), min_size=1, max_size=8))
+    text = b"".join(b" ".join(row) + b"\n" for row in rows)
+    check_split(text, shape)
+    at = data.draw(st.integers(0, len(text) - 1))
+    check_split(
+        text[:at]
+        + data.draw(st.sampled_from([b" ", b"\t", b"\r", b"#", b"\n", b"x", b""]))
+        + text[at + 1 :]
+        + b"\n",
+        shape,
+    )
+
+
+@pytest.mark.parametrize("text", [b"1 Q0 d 1 2.5 tag\n" * 200, b"1\tQ0\td 1 2.5\n", b"q 0 d\x7f 1 2 a b c\n"])
+def test_regular_blocks_take_the_quick_way(text, monkeypatch):
+    monkeypatch.setattr(scan, "_any", None)
+    rows = split_text(text, (0, 2, 4), 5)
+    assert len(rows.line) == text.count(b"\n")
+
+
+@pytest.mark.parametrize("text", [b"q 0 d 1\n" * 100, b"q 0  d 1\n" * 3, b" \n", b"a\n"])
+@pytest.mark.parametrize("line", [0, 1, 2])
+def test_a_nul_byte_is_told_with_its_line(text, line):
+    before = text * line
+    rows = split_text(before + b"q 0 d\0 1\n" + text + b"\0 0 d 1\n", (0, 2, 3), 4, 4)
+    assert rows.binary == before.count(b"\n")
+
+
+@pytest.mark.parametrize("size", [63, 64, 65, 10**6])
+def test_long_fields(size):
+    check_split(b"q 0 " + b"d" * size + b" 1\n" + b"q" * size + b" 0 d 2\n", ((0, 2, 3), 4, 4))
+
+
+def test_a_line_of_many_fields():
+    check_split(b" ".join([b"x"] * 1000) + b"\n", ((0, 2, 4), 5, None))
+    check_split(b" ".join([b"x"] * 1000) + b"\n", ((0, 2, 3), 4, 4))
+
+
+@settings(deadline=None)
+@given(TEXTS, st.data())
+def test_tokenize(text, data):
+    places = data.draw(st.sets(st.sampled_from([i for i, b in enumerate(text) if b != 10] or [0]), max_size=3))
+    places = {i for i in places if text[i] != 10}
+    parted = bytes(32 if i in places else b for i, b in enumerate(text))
+    tokens = tokenize(np.frombuffer(text, np.uint8), np.array(sorted(places), np.int64))
+    spans = list(zip(tokens.start.tolist(), tokens.end.tolist(), strict=True))
+    bounds = zip(tokens.first.tolist(), (tokens.first + tokens.count).tolist(), strict=True)
+    assert [[text[a:b] for a, b in spans[i:j]] for i, j in bounds] == fields_of(parted)
+    assert tokens.line_end.tolist() == [i for i, b in enumerate(text) if b == 10]
+    assert tokens.lines == text.count(b"\n")
+
+
+# Numbers
+
+
+def column(texts, gap=b" "):
+    text = gap.join(texts) + b"\n"
+    length = np.array([len(t) for t in texts], np.int64)
+    return Ids(block_of(text), np.cumsum(length + 1) - length - 1, length)
+
+
+def bits(numbers):
+    return [float(number).hex() for number in numbers]
+
+
+def check_floats(texts, gap=b" "):
+    values, bad = floats(column(texts, gap))
+    expected = [number_of(text) for text in texts]
+    assert bad.tolist() == [row for row, number in enumerate(expected) if number is None]
+    good = [row for row, number in enumerate(expected) if number is not None]
+    assert bits(values[good]) == bits(expected[row] for row in good)
+
+
+DIGITS = st.text("0123456789", max_size=25)
+SIGNS = st.sampled_from(["", "", "", "-", "+"])
+DOUBLES = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def halfway(double, nudge):
+    """The exact decimal between a double and the next one, or a hair beside it."""
+    middle = (Fraction(double) + Fraction(float(np.nextafter(double, np.inf)))) / 2
+    exact = Decimal(middle.numerator) / Decimal(middle.denominator)
+    return f"{exact + nudge * Decimal(10) ** (exact.adjusted() - 24):f}"
+
+
+NUMBERS = (
+    st.one_of(
+        DOUBLES.map(repr),
+        st.floats(width=32, allow_nan=False, allow_infinity=False).map(lambda x: str(np.float32(x))),
+        st.tuples(SIGNS, DIGITS, st.sampled_from(["", "."]), DIGITS).map("".join),
+        st.tuples(
+            SIGNS, DIGITS, st.just("."), DIGITS, st.sampled_from("eE"), SIGNS, st.integers(0, 330).map(str)
+        ).map("".join),
+        st.builds("{:.{}f}".format, st.floats(-1e6, 1e6), st.integers(0, 22)),
+        st.builds("{:.{}e}".format, DOUBLES, st.integers(0, 25)),
+        st.builds(halfway, st.floats(1e-6, 1e15), st.sampled_from([-1, 0, 1])),
+        st.integers(-(10**25), 10**25).map(str),
+        st.builds("{}{}".format, st.integers(), st.just("e-320")),
+    )
+    .map(str.encode)
+    .filter(bool)
+)
+REFUSED = b"""
+    nan NaN inf -Infinity 1_0 0x1 1e400 -1e999 + - . -. e5 .e5 1e 1e+ 1.2.3 1..2 --1 +-1 1- 1,5 1f 12345678x 1.5x
+    1.12345678x x.5 0b1 1j / : 1.: 1./
+"""
+WRONG = st.one_of(
+    st.sampled_from([*REFUSED.split(), b"1\x0b", b"\xd9\xa1", b"9" * 400]),
+    st.binary(min_size=1, max_size=20).map(lambda t: bytes(b if b not in b"\0 \t\r\n" else 46 for b in t)),
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(st.one_of(NUMBERS, NUMBERS, WRONG), min_size=1, max_size=30),
+    st.sampled_from([b" ", b"\t", b"\r", b"\n"]),
+)
+def test_floats(texts, gap):
+    check_floats(texts, gap)
+
+
+SINGLE = """
+    0 -0 +0 0.0 -0.0 5. .5 -.5 +5. 1e5 1E+05 1e-5 00012 000000000000000000000000000012.5 0.1 0.2 0.3
+    1.7976931348623157e308 5e-324 2.4703282292062327e-324 2.4703282292062328e-324 2.2250738585072011e-308
+    9007199254740991 9007199254740992 9007199254740993 9007199254740993.0 9007199254740994.5 0.9007199254740993
+    9223372036854775807 9223372036854775808 18446744073709551616.5 1.000000000000000055511151231257827
+    0.0000000000000000000001 0.00000000000000000000001 1.0000000000000000000000 12345678 123456789 1234567.8
+    12345678.9 1234567890.123456 99999999.99999999 0.12345678 0.1234567890123456 0.12345678901234567
+    0.123456789012345678 0.1234567890123456789 0.12345678901234567890
+"""
+
+
+@pytest.mark.parametrize("text", SINGLE.split())
+def test_floats_one_by_one(text):
+    check_floats([text.encode()])
+    check_floats([b"-" + text.encode().lstrip(b"+-")] * 2 + [b"7.25"])
+
+
+@pytest.mark.parametrize("text", [b"", b"+", b"-", b".", b"nan", b"inf", b"1_0", b"0x1", b"1e400", b"1\x0c"])
+def test_not_floats(text):
+    values, bad = floats(column([b"1.5", text, b"2"]))
+    assert bad.tolist() == [1]
+    assert values[[0, 2]].tolist() == [1.5, 2]
+
+
+def test_floats_of_nothing():
+    values, bad = floats(column([]))
+    assert values.dtype == np.float64
+    assert len(values) == len(bad) == 0
+
+
+def test_floats_with_a_million_digits():
+    check_floats([b"1" * 10**6, b"0." + b"3" * 10**6, b"1.5"])
+
+
+def test_floats_with_mantissas_of_54_to_63_bits():
+    """Exact halfway values and their neighbours, where one rounding too many would show."""
+    draw = random.Random(1)
+    texts = []
+    for _ in range(3000):
+        decimals = draw.randrange(4)
+        odd = draw.randrange(2**53 + 1, min(2**54, 2**63 // 10**decimals), 2)
+        quarter = draw.choice([0, 1, 2, 3]) if decimals > 1 else draw.choice([0, 2]) if decimals else 0
+        exact = odd * 10**decimals + quarter * 10**decimals // 4
+        for mantissa in (exact - 1, exact, exact + 1, odd * 5**decimals):
+            digits = str(mantissa).zfill(decimals + 1)
+            texts.append((digits[: len(digits) - decimals] + "." + digits[len(digits) - decimals :]).encode())
+    check_floats(texts)
+
+
+def test_floats_with_17_to_19_digits():
+    draw = random.Random(2)
+    texts = []
+    for _ in range(20000):
+        mantissa = str(draw.randrange(10 ** draw.randrange(16, 19)))
+        place = draw.randrange(len(mantissa) + 1)
+        texts.append(f"{mantissa[:place]}.{mantissa[place:]}".encode() if mantissa != "0" else b"0")
+        texts.append(f"0.{'0' * draw.randrange(5)}{mantissa}".encode())
+    check_floats(texts)
+
+
+def test_float_just_below_a_power_of_two():
+    texts = []
+    for exponent in range(-30, 53):
+        power = Decimal(2) ** exponent
+        texts += [f"{power * (1 + Decimal(n) * Decimal(2) ** -55):.19g}".encode() for n in range(-6, 7)]
+    check_floats(texts)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 10**8 - 1), st.sampled_from([b":", b" ", b".", b"x", b"\xff", b"/"]))))
+def test_whole_numbers(pairs):
+    text = b"".join(b"%d%s" % pair for pair in pairs)
+    starts = np.cumsum([0, *(len(b"%d%s" % pair) for pair in pairs)])[:-1].astype(np.int64)
+    numbers, digits = whole_numbers(block_of(text), starts)
+    assert numbers.tolist() == [number for number, _ in pairs]
+    assert digits.tolist() == [len(str(number)) for number, _ in pairs]

@@ -1,0 +1,117 @@
+"""Reading and ranking once more: slow, in lists and dictionaries, sharing no code with gradeval's."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from math import isfinite
+
+from gradeval.formats.sources import BLOCK, Block, Source
+
+Line = tuple[bytes, bytes, float]
+"""(query, document, score) of a run."""
+
+
+class Cut(Source):
+    """A source whose blocks have a size of the test's choosing."""
+
+    def __init__(self, path: object, size: int = BLOCK) -> None:
+        super().__init__(str(path))
+        self.size = size
+
+    def blocks(self, size: int = 0) -> Iterator[Block]:
+        return super().blocks(self.size)
+
+
+@contextmanager
+def pipe(text: bytes) -> Iterator[str]:
+    """The path of a pipe that brings this text."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with suppress(BrokenPipeError), os.fdopen(writing, "wb") as file:
+            file.write(text)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield f"/dev/fd/{reading}"
+    finally:
+        os.close(reading)
+        thread.join()
+
+
+def fields_of(text: bytes) -> list[list[bytes]]:
+    """The fields of every line."""
+    lines = text.split(b"\n")
+    return [re.findall(rb"[^ \t\r]+", line) for line in (lines if lines[-1] else lines[:-1])]
+
+
+def data_of(text: bytes) -> list[tuple[int, list[bytes]]]:
+    """(0-based line, fields) of each line that is neither blank nor a comment."""
+    return [(n, fields) for n, fields in enumerate(fields_of(text)) if fields and fields[0][:1] != b"#"]
+
+
+def number_of(text: bytes) -> float | None:
+    """A finite decimal number, or None."""
+    if set(text) - set(b"0123456789+-.eE"):
+        return None
+    with suppress(ValueError):
+        if isfinite(number := float(text)):
+            return number
+    return None
+
+
+def gathered(run: Sequence[Line]) -> dict[bytes, list[tuple[bytes, float]]]:
+    """The documents and scores of each query, in order."""
+    queries: dict[bytes, list[tuple[bytes, float]]] = {}
+    for query, document, score in run:
+        queries.setdefault(query, []).append((document, score))
+    return queries
+
+
+def ranking(lines: Sequence[tuple[bytes, float]], grades: Mapping[bytes, float], ties: str) -> list[bytes]:
+    """The documents of a query from the first rank to the last."""
+    if ties != "input":
+        lines = sorted(lines, reverse=True)
+    if ties in ("best", "worst"):
+        lines = sorted(lines, key=lambda line: grades.get(line[0], 0), reverse=ties == "best")
+    return [document for document, _ in sorted(lines, key=lambda line: -line[1])]
+
+
+def reduced(qrels: Mapping[bytes, Mapping[bytes, float]], run: Sequence[Line], ties: str) -> dict[str, object]:
+    """What must be kept of a run."""
+    queries = gathered(run)
+    found = {}
+    tied = 0
+    for query, grades in qrels.items():
+        lines = queries.get(query, [])
+        scores = dict(lines)
+        for rank, document in enumerate(ranking(lines, grades, ties), 1):
+            if document in grades:
+                found[query, document] = (rank, scores[document])
+        groups = [[document for document, other in lines if other == score] for _, score in lines]
+        tied += any(
+            not grades.keys().isdisjoint(group) and len({max(grades.get(d, 0), 0) for d in group}) > 1
+            for group in groups
+        )
+    return {
+        "found": found,
+        "retrieved": [len(queries.get(query, [])) for query in qrels],
+        "unjudged": len(queries.keys() - qrels.keys()),
+        "tied": tied,
+    }
+
+
+def repeated(run: Sequence[Line]) -> list[tuple[int, int, bytes]]:
+    """(line, line of the first time, document), 1-based, of each document that comes again for its query."""
+    seen: dict[tuple[bytes, bytes], int] = {}
+    again = []
+    for number, (query, document, _) in enumerate(run, 1):
+        first = seen.setdefault((query, document), number)
+        if first != number:
+            again.append((number, first, document))
+    return again
