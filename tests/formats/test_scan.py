@@ -195,8 +195,8 @@ NUMBERS = (
     .filter(bool)
 )
 REFUSED = b"""
-    nan NaN inf -Infinity 1_0 0x1 1e400 -1e999 + - . -. e5 .e5 1e 1e+ 1.2.3 1..2 --1 +-1 1- 1,5 1f 12345678x 1.5x
-    1.12345678x x.5 0b1 1j / : 1.: 1./
+    nan NaN inf -Infinity 1_0 0x1 1e400 -1e999 + - . -. e5 .e5 1e 1e+ 1.2.3 1..2 --1 +-1 1- 1,5 1f 1.5x
+    12345678x 1.12345678x x.5 0b1 1j / : 1.: 1./
 """
 WRONG = st.one_of(
     st.sampled_from([*REFUSED.split(), b"1\x0b", b"\xd9\xa1", b"9" * 400]),

@@ -1,0 +1,323 @@
+"""Bytes from files and pipes, packed or not, and the blocks they are cut into."""
+
+from __future__ import annotations
+
+import bz2
+import gc
+import gzip
+import hashlib
+import lzma
+import random
+import sys
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain import pipe
+
+from gradeval.errors import InputError
+from gradeval.formats import sources
+from gradeval.formats.sources import Source
+from gradeval.ids import PAD
+
+LINES = b"".join(b"%d 0 d%d %d\n" % (i // 7, i * i, i % 3) for i in range(3000))
+
+
+def pack_zstd(text):
+    return pytest.importorskip("backports.zstd" if sys.version_info < (3, 14) else "compression.zstd").compress(
+        text
+    )
+
+
+PACKERS = {"plain": bytes, "gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": pack_zstd}
+PACKED = [name for name in PACKERS if name != "plain"]
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Writes a file, under a name that says nothing of its content, and gives its source."""
+
+    def write(content, name="some.run"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return Source(str(path))
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return tmp_path_factory.mktemp("sources") / "file"
+
+
+def text_of(source, *size):
+    return b"".join(block.bytes[: block.size].tobytes() for block in source.blocks(*size))
+
+
+def check_blocks(source, size, text):
+    """The blocks are whole lines, make up the text, and say rightly which is the first and which the last."""
+    expected = text if text.endswith(b"\n") or not text else text + b"\n"
+    blocks = list(source.blocks(size))
+    parts = [block.bytes[: block.size].tobytes() for block in blocks]
+    assert b"".join(parts) == expected
+    assert all(part.endswith(b"\n") for part in parts)
+    assert all(block.bytes.dtype == np.uint8 and len(block.bytes) >= block.size + PAD for block in blocks)
+    assert [block.first for block in blocks] == [place == 0 for place in range(len(blocks))]
+    assert not any(block.last for block in blocks[:-1])  # the last one itself may not know
+    longest = max(map(len, expected.splitlines(keepends=True)), default=0)
+    assert all(len(part) <= max(size, 4 * longest) for part in parts)
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+def test_content_tells_how_it_is_packed(pack, file):
+    for name in ("a.run", "a.gz", "a.xz"):
+        source = file(pack(LINES), name)
+        assert text_of(source) == LINES
+        assert text_of(source, 100) == LINES
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_archives_of_several_parts(name, file):
+    pack = PACKERS[name]
+    assert text_of(file(pack(LINES) + pack(b"x\n") + pack(LINES))) == LINES + b"x\n" + LINES
+
+
+@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("kept", [0.002, 0.5, -9, -1])
+def test_truncated_archives(name, kept, file):
+    packed = PACKERS[name](LINES)
+    source = file(packed[: max(6, int(kept * len(packed))) if kept > 0 else kept])
+    with pytest.raises(InputError, match="archive is damaged or incomplete") as caught:
+        text_of(source)
+    assert str(caught.value).startswith(source.path + ": ")
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_corrupt_archives(name, file):
+    packed = bytearray(PACKERS[name](LINES))
+    packed[len(packed) // 2 : len(packed) // 2 + 8] = bytes(b ^ 0xFF for b in packed[len(packed) // 2 :][:8])
+    with pytest.raises(InputError, match="archive is damaged or incomplete"):
+        text_of(file(bytes(packed)))
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_archives_in_name_only(name, file):
+    """The first bytes of an archive, and then no archive."""
+    with pytest.raises(InputError, match="archive is damaged or incomplete"):
+        text_of(file(PACKERS[name](LINES)[:6] + b"\xff" * 100))
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_packed_nothing_is_empty(name, file):
+    assert text_of(file(PACKERS[name](b""))) == b""
+
+
+def test_zip(file):
+    with pytest.raises(InputError, match=r"zip archive\. Unpack it first"):
+        text_of(file(b"PK\x03\x04 and so on"))
+
+
+def test_zstd_without_a_reader(file, monkeypatch):
+    monkeypatch.setattr(sources, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
+    with pytest.raises(InputError, match=r"nothing here can read zstd\. Run 'pip install backports\.zstd'"):
+        text_of(file(b"\x28\xb5\x2f\xfd..."))
+
+
+def test_missing(tmp_path):
+    with pytest.raises(InputError, match=r"/no\.run: there is no such file\. Check the path"):
+        text_of(Source(str(tmp_path / "no.run")))
+
+
+def test_directory(tmp_path):
+    with pytest.raises(InputError, match="this is a directory, not a file"):
+        text_of(Source(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("error", "what"),
+    [
+        (PermissionError(13, "Permission denied"), "the file may not be read"),
+        (OSError(5, "Input/output error"), r"the file cannot be read \(Input/output error\)"),
+        (OSError("odd"), r"the file cannot be read \(odd\)"),
+    ],
+)
+def test_unreadable(error, what, file, monkeypatch):
+    """When it is opened, and when it is read."""
+    source = file(LINES)
+
+    def fail(*args):
+        raise error
+
+    with monkeypatch.context() as patch, pytest.raises(InputError, match=what):
+        patch.setattr(sources.io, "FileIO", fail)
+        text_of(source)
+    with monkeypatch.context() as patch, pytest.raises(InputError, match=what):
+        patch.setattr(sources._Counted, "readinto", fail)
+        text_of(source)
+    blocks = source.blocks(100)
+    next(blocks)
+    with monkeypatch.context() as patch, pytest.raises(InputError, match=what):
+        patch.setattr(sources._Counted, "readinto", fail)
+        list(blocks)
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+def test_byte_order_mark(pack, file):
+    """It is dropped at the beginning, and only there; whatever the size of blocks."""
+    mark = b"\xef\xbb\xbf"
+    for text in (b"a b\n" + mark + b"c\n", b"", b"a", b"\n", mark, b"\xef\xbb"):
+        for size in (1, 2, 3, 4, 1000):
+            check_blocks(file(pack(mark + text)), size, text if text else b"\n")
+
+
+def test_no_mark_is_seen_where_nothing_was_read(file):
+    marked, empty = file(b"\xef\xbb\xbf\n", "marked"), file(b"", "empty")
+    for _ in range(50):
+        list(marked.blocks(64))
+        assert list(empty.blocks(64)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"\n",
+        b"a",
+        b"a\n",
+        b"\n\n\n",
+        b"abc\nd\n\nefghijklmnop\nq",
+        b"a" * 40 + b"\nb\n" + b"c" * 30 + b"\n",
+        LINES[:90],
+    ],
+)
+def test_every_block_size(text, file):
+    source = file(text)
+    for size in range(1, len(text) + 3):
+        check_blocks(source, size, text)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 50), max_size=20), st.booleans(), st.integers(1, 80))
+def test_blocks(path, lengths, ended, size):
+    text = b"\n".join(b"x" * length for length in lengths) + b"\n" * ended
+    path.write_bytes(text)
+    check_blocks(Source(str(path)), size, text)
+
+
+@pytest.mark.parametrize("size", [1 << 10, 1 << 16, sources.BLOCK])
+def test_lines_longer_than_a_block(size, file):
+    """The second is longer than a block too, and begins in what was read for the first."""
+    text = b"a" * 10**7 + b"\n" + b"b" * (6 << 20) + b"\nc\n" * 3
+    check_blocks(file(text), size, text)
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+def test_pipe(pack):
+    """A pipe can be read from its beginning as often as a file, also after a part of it."""
+    text = LINES * 10
+    with pipe(pack(text)) as path:
+        source = Source(path)
+        next(source.blocks(1 << 10))
+        check_blocks(source, 1 << 12, text)
+        check_blocks(source, 1 << 14, text)
+        assert source.sha256() == hashlib.sha256(pack(text)).hexdigest()
+        assert source.stored_size == 0
+        assert source.expected_size >= len(text)
+
+
+def test_pipe_larger_than_what_is_kept_in_memory():
+    text = random.Random(1).randbytes(9 << 20).replace(b"\n", b" ") + b"\n"
+    with pipe(text) as path:
+        source = Source(path)
+        assert text_of(source) == text
+        assert text_of(source) == text
+
+
+def test_empty_pipe():
+    with pipe(b"") as path:
+        assert text_of(Source(path)) == b""
+
+
+def test_standard_input(file, monkeypatch):
+    source = file(LINES)
+    with open(source.path, "rb") as opened:
+        monkeypatch.setattr(sys, "stdin", opened)
+        stdin = Source("-")
+        assert stdin.name == "<stdin>"
+        assert text_of(stdin) == text_of(stdin) == LINES
+        assert stdin.stored_size == len(LINES)
+    assert stdin.stored_size == 0
+
+
+def test_standard_input_is_read_from_where_it_stands(file, monkeypatch):
+    with open(file(LINES).path, "rb", buffering=0) as opened:
+        opened.seek(LINES.index(b"\n") + 1)
+        monkeypatch.setattr(sys, "stdin", opened)
+        stdin = Source("-")
+        assert text_of(stdin) == text_of(stdin) == LINES.split(b"\n", 1)[1]
+
+
+def test_standard_input_from_a_pipe_stays_open(monkeypatch):
+    with pipe(LINES) as path, open(path, "rb") as opened:
+        monkeypatch.setattr(sys, "stdin", opened)
+        stdin = Source("-")
+        assert text_of(stdin) == LINES
+        del stdin
+        gc.collect()
+        assert opened.read() == b""
+
+
+def test_files_are_closed(file, monkeypatch):
+    opened = []
+    plain = sources.io.FileIO
+
+    class Noted(plain):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            opened.append(self)
+
+    monkeypatch.setattr(sources.io, "FileIO", Noted)
+    source = file(LINES)
+    text_of(source)
+    with pipe(LINES) as path:
+        piped = Source(path)
+        text_of(piped)
+        assert [raw.closed for raw in opened] == [False, False]
+        del source, piped
+        gc.collect()
+        assert [raw.closed for raw in opened] == [True, True]
+
+
+def test_sizes_and_hash(file, tmp_path):
+    packed = gzip.compress(LINES)
+    source = file(packed)
+    assert source.stored_size == len(packed)
+    assert source.expected_size >= len(LINES)
+    assert source.sha256() == hashlib.sha256(packed).hexdigest()
+    assert Source(str(tmp_path / "none")).stored_size == 0
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+def test_progress_counts_the_stored_bytes(pack, file):
+    packed = pack(LINES)
+    steps = []
+    source = file(packed)
+    source.progress = steps.append
+    text_of(source)
+    assert sum(steps) == len(packed)
+
+
+def test_two_sources_read_at_once(file):
+    """Each thread its own source of one file, and its own place in it."""
+    source = file(LINES)
+    texts = []
+    threads = [
+        threading.Thread(target=lambda: texts.append(text_of(Source(source.path), 64))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert texts == [LINES] * 4
