@@ -1,0 +1,285 @@
+"""Runs reduced block by block against a ranking in plain Python."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain import Cut, pipe, reduced, repeated
+
+from gradeval import judgments, ranking, reduction
+from gradeval.errors import InputError, InputErrors
+from gradeval.formats.problems import SHOWN
+from gradeval.formats.trec import read_qrels, run_columns
+from gradeval.ids import Ids
+from gradeval.options import TIES
+from gradeval.ranking import Lines, QueryNumbers
+from gradeval.reduction import reduce_blocks, reduce_lines
+
+QUERIES = st.sampled_from([b"1", b"10", b"2", b"q" * 9, b"q" * 8, b"q" * 100, b"\xff\x01"])
+DOCUMENTS = st.sampled_from(
+    [
+        b"a",
+        b"b",
+        b"A",
+        b"a" * 8,
+        b"a" * 9,
+        b"a" * 8 + b"\xff",
+        b"a" * 16,
+        b"b" * 70,
+        b"b" * 69 + b"c",
+        b"\xc3\xa9",
+        b"\x01",
+    ]
+    + [b"d%d" % n for n in range(8)]
+)
+SCORES = st.sampled_from([0.0, -0.0, 1.0, 1.0, 2.0, 2.5, -1.0, 1e300, 1e-300])
+GRADES = st.sampled_from([0.0, 0.0, 1.0, 1.0, 2.0, 0.5, -1.0, -2.0])
+
+QRELS = st.dictionaries(QUERIES, st.dictionaries(DOCUMENTS, GRADES, min_size=1), min_size=1, max_size=4)
+
+
+def keyed(line):
+    return line[:2]
+
+
+@st.composite
+def runs(draw, unique=True):
+    """Lines of a run: as trec_eval likes them, grouped but in no order, interleaved, or in any order."""
+    lines = draw(
+        st.lists(
+            st.tuples(QUERIES, DOCUMENTS, SCORES), min_size=1, max_size=40, unique_by=keyed if unique else None
+        )
+    )
+    order = draw(st.sampled_from(["sorted", "grouped", "any", "sorted but for one"]))
+    if order == "grouped":
+        lines.sort(key=lambda line: line[0])
+    elif order != "any":
+        lines.sort(key=lambda line: (line[0], -line[2]))
+    if order == "sorted but for one":
+        lines.append(lines.pop(draw(st.integers(0, len(lines) - 1))))
+    return lines
+
+
+@st.composite
+def texts(draw, lines):
+    """The text of a run, and which of its lines are data; some others may stand between."""
+    text, number, at = [], [], 0
+    noisy = draw(st.booleans())
+    for query, document, score in lines:
+        if noisy and draw(st.integers(0, 4)) == 0:
+            text.append(draw(st.sampled_from([b"\n", b"# a comment\n", b" \t\r\n", b"\n\n"])))
+            at += text[-1].count(b"\n")
+        text.append(b"%s Q0 %s 0 %s tag\n" % (query, document, repr(score).encode()))
+        at += 1
+        number.append(at)
+    return b"".join(text), number
+
+
+def qrels_text(qrels):
+    return b"".join(
+        b"%s 0 %s %r\n" % (q, d, grade) for q, grades in qrels.items() for d, grade in grades.items()
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("reduction")
+
+
+def table_of(folder, qrels):
+    path = folder / "qrels"
+    path.write_bytes(qrels_text(qrels))
+    return read_qrels(Cut(path))
+
+
+def as_plain(result, table):
+    """What was kept, in the form of the plain ranking."""
+    assert len(result.row) == len(result.rank) == len(result.score)
+    query = np.repeat(np.arange(len(table.queries)), np.diff(table.offsets))
+    queries, documents = table.queries.tolist(), table.documents.tolist()
+    found = {
+        (queries[query[row]], documents[row]): (rank, score)
+        for row, rank, score in zip(
+            result.row.tolist(), result.rank.tolist(), result.score.tolist(), strict=True
+        )
+    }
+    assert len(found) == len(result.row)
+    return {
+        "found": found,
+        "retrieved": result.retrieved.tolist(),
+        "unjudged": result.unjudged,
+        "tied": result.tied,
+    }
+
+
+SIZES = st.one_of(st.integers(1, 300), st.just(1 << 20))
+JOBS = st.sampled_from([1, 1, 2, 4])
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS)
+def test_reduce_blocks(folder, data, qrels, run, ties, size, jobs):
+    table = table_of(folder, qrels)
+    path = folder / "run"
+    text, _ = data.draw(texts(run))
+    path.write_bytes(text)
+    result = reduce_blocks(Cut(path, size), run_columns, table, ties, jobs)
+    assert as_plain(result, table) == reduced(qrels, run, ties)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS, st.sampled_from([8, 64, 8 << 20]))
+def test_by_sorting(folder, data, qrels, run, ties, size, jobs, share):
+    """The way through a temporary file gives the same for any run, however many shares it is sorted into."""
+    table = table_of(folder, qrels)
+    path = folder / "run"
+    path.write_bytes(data.draw(texts(run))[0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reduction, "_SHARE", share)
+        result = reduction._by_sorting(Cut(path, size), run_columns, table, ties, jobs)
+    assert as_plain(result, table) == reduced(qrels, run, ties)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS)
+def test_through_a_pipe(folder, data, qrels, run, ties, size, jobs):
+    table = table_of(folder, qrels)
+    with ExitStack() as stack:
+        path = stack.enter_context(pipe(data.draw(texts(run))[0]))
+        stack.enter_context(pytest.MonkeyPatch.context()).setattr(Cut, "expected_size", 1 << 10)
+        result = reduce_blocks(Cut(path, size), run_columns, table, ties, jobs)
+    assert as_plain(result, table) == reduced(qrels, run, ties)
+
+
+@settings(deadline=None, max_examples=100)
+@given(QRELS, runs(), st.sampled_from(TIES))
+def test_reduce_lines(folder, qrels, run, ties):
+    table = table_of(folder, qrels)
+    query = QueryNumbers(table).of(Ids.of([query for query, _, _ in run]))
+    score = np.array([score for _, _, score in run])
+    lines = Lines.grouped(query, Ids.of([document for _, document, _ in run]), score, np.arange(len(run)))
+    assert as_plain(reduce_lines(lines, table, ties, "run"), table) == reduced(qrels, run, ties)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    QRELS,
+    runs(),
+    st.sampled_from(TIES),
+    st.integers(1, 300),
+    st.sampled_from([1, 3]),
+    st.sampled_from([1, 2, 2**32]),
+)
+def test_colliding_keys_change_nothing(folder, qrels, run, ties, size, keys, short):
+    """Ids whose 64-bit or 32-bit keys are equal though they differ."""
+    plain_keys, plain_short = Ids.keys, ranking.short_keys
+    path = folder / "run"
+    path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in run))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ids, "keys", lambda ids: plain_keys(ids) % np.uint64(keys))
+        for module in (ranking, judgments):
+            patch.setattr(
+                module, "short_keys", lambda *args: (plain_short(*args) % np.uint64(short)).astype(np.uint32)
+            )
+        table = table_of(folder, qrels)
+        result = reduce_blocks(Cut(path, size), run_columns, table, ties, 1)
+        sorted_result = reduction._by_sorting(Cut(path, size), run_columns, table, ties, 1)
+    assert as_plain(result, table) == as_plain(sorted_result, table) == reduced(qrels, run, ties)
+
+
+def messages(path, repeats):
+    return [
+        f"{path}:{line}: document '{document.decode()}' comes a second time for its query. "
+        f"The first time is line {first}"
+        for line, first, document in repeats
+    ]
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data(), QRELS, runs(unique=False), st.sampled_from(TIES), SIZES, JOBS)
+def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
+    """Each is an error with its line and that of the first time, in whatever way the run is read."""
+    run = [
+        (query, document if document.isalnum() and len(document) < 60 else b"d", score)
+        for query, document, score in run
+    ]
+    table = table_of(folder, qrels)
+    path = folder / "run"
+    text, number = data.draw(texts(run))
+    path.write_bytes(text)
+    repeats = [(number[line - 1], number[first - 1], document) for line, first, document in repeated(run)]
+    source = Cut(path, size)
+    if not repeats:
+        assert as_plain(reduce_blocks(source, run_columns, table, ties, jobs), table) == reduced(
+            qrels, run, ties
+        )
+        return
+    with pytest.raises((InputError, InputErrors)) as caught:
+        reduce_blocks(source, run_columns, table, ties, jobs)
+    lines = str(caught.value).splitlines()
+    if len(repeats) <= SHOWN:
+        assert lines == messages(path, repeats)
+    else:
+        assert lines[-1] == f"{path}: {len(repeats) - SHOWN} more errors"
+        assert set(lines[:-1]) < set(messages(path, repeats))
+
+
+def test_a_run_in_order_is_read_once(folder, monkeypatch):
+    """Also where every query is cut by several ends of blocks."""
+    monkeypatch.setattr(reduction, "_by_sorting", None)
+    run = [(b"%d" % q, b"d%d" % d, float(-d)) for q in range(5) for d in range(20)]
+    qrels = {b"%d" % q: {b"d%d" % d: 1.0 for d in range(0, 20, 3)} for q in range(1, 7)}
+    table = table_of(folder, qrels)
+    path = folder / "run"
+    path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in run))
+    for size in (1, 50, 100, 150, 1000, 10000):
+        result = reduce_blocks(Cut(path, size), run_columns, table, "trec", 2)
+        assert as_plain(result, table) == reduced(qrels, run, "trec")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("size", [1, 30, 1 << 20])
+def test_errors_have_their_line_in_any_block(folder, size, jobs):
+    path = folder / "run"
+    lines = [b"%d Q0 d%d 0 1 tag\n" % (n // 3, n) for n in range(30)]
+    lines[4:5] = [b"# comment\n", b"\n", b"1 Q0 d4 0 x tag\n"]
+    lines[20] = b"6 Q0 d\n"
+    path.write_bytes(b"".join(lines))
+    table = table_of(folder, {b"1": {b"d4": 1}})
+    with pytest.raises(InputErrors) as caught:
+        reduce_blocks(Cut(path, size), run_columns, table, "trec", jobs)
+    assert str(caught.value) == (
+        f"{path}:7: the score 'x' is not a number\n"
+        f"{path}:21: 3 fields where a run has 6 (query Q0 document rank score tag)"
+    )
+
+
+@pytest.mark.parametrize("size", [1, 40, 1 << 20])
+def test_errors_behind_a_query_that_comes_back(folder, size):
+    path = folder / "run"
+    path.write_bytes(b"1 Q0 a 0 1\n2 Q0 a 0 1\n1 Q0 b 0 1\n3 Q0 a 0 nan\n")
+    with pytest.raises(InputError, match=":4: the score 'nan' is not a finite number"):
+        reduce_blocks(Cut(path, size), run_columns, table_of(folder, {b"1": {b"a": 1}}), "trec", 1)
+
+
+@pytest.mark.parametrize("size", [1, 1 << 20])
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [(b"", "the file is empty"), (b"\n# a comment\n \r\n", "no line holds data: all are blank or comments")],
+)
+def test_nothing_to_read(folder, size, text, what):
+    path = folder / "run"
+    path.write_bytes(text)
+    with pytest.raises(InputError, match=what):
+        reduce_blocks(Cut(path, size), run_columns, table_of(folder, {b"1": {b"a": 1}}), "trec", 1)
+
+
+def test_no_lines_in_memory(folder):
+    table = table_of(folder, {b"1": {b"a": 1}})
+    none = np.empty(0, np.int64)
+    result = reduce_lines(Lines.grouped(none, Ids.of([]), np.empty(0), none), table, "trec", "run")
+    assert as_plain(result, table) == {"found": {}, "retrieved": [0], "unjudged": 0, "tied": 0}
