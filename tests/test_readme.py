@@ -1,0 +1,187 @@
+"""The README says what the program does: its commands are run, its tables and examples compared.
+
+`python tests/test_readme.py` writes the output of its commands, and its two tables, anew.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gradeval.cli.eval import eval_command
+from gradeval.metrics import load
+from gradeval.metrics.registry import REGISTRY
+from gradeval.render import FORMATS
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+COLUMNS = 100
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="its commands are for a POSIX shell")
+
+
+def blocks(kind: str) -> list[str]:
+    return [text for found, text in BLOCK.findall(README.read_text("utf-8")) if found == kind]
+
+
+def commands(block: str) -> Iterator[tuple[str, str]]:
+    """(command, output shown) of each '$ ' line of a block."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+COMMANDS = [one for block in blocks("console") for one in commands(block)]
+
+
+def run(command: str) -> str:
+    """What a command shows on a terminal without colours: standard error, then standard output."""
+    leader, follower = os.openpty()
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
+    more = {"PATH": path, "COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+    process = subprocess.Popen(
+        ["bash", "-c", command],
+        cwd=ROOT,
+        env=os.environ | more,
+        stdin=subprocess.DEVNULL,
+        stdout=follower,
+        stderr=subprocess.PIPE,
+    )
+    os.close(follower)
+    shown = bytearray()
+    try:
+        while chunk := os.read(leader, 1 << 16):
+            shown += chunk
+    except OSError:  # this is how Linux says that the other end is closed
+        pass
+    finally:
+        os.close(leader)
+    _, said = process.communicate(timeout=60)
+    return (said + bytes(shown).replace(b"\r\n", b"\n")).decode()
+
+
+def row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def metric_rows() -> str:
+    load()
+    return "".join(row(f"`{metric.name}`", metric.summary) for metric in REGISTRY.values())
+
+
+def format_rows() -> str:
+    return "".join(row(f"`{name}`", about) for name, about in FORMATS.items())
+
+
+def under(head: str) -> str:
+    """The rows of the table with this head line."""
+    text = README.read_text("utf-8")
+    start = text.index(head) + len(head)
+    return text[start : text.index("\n\n", start) + 1]
+
+
+METRICS, FORMATS_HEAD = (row(name, "what it is") + row("---", "---") for name in ("metric", "format"))
+
+
+def test_metrics_are_those_of_the_registry():
+    assert under(METRICS) == metric_rows()
+
+
+def test_formats_are_those_there_are():
+    assert under(FORMATS_HEAD) == format_rows()
+
+
+def test_there_are_commands():
+    assert len(COMMANDS) > 10
+
+
+@pytest.mark.parametrize("command, output", COMMANDS, ids=[command[:60] for command, _ in COMMANDS])
+def test_command_shows_this(command, output):
+    assert run(command) == output
+
+
+def test_every_command_of_ours_is_run():
+    for block in blocks("sh"):
+        assert not re.search(r"^gradeval ", block, re.MULTILINE)
+
+
+def test_every_option_is_named():
+    text = README.read_text("utf-8")
+    missing = [
+        option
+        for param in eval_command.params
+        if param.param_type_name == "option"
+        for option in param.opts
+        if f"`{option}`" not in text and f"`{option} " not in text
+    ]
+    assert missing == []
+
+
+def test_options_that_are_named_exist():
+    there_are = {option for param in eval_command.params for option in param.opts}
+    named = set(re.findall(r"`(--?[a-zA-Z-]+)", under(row("to choose", "option", "what it does"))))
+    assert named - {"-h", "--help", "--version"} == there_are - {"qrels", "runs"}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell):
+    assert any(f"_GRADEVAL_COMPLETE={shell}_source gradeval" in block for block in blocks("sh"))
+    if shell == "bash" and not shutil.which("bash"):
+        pytest.skip("there is no bash")
+    assert "_GRADEVAL_COMPLETE" in run(f"_GRADEVAL_COMPLETE={shell}_source gradeval")
+
+
+def test_python_examples(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = "\n".join(blocks("pycon"))
+    example = doctest.DocTestParser().get_doctest(text, {}, "README", "README.md", 0)
+    assert len(example.examples) > 5
+    report: list[str] = []
+    result = doctest.DocTestRunner().run(example, out=report.append)
+    assert result.failed == 0, "".join(report)
+
+
+def test_the_metric_that_is_added_works():
+    [code] = [block for block in blocks("python") if "@metric" in block]
+    code += "\nimport gradeval\n"
+    code += "judged, run = {'q': {'a': 1, 'b': 0}}, {'q': {'a': 3, 'x': 2, 'b': 1}}\n"
+    code += "print(gradeval.evaluate(judged, run, 'Judged@1,2,4').means.tolist())\n"
+    code += "from gradeval.render.metrics import page\nprint(page('Judged'))\n"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.startswith("[[1.0, 0.5, 0.5]]\nJudged\n\nShare of the first ranks that was judged.\n")
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
+def test_make_has_the_commands_that_are_named():
+    help_text = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    named = set(re.findall(r"\bmake (demo|test|lint|bench|clean|help)\b", README.read_text("utf-8")))
+    assert {"demo", "test", "lint", "bench"} <= named
+    assert named <= set(re.findall(r"make (\w+)", help_text))
+
+
+def write() -> None:
+    """The README with what the program shows now."""
+
+    def shown(match: re.Match[str]) -> str:
+        if match[1] != "console":
+            return match[0]
+        return "```console\n" + "".join(f"$ {one}\n{run(one)}" for one, _ in commands(match[2])) + "```"
+
+    text = BLOCK.sub(shown, README.read_text("utf-8"))
+    for head, rows in ((METRICS, metric_rows()), (FORMATS_HEAD, format_rows())):
+        before, after = text.split(head)
+        text = before + head + rows + "\n" + after.split("\n\n" if after[0] == "|" else "\n", 1)[1]
+    README.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    write()
