@@ -19,6 +19,7 @@ import pytest
 from gradeval.cli.eval import eval_command
 from gradeval.metrics import load
 from gradeval.metrics.registry import REGISTRY
+from gradeval.options import DEFAULT_METRICS
 from gradeval.render import FORMATS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -94,6 +95,10 @@ METRICS, FORMATS_HEAD = (row(name, "what it is") + row("---", "---") for name in
 
 def test_metrics_are_those_of_the_registry():
     assert under(METRICS) == metric_rows()
+
+
+def test_default_metrics_are_named():
+    assert f"`{DEFAULT_METRICS}`" in README.read_text("utf-8")
 
 
 def test_formats_are_those_there_are():
