@@ -26,8 +26,9 @@ class InputErrors(GradevalError):
     def __init__(self, errors: list[InputError], total: int) -> None:
         self.errors, self.total = errors, total
         lines = [str(error) for error in errors]
-        if total > len(errors):
-            lines.append(f"{errors[0].path}: {total - len(errors)} more errors")
+        more = total - len(errors)
+        if more:
+            lines.append(f"{errors[0].path}: {more} more error{'s' if more > 1 else ''}")
         super().__init__("\n".join(lines))
 
 

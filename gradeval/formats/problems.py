@@ -20,7 +20,7 @@ class Problem(NamedTuple):
 
 
 class Problems:
-    """The problems of one file."""
+    """The problems of one file, of which the first lines' are kept."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -29,16 +29,16 @@ class Problems:
 
     def add(self, problems: Iterable[Problem], first_line: int = 0) -> None:
         """first_line: how many lines stand before the block."""
-        for line, what, hint in problems:
-            self.total += 1
-            if self.total <= SHOWN:
-                place = None if line is None else first_line + line + 1
-                self.errors.append(InputError(self.path, what, line=place, hint=hint))
+        found = list(problems)
+        self.total += len(found)
+        for line, what, hint in sorted(found, key=lambda problem: problem.line or 0)[:SHOWN]:
+            place = None if line is None else first_line + line + 1
+            self.errors.append(InputError(self.path, what, line=place, hint=hint))
+        self.errors = sorted(self.errors, key=lambda error: error.line or 0)[:SHOWN]
 
     def check(self) -> None:
         """Raise what there is, in order of line."""
         if self.total:
-            self.errors.sort(key=lambda error: error.line or 0)
             raise InputErrors(self.errors, self.total) if self.total > 1 else self.errors[0]
 
 

@@ -1,0 +1,261 @@
+"""TREC's qrels and runs: what is read, and the error of everything else with its line."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain import Cut
+
+from gradeval.errors import InputError, InputErrors
+from gradeval.formats.trec import not_a_number, read_qrels, run_columns
+
+SIZES = [1, 20, 1 << 20]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return tmp_path_factory.mktemp("trec") / "file"
+
+
+def qrels_of(path, text, size=1 << 20, jobs=1):
+    """{query: {document: grade}} in the table's order, and its warnings."""
+    path.write_bytes(text)
+    table = read_qrels(Cut(path, size), jobs)
+    assert table.path == str(path)
+    documents, grade = table.documents.tolist(), table.grade.tolist()
+    bounds = zip(table.offsets[:-1].tolist(), table.offsets[1:].tolist(), strict=True)
+    queries = {
+        query: dict(zip(documents[a:b], grade[a:b], strict=True))
+        for query, (a, b) in zip(table.queries.tolist(), bounds, strict=True)
+    }
+    return queries, table.warnings
+
+
+def run_of(path, text):
+    """The lines of a run, from all its blocks; and what is wrong with it."""
+    path.write_bytes(text)
+    rows, problems = [], []
+    for block in Cut(path).blocks():
+        columns = run_columns(block)
+        query = np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds))
+        names = columns.queries.tolist()
+        assert all(one != other for one, other in pairwise(names))
+        rows += zip([names[i] for i in query], columns.documents.tolist(), columns.number.tolist(), strict=True)
+        problems += columns.problems
+    return rows, problems
+
+
+QRELS = [(b"301", b"d1", 1.0), (b"301", b"d2", 0.0), (b"302", b"d1", 2.0)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"301 0 d1 1\n301 0 d2 0\n302 0 d1 2\n",
+        b"301 0 d1 1\n301 0 d2 0\n302 0 d1 2",
+        b"301\t0\td1\t1\n301 0\td2 0\n302 \t 0   d1\t\t2\n",
+        b"  301 0 d1 1  \n\t301 0 d2 0\t\n302 0 d1 2\n",
+        b"301 0 d1 1\r\n301 0 d2 0\r\n302 0 d1 2\r\n",
+        b"301 0 d1 1\r\n301 0 d2 0\n302 0 d1 2\r",
+        b"\xef\xbb\xbf301 0 d1 1\n301 0 d2 0\n302 0 d1 2\n",
+        b"# query iter document grade\n\n301 0 d1 1\n   \n301 0 d2 0\n  # more\n\r\n302 0 d1 2\n#\n\n",
+        b"301 Q0 d1 1.0\n301 x d2 -0\n302 # d1 2e0\n",
+        b"302 0 d1 2\n301 0 d1 1\n301 0 d2 0\n",
+        b"301 0 d1 1\n302 0 d1 2\n301 0 d2 0\n",
+    ],
+    ids=ascii,
+)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_qrels(text, size, jobs, path):
+    queries, warnings = qrels_of(path, text, size, jobs)
+    assert queries == {b"301": {b"d1": 1.0, b"d2": 0.0}, b"302": {b"d1": 2.0}}
+    assert warnings == ()
+
+
+def test_order_of_queries_is_that_of_the_file(path):
+    queries, _ = qrels_of(path, b"b 0 y 1\na 0 x 1\nb 0 x 2\nc 0 x 1\na 0 w 3\n")
+    assert list(queries) == [b"b", b"a", b"c"]
+    assert list(queries[b"b"]) == [b"y", b"x"]
+
+
+def test_grades_are_real_numbers(path):
+    grades = {b"a": 1.5, b"b": -2.0, b"c": 3e-5, b"d": 0.1, b"e": 1e300, b"f": 5.0, b"g": 0.5, b"h": 1.0}
+    written = zip(grades, [b"1.5", b"-2", b"3e-5", b".1", b"1E300", b"5.", b"+0.5", b"1"], strict=True)
+    text = b"".join(b"q 0 %s %s\n" % pair for pair in written)
+    assert qrels_of(path, text)[0] == {b"q": grades}
+
+
+NAMES = [
+    b"\xc3\xa9t\xc3\xa9",
+    "a\u00a0b\u2003c\u2028d\u3000".encode(),
+    b"a\x0bb\x0cc\x1cd\x1fe\x85f",
+    b"\xff\xfe\x80",
+    b"a#b",
+    b'"quoted',
+    b"x" * 300,
+    b"clueweb09-en0000-00-00000",
+    b"\x7f",
+]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+@pytest.mark.parametrize("gap", [b" ", b"  "])
+def test_ids_are_opaque_bytes(name, gap, path):
+    assert qrels_of(path, gap.join([name, b"0", b"#" + name, b"1\n"]))[0] == {name: {b"#" + name: 1.0}}
+    rows, problems = run_of(path, gap.join([name, b"Q0", name, b"1", b"2", b"tag\n"]))
+    assert (rows, problems) == ([(name, name, 2.0)], [])
+
+
+@pytest.mark.parametrize(
+    "rest", [b"", b" tag", b" tag more fields # here", b"\ttag\t", b" \r", b" tag" * 100], ids=ascii
+)
+@pytest.mark.parametrize("ends", [b"\n", b"\r\n"])
+def test_run_lines_end_as_they_like_after_the_score(rest, ends, path):
+    text = b"1 Q0 a 1 2.5" + rest + ends + b"1 Q0 b 2 -1e-3" + rest + ends
+    assert run_of(path, text) == ([(b"1", b"a", 2.5), (b"1", b"b", -1e-3)], [])
+    assert run_of(path, text + b"2 Q0 a 0 7\n") == (
+        [(b"1", b"a", 2.5), (b"1", b"b", -1e-3), (b"2", b"a", 7.0)],
+        [],
+    )
+
+
+def test_q0_and_rank_may_be_anything(path):
+    assert run_of(path, b"1 0 a zero 5\n1 Q1 b -7 4\n") == ([(b"1", b"a", 5.0), (b"1", b"b", 4.0)], [])
+
+
+# Errors
+
+
+def errors_of(path, text, size=1 << 20, jobs=1):
+    path.write_bytes(text)
+    with pytest.raises((InputError, InputErrors)) as caught:
+        read_qrels(Cut(path, size), jobs)
+    return [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        (b"q", "1 field where qrels have 4 (query iter document grade)"),
+        (b"q 0 d", "3 fields where qrels have 4 (query iter document grade)"),
+        (b"q 0 d 1 x y z", "7 fields where qrels have 4 (query iter document grade)"),
+        (b"q Q0 d 1 2.5", "5 fields where qrels have 4 (query iter document grade). "
+         "This looks like a run; the qrels come first, then the runs"),
+        (b"q Q0 d 1 2.5 tag", "6 fields where qrels have 4 (query iter document grade). "
+         "This looks like a run; the qrels come first, then the runs"),
+        (b"q 0 d x", "the grade 'x' is not a number"),
+        (b"q 0 d 1_0", "the grade '1_0' is not a number"),
+        (b"q 0 d nan", "the grade 'nan' is not a finite number"),
+        (b"q 0 d -inf", "the grade '-inf' is not a finite number"),
+        (b"q 0 d 1e400", "the grade '1e400' is not a finite number"),
+        (b"q 0 d \xff\xe2\x80\xa8\x1b", r"the grade '\xff\u2028\x1b' is not a number"),
+        (b"q 0 d " + b"9x" * 99, f"the grade '{'9x' * 30}…' is not a number"),
+        (b"q 0 d\0 1", "binary data (a NUL byte). Is this the right file?"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "before", [b"", b"q 0 a 1\n" * 7, b"q 0 a 1\n\n# no\n q 0  a 1\r\n"], ids=["first", "far", "odd"]
+)
+def test_errors_name_the_line(line, what, size, before, path):
+    text = before + line + b"\nq 0 z 1\n"
+    assert errors_of(path, text, size) == [f"{before.count(10) + 1}: {what}"]
+    assert errors_of(path, before + line, size, jobs=2) == [f"{before.count(10) + 1}: {what}"]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("wrong", [2, 20, 21, 50])
+def test_up_to_twenty_errors_then_a_count(size, jobs, wrong, path):
+    """Bad grades and bad fields in turn: the first twenty lines of them, in order."""
+    text = b"q 0 a 1\n" + b"".join(b"q 0 d%d %s\n" % (n, b"x" if n % 2 else b"1 2 3 4") for n in range(wrong))
+    errors = errors_of(path, text, size, jobs)
+    assert [int(error.split(":")[0]) for error in errors[:20]] == list(range(2, min(wrong, 20) + 2))
+    assert errors[20:] == {20: [], 21: [" 1 more error"], 50: [" 30 more errors"]}.get(wrong, [])
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_binary_data_is_one_error_of_its_block(size, path):
+    assert errors_of(path, b"q 0 a x\nq 0 \0 1\n" if size > 20 else b"q 0 a 1\nq 0 \0 1\n", size) == [
+        "2: binary data (a NUL byte). Is this the right file?"
+    ]
+
+
+def test_run_columns_errors(path):
+    _, problems = run_of(path, b"1 Q0 a 0 x\n1 Q0 b 0 1\n1 0 d 1\n1\n1 Q0 c 0 1e999 tag\n\n1 Q0 d 0 1_0\n")
+    assert sorted(problems) == [
+        (0, "the score 'x' is not a number", ""),
+        (2, "4 fields where a run has 6 (query Q0 document rank score tag)",
+         "This looks like qrels; the qrels come first, then the runs"),
+        (3, "1 field where a run has 6 (query Q0 document rank score tag)", ""),
+        (4, "the score '1e999' is not a finite number", ""),
+        (6, "the score '1_0' is not a number", ""),
+    ]  # fmt: skip
+    assert run_of(path, b"1 Q0 a 0 1\n1 Q0 a\0 0 x\n1 1\n")[1] == [
+        (1, "binary data (a NUL byte)", "Is this the right file?")
+    ]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (b"", " the file is empty"),
+        (b"\n", " no line holds data: all are blank or comments"),
+        (b"# a\n\n  # b\n" * 20, " no line holds data: all are blank or comments"),
+    ],
+)
+def test_no_data(size, text, what, path):
+    assert errors_of(path, text, size) == [what]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_same_grade_twice_is_a_warning(size, path):
+    text = b"q 0 a 1\nq 0 b 2\nr 0 a 1\nq 0 a 1.0\n"
+    assert qrels_of(path, text, size) == (
+        {b"q": {b"a": 1.0, b"b": 2.0}, b"r": {b"a": 1.0}},
+        (f"{path}: 1 document is judged again with the same grade",),
+    )
+    assert qrels_of(path, text + b"r 0 a 1\nr 0 a 1\n", size)[1] == (
+        f"{path}: 3 documents are judged again with the same grade",
+    )
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_two_grades_are_an_error_that_names_both_lines(size, path):
+    text = b"q 0 a 1\n# no\nq 0 b 2\nr 0 a 1\nq 0 a 1.5\nq 0 b 2\n\nr 0 a 0\n"
+    assert errors_of(path, text, size) == [
+        "5: document 'a' has grade 1.5 here and 1 before in line 1",
+        "8: document 'a' has grade 0 here and 1 before in line 4",
+    ]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([b"1", b"2", b"33333333", b"4444444x"]), st.sampled_from([b"a", b"b", b"c"])),
+        min_size=1, max_size=20,
+    ),
+    st.integers(1, 100),
+)  # fmt: skip
+def test_qrels_in_any_order(path, pairs, size):
+    """Documents repeated or not, queries together or not: a dictionary would hold the same."""
+    grades = {pair: float(len(pair[0]) + pair[1][0]) for pair in pairs}
+    expected = {query: {} for query, _ in pairs}
+    for (query, document), grade in grades.items():
+        expected[query][document] = grade
+    text = b"".join(b"%s 0 %s %r\n" % (*pair, grades[pair]) for pair in pairs)
+    queries, warnings = qrels_of(path, text, size)
+    assert [*queries.items()] == [*expected.items()]
+    assert [[*of] for of in queries.values()] == [[*of] for of in expected.values()]
+    assert len(warnings) == (len(grades) < len(pairs))
+
+
+@pytest.mark.parametrize(("field", "kind"), [(b"x", "number"), (b"1_0", "number"), (b"nan", "finite number")])
+def test_not_a_number(field, kind):
+    assert not_a_number("score", field) == f"the score '{field.decode()}' is not a {kind}"
