@@ -14,6 +14,7 @@ QUERIES = ("judged", "both")
 TIES = ("trec", "input", "best", "worst")
 QRELS_FORMATS = ("trec", "letor")
 RUN_FORMATS = ("trec", "letor", "scores")
+RANGES = {"depth": (1, 10**9), "jobs": (0, 1000), "qrels_feature": (0, 10**7 - 1)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,10 +53,10 @@ class Options:
         self._check_choice("ties", TIES)
         self._check_choice("qrels_format", (None, *QRELS_FORMATS))
         self._check_choice("run_format", (None, *RUN_FORMATS))
-        for name, least in (("depth", 1), ("jobs", 0), ("qrels_feature", 0)):
+        for name, (least, most) in RANGES.items():
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, int) and value >= least):
-                raise OptionError(f"{name} must be a whole number from {least}, not {value!r}")
+            if value is not None and not (isinstance(value, int) and least <= value <= most):
+                raise OptionError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
         for name in ("rel", "zero_grade"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, (int, float)) and math.isfinite(value)):

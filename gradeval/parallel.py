@@ -75,6 +75,9 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
             if error is not None:
                 raise error
             yield result  # type: ignore[misc]
+    except KeyboardInterrupt:
+        threads.clear()  # one may be waiting for what a pipe brings next: who interrupts waits for none
+        raise
     finally:
         with changed:
             state["stop"] = True

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 import click
+from click.shell_completion import CompletionItem
 
 from gradeval import __version__
 from gradeval.cli.eval import eval_command
@@ -18,13 +21,17 @@ Examples:
   gradeval qrels.txt bm25.run                     the default metrics
   gradeval qrels.txt bm25.run dense.run           several runs, best values in bold
   gradeval -m 'nDCG@5,10 P(rel=2)@5' -q q.txt r.run
+                                                  chosen metrics, and each query
   gradeval test.letor model.scores                a LETOR file and its scores
   gradeval test.letor --feature 1-5,9             its features as runs
   zcat r.run.gz | gradeval q.txt - -f json        machine readable, from a pipe
+  gradeval metrics                                all metrics, in a line each
   gradeval metrics nDCG                           what a metric means and takes
 \b
-Exit codes: 0 done, 1 a gate that was asked for did not hold, 2 usage or input was wrong.
+A file that is named like a command: gradeval ./metrics my.run
+Exit codes: 0 done, 2 usage or input was wrong.
 """
+INTERRUPTED = 128 + signal.SIGINT
 
 
 class _EvalByDefault(click.Group):
@@ -32,28 +39,47 @@ class _EvalByDefault(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {option for param in self.get_params(ctx) for option in param.opts}
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(2)
         if args and args[0] not in self.commands and args[0] not in own:
+            near = get_close_matches(args[0], self.commands, n=1)
+            if near and not ctx.resilient_parsing and not os.path.exists(args[0]):
+                raise click.UsageError(f"'{args[0]}' is neither a file nor a command. Did you mean {near[0]}?")
             args = ["eval", *args]
         return super().parse_args(ctx, args)
 
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_usage("gradeval", "[OPTIONS] QRELS RUN...")
+        formatter.write_usage("gradeval", "metrics [NAME]...", prefix="       ")
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [row for param in eval_command.params if (row := param.get_help_record(ctx))]
-        with formatter.section("Options of eval"):
-            formatter.write_dl(rows)
-        super().format_options(ctx, formatter)
+        eval_command.format_options(ctx, formatter)
+        with formatter.section("About"):
+            formatter.write_dl([row for param in self.params if (row := param.get_help_record(ctx))])
+        self.format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """What may come first: an option of ours or of eval, a file, or a command."""
+        found = super().shell_complete(ctx, incomplete) if incomplete else []
+        if incomplete.startswith("-"):
+            names = [item.value for item in found]
+            return found + [
+                item for item in eval_command.shell_complete(ctx, incomplete) if item.value not in names
+            ]
+        return [CompletionItem(incomplete, type="file"), *found]
 
 
 @click.group(
     cls=_EvalByDefault,
     epilog=EPILOG,
-    subcommand_metavar="[eval] QRELS RUN... | COMMAND",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="gradeval")
+@click.version_option(__version__, message="%(prog)s %(version)s")
 def app() -> None:
     """Evaluate rankings against relevance judgments.
 
-    QRELS and RUN are TREC or LETOR files, packed or not; '-' is standard input.
+    QRELS and each RUN are TREC or LETOR files, packed or not; '-' is standard input.
     """
 
 
@@ -63,30 +89,38 @@ app.add_command(metrics_command)
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    sys.exit(run(args))
+    code = run(args)
+    if code == INTERRUPTED:
+        # end as one whom the signal has ended, so that a shell's loop ends too; and wait for no thread's read
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    sys.exit(code)
 
 
 def run(args: Sequence[str] | None = None) -> int:
     """Run the command line; the one place where errors become text."""
     try:
         code = app.main(args, prog_name="gradeval", standalone_mode=False)
-        sys.stdout.flush()
-    except click.ClickException as error:
-        error.show()
-        return 2
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except click.UsageError as error:
+        more = "" if type(error) is click.BadParameter else " 'gradeval --help' shows how."
+        return _failed(f"gradeval: {error.format_message()}{more}")
     except (InputError, InputErrors) as error:
-        click.echo(str(error), err=True)
-        return 2
+        return _failed(str(error))
     except GradevalError as error:
-        click.echo(f"gradeval: {error}", err=True)
-        return 2
+        return _failed(f"gradeval: {error}")
     except (KeyboardInterrupt, click.Abort):
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:
         # who reads us has seen enough; what Python still holds must not fail at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        click.echo(f"gradeval: the output cannot be written ({error.strerror or error})", err=True)
-        return 2
+        return _failed(f"gradeval: {error.strerror or error} ({error.filename or 'no file is named'})")
     return code if isinstance(code, int) else 0
+
+
+def _failed(text: str) -> int:
+    click.echo(text, err=True)
+    return 2

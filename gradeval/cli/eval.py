@@ -3,120 +3,166 @@
 from __future__ import annotations
 
 import os
-import sys
+import re
+import shutil
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from gradeval.cli import output as out
 from gradeval.cli.metrics import complete_metric
+from gradeval.cli.types import DigitsOrFull, Finite, Whole
 from gradeval.errors import InputError, OptionError
-from gradeval.options import DEFAULT_METRICS, QRELS_FORMATS, QUERIES, RUN_FORMATS, TIES, Options
+from gradeval.options import DEFAULT_METRICS, QRELS_FORMATS, QUERIES, RANGES, RUN_FORMATS, TIES, Options
 from gradeval.render import FORMATS
 
 if TYPE_CHECKING:
     from gradeval.results import Digits
 
 
-class _Digits(click.ParamType):  # type: ignore[type-arg]
-    name = "N|full"
+class _Option(click.Option):
+    """An option that the help lists under a heading."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Digits:
-        if isinstance(value, int):
-            return value
-        if value == "full":
-            return "full"
-        if value.isascii() and value.isdigit() and int(value) <= 100:
-            return int(value)
-        self.fail(f"'{value}' is neither a whole number up to 100 nor 'full'.", param, ctx)
+    def __init__(self, *args: Any, section: str, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.section = section
 
 
-@click.command("eval", context_settings={"help_option_names": ["-h", "--help"]})
+class _Command(click.Command):
+    """A command whose help has a section for each heading of its options."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            row = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if row:
+                sections.setdefault(getattr(param, "section", "Other"), []).append(row)
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+def _complete_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(incomplete, type="file")]
+
+
+_measure = partial(click.option, cls=_Option, section="What is measured")
+_queries = partial(click.option, cls=_Option, section="Queries")
+_output = partial(click.option, cls=_Option, section="Output")
+_input = partial(click.option, cls=_Option, section="Input (told from the content where nothing is said)")
+_other = partial(click.option, cls=_Option, section="Other")
+
+
+@click.command(
+    "eval",
+    cls=_Command,
+    short_help="Evaluate runs; what is done where no command is named.",
+    options_metavar="[OPTIONS]",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.argument("qrels", type=click.Path())
 @click.argument("runs", metavar="RUN...", type=click.Path(), nargs=-1)
-@click.option(
+@_measure(
     "-m",
     "--metric",
     "metrics",
     multiple=True,
     metavar="NAME",
     shell_complete=complete_metric,
-    help="A metric, or several, such as 'nDCG@5,10 AP(rel=2)'; 'gradeval metrics' lists them.",
+    help="A metric, or several as in 'nDCG@5,10 AP(rel=2)'; 'gradeval metrics' lists them. "
+    f"Default: {DEFAULT_METRICS}.",
 )
-@click.option("-q", "--per-query", is_flag=True, help="Values of each query too.")
-@click.option("-n", "--no-summary", is_flag=True, help="No means; with -q.")
-@click.option(
+@_measure(
     "-l",
     "--rel",
-    type=float,
+    type=Finite(),
     metavar="GRADE",
-    help="The least grade that is relevant (default: any above 0).",
+    help="The least grade that is relevant. Default: any above 0.",
 )
-@click.option(
-    "-M", "--depth", type=click.IntRange(1), metavar="N", help="Documents below this rank do not count."
+@_measure(
+    "--zero-grade",
+    type=Finite(),
+    default=0.0,
+    metavar="GRADE",
+    help="The grade that means irrelevant; it is taken from every grade. Default: 0.",
 )
-@click.option("-J", "--judged-only", is_flag=True, help="Take unjudged documents out of the rankings.")
-@click.option(
-    "--queries",
-    type=click.Choice(QUERIES),
-    default="judged",
-    show_default=True,
-    help="Average over all judged queries, missing ones as 0, or over those the run has too.",
+@_measure(
+    "-M", "--depth", type=Whole(*RANGES["depth"]), metavar="N", help="Only the first N ranks of a query count."
 )
-@click.option("-c", "complete", is_flag=True, help="The same as --queries judged, trec_eval's option.")
-@click.option(
-    "--query-ids", metavar="FILE|LIST", help="Only these queries: a file of ids, or ids with commas between."
-)
-@click.option(
+@_measure("-J", "--judged-only", is_flag=True, help="Take unjudged documents out of the rankings first.")
+@_measure(
     "--ties",
     type=click.Choice(TIES),
     default="trec",
     show_default=True,
-    help="Order of equal scores: document id descending, as in the file, or by grade.",
+    help="The order of equal scores: by document id descending as in trec_eval, as they stand in the file, or "
+    "by grade, the best or the worst first.",
 )
-@click.option(
-    "--zero-grade",
-    type=float,
-    default=0.0,
-    metavar="G",
-    help="The grade that means irrelevant, taken from all.",
+@_measure("--by-level", is_flag=True, help="AP at each grade as the level of relevance too, above muAP.")
+@_queries("-q", "--per-query", is_flag=True, help="Print the values of each query too.")
+@_queries("-n", "--no-summary", is_flag=True, help="Print no means; goes with -q.")
+@_queries(
+    "--queries",
+    type=click.Choice(QUERIES),
+    default="judged",
+    show_default=True,
+    help="The mean is over all judged queries, those that the run lacks as 0, or over those in both.",
 )
-@click.option("--by-level", is_flag=True, help="AP for each grade as the relevance level, above muAP.")
-@click.option(
+@_queries("-c", "complete", is_flag=True, help="The same as --queries judged, as in trec_eval.")
+@_queries(
+    "--query-ids",
+    metavar="FILE|LIST",
+    shell_complete=_complete_file,
+    help="Only these queries: a file of ids, or ids with commas between.",
+)
+@_output(
     "-f",
     "--format",
     "format_",
     type=click.Choice(tuple(FORMATS)),
-    help="Default: table on a terminal, else tsv.",
+    help="Default: table on a terminal, tsv elsewhere.",
 )
-@click.option(
+@_output(
     "--digits",
-    type=_Digits(),
+    type=DigitsOrFull(),
     default=4,
     show_default=True,
     metavar="N|full",
-    help="Decimals, or all of them.",
+    help="Decimals; with full, as many as it takes to read back an equal number.",
 )
-@click.option(
+@_output(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False),
+    type=click.Path(dir_okay=False, writable=True, allow_dash=True),
     metavar="FILE",
-    help="Write there, whole or not at all.",
+    help="Write to this file, whole or not at all.",
 )
-@click.option(
-    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Threads (default: the processors there are)."
+@_input("--qrels-format", type=click.Choice(QRELS_FORMATS), help="What the qrels are.")
+@_input("--run-format", type=click.Choice(RUN_FORMATS), help="What the runs are.")
+@_input(
+    "--feature",
+    "features",
+    multiple=True,
+    metavar="LIST",
+    help="Features of LETOR files as runs, such as 1,5,9-12; of the qrels where no RUN is given.",
 )
-@click.option("--qrels-format", type=click.Choice(QRELS_FORMATS), help="Default: told from the content.")
-@click.option("--run-format", type=click.Choice(RUN_FORMATS), help="Default: told from the content.")
-@click.option(
-    "--feature", "features", multiple=True, metavar="LIST", help="Features of a LETOR file as runs: 1,5,9-12."
+@_input(
+    "--qrels-feature",
+    type=Whole(*RANGES["qrels_feature"]),
+    metavar="K",
+    help="A feature of the LETOR file as its grades.",
 )
-@click.option(
-    "--qrels-feature", type=click.IntRange(0), metavar="K", help="A feature of a LETOR file as its grades."
+@_input(
+    "--groups",
+    type=click.Path(),
+    metavar="FILE",
+    help="The queries' sizes, for SVMlight files without qid. Default: FILE.query or FILE.group beside it.",
 )
-@click.option("--groups", type=click.Path(), metavar="FILE", help="Group sizes of SVMlight files without qid.")
-@click.option("--quiet", is_flag=True, help="No warnings.")
-@click.option("--strict", is_flag=True, help="Warnings are errors.")
+@_other("-j", "--jobs", type=Whole(*RANGES["jobs"]), metavar="N", help="Threads. Default: the processors.")
+@_other("--quiet", is_flag=True, help="No warnings and no progress bar.")
+@_other("--strict", is_flag=True, help="Warnings are errors: nothing is printed, and the exit code is 2.")
 def eval_command(
     qrels: str,
     runs: tuple[str, ...],
@@ -143,10 +189,14 @@ def eval_command(
     if no_summary and not per_query:
         raise click.UsageError("-n leaves nothing to print; give -q too.")
     if not runs and not options["features"]:
-        raise click.UsageError("Missing argument 'RUN...': the files to evaluate.")
+        raise click.UsageError("Missing argument 'RUN...': what to evaluate (or --feature, with LETOR).")
     if [qrels, *runs].count("-") > 1:
         raise click.UsageError("'-' can stand for one file only.")
-    on_terminal = output is None and sys.stdout.isatty()
+    if output == "-":
+        output = None
+    if output is not None:
+        out.check(output, [qrels, *runs])
+    on_terminal = output is None and out.on_terminal()
     format_ = format_ or ("table" if on_terminal else "tsv")
 
     from gradeval.evaluation import evaluate_all
@@ -156,7 +206,7 @@ def eval_command(
 
     specs = parse(metrics or DEFAULT_METRICS)
     chosen = Options.of(**options, query_ids=_ids(query_ids), jobs=jobs or 0)
-    with Progress() as progress:
+    with Progress(enabled=False if quiet else None) as progress:
         results, failed = evaluate_all(
             qrels,
             [(None, run) for run in runs or (qrels,)],
@@ -181,16 +231,10 @@ def eval_command(
             summary=not no_summary,
             digits=digits,
             colour=on_terminal and "NO_COLOR" not in os.environ,
-            width=_terminal_width() if on_terminal else None,
+            width=shutil.get_terminal_size().columns if on_terminal else None,
         )
-        _write(text.encode("utf-8", "surrogateescape"), output)
+        out.write(text, output)
     return 2 if failed else 0
-
-
-def _terminal_width() -> int:
-    import shutil
-
-    return shutil.get_terminal_size().columns
 
 
 def _ids(given: str | None) -> tuple[str, ...] | None:
@@ -199,38 +243,12 @@ def _ids(given: str | None) -> tuple[str, ...] | None:
         return None
     try:
         with open(given, "rb") as file:
-            ids = file.read().decode("utf-8-sig", "surrogateescape").split()
+            ids = re.split("[ \t\r\n]+", file.read().decode("utf-8-sig", "surrogateescape"))
     except OSError as error:
         if os.path.exists(given) or "/" in given:
             raise InputError(given, f"the query ids cannot be read ({error.strerror})") from None
-        ids = [one for one in given.replace(",", " ").split() if one]
+        ids = re.split("[, \t\r\n]+", given)
+    ids = list(filter(None, ids))
     if not ids:
         raise OptionError(f"--query-ids {given}: no query is named")
     return tuple(ids)
-
-
-def _write(text: bytes, output: str | None) -> None:
-    """Write to the file whole or not at all, or to stdout."""
-    if output is None:
-        stream = sys.stdout.buffer
-        stream.write(text)
-        stream.flush()
-        return
-    if os.path.exists(output) and not os.path.isfile(output):  # a device or a pipe cannot be replaced
-        with open(output, "wb") as file:
-            file.write(text)
-        return
-    import tempfile
-
-    target = os.path.realpath(output)
-    handle, temporary = tempfile.mkstemp(prefix=".gradeval-", dir=os.path.dirname(target))
-    try:
-        with open(handle, "wb") as file:
-            file.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o666 & ~umask)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem
 
 
 def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The metric names that begin like this, for the shell."""
-    from click.shell_completion import CompletionItem
-
+    """The names of metrics that begin like this, for the shell: our own, then others' for the same."""
     from gradeval.metrics import load
     from gradeval.metrics.registry import REGISTRY
+    from gradeval.metrics.spec import fold
 
     load()
-    start = incomplete.lower()
+    names = {fold(metric.name): (metric.name, metric) for metric in REGISTRY.values()}
+    for metric in REGISTRY.values():
+        for name in (*metric.aliases, *metric.trec):
+            names.setdefault(fold(name), (name, metric))
     return [
         CompletionItem(name, help=metric.summary)
-        for name, metric in REGISTRY.items()
-        if name.lower().startswith(start)
+        for folded, (name, metric) in names.items()
+        if folded.startswith(fold(incomplete))
     ]
 
 
@@ -30,6 +28,7 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_metric)
 def metrics_command(names: tuple[str, ...]) -> None:
     """List the metrics, or show what NAME means, takes and promises."""
+    from gradeval.cli.output import write
     from gradeval.render.metrics import page, table
 
-    click.echo("\n\n".join(page(name) for name in names) if names else table())
+    write(("\n\n".join(page(name) for name in names) if names else table()) + "\n")

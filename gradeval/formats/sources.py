@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
@@ -77,7 +78,7 @@ class Source:
     def stored_size(self) -> int:
         """The size of the file as it is stored; 0 for a pipe, or where it cannot be told."""
         try:
-            about = os.stat(sys.stdin.fileno() if self.path == "-" else self.path)
+            about = os.stat(_stdin() if self.path == "-" else self.path)
         except (OSError, ValueError):
             return 0
         return about.st_size if stat.S_ISREG(about.st_mode) else 0
@@ -89,12 +90,18 @@ class Source:
 
     def _from_start(self, progress: Callable[[int], object] | None) -> io.RawIOBase:
         if self._raw is None:
-            raw = io.FileIO(sys.stdin.fileno(), closefd=False) if self.path == "-" else io.FileIO(self.path)
+            raw = io.FileIO(_stdin(), closefd=False) if self.path == "-" else io.FileIO(self.path)
             self._raw = raw if stat.S_ISREG(os.fstat(raw.fileno()).st_mode) else _Replayed(raw)
             self._begin = self._raw.tell()
             weakref.finalize(self, self._raw.close)
         self._raw.seek(self._begin)
         return _Counted(self._raw, progress)
+
+
+def _stdin() -> int:
+    if sys.stdin is None:  # closed by who started us; its number may be that of another file by now
+        raise OSError(errno.EBADF, "standard input is closed")
+    return sys.stdin.fileno()
 
 
 class _Counted(io.RawIOBase):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -12,20 +13,21 @@ if TYPE_CHECKING:
 
     from gradeval.formats.sources import Source
 
-_PATIENCE = 1.0
+PATIENCE = 1.0
 
 
 class Progress:
-    """Counts the bytes that are read of the sources it watches, and shows them once a second has passed.
+    """Counts the bytes that are read of the sources it watches, and shows them after PATIENCE seconds.
 
     enabled: None shows it only if stderr is a terminal.
     """
 
     def __init__(self, enabled: bool | None = None) -> None:
-        self.enabled = sys.stderr.isatty() if enabled is None else enabled
+        self.enabled = sys.stderr is not None and sys.stderr.isatty() if enabled is None else enabled
         self.total = self.read = 0
         self._since = time.monotonic()
         self._bar: RichProgress | None = None
+        self._lock = threading.Lock()  # runs are read by several threads
 
     def watch(self, source: Source) -> None:
         """Count this source too."""
@@ -34,14 +36,14 @@ class Progress:
             source.progress = self._advance
 
     def _advance(self, count: int) -> None:
-        self.read += count
-        if self._bar is None:
-            if time.monotonic() - self._since < _PATIENCE:
-                return
-            self._bar = self._start()
-        self._bar.update(
-            self._bar.task_ids[0], completed=min(self.read, self.total or self.read), total=self.total or None
-        )
+        with self._lock:
+            self.read += count
+            if self._bar is None and self.enabled and time.monotonic() - self._since >= PATIENCE:
+                self._bar = self._start()
+            if self._bar is not None:
+                # a file may be read in part to tell its format, or twice to sort it
+                done = min(self.read, self.total or self.read)
+                self._bar.update(self._bar.task_ids[0], completed=done, total=self.total or None)
 
     def _start(self) -> RichProgress:
         from rich.console import Console

@@ -1,0 +1,65 @@
+"""Text to standard output, or to a file whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterable
+
+from gradeval.errors import GradevalError, OptionError
+
+
+def on_terminal() -> bool:
+    """Whether standard output is one."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def check(output: str, inputs: Iterable[str]) -> None:
+    """Raise what would keep us from writing, before there is anything to write."""
+    folder = os.path.dirname(os.path.realpath(output))
+    if not os.path.isdir(folder):
+        raise OptionError(f"--output {output}: there is no directory {folder}")
+    for path in inputs:
+        if os.path.isfile(output) and os.path.exists(path) and os.path.samefile(output, path):
+            raise OptionError(f"--output {output}: this is one of the files to read")
+
+
+def write(text: str, output: str | None = None) -> None:
+    """Write to the file whole or not at all, or to standard output. Raises GradevalError, BrokenPipeError."""
+    data = text.encode("utf-8", "surrogateescape")
+    try:
+        _write(data, output)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = "standard output" if output is None else output
+        raise GradevalError(f"{name} cannot be written ({error.strerror or error})") from None
+
+
+def _write(data: bytes, output: str | None) -> None:
+    if output is None:
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, "it is closed")
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    if os.path.exists(output) and not os.path.isfile(output):  # a device or a pipe cannot be replaced
+        with open(output, "wb") as file:
+            file.write(data)
+        return
+    import tempfile
+
+    target = os.path.realpath(output)
+    handle, temporary = tempfile.mkstemp(prefix=".gradeval-", dir=os.path.dirname(target))
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o666 & ~umask)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,61 @@
+"""What the values of options may be, and what is said of others."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from gradeval.results import Digits
+
+
+class Whole(click.ParamType):  # type: ignore[type-arg]
+    """A whole number in a range."""
+
+    name = "N"
+
+    def __init__(self, least: int, most: int) -> None:
+        self.least, self.most = least, most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        if value.isascii() and value.isdigit() and len(value) < 20 and self.least <= int(value) <= self.most:
+            return int(value)
+        self.fail(f"'{value}' is not a whole number from {self.least} to {self.most}.", param, ctx)
+
+
+class DigitsOrFull(Whole):
+    """A number of decimals, or all that are needed."""
+
+    name = "N|full"
+
+    def __init__(self) -> None:
+        super().__init__(0, 100)
+
+    def convert(  # type: ignore[override]
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Digits:
+        if value == "full":
+            return "full"
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"'{value}' is neither a whole number from 0 to {self.most} nor 'full'.", param, ctx)
+
+
+class Finite(click.ParamType):  # type: ignore[type-arg]
+    """A number that is neither infinite nor nan."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = math.nan if "_" in str(value) else float(value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            self.fail(f"'{value}' is not a finite number.", param, ctx)
+        return number
