@@ -86,7 +86,7 @@ def cumulated_gain(
     CG@k = sum of gain(grade) over the first k ranks, with gain(grade) = grade, or 2^grade - 1 (exp), or as
     listed. Unjudged documents and grades <= 0 gain nothing, unless the list gives grade 0 a gain.
 
-    Returns float64 (Q,), from 0 up, in units of gain; 0 where nothing is gained.
+    Returns float64 (Q,), from 0 up; 0 where nothing is gained. Unit: gain.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
     return dcg_sum(*_graded(judgments, gain, top), cutoff, "none")
@@ -113,7 +113,7 @@ def discounted_cumulated_gain(
     (exp), or as listed; and d(i) = log2(i + 1), or 1, then log2(i) (letor), or i (zipf), or 1 (none).
     Unjudged documents and grades <= 0 gain nothing, unless the list gives grade 0 a gain.
 
-    Returns float64 (Q,), from 0 up, in units of gain; 0 where nothing is gained.
+    Returns float64 (Q,), from 0 up; 0 where nothing is gained. Unit: gain.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002; exp:
     Burges et al., "Learning to rank using gradient descent", ICML 2005; letor: Qin et al., "LETOR", 2010.
     """

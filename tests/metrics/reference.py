@@ -1,7 +1,7 @@
 """Every metric once more: slow, one query at a time, in dictionaries and loops. It shares no code with gradeval.
 
 A function takes the query's qrels (document -> grade), its run (document -> score), the relevance level (None:
-any grade above 0) and the largest grade of all queries, then the metric's parameters.
+any grade above 0) and the grades of all queries, then the metric's parameters.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def ap(qrels, run, relevant, cutoff=None):
 
 
 @reference("AP")
-def _(qrels, run, level, largest, rel=None, cutoff=None):
+def _(qrels, run, level, judged, rel=None, cutoff=None):
     return ap(qrels, run, relevant_set(qrels, level, rel), cutoff)
 
 
 @reference("muAP")
-def _(qrels, run, level, largest):
+def _(qrels, run, level, judged):
     levels = sorted({grade for grade in qrels.values() if grade > 0})
     if not levels:
         return 0.0
@@ -112,14 +112,14 @@ def dcg_of_run(gains, run, discount, cutoff):
 
 
 @reference("DCG")
-def dcg_metric(qrels, run, level, largest, gain="linear", top=None, discount="log2", cutoff=None):
+def dcg_metric(qrels, run, level, judged, gain="linear", top=None, discount="log2", cutoff=None):
     grades = qrels if top is None else placed(qrels, top)
     return dcg_of_run({d: gain_of(g, gain) for d, g in grades.items()}, run, discount, cutoff)
 
 
 @reference("CG")
-def _(qrels, run, level, largest, gain="linear", top=None, cutoff=None):
-    return dcg_metric(qrels, run, level, largest, gain, top, "none", cutoff)
+def _(qrels, run, level, judged, gain="linear", top=None, cutoff=None):
+    return dcg_metric(qrels, run, level, judged, gain, top, "none", cutoff)
 
 
 @reference("nDCG")
@@ -127,7 +127,7 @@ def _(
     qrels,
     run,
     level,
-    largest,
+    judged,
     gain="linear",
     top=None,
     discount="log2",
@@ -138,8 +138,12 @@ def _(
     grades = qrels if top is None else placed(qrels, top)
     gains = {d: gain_of(g, gain) for d, g in grades.items()}
     if ideal == "max":
-        best = float(len(top)) if top else (largest if max_grade is None else max_grade)
-        perfect = [gain_of(max(best, 0.0), gain)] * cutoff
+        largest = max([0.0, *judged] if max_grade is None else [max_grade])
+        best = gain_of(float(len(top)) if top else largest, gain)
+        if not isinstance(gain, str):
+            scale = range(len(top) + 1) if top else judged
+            best = max([best, *(gain_of(float(g), gain) for g in scale)])
+        perfect = [best] * cutoff
     else:
         pool = gains if ideal == "global" else {d: gains[d] for d in gains if d in run}
         perfect = sorted(pool.values(), reverse=True)
@@ -152,7 +156,7 @@ def ndcg(gains, run, cutoff):
 
 
 @reference("NDCNG")
-def _(qrels, run, level, largest, cutoff=None):
+def _(qrels, run, level, judged, cutoff=None):
     m = max(qrels.values(), default=0.0)
     if m <= 0:
         return 0.0
@@ -201,7 +205,7 @@ def phi_of(grades, variant="paper"):
 
 
 @reference("nDCGphi")
-def _(qrels, run, level, largest, variant="paper", points=None, cutoff=None):
+def _(qrels, run, level, judged, variant="paper", points=None, cutoff=None):
     if points is None:
         phi = phi_of(qrels.values(), variant)
     else:
@@ -215,7 +219,7 @@ def _(qrels, run, level, largest, variant="paper", points=None, cutoff=None):
 
 
 @reference("rankDCG")
-def _(qrels, run, level, largest):
+def _(qrels, run, level, judged):
     distinct = sorted(set(qrels.values()))
     if len(distinct) < 2:
         return NAN
@@ -239,65 +243,66 @@ def f(p, r, x):
 
 
 @reference("P")
-def precision(qrels, run, level, largest, rel=None, cutoff=None):
+def precision(qrels, run, level, judged, rel=None, cutoff=None):
     return hits(qrels, run, level, rel, cutoff) / cutoff
 
 
 @reference("R")
-def recall(qrels, run, level, largest, rel=None, cutoff=None):
+def recall(qrels, run, level, judged, rel=None, cutoff=None):
     return ratio(hits(qrels, run, level, rel, cutoff), len(relevant_set(qrels, level, rel)))
 
 
 @reference("F")
-def _(qrels, run, level, largest, rel=None, x=1.0, cutoff=None):
+def _(qrels, run, level, judged, rel=None, x=1.0, cutoff=None):
     both = (
-        precision(qrels, run, level, largest, rel, cutoff),
-        recall(qrels, run, level, largest, rel, cutoff),
+        precision(qrels, run, level, judged, rel, cutoff),
+        recall(qrels, run, level, judged, rel, cutoff),
     )
     return f(*both, x)
 
 
 @reference("set_P")
-def set_precision(qrels, run, level, largest, rel=None):
+def set_precision(qrels, run, level, judged, rel=None):
     return ratio(hits(qrels, run, level, rel), len(run))
 
 
 @reference("set_recall")
-def set_recall(qrels, run, level, largest, rel=None):
-    return recall(qrels, run, level, largest, rel)
+def set_recall(qrels, run, level, judged, rel=None):
+    return recall(qrels, run, level, judged, rel)
 
 
 @reference("set_F")
-def _(qrels, run, level, largest, rel=None, x=1.0):
-    return f(set_precision(qrels, run, level, largest, rel), set_recall(qrels, run, level, largest, rel), x)
+def _(qrels, run, level, judged, rel=None, x=1.0):
+    return f(set_precision(qrels, run, level, judged, rel), set_recall(qrels, run, level, judged, rel), x)
 
 
 @reference("Success")
-def _(qrels, run, level, largest, rel=None, cutoff=None):
+def _(qrels, run, level, judged, rel=None, cutoff=None):
     return 1.0 if hits(qrels, run, level, rel, cutoff) else 0.0
 
 
 @reference("RR")
-def _(qrels, run, level, largest, rel=None, cutoff=None):
+def _(qrels, run, level, judged, rel=None, cutoff=None):
     for rank, d in enumerate(ranked(run, cutoff), 1):
         if d in relevant_set(qrels, level, rel):
             return 1 / rank
     return 0.0
 
 
-def shares(qrels, largest):
+def shares(qrels, judged):
+    largest = max(judged, default=0.0)
     return {d: max(g, 0.0) / largest if largest > 0 else 0.0 for d, g in qrels.items()}
 
 
 @reference("gP")
-def _(qrels, run, level, largest, cutoff=None):
-    total = sum(shares(qrels, largest).get(d, 0.0) for d in ranked(run, cutoff))
+def _(qrels, run, level, judged, cutoff=None):
+    total = sum(shares(qrels, judged).get(d, 0.0) for d in ranked(run, cutoff))
     return ratio(total, len(run) if cutoff is None else cutoff)
 
 
 @reference("gR")
-def _(qrels, run, level, largest, cutoff=None):
-    own = shares(qrels, largest)
+def _(qrels, run, level, judged, cutoff=None):
+    own = shares(qrels, judged)
     return ratio(sum(own.get(d, 0.0) for d in ranked(run, cutoff)), sum(own.values()))
 
 
@@ -312,7 +317,7 @@ def pairs_of(qrels, run):
 
 
 @reference("tau")
-def _(qrels, run, level, largest):
+def _(qrels, run, level, judged):
     if lacking(qrels, run):
         return 0.0
     x, y = pairs_of(qrels, run)
@@ -340,19 +345,19 @@ def midranks(values):
 
 
 @reference("rho")
-def _(qrels, run, level, largest):
+def _(qrels, run, level, judged):
     if lacking(qrels, run):
         return 0.0
     return correlation(*map(midranks, pairs_of(qrels, run)))
 
 
 @reference("pearson")
-def _(qrels, run, level, largest):
+def _(qrels, run, level, judged):
     return 0.0 if lacking(qrels, run) else correlation(*pairs_of(qrels, run))
 
 
 @reference("AUC")
-def _(qrels, run, level, largest, rel=None):
+def _(qrels, run, level, judged, rel=None):
     if lacking(qrels, run):
         return 0.0
     good = relevant_set(qrels, level, rel)
@@ -368,7 +373,7 @@ def _(qrels, run, level, largest, rel=None):
 
 
 @reference("scaled_utility")
-def _(qrels, run, level, largest, rel=None, a=3.0, b=-2.0, s=100.0):
+def _(qrels, run, level, judged, rel=None, a=3.0, b=-2.0, s=100.0):
     if not run:
         return 0.0
     good = hits(qrels, run, level, rel)
@@ -378,20 +383,20 @@ def _(qrels, run, level, largest, rel=None, a=3.0, b=-2.0, s=100.0):
 
 
 @reference("num_q")
-def _(qrels, run, level, largest):
+def _(qrels, run, level, judged):
     return 1.0
 
 
 @reference("num_ret")
-def _(qrels, run, level, largest):
+def _(qrels, run, level, judged):
     return float(len(run))
 
 
 @reference("num_rel")
-def _(qrels, run, level, largest, rel=None):
+def _(qrels, run, level, judged, rel=None):
     return float(len(relevant_set(qrels, level, rel)))
 
 
 @reference("num_rel_ret")
-def _(qrels, run, level, largest, rel=None):
+def _(qrels, run, level, judged, rel=None):
     return float(hits(qrels, run, level, rel))

@@ -1,0 +1,133 @@
+"""The registry as documentation: every metric says what it is, and no two share a name."""
+
+from __future__ import annotations
+
+import inspect
+from importlib.metadata import EntryPoint
+from types import SimpleNamespace
+
+import pytest
+
+from gradeval import metrics
+from gradeval.errors import MetricError
+from gradeval.metrics import load, registry, spec
+from gradeval.metrics.registry import REGISTRY, Metric
+
+load()
+
+INVARIANTS = {text for name, text in vars(registry).items() if name.isupper() and isinstance(text, str)}
+
+
+@pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
+class TestEach:
+    def test_page(self, metric: Metric):
+        head, formula, *_ = metric.about.split("\n\n")
+        assert head == metric.summary
+        assert head.endswith((".", "?"))
+        assert " = " in formula, "the formula comes first"
+        assert "\nReturns float64 (Q,), " in metric.about
+        assert "Unit" in metric.about
+        assert metric.about.splitlines()[-1].startswith("Source: ") or "\nSource: " in metric.about
+        assert metric.undefined == ("NaN" in metric.about)
+        assert all(len(line) <= 106 for line in metric.about.splitlines())
+
+    def test_range_is_on_the_page(self, metric: Metric):
+        words = {(0, 1): "in [0, 1]", (-1, 1): "in [-1, 1]", (0, None): "from 0 up"}
+        if metric.name not in ("num_q", "Success"):
+            assert f"Returns float64 (Q,), {words[metric.range]}" in metric.about
+
+    def test_example(self, metric: Metric):
+        [one] = spec.parse(metric.example)
+        assert one.metric is metric
+        assert str(one) == metric.example
+
+    def test_parameters_are_those_of_the_function(self, metric: Metric):
+        signature = inspect.signature(metric.function).parameters
+        assert {p.name for p in metric.params} == set(signature) - {"judgments"}
+        for param in metric.params:
+            expected = inspect.Parameter.empty if param.required else param.default
+            assert signature[param.name].default == expected
+            assert signature[param.name].kind is inspect.Parameter.KEYWORD_ONLY
+            assert param.about and param.allowed
+            assert param.default is None or param.parse(param.text(param.default)) == param.default
+            assert param.required or param.default is not None or param.without
+
+    def test_claims(self, metric: Metric):
+        assert set(metric.holds) <= INVARIANTS
+        assert len(set(metric.holds)) == len(metric.holds)
+        assert metric.aggregate in ("mean", "sum")
+        assert metric.group in {family.replace("_", " ") for family in metrics.FAMILIES}
+        for dotted in filter(None, metric.trec.values()):
+            assert dotted.param in metric.by_name
+
+
+def test_names_are_unique():
+    seen: dict[str, str] = {}
+    for metric in REGISTRY.values():
+        for name in {spec.fold(one) for one in (metric.name, metric.display, *metric.aliases, *metric.trec)}:
+            assert seen.setdefault(name, metric.name) == metric.name
+
+
+def test_the_names_asked_for_are_there():
+    asked = """muAP muMAP µAP µMAP NDCNG nDCGphi nDCGφ rankDCG P@5 R@5 F@5 set_P set_recall set_F Success@1 RR@5
+    AP MAP CG DCG nDCG gP gR tau kendall rho spearman pearson AUC scaled_utility num_q num_ret num_rel num_rel_ret
+    map map_cut ndcg ndcg_cut P recall recip_rank success"""
+    for name in asked.split():
+        assert spec.parse(name)
+
+
+def test_the_four_come_first():
+    assert list(REGISTRY)[:2] == ["AP", "muAP"]
+    assert {"NDCNG", "nDCGphi", "rankDCG"} <= set(list(REGISTRY)[:8])
+
+
+def test_one_name_twice_is_refused():
+    with pytest.raises(ValueError, match="two metrics are named AP"):
+        registry.metric("AP")(lambda judgments: judgments.grade)
+
+
+@pytest.fixture
+def plugin(monkeypatch):
+    """Installs entry points for the time of a test."""
+
+    def install(load_one):
+        points = [SimpleNamespace(value="toy.metrics", load=load_one)]
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+        metrics.load_plugins.cache_clear()
+        spec._names.cache_clear()
+
+    known = dict(REGISTRY)
+    yield install
+    REGISTRY.clear()
+    REGISTRY.update(known)
+    metrics.load_plugins.cache_clear()
+    spec._names.cache_clear()
+
+
+def test_a_metric_of_another_package(plugin):
+    def define():
+        @registry.metric("Toy", aliases=["plaything"])
+        def toy(judgments):
+            """Toy."""
+            return judgments.segments.sum(judgments.grade)
+
+    plugin(define)
+    assert str(spec.parse("plaything")[0]) == "Toy"
+    with pytest.raises(MetricError, match="did you mean Toy@5"):
+        spec.parse("Toyy@5")
+
+
+def test_a_clash_of_names_is_an_error(plugin):
+    def define():
+        registry.metric("Mine", aliases=["map"])(lambda judgments: judgments.grade)
+
+    plugin(define)
+    with pytest.raises(MetricError, match="map is the name of two metrics, AP and Mine"):
+        spec.parse("unknown")
+
+
+def test_a_broken_package_is_an_error(plugin):
+    plugin(EntryPoint("x", "no_such_package_at_all", "gradeval.metrics").load)
+    assert spec.parse("AP")  # our own do not need it
+    with pytest.raises(MetricError, match="its metrics cannot be loaded"):
+        spec.parse("unknown")
