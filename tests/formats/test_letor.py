@@ -1,0 +1,368 @@
+"""LETOR and SVMlight files, group sizes and files of numbers, and what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain import Cut
+
+from gradeval.errors import InputError, InputErrors
+from gradeval.formats import letor
+from gradeval.formats.letor import read_letor, read_numbers
+from gradeval.formats.sources import Source
+
+SIZES = [1, 40, 1 << 20]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return tmp_path_factory.mktemp("letor") / "file"
+
+
+@pytest.fixture
+def small_blocks(monkeypatch, request):
+    """Sources that are opened inside are read in small blocks too."""
+    monkeypatch.setattr(Source.blocks, "__defaults__", (4,))
+
+
+def letor_of(path, text, features=(), size=1 << 20, groups=None, jobs=1):
+    path.write_bytes(text)
+    return read_letor(Cut(path, size), np.array(features, np.int64), groups, jobs)
+
+
+def rows_of(path, text, features=(), size=1 << 20, groups=None, jobs=1):
+    """(query, document, label, line, *features) of each data line."""
+    read = letor_of(path, text, features, size, groups, jobs)
+    assert read.features.shape == (len(read.label), len(features))
+    queries = read.queries.tolist()
+    assert len(set(queries)) == len(queries)
+    return list(
+        zip(
+            [queries[q] for q in read.query], read.documents.tolist(), read.label.tolist(), read.line.tolist(),
+            *read.features.T.tolist(), strict=True,
+        )
+    )  # fmt: skip
+
+
+def errors_of(path, text, features=(), size=1 << 20, groups=None):
+    path.write_bytes(text)
+    with pytest.raises((InputError, InputErrors)) as caught:
+        read_letor(Cut(path, size), np.array(features, np.int64), groups)
+    return [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]
+
+
+FILE = (
+    b"# a comment\n"
+    b"2 qid:10 1:0.5 2:-1e3 # docid = GX1 inc = 1 prob = 0.5\n"
+    b"0 qid:10 2:7 1:.25 9:1 #docid=GX2\n"
+    b"\n"
+    b"1.5 qid:10 # GX3 x\r\n"
+    b"-1  qid:9\t1:1   #  first word\n"
+    b"3 qid:9 7:1\n"
+    b"0 qid:10 1:2 #\n"
+)
+ROWS = [
+    (b"10", b"GX1", 2.0, 1, 0.5, -1000.0),
+    (b"10", b"GX2", 0.0, 2, 0.25, 7.0),
+    (b"10", b"GX3", 1.5, 4, 0.0, 0.0),
+    (b"9", b"first", -1.0, 5, 1.0, 0.0),
+    (b"9", b"2", 3.0, 6, 0.0, 0.0),
+    (b"10", b"4", 0.0, 7, 2.0, 0.0),
+]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_whole_file(size, jobs, path):
+    assert rows_of(path, FILE, [1, 2], size, jobs=jobs) == ROWS
+    assert rows_of(path, FILE[:-1], [1, 2], size) == ROWS
+    assert (
+        rows_of(path, b"\xef\xbb\xbf" + FILE.replace(b"\n", b"\r\n").replace(b"\r\r", b"\r"), [1, 2], size)
+        == ROWS
+    )
+    assert rows_of(path, FILE, [2, 9], size) == [(*row[:4], row[5], float(row[1] == b"GX2")) for row in ROWS]
+    assert rows_of(path, FILE, [], size) == [row[:4] for row in ROWS]
+
+
+def test_order_of_queries_is_that_of_the_file(path):
+    assert letor_of(path, FILE).queries.tolist() == [b"10", b"9"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "document"),
+    [
+        (b"# docid = X", b"X"),
+        (b"#docid = X", b"X"),
+        (b"# docid=X", b"X"),
+        (b"# docid =X", b"X"),
+        (b"# docid= X", b"X"),
+        (b"#docid=X y", b"X"),
+        (b"# docid = X inc = 1", b"X"),
+        (b"# docid = =X", b"=X"),
+        (b"# docid==X", b"=X"),
+        (b"# docid = #X", b"#X"),
+        (b"# docid", b"docid"),
+        (b"# docid =", b"1"),
+        (b"# docid=", b"1"),
+        (b"# docid X", b"docid"),
+        (b"# docids = X", b"docids"),
+        (b"# docid:X", b"docid:X"),
+        (b"# doc = X", b"doc"),
+        (b"# DOCID = X", b"DOCID"),
+        (b"# X docid = Y", b"X"),
+        (b"#X", b"X"),
+        (b"##X # Y", b"#X"),
+        (b"# # X", b"#"),
+        (b"#", b"1"),
+        (b"# \t", b"1"),
+        (b"", b"1"),
+        (b"# " + "d\u00e9\u2003\u00a0".encode() + b"\x0b\xff", "d\u00e9\u2003\u00a0".encode() + b"\x0b\xff"),
+        (b"# docid = " + b"x" * 200, b"x" * 200),
+    ],
+)
+@pytest.mark.parametrize("size", SIZES)
+def test_documents(comment, document, size, path):
+    """The document's id from the comment, alone in the file and between lines with other comments."""
+    line = b"1 qid:1 1:1 " + comment + b"\n"
+    assert rows_of(path, line, size=size) == [(b"1", document, 1.0, 0)]
+    for other, name in ((b"1 qid:2 # docid = A\n", b"A"), (b"1 qid:2\n", None), (b"1 qid:2 1:1 # B\n", b"B")):
+        expected = [(b"2", name or b"1", 1.0, 0), (b"1", document, 1.0, 1), (b"2", name or b"2", 1.0, 2)]
+        assert rows_of(path, other + line + other, size=size) == expected
+    assert rows_of(path, line.replace(b"1:1 #", b"1:1#"), size=size) == [(b"1", document, 1.0, 0)]
+
+
+def test_place_in_the_query_counts_all_its_lines(path):
+    text = b"0 qid:a\n0 qid:b\n0 qid:a # X\n0 qid:a\n0 qid:b\n"
+    assert [row[:2] for row in rows_of(path, text)] == [
+        (b"a", b"1"),
+        (b"b", b"1"),
+        (b"a", b"X"),
+        (b"a", b"3"),
+        (b"b", b"2"),
+    ]
+
+
+def test_query_ids_are_opaque(path):
+    names = [b"1", b"01", "\u00e9\u2003".encode(), b"a:b", b"\xff\x0b", b"q" * 100]
+    text = b"".join(b"0 qid:%s 1:1\n" % name for name in names)
+    assert [row[0] for row in rows_of(path, text)] == names
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_features(path, data):
+    """Any features, in any order, of which some are wanted."""
+    numbers = st.sampled_from([0, 1, 2, 9, 10, 99, 136, 9999999])
+    values = st.sampled_from(["0", "1", "-2.5", "1e-3", "0.123456789012", "+.5", "7.", "123456789.123456789"])
+    lines = data.draw(
+        st.lists(
+            st.lists(st.tuples(numbers, values), max_size=6, unique_by=lambda pair: pair[0]),
+            min_size=1,
+            max_size=8,
+        )
+    )
+    named = sorted({number for line in lines for number, _ in line})
+    wanted = data.draw(st.lists(st.sampled_from(named), unique=True)) if named else []
+    text = "".join(f"1 qid:1 {' '.join(f'{k}:{v}' for k, v in line)} # d{n}\n" for n, line in enumerate(lines))
+    rows = rows_of(
+        path, text.encode(), wanted, data.draw(st.integers(1, 200)), jobs=data.draw(st.sampled_from([1, 2]))
+    )
+    assert [row[4:] for row in rows] == [tuple(float(dict(line).get(k, 0)) for k in wanted) for line in lines]
+
+
+def test_features_nobody_asked_for_may_hold_anything(path):
+    assert rows_of(path, b"1 qid:1 1:x 2:nan 3:1:2 2:5 4: 7:1\n", [7]) == [(b"1", b"1", 1.0, 0, 1.0)]
+
+
+ERRORS = [
+    (b"x qid:1 1:1", "the grade 'x' is not a number"),
+    (b"nan qid:1 1:1", "the grade 'nan' is not a finite number"),
+    (b"1_0 qid:1 1:1", "the grade '1_0' is not a number"),
+    (b"qid:1 1:1", "the grade 'qid:1' is not a number"),
+    (b"1 qid: 1:1", "there is nothing behind qid:"),
+    (b"1 qid:1 1:x", "the value of feature 1 'x' is not a number"),
+    (b"1 qid:1 1:", "the value of feature 1 '' is not a number"),
+    (b"1 qid:1 1:inf # x", "the value of feature 1 'inf' is not a finite number"),
+    (b"1 qid:1 1:1 2:1 1:1 1:3", "feature 1 is given 3 times"),
+    (b"1 qid:1 1:1 x", "'x' is not feature:value"),
+    (b"1 qid:1 x:1 1:1", "'x:1' is not feature:value"),
+    (b"1 qid:1 -1:1 1:1", "'-1:1' is not feature:value"),
+    (b"1 qid:1 12 3:4", "'12' is not feature:value"),
+    (b"1 qid:1 123456789:4", "'123456789:4' is not feature:value"),
+    (b"1 qid:1 1:1 qid:1", "'qid:1' is not feature:value"),
+    (b"1 1:1 qid:1", "'qid:1' is not feature:value"),
+    (b"1 QID:1 1:1", "'QID:1' is not feature:value"),
+    (b"1 qid:1 \0", "binary data (a NUL byte). Is this the right file?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "what"), ERRORS)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "before", [b"", b"0 qid:1 1:1\n" * 9, b"0 qid:1 1:2 # x\r\n\n# y\n"], ids=["first", "far", "odd"]
+)
+def test_errors_name_the_line(line, what, size, before, path):
+    text = before + line + b"\n0 qid:1 1:5\n"
+    assert errors_of(path, text, [1], size) == [f"{before.count(10) + 1}: {what}"]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_errors_of_several_lines(size, path):
+    """Also behind a block that is binary, whose lines count."""
+    text = b"0 qid:1 1:1\nx qid:1 1:1\n0 qid:1 1:y\n0 qid:1 \0\n0 qid:1 1:1\n0 qid:1 1:z 1:z\n"
+    errors = errors_of(path, text, [1], size)
+    found = {
+        "2: the grade 'x' is not a number",
+        "3: the value of feature 1 'y' is not a number",
+        "4: binary data (a NUL byte). Is this the right file?",
+        "6: the value of feature 1 'z' is not a number",
+        "6: feature 1 is given 2 times",
+    }
+    assert set(errors) <= found
+    assert errors == sorted(errors, key=lambda error: int(error.split(":")[0]))
+    if size == 1:
+        assert len(errors) == 6  # the second z is an error too
+
+
+def test_features_that_no_line_has(path):
+    assert errors_of(path, FILE, [1, 3, 4]) == [" no line has feature 3"]
+    assert errors_of(path, FILE, [9999999]) == [" no line has feature 9999999"]
+    assert errors_of(path, FILE, [1, 3, 4], size=1) == [" no line has feature 3"]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [(b"", "the file is empty"), (b"# a\n\n", "no line holds data: all are blank or comments")],
+)
+def test_no_data(text, what, size, path):
+    assert errors_of(path, text, [1], size) == [f" {what}"]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_some_lines_without_qid(size, path):
+    text = b"# x\n1 qid:1 1:1\n\n1 1:1\n1 qid:1\n1 1:1\n"
+    assert errors_of(path, text, size=size) == ["4: there is no qid: here, but other lines have one"]
+
+
+# SVMlight, with group sizes
+
+SVMLIGHT = b"1 1:1\n0 1:2 # X\n# between\n2 1:3\n0\n"
+GROUPED = [(b"1", b"1", 1.0, 0), (b"1", b"X", 0.0, 1), (b"1", b"3", 2.0, 3), (b"2", b"1", 0.0, 4)]
+
+
+@pytest.mark.parametrize("groups", [b"3\n1\n", b"3\n1", b"3\r\n0\n1\n\n", b"# sizes\n 3.0\n1e0\n"], ids=ascii)
+@pytest.mark.parametrize("beside", [".query", ".group", None])
+@pytest.mark.usefixtures("small_blocks")
+def test_groups(groups, beside, tmp_path):
+    file = tmp_path / ("sizes" if beside is None else f"file{beside}")
+    file.write_bytes(groups)
+    assert rows_of(tmp_path / "file", SVMLIGHT, groups=str(file) if beside is None else None) == GROUPED
+
+
+def test_given_groups_come_before_those_beside_and_before_qid(tmp_path):
+    path = tmp_path / "file"
+    (tmp_path / "file.query").write_text("4\n")
+    (tmp_path / "file.group").write_text("junk\n")
+    given_groups = tmp_path / "sizes"
+    given_groups.write_text("3\n1\n")
+    assert {row[0] for row in rows_of(path, SVMLIGHT)} == {b"1"}
+    assert rows_of(path, SVMLIGHT, groups=str(given_groups)) == GROUPED
+    assert [row[0] for row in rows_of(path, b"0 qid:7\n" * 4, groups=str(given_groups))] == [
+        b"1",
+        b"1",
+        b"1",
+        b"2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("groups", "what"),
+    [
+        (b"3\n2\n", "{groups}: the groups have 5 lines in all, but {path} has 4"),
+        (b"2.5\n1.5\n", "{groups}: a group size is not a whole number"),
+        (b"5\n-1\n", "{groups}: a group size is not a whole number"),
+        (b"3\n1 1\n", "{groups}:2: 2 fields where there is one group size a line"),
+        (b"3\nx\n", "{groups}:2: the group size 'x' is not a number"),
+        (b"", "{groups}: the file is empty"),
+        (None, "{groups}: there is no such file. Check the path"),
+    ],
+)
+def test_wrong_groups(groups, what, tmp_path):
+    path, file = tmp_path / "file", tmp_path / "sizes"
+    path.write_bytes(SVMLIGHT)
+    if groups is not None:
+        file.write_bytes(groups)
+    with pytest.raises(InputError, match=f"^{re.escape(what.format(groups=file, path=path))}$"):
+        read_letor(Source(str(path)), np.empty(0, np.int64), str(file))
+
+
+def test_no_groups(path):
+    hint = f"Give their sizes, one a line, in {path}.query or with --groups FILE"
+    assert errors_of(path, SVMLIGHT) == [f" no line has a qid:, so the queries are not known. {hint}"]
+
+
+# Files of numbers
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_read_numbers(size, path):
+    path.write_bytes(b"1\n-2.5e3\n\n  .5 \r\n# four\n7.\n0.1")
+    assert read_numbers(Cut(path, size), "score").tolist() == [1.0, -2500.0, 0.5, 7.0, 0.1]
+
+
+@pytest.mark.parametrize("size", [1, 1 << 20])
+@pytest.mark.parametrize(
+    ("text", "errors"),
+    [
+        (b"1\nx\n2 3\n", ["2: the score 'x' is not a number", "3: 2 fields where there is one score a line"]),
+        (b"1\n\n# c\nnan\n", ["4: the score 'nan' is not a finite number"]),
+        (b"1\n2\n\0\n", ["3: binary data (a NUL byte). Is this the right file?"]),
+        (b"", [" the file is empty"]),
+        (b"#\n", [" no line holds data: all are blank or comments"]),
+    ],
+)
+def test_wrong_numbers(text, errors, size, path):
+    path.write_bytes(text)
+    with pytest.raises((InputError, InputErrors)) as caught:
+        read_numbers(Cut(path, size), "score")
+    assert str(caught.value).splitlines() == [f"{path}:{error}" for error in errors]
+
+
+# Against a plain reader
+
+WORDS = st.sampled_from([b"docid", b"=", b"docid=", b"docid=Y", b"=Y", b"X", b"#", b"#X", b"docidX", b"inc"])
+
+
+def plain_document(comment):
+    words = comment.replace(b"\t", b" ").split(b" ")
+    words = [word for word in words if word]
+    text = b" ".join(words)
+    if match := re.match(rb"docid ?= ?([^ ]*)", text):
+        return match[1] if match[1] or b"= " in match[0] else b""
+    return words[0] if words else b""
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.lists(WORDS, max_size=4), min_size=1, max_size=6),
+    st.sampled_from([b" ", b"\t ", b"  "]),
+    st.integers(1, 99),
+)
+def test_documents_of_any_comment(path, comments, gap, size):
+    text = b"".join(b"0 qid:1 1:1 #" + gap.join(words) + b"\n" for words in comments)
+    expected = [plain_document(gap.join(words)) or b"%d" % place for place, words in enumerate(comments, 1)]
+    assert [row[1] for row in rows_of(path, text, size=size)] == expected
+
+
+def test_module_reads_blank_blocks(path):
+    """Blocks without data before, between and behind the others."""
+    text = b"\n" * 50 + b"1 qid:1 1:2 # a\n" + b"# no\n" * 20 + b"0 qid:1 1:3 # b\n" + b" \n" * 50
+    rows = [(b"1", b"a", 1.0, 50, 2.0), (b"1", b"b", 0.0, 71, 3.0)]
+    for size in (1, 7, 30):
+        assert rows_of(path, text, [1], size) == rows
+    assert letor.read_letor(Cut(path, 7), np.array([1]), None, 3).line.tolist() == [50, 71]
