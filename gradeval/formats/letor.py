@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradeval.errors import InputError
-from gradeval.formats.problems import Problem, Problems, no_data, shown
+from gradeval.formats.problems import LastProblem, Problem, Problems, no_data, shown
 from gradeval.formats.scan import HASH, Tokens, floats, split, tokenize, whole_numbers
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import not_a_number
@@ -104,7 +104,7 @@ def _read_block(block: Block, wanted: NDArray[np.int64]) -> _Part:
     data = np.flatnonzero(count)
     first_token, count = tokens.first[data], count[data]
     if tokens.binary is not None:
-        problem = Problem(tokens.binary, "binary data (a NUL byte)", "Is this the right file?")
+        problem = LastProblem(tokens.binary, "binary data (a NUL byte)", "Is this the right file?")
         return _failed(tokens.lines, problem)
 
     labels = tokens.ids(block.bytes, first_token)
@@ -250,7 +250,7 @@ def read_numbers(source: Source, name: str) -> Floats:
         found = [Problem(line, f"{count} fields where there is one {name} a line") for line, count in rows.odd]
         found += [Problem(int(rows.line[i]), not_a_number(name, rows.fields[0][i])) for i in bad.tolist()]
         if rows.binary is not None:
-            found = [Problem(rows.binary, "binary data (a NUL byte)", "Is this the right file?")]
+            found = [LastProblem(rows.binary, "binary data (a NUL byte)", "Is this the right file?")]
         problems.add(found, before)
         before += rows.lines
         values.append(value)

@@ -19,6 +19,10 @@ class Problem(NamedTuple):
     hint: str = ""
 
 
+class LastProblem(Problem):
+    """A problem behind which nothing in the file is worth reading."""
+
+
 class Problems:
     """The problems of one file, of which the first lines' are kept."""
 
@@ -28,13 +32,15 @@ class Problems:
         self.total = 0
 
     def add(self, problems: Iterable[Problem], first_line: int = 0) -> None:
-        """first_line: how many lines stand before the block."""
+        """first_line: how many lines stand before the block. Raises what there is where one is the last."""
         found = list(problems)
         self.total += len(found)
         for line, what, hint in sorted(found, key=lambda problem: problem.line or 0)[:SHOWN]:
             place = None if line is None else first_line + line + 1
             self.errors.append(InputError(self.path, what, line=place, hint=hint))
         self.errors = sorted(self.errors, key=lambda error: error.line or 0)[:SHOWN]
+        if any(isinstance(problem, LastProblem) for problem in found):
+            self.check()
 
     def check(self) -> None:
         """Raise what there is, in order of line."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradeval.formats.problems import Problem, Problems, no_data, shown
+from gradeval.formats.problems import LastProblem, Problem, Problems, no_data, shown
 from gradeval.formats.scan import Rows, floats, split
 from gradeval.formats.sources import Block, Source
 from gradeval.ids import Ids
@@ -62,35 +62,29 @@ def read_qrels(source: Source, jobs: int = 1) -> Qrels:
 def qrels_columns(block: Block) -> Columns:
     """The judgments of a block; number is the grade."""
     rows = split(block.bytes, block.size, (0, 2, 3), 4, 4)
-    problems = [
-        Problem(line, f"{_fields(count)} where qrels have 4 (query iter document grade)", _qrels_hint(count))
-        for line, count in rows.odd
-    ]
-    return _columns(rows, "grade", problems)
+    hint = "This looks like a run; the qrels come first, then the runs"
+    return _columns(rows, "grade", _odd(rows, "qrels have 4 (query iter document grade)", (5, 6), hint))
 
 
 def run_columns(block: Block) -> Columns:
     """The run lines of a block; number is the score. The tag may be missing; what follows it is ignored."""
     rows = split(block.bytes, block.size, (0, 2, 4), 5)
+    hint = "This looks like qrels; the qrels come first, then the runs"
+    return _columns(rows, "score", _odd(rows, "a run has 6 (query Q0 document rank score tag)", (4,), hint))
+
+
+def _odd(rows: Rows, expected: str, others: tuple[int, ...], hint: str) -> list[Problem]:
+    """The lines with too few or too many fields; the first speaks for all where all are of the other format.
+
+    others: how many fields a line of the other format has.
+    """
     problems = [
-        Problem(
-            line, f"{_fields(count)} where a run has 6 (query Q0 document rank score tag)", _run_hint(count)
-        )
+        Problem(line, f"{count} field{'s' * (count != 1)} where {expected}", hint if count in others else "")
         for line, count in rows.odd
     ]
-    return _columns(rows, "score", problems)
-
-
-def _fields(count: int) -> str:
-    return "1 field" if count == 1 else f"{count} fields"
-
-
-def _qrels_hint(count: int) -> str:
-    return "This looks like a run; the qrels come first, then the runs" if count in (5, 6) else ""
-
-
-def _run_hint(count: int) -> str:
-    return "This looks like qrels; the qrels come first, then the runs" if count == 4 else ""
+    if problems and not len(rows.line) and all(problem.hint for problem in problems):
+        return [LastProblem(*problems[0])]
+    return problems
 
 
 def _columns(rows: Rows, name: str, problems: list[Problem]) -> Columns:
@@ -98,7 +92,7 @@ def _columns(rows: Rows, name: str, problems: list[Problem]) -> Columns:
     number, bad = floats(text)
     problems += [Problem(int(rows.line[row]), not_a_number(name, text[row])) for row in bad.tolist()]
     if rows.binary is not None:
-        problems = [Problem(rows.binary, "binary data (a NUL byte)", "Is this the right file?")]
+        problems = [LastProblem(rows.binary, "binary data (a NUL byte)", "Is this the right file?")]
     bounds = np.concatenate([[0], queries.changes(), [len(queries)]])
     if not len(queries):
         bounds = bounds[:1]
