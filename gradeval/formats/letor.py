@@ -104,7 +104,7 @@ def _read_block(block: Block, wanted: NDArray[np.int64]) -> _Part:
     data = np.flatnonzero(count)
     first_token, count = tokens.first[data], count[data]
     if tokens.binary is not None:
-        problem = LastProblem(tokens.binary, "binary data (a NUL byte)", "Is this the right file?")
+        problem = Problem(tokens.binary, "binary data (a NUL byte)", "Is this the right file?")
         return _failed(tokens.lines, problem)
 
     labels = tokens.ids(block.bytes, first_token)

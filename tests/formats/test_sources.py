@@ -217,12 +217,13 @@ def test_lines_longer_than_a_block(size, file):
 def test_pipe(pack):
     """A pipe can be read from its beginning as often as a file, also after a part of it."""
     text = LINES * 10
-    with pipe(pack(text)) as path:
+    packed = pack(text)  # once: gzip writes the time into it
+    with pipe(packed) as path:
         source = Source(path)
         next(source.blocks(1 << 10))
         check_blocks(source, 1 << 12, text)
         check_blocks(source, 1 << 14, text)
-        assert source.sha256() == hashlib.sha256(pack(text)).hexdigest()
+        assert source.sha256() == hashlib.sha256(packed).hexdigest()
         assert source.stored_size == 0
         assert source.expected_size >= len(text)
 
