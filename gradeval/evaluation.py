@@ -77,12 +77,11 @@ def evaluate_all(
         RunResult(name, one.run.path, one.run.sha256() if hashes else None, one.values, one.counted)
         for name, one in zip(names, done, strict=True)
     )
-    queries = [query.decode("utf-8", "surrogateescape") for query in table.queries.tolist()]
     warnings = [f"{name}: {line}" for name, one in zip(names, done, strict=True) for line in one.warnings]
     return Results(
         table.path,
         source.sha256() if hashes and source else None,
-        queries,
+        table.queries.text(),
         tuple(specs),
         results,
         options.to_dict(),

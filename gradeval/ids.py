@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,10 +72,21 @@ class Ids:
         return self.block[start : start + self.length[row]].tobytes()
 
     def tolist(self) -> list[bytes]:
-        return self.of_rows(range(len(self)))
+        own = self.compact()
+        text = own.block.tobytes()
+        return [text[a:b] for a, b in zip(own.start.tolist(), own._ends(), strict=True)]
 
-    def of_rows(self, rows: Iterable[int]) -> list[bytes]:
-        return [self[row] for row in rows]
+    def text(self) -> list[str]:
+        """The ids as text, bytes that are not UTF-8 as surrogates (surrogateescape)."""
+        own = self.compact()
+        if own.block.max(initial=0) > 127:
+            return [one.decode("utf-8", "surrogateescape") for one in self.tolist()]
+        text = own.block.tobytes().decode("ascii")
+        return [text[a:b] for a, b in zip(own.start.tolist(), own._ends(), strict=True)]
+
+    def _ends(self) -> list[int]:
+        ends: list[int] = (self.start + self.length).tolist()
+        return ends
 
     def take(self, rows: Ints | Bools | slice) -> Ids:
         """Some of the rows, still in the same block."""
@@ -186,8 +197,19 @@ class IdIndex:
     def find(self, wanted: Ids) -> Ints:
         """The row of each wanted id, -1 where the column does not have it."""
         found = np.full(len(wanted), -1)
-        if not len(self.ids):
+        if not len(self.ids) or not len(wanted):
             return found
+        # they often stand in the same order here, so look behind where the first one is
+        likely = np.arange(len(wanted)) + max(0, self._search(wanted.take(slice(1)))[0])
+        inside = np.flatnonzero(likely < len(self.ids))
+        inside = inside[wanted.same(inside, self.ids, likely[inside])]
+        found[inside] = likely[inside]
+        open_ = np.flatnonzero(found < 0)
+        found[open_] = self._search(wanted.take(open_))
+        return found
+
+    def _search(self, wanted: Ids) -> Ints:
+        found = np.full(len(wanted), -1)
         keys = wanted.keys()
         place = np.searchsorted(self.keys, keys)
         open_ = np.arange(len(wanted))

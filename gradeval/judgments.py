@@ -132,8 +132,8 @@ class Judgments:
         scores = np.full(len(qrels.grade), -np.inf)
         scores[row] = score
         segments = Segments(qrels.offsets)
-        last = int(rank.max(initial=0)) + 1
-        order = stable_order(segments.query, np.where(np.isinf(ranks), last, ranks).astype(np.int64))
+        behind = rank.max(initial=0) + 1.0 + segments.place
+        order = segments.descending(-np.where(np.isinf(ranks), behind, ranks))
         return cls(segments, qrels.grade[order], ranks[order], scores[order], order, retrieved, level)
 
     @property

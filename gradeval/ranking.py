@@ -159,7 +159,9 @@ def _look_up(
 ) -> Ints:
     """The line of each wanted document, -1 where there is none. A key that fits is confirmed on the bytes."""
     found = np.full(len(wanted), -1)
-    place = np.searchsorted(keys, wanted)
+    place = np.empty(len(wanted), np.int64)
+    ascending = order_of(wanted)  # in this order the search stays inside the cache
+    place[ascending] = np.searchsorted(keys, wanted[ascending])
     open_ = np.flatnonzero(place < len(keys))
     while True:
         open_ = open_[keys[place[open_]] == wanted[open_]]
