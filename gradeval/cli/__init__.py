@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import click
 from click.shell_completion import CompletionItem
@@ -43,11 +42,16 @@ class _EvalByDefault(click.Group):
             click.echo(ctx.get_help(), err=True)
             ctx.exit(2)
         if args and args[0] not in self.commands and args[0] not in own:
-            near = get_close_matches(args[0], self.commands, n=1)
-            if near and not ctx.resilient_parsing and not os.path.exists(args[0]):
-                raise click.UsageError(f"'{args[0]}' is neither a file nor a command. Did you mean {near[0]}?")
+            if not (ctx.resilient_parsing or os.path.exists(args[0])):
+                self._suggest(args[0])
             args = ["eval", *args]
         return super().parse_args(ctx, args)
+
+    def _suggest(self, name: str) -> None:
+        from difflib import get_close_matches
+
+        for near in get_close_matches(name, self.commands, n=1):
+            raise click.UsageError(f"'{name}' is neither a file nor a command. Did you mean {near}?")
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage("gradeval", "[OPTIONS] QRELS RUN...")

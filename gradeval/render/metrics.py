@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from itertools import groupby
+from textwrap import fill
 
 from gradeval.metrics import load_plugins
 from gradeval.metrics.registry import REGISTRY, Metric
 from gradeval.metrics.spec import metric_of
+
+WIDTH = 105  # of the pages in the docstrings
 
 
 def table() -> str:
@@ -46,4 +49,12 @@ def _parameter(metric: Metric, i: int) -> str:
     param = metric.params[i]
     written = "@k" if param.name == "cutoff" else f"{param.name}="
     default = "required" if param.required else f"default {param.without or param.text(param.default)}"
-    return f"  {written:<10} {param.about}; {param.allowed}; {default}"
+    indent = f"  {written:<10} "
+    return fill(
+        f"{param.about}; {param.allowed}; {default}",
+        width=WIDTH,
+        initial_indent=indent,
+        subsequent_indent=" " * len(indent),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
