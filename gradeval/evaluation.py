@@ -121,8 +121,9 @@ def _evaluate(
         warnings.append(f"{_many(missing, 'judged query is', 'judged queries are')} not in the run, {fate}")
     if reduced.unjudged:
         warnings.append(f"{_many(reduced.unjudged, 'query', 'queries')} of the run not judged, left out")
-    if reduced.tied:
-        which = _many(reduced.tied, "query has", "queries have")
+    tied = int((reduced.tied & wanted).sum())
+    if tied:
+        which = _many(tied, "query has", "queries have")
         warnings.append(
             f"{which} tied scores that could change a value; they are ordered by --ties {options.ties}"
         )

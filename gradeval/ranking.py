@@ -69,8 +69,8 @@ class Found:
     """What a run says of some queries.
 
     query, retrieved: the number of each query and of its documents, (S,). row, rank, score: the judgments (rows
-    of the qrels) that were retrieved, (n,). tied: how many of the judged queries have tied scores that could
-    change a value. repeated: (line, line of the first time, document) of each document that comes twice.
+    of the qrels) that were retrieved, (n,). tied: the judged queries with tied scores that could change a
+    value. repeated: (line, line of the first time, document) of each document that comes twice.
     """
 
     query: Ints
@@ -78,7 +78,7 @@ class Found:
     row: Ints
     rank: Ints
     score: Floats
-    tied: int = 0
+    tied: Ints
     repeated: list[tuple[int, int, bytes]] = field(default_factory=list)
 
 
@@ -128,7 +128,7 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     row, at, segment = row[hit], at[hit], segment[hit]
     place, tied = _places(lines, at, qrels.grade[row], ties)
     rank = place - lines.bounds[segment] + 1
-    return Found(lines.query, lengths, row, rank, lines.score[at], tied, repeated)
+    return Found(lines.query, lengths, row, rank, lines.score[at], lines.query[tied], repeated)
 
 
 def ranges(starts: Ints, counts: Ints) -> Ints:
@@ -176,14 +176,14 @@ def _look_up(
         open_ = open_[place[open_] < len(keys)]
 
 
-def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, int]:
-    """The row each hit would stand in if the lines were sorted; and how many queries hang on their ties."""
+def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints]:
+    """The row each hit would stand in if the lines were sorted; and the segments that hang on their ties."""
     score, bounds = lines.score, lines.bounds
     starts = np.zeros(len(score), bool)
     starts[bounds[:-1]] = True
     not_below = np.flatnonzero(~((score[1:] < score[:-1]) | starts[1:])) + 1
     if not len(not_below):
-        return hits, 0
+        return hits, np.empty(0, np.int64)
     rises = not_below[score[not_below] > score[not_below - 1]]
     line_at = np.arange(len(score))  # the line that stands in each place
     if len(rises):
@@ -196,7 +196,7 @@ def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, i
     place_of = np.empty(len(score), np.int64)
     place_of[line_at] = np.arange(len(score))
     if not len(not_below):
-        return place_of[hits], 0
+        return place_of[hits], np.empty(0, np.int64)
 
     # groups of equal scores that hold a judged document; in others the order does not matter
     tied = np.zeros(len(score) + 1, bool)
@@ -224,9 +224,7 @@ def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, i
     return place_of[hits], _hanging(group, np.maximum(grades, 0), places, bounds)
 
 
-def _hanging(group: Ints, gain: Floats, places: Ints, bounds: Ints) -> int:
-    """How many queries have a group of tied documents with unequal gains."""
-    if not len(group):
-        return 0
+def _hanging(group: Ints, gain: Floats, places: Ints, bounds: Ints) -> Ints:
+    """The segments with a group of tied documents with unequal gains."""
     uneven: Bools = (gain[1:] != gain[:-1]) & (group[1:] == group[:-1])
-    return len(distinct(np.searchsorted(bounds, places[1:][uneven], "right")))
+    return distinct(np.searchsorted(bounds, places[1:][uneven], "right") - 1)

@@ -20,7 +20,7 @@ from gradeval.ids import PAD, Bytes, Ids
 from gradeval.judgments import Qrels
 from gradeval.parallel import ordered_map
 from gradeval.ranking import Found, Lines, QueryNumbers, find
-from gradeval.segments import Floats, Ints, distinct
+from gradeval.segments import Bools, Floats, Ints, distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,8 @@ class Reduced:
     """What is kept of a run.
 
     row, rank, score: of the retrieved judgments, rows of the qrels, (n,). retrieved: how many documents each
-    judged query retrieved, (Q,). unjudged: how many queries of the run the qrels lack. tied: how many queries
-    have tied scores that could change a value.
+    judged query retrieved, (Q,). unjudged: how many queries of the run the qrels lack. tied: which judged
+    queries have tied scores that could change a value, (Q,).
     """
 
     row: Ints
@@ -37,7 +37,7 @@ class Reduced:
     score: Floats
     retrieved: Ints
     unjudged: int
-    tied: int
+    tied: Bools
 
 
 def reduce_lines(lines: Lines, qrels: Qrels, ties: str, path: str) -> Reduced:
@@ -94,7 +94,9 @@ class _Total:
             np.concatenate([getattr(found, name) for found in self.found] or [np.empty(0, np.int64)])
             for name in ("row", "rank", "score")
         )
-        tied = sum(found.tied for found in self.found)
+        tied = np.zeros(len(self.seen), bool)
+        for found in self.found:
+            tied[found.tied] = True
         return Reduced(row, rank, score, self.retrieved, len(self.seen_others), tied)
 
 

@@ -112,7 +112,7 @@ def as_plain(result, table):
         "found": found,
         "retrieved": result.retrieved.tolist(),
         "unjudged": result.unjudged,
-        "tied": result.tied,
+        "tied": int(result.tied.sum()),
     }
 
 
