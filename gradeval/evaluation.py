@@ -10,7 +10,7 @@ import numpy as np
 
 from gradeval.errors import GradevalError, InputError, OptionError
 from gradeval.formats.sources import Source
-from gradeval.inputs import Run, is_path, open_qrels, open_runs
+from gradeval.inputs import Run, is_file, is_path, open_qrels, open_runs
 from gradeval.judgments import Judgments, Qrels
 from gradeval.metrics.spec import Spec, parse
 from gradeval.options import DEFAULT_METRICS, Options
@@ -50,7 +50,8 @@ def evaluate_all(
     Raises GradevalError where the qrels or the options are wrong.
     """
     jobs = options.jobs or default_jobs()
-    table, source = open_qrels(qrels, options, jobs, watch)
+    with_features = is_path(qrels) and any(is_file(run, Source(qrels).name) for _, run in runs)
+    table, source = open_qrels(qrels, options, jobs, watch, with_features)
     judged = table.less(options.zero_grade)
     specs = _with_levels(specs, judged) if options.by_level else list(specs)
     wanted = _wanted(table, options.query_ids)

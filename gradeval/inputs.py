@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +19,9 @@ from gradeval.options import Options
 from gradeval.ranking import Lines, QueryNumbers
 from gradeval.reduction import Reduced, reduce_blocks, reduce_lines
 from gradeval.segments import Floats, Ints
+
+if TYPE_CHECKING:
+    from gradeval.formats.letor import Letor
 
 _QUERY_COLUMNS = ("query_id", "qid", "query", "q_id", "topic", "topic_id")
 _DOCUMENT_COLUMNS = ("doc_id", "docid", "docno", "document", "document_id", "doc", "did", "iid", "item")
@@ -46,11 +48,15 @@ class Run:
 
 
 def open_qrels(
-    qrels: Any, options: Options, jobs: int = 1, watch: Callable[[Source], None] | None = None
+    qrels: Any,
+    options: Options,
+    jobs: int = 1,
+    watch: Callable[[Source], None] | None = None,
+    with_features: bool = False,
 ) -> tuple[Qrels, Source | None]:
     """The judgments, and the file they are from if they are from one.
 
-    A LETOR file's labels are the grades, or one of its features.
+    A LETOR file's labels are the grades, or one of its features. with_features: read those that are runs too.
     """
     if not is_path(qrels):
         return _qrels_from_data(qrels), None
@@ -65,9 +71,9 @@ def open_qrels(
         return read_qrels(source, jobs), source
     from gradeval.formats.letor import read_letor
 
-    wanted = np.array([] if feature is None else [feature], np.int64)
+    wanted = {*(options.features if with_features else ()), *(() if feature is None else (feature,))}
     letor = read_letor(source, wanted, options.groups, jobs)
-    grade = letor.label if feature is None else letor.features[:, 0]
+    grade = letor.label if feature is None else letor.feature(feature)
     bounds = np.arange(len(grade) + 1)
     ids = letor.queries.take(letor.query)
     return Qrels.of(source.name, ids, bounds, letor.documents, grade, letor.line, letor), source
@@ -85,14 +91,15 @@ def open_runs(
     if not is_path(run):
         return [_run_from_data(run, name or f"run{place}")]
     source = _source(run, watch)
-    kind = options.run_format or detect(source)
+    own = is_file(run, qrels.path)  # the qrels' own features, which a pipe brings but once
+    kind = options.run_format or (("letor" if qrels.letor else "trec") if own else detect(source))
     if options.features or kind == "letor":
         if kind != "letor":
             raise InputError(source.name, "this is not a LETOR file", hint="--feature goes with LETOR files")
         if not options.features:
             hint = "Choose what ranks its documents with --feature, such as --feature 1 or --feature 1-5,9"
             raise InputError(source.name, "this is a LETOR file", hint=hint)
-        return _feature_runs(source, options.features, options.groups)
+        return _feature_runs(source, options.features, options.groups, qrels.letor if own else None)
     if kind == "scores":
         return [Run(source.name, lambda qrels, ties, jobs: _reduce_scores(source, qrels, ties), source, name)]
     from gradeval.formats.trec import run_columns
@@ -106,40 +113,45 @@ def is_path(value: Any) -> bool:
     return isinstance(value, str) or hasattr(value, "__fspath__")
 
 
+def is_file(value: Any, name: str) -> bool:
+    """Whether it is the path of the file that messages call by this name."""
+    return is_path(value) and Source(value).name == name
+
+
 def _source(path: Any, watch: Callable[[Source], None] | None) -> Source:
-    source = Source(os.fspath(path))
+    source = Source(path)
     if watch is not None:
         watch(source)
     return source
 
 
-def _feature_runs(source: Source, features: Sequence[int], groups: str | None) -> list[Run]:
-    """A run for each feature; the file is read once, by whichever comes first."""
-    from gradeval.formats.letor import Letor, read_letor
-
+def _feature_runs(
+    source: Source, features: Sequence[int], groups: str | None, letor: Letor | None
+) -> list[Run]:
+    """A run for each feature; the file is read once, by whichever comes first, unless `letor` is it."""
     lock = threading.Lock()
-    read: list[Letor] = []
+    read = [] if letor is None else [letor]
 
-    def reduce(column: int, qrels: Qrels, ties: str, jobs: int) -> Reduced:
+    def reduce(feature: int, qrels: Qrels, ties: str, jobs: int) -> Reduced:
+        from gradeval.formats.letor import read_letor
+
         with lock:
             if not read:
-                read.append(read_letor(source, np.array(features), groups, jobs))
+                read.append(read_letor(source, set(features), groups, jobs))
         letor = read[0]
         numbers = QueryNumbers(qrels).of(letor.queries)[letor.query]
-        score = letor.features[:, column]
+        score = letor.feature(feature)
         return reduce_lines(
             Lines.grouped(numbers, letor.documents, score, letor.line), qrels, ties, source.name
         )
 
-    def run(column: int, feature: int) -> Run:
+    def run(feature: int) -> Run:
+        name = f"feature{feature}"
         return Run(
-            f"{source.name}:feature{feature}",
-            lambda qrels, ties, jobs: reduce(column, qrels, ties, jobs),
-            source,
-            f"feature{feature}",
+            f"{source.name}:{name}", lambda qrels, ties, jobs: reduce(feature, qrels, ties, jobs), source, name
         )
 
-    return [run(column, feature) for column, feature in enumerate(features)]
+    return [run(feature) for feature in features]
 
 
 def _reduce_scores(source: Source, qrels: Qrels, ties: str) -> Reduced:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from gradeval.formats.problems import LastProblem, Problem, Problems, no_data, s
 from gradeval.formats.scan import HASH, Tokens, floats, split, tokenize, whole_numbers
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import not_a_number
-from gradeval.ids import Bytes, Ids
+from gradeval.ids import Bytes, Ids, order_of
 from gradeval.parallel import ordered_map
 from gradeval.ranking import ranges
 from gradeval.segments import Bools, Floats, Ints
@@ -27,8 +28,7 @@ class Letor:
     """The data lines of a file, in order.
 
     queries: the ids of the queries, in order of first appearance, (Q,). query: which of them each line is of.
-    documents, label, line (0-based in the file): of each line, (n,). features: the values of the wanted
-    features, (n, F); a feature that a line does not name is 0.
+    documents, label, line (0-based in the file): of each line, (n,).
     """
 
     queries: Ids
@@ -36,7 +36,33 @@ class Letor:
     documents: Ids
     label: Floats
     line: Ints
-    features: Floats
+    _values: list[_Values]
+
+    def feature(self, number: int) -> Floats:
+        """The value of a wanted feature in each line, 0 where the line does not name it, (n,)."""
+        column = np.zeros(len(self.line))
+        before = 0
+        for values in self._values:
+            at = np.searchsorted(values.features, number)
+            if at < len(values.features) and values.features[at] == number:
+                entries = slice(values.bounds[at], values.bounds[at + 1])
+                column[before + values.row[entries]] = values.value[entries]
+            before += values.rows
+        return column
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """The values of wanted features in a block: feature features[i] has the entries bounds[i]:bounds[i+1].
+
+    row, value: of each entry. rows: how many data lines the block has.
+    """
+
+    features: Ints
+    bounds: Ints
+    row: NDArray[np.int32]
+    value: Floats
+    rows: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,21 +73,22 @@ class _Part:
     document: Ids
     label: Floats
     line: Ints
-    features: Floats
-    named: Bools
+    values: _Values
     lines: int
     problems: list[Problem]
 
 
-def read_letor(source: Source, wanted: NDArray[np.int64], groups: str | None = None, jobs: int = 1) -> Letor:
-    """Read labels, ids and the wanted features (their numbers, distinct). Raises InputError(s).
+def read_letor(source: Source, wanted: Set[int], groups: str | None = None, jobs: int = 1) -> Letor:
+    """Read labels, ids and the wanted features. Raises InputError(s).
 
     groups: a file of group sizes, for SVMlight without qid; by default FILE.query or FILE.group.
     """
     problems = Problems(source.name)
     parts: list[_Part] = []
     before = 0
-    for part in ordered_map(lambda block: _read_block(block, wanted), source.blocks(), jobs):
+    is_wanted = np.zeros(max(wanted, default=-1) + 2, bool)
+    is_wanted[list(wanted)] = True
+    for part in ordered_map(lambda block: _read_block(block, is_wanted), source.blocks(), jobs):
         problems.add(part.problems, before)
         part.line.__iadd__(before)
         before += part.lines
@@ -70,9 +97,10 @@ def read_letor(source: Source, wanted: NDArray[np.int64], groups: str | None = N
     label = np.concatenate([np.empty(0), *(part.label for part in parts)])
     if not len(label):
         raise no_data(source.name, before)
-    named = np.any([part.named for part in parts], axis=0)
-    if not named.all():
-        raise InputError(source.name, f"no line has feature {wanted[~named][0]}")
+    for part in parts:
+        is_wanted[part.values.features] = False
+    if is_wanted.any():
+        raise InputError(source.name, f"no line has feature {is_wanted.argmax()}")
     line = np.concatenate([part.line for part in parts])
     ids = Ids.joined([part.query for part in parts])
     without = np.flatnonzero(ids.length == 0)
@@ -86,10 +114,10 @@ def read_letor(source: Source, wanted: NDArray[np.int64], groups: str | None = N
     else:
         queries, query = _grouped(source, groups, len(label))
     documents = _or_place(Ids.joined([part.document for part in parts]), query)
-    return Letor(queries, query, documents, label, line, np.concatenate([part.features for part in parts]))
+    return Letor(queries, query, documents, label, line, [part.values for part in parts])
 
 
-def _read_block(block: Block, wanted: NDArray[np.int64]) -> _Part:
+def _read_block(block: Block, is_wanted: Bools) -> _Part:
     text = block.bytes[: block.size]
     hashes = np.flatnonzero(text == HASH)
     line_end = np.flatnonzero(text == 10) if len(hashes) else None
@@ -119,59 +147,51 @@ def _read_block(block: Block, wanted: NDArray[np.int64]) -> _Part:
         for row in np.flatnonzero(has_query & (length == 0))
     ]
     query = Ids(block.bytes, query.start + 4, length)
-    features, named, more = _features(
-        block.bytes, tokens, data, first_token + 1 + has_query, comment[data], wanted
-    )
+    first_feature = first_token + 1 + has_query
+    values, more = _values(block.bytes, tokens, data, first_feature, comment[data], is_wanted)
     problems += more
     document = _documents(block.bytes, tokens, data, comment[data])
-    return _Part(query.compact(), document.compact(), label, data, features, named, tokens.lines, problems)
+    return _Part(query.compact(), document.compact(), label, data, values, tokens.lines, problems)
 
 
 def _failed(lines: int, problem: Problem) -> _Part:
     none, empty = Ids.of([]), np.empty(0, np.int64)
-    return _Part(none, none, np.empty(0), empty, np.empty((0, 0)), np.empty(0, bool), lines, [problem])
+    values = _Values(empty, np.zeros(1, np.int64), empty.astype(np.int32), np.empty(0), 0)
+    return _Part(none, none, np.empty(0), empty, values, lines, [problem])
 
 
-def _features(
-    block: Bytes, tokens: Tokens, data: Ints, first: Ints, end: Ints, wanted: NDArray[np.int64]
-) -> tuple[Floats, Bools, list[Problem]]:
-    """The wanted features of each data line, whose feature tokens are first:end; and which were named."""
+def _values(
+    block: Bytes, tokens: Tokens, data: Ints, first: Ints, end: Ints, is_wanted: Bools
+) -> tuple[_Values, list[Problem]]:
+    """The wanted features of each data line, whose feature tokens are first:end."""
     count = np.maximum(end - first, 0)
     token = ranges(first, count)
+    row = np.repeat(np.arange(len(data), dtype=np.int32), count)
     start = tokens.start[token]
-    number, digits = whole_numbers(block, start)
+    feature, digits = whole_numbers(block, start)
     at = start + digits
     wrong = np.flatnonzero((digits == 0) | (block[at] != _COLON))
     problems = [
-        Problem(
-            int(data[np.searchsorted(np.cumsum(count), i, "right")]),
-            f"{shown(tokens.ids(block, token[[i]])[0])} is not feature:value",
-        )
-        for i in wrong.tolist()
+        Problem(line, f"{shown(field)} is not feature:value")
+        for line, field in zip(data[row[wrong]].tolist(), tokens.ids(block, token[wrong]).tolist(), strict=True)
     ]
-    column = np.full(int(wanted.max(initial=0)) + 2, -1)
-    column[wanted] = np.arange(len(wanted))
-    column = column[np.minimum(number, len(column) - 1)]
-    chosen = np.flatnonzero(column >= 0)
-    column = column[chosen]
-    line = np.searchsorted(np.cumsum(count), chosen, "right")
-    begin = at[chosen] + 1
-    text = Ids(block, begin, tokens.end[token[chosen]] - begin)
+    chosen = np.flatnonzero(is_wanted[np.minimum(feature, len(is_wanted) - 1)])
+    if np.count_nonzero(is_wanted) > 1:  # of one feature they are in order already
+        chosen = chosen[order_of(feature[chosen].astype(np.uint32))]
+    feature, row = feature[chosen], row[chosen]
+    text = Ids(block, at[chosen] + 1, tokens.end[token[chosen]] - at[chosen] - 1)
     value, bad = floats(text)
     problems += [
-        Problem(int(data[line[i]]), not_a_number(f"value of feature {wanted[column[i]]}", text[i]))
+        Problem(int(data[row[i]]), not_a_number(f"value of feature {feature[i]}", text[i]))
         for i in bad.tolist()
     ]
-    cell = line * len(wanted) + column
-    times = np.bincount(cell, minlength=len(data) * len(wanted))
+    changes = np.flatnonzero(feature[1:] != feature[:-1]) + 1
+    again = np.flatnonzero((row[1:] == row[:-1]) & (feature[1:] == feature[:-1])) + 1
     problems += [
-        Problem(int(data[i // len(wanted)]), f"feature {wanted[i % len(wanted)]} is given {times[i]} times")
-        for i in np.flatnonzero(times > 1).tolist()
+        Problem(int(data[row[i]]), f"feature {feature[i]} is given a second time") for i in again.tolist()
     ]
-    features = np.zeros(len(data) * len(wanted))
-    features[cell] = value
-    named = np.bincount(column, minlength=len(wanted)) > 0
-    return features.reshape(len(data), len(wanted)), named, problems
+    bounds = np.concatenate([[0], changes, [len(feature)]])[: None if len(feature) else 1]
+    return _Values(feature[bounds[:-1]], bounds, row, value, len(data)), problems
 
 
 def _documents(block: Bytes, tokens: Tokens, data: Ints, comment: Ints) -> Ids:

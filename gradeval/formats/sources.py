@@ -43,9 +43,9 @@ class Source:
     progress, if set, is told how many bytes are taken from the file at each step.
     """
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.name = "<stdin>" if path == "-" else path
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self.name = "<stdin>" if self.path == "-" else self.path
         self.progress: Callable[[int], object] | None = None
         self._raw: io.RawIOBase | None = None
 
