@@ -186,9 +186,11 @@ def _values(
         for i in bad.tolist()
     ]
     changes = np.flatnonzero(feature[1:] != feature[:-1]) + 1
-    again = np.flatnonzero((row[1:] == row[:-1]) & (feature[1:] == feature[:-1])) + 1
+    again = np.zeros(len(row) + 1, bool)
+    again[1:-1] = (row[1:] == row[:-1]) & (feature[1:] == feature[:-1])
     problems += [
-        Problem(int(data[row[i]]), f"feature {feature[i]} is given a second time") for i in again.tolist()
+        Problem(int(data[row[i]]), f"feature {feature[i]} is given more than once")
+        for i in np.flatnonzero(again[1:] > again[:-1]).tolist()
     ]
     bounds = np.concatenate([[0], changes, [len(feature)]])[: None if len(feature) else 1]
     return _Values(feature[bounds[:-1]], bounds, row, value, len(data)), problems
