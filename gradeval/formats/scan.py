@@ -127,8 +127,8 @@ def tokenize(text: Bytes, also: Ints | None = None) -> Tokens:
         is_space[also] = True
     before = np.empty(len(text), bool)
     before[0], before[1:] = True, is_space[:-1]
-    start = np.flatnonzero(before > is_space)
-    end = np.flatnonzero(before < is_space)
+    edges = np.flatnonzero(before != is_space)  # a start, its end, the next start, …
+    start, end = edges[::2].copy(), edges[1::2].copy()
     line_end = np.flatnonzero(is_end)
     bounds = np.searchsorted(start, line_end)  # tokens up to the end of each line
     first = np.concatenate([[0], bounds[:-1]]).astype(np.int64)
