@@ -160,7 +160,8 @@ class Segments:
         the rows of a group have equal levels, none is upper, and `before` counts all those before.
         """
         rows, groups = np.arange(len(level)), self
-        level = level - level.min() if len(level) else level
+        # from 0 in each query, so that how its rows are paired does not depend on other queries
+        level = level - self.min(level.astype(np.float64)).astype(np.int64)[self.query]
         for bit in reversed(range(int(level.max(initial=0)).bit_length())):
             upper = (level[rows] >> bit) & 1 == 1
             total = np.zeros(len(rows) + 1, np.int64)

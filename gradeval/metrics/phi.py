@@ -33,7 +33,7 @@ def fitted_phi(judgments: Judgments, variant: str) -> Phi:
     median, highest = x[:, 1], x[:, 3]
 
     def phi(grade: Floats, query: Ints) -> Floats:
-        value = (grade >= highest[query]).astype(np.float64)
+        value = ((grade >= highest[query]) & (grade > 0)).astype(np.float64)
         between = np.flatnonzero((grade > median[query]) & (grade < highest[query]))
         kinds = kind[query[between]]
         for one, columns in enumerate(_POINTS):

@@ -1,4 +1,4 @@
-"""Every metric once more: slow, one query at a time, in dictionaries and loops. It shares no code with gradeval.
+"""Every metric once more: slow, one query at a time, in dictionaries and loops, sharing nothing with gradeval.
 
 A function takes the query's qrels (document -> grade), its run (document -> score), the relevance level (None:
 any grade above 0) and the grades of all queries, then the metric's parameters.

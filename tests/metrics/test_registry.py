@@ -68,11 +68,11 @@ def test_names_are_unique():
             assert seen.setdefault(name, metric.name) == metric.name
 
 
-def test_the_names_asked_for_are_there():
-    asked = """muAP muMAP µAP µMAP NDCNG nDCGphi nDCGφ rankDCG P@5 R@5 F@5 set_P set_recall set_F Success@1 RR@5
-    AP MAP CG DCG nDCG gP gR tau kendall rho spearman pearson AUC scaled_utility num_q num_ret num_rel num_rel_ret
-    map map_cut ndcg ndcg_cut P recall recip_rank success"""
-    for name in asked.split():
+def test_names_in_use():
+    used = """muAP muMAP µAP µMAP NDCNG nDCGphi nDCGφ rankDCG P@5 R@5 F@5 set_P set_recall set_F Success@1 RR@5
+    AP MAP CG DCG nDCG gP gR tau kendall rho spearman pearson AUC scaled_utility num_q num_ret num_rel
+    num_rel_ret map map_cut ndcg ndcg_cut P recall recip_rank success"""
+    for name in used.split():
         assert spec.parse(name)
 
 
