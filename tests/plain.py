@@ -86,7 +86,7 @@ def reduced(qrels: Mapping[bytes, Mapping[bytes, float]], run: Sequence[Line], t
     """What must be kept of a run."""
     queries = gathered(run)
     found = {}
-    tied = 0
+    tied = []
     for query, grades in qrels.items():
         lines = queries.get(query, [])
         scores = dict(lines)
@@ -94,9 +94,11 @@ def reduced(qrels: Mapping[bytes, Mapping[bytes, float]], run: Sequence[Line], t
             if document in grades:
                 found[query, document] = (rank, scores[document])
         groups = [[document for document, other in lines if other == score] for _, score in lines]
-        tied += any(
-            not grades.keys().isdisjoint(group) and len({max(grades.get(d, 0), 0) for d in group}) > 1
-            for group in groups
+        tied.append(
+            any(
+                not grades.keys().isdisjoint(group) and len({max(grades.get(d, 0), 0) for d in group}) > 1
+                for group in groups
+            )
         )
     return {
         "found": found,

@@ -24,7 +24,7 @@ def path(tmp_path_factory):
 
 
 @pytest.fixture
-def small_blocks(monkeypatch, request):
+def small_blocks(monkeypatch):
     """Sources that are opened inside are read in small blocks too."""
     monkeypatch.setattr(Source.blocks, "__defaults__", (4,))
 
