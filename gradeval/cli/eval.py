@@ -135,7 +135,7 @@ _other = partial(click.option, cls=_Option, section="Other")
 @_output(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, writable=True, allow_dash=True),
+    type=click.Path(writable=True, allow_dash=True),
     metavar="FILE",
     help="Write to this file, whole or not at all.",
 )
@@ -245,7 +245,7 @@ def _ids(given: str | None) -> tuple[str, ...] | None:
         with open(given, "rb") as file:
             ids = re.split("[ \t\r\n]+", file.read().decode("utf-8-sig", "surrogateescape"))
     except OSError as error:
-        if os.path.exists(given) or "/" in given:
+        if os.path.isfile(given) or "/" in given:
             raise InputError(given, f"the query ids cannot be read ({error.strerror})") from None
         ids = re.split("[, \t\r\n]+", given)
     ids = list(filter(None, ids))

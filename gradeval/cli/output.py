@@ -17,7 +17,10 @@ def on_terminal() -> bool:
 
 def check(output: str, inputs: Iterable[str]) -> None:
     """Raise what would keep us from writing, before there is anything to write."""
-    folder = os.path.dirname(os.path.realpath(output))
+    target = os.path.realpath(output)
+    folder = os.path.dirname(target)
+    if os.path.isdir(target):
+        raise OptionError(f"--output {output}: this is a directory")
     if not os.path.isdir(folder):
         raise OptionError(f"--output {output}: there is no directory {folder}")
     for path in inputs:

@@ -1,0 +1,112 @@
+"""The command run in this process: what it returns and what it prints."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+from gradeval.cli import run
+
+# q1: ranks b x c a (c before a, whose score is the same, by document id); q2: e a f; q3 is not in the run, and
+# q4 not in the qrels.
+QRELS = """\
+q1 0 a 3
+q1 0 b 0
+q1 0 c 1
+q1 0 d 2
+q2 0 a 1
+q2 0 e 0
+q2 0 f -1
+q3 0 z 1
+"""
+RUN = """\
+q1 Q0 b 1 9 tag
+q1 Q0 x 2 8 tag
+q1 Q0 a 3 7 tag
+q1 Q0 c 4 7 tag
+q2 Q0 e 1 5 tag
+q2 Q0 a 2 4 tag
+q2 Q0 f 3 3 tag
+q4 Q0 a 1 1 tag
+"""
+LETOR = """\
+2 qid:1 1:3 2:1 # a
+0 qid:1 1:2 2:5 # b
+1 qid:2 1:1 2:2 # c
+0 qid:2 1:4 2:0 # d
+"""
+
+Values = dict[tuple[str, str, str], float]
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        """What was said on stderr."""
+        return self.err.splitlines()
+
+
+class Stream(io.TextIOWrapper):
+    """A standard stream that keeps what is written to it."""
+
+    def __init__(self, terminal: bool = False) -> None:
+        self.kept = io.BytesIO()
+        self.terminal = terminal
+        super().__init__(self.kept, encoding="utf-8", errors="backslashreplace", write_through=True)
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+    @property
+    def text(self) -> str:
+        return self.kept.getvalue().decode("utf-8", "surrogateescape")
+
+
+@contextmanager
+def standard_input(path: Path | str | None) -> Iterator[None]:
+    if path is None:
+        yield
+        return
+    before = sys.stdin
+    with open(path) as file:
+        sys.stdin = file
+        try:
+            yield
+        finally:
+            sys.stdin = before
+
+
+def gradeval(*args: object, stdin: Path | str | None = None, terminal: bool = False) -> Done:
+    """Run the command. stdin: the file it reads as standard input. terminal: whether stdout is one."""
+    out, err = Stream(terminal), Stream()
+    with redirect_stdout(out), redirect_stderr(err), standard_input(stdin):
+        code = run([str(arg) for arg in args])
+    assert "Traceback" not in err.text
+    return Done(code, out.text, err.text)
+
+
+def values(*args: object, run: str = "r") -> dict[tuple[str, str], float]:
+    """(query, metric) -> value, in order, of a call that succeeds."""
+    done = gradeval(*args, "--digits", "full", "-f", "tsv")
+    assert done.code == 0, done.err
+    head, *lines = done.out.splitlines()
+    assert head == "run\tquery\tmetric\tvalue"
+    rows = [line.split("\t") for line in lines]
+    assert {row[0] for row in rows} <= {run}
+    return {(query, metric): float(value) for _, query, metric, value in rows}
+
+
+def fails(*args: object, stdin: Path | str | None = None) -> str:
+    """What a call says that fails: exit code 2, nothing on stdout."""
+    done = gradeval(*args, stdin=stdin)
+    assert done.code == 2
+    assert done.out == ""
+    return done.err.rstrip("\n")

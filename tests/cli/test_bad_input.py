@@ -1,0 +1,283 @@
+"""Input that is wrong: every row is an error with file, line and reason, exit code 2, and nothing on stdout."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .command import LETOR, QRELS, RUN, fails, gradeval
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "plain": bytes,
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+}
+QRELS_HAVE = "where qrels have 4 (query iter document grade)"
+A_RUN_HAS = "where a run has 6 (query Q0 document rank score tag)"
+LOOKS_LIKE_A_RUN = ". This looks like a run; the qrels come first, then the runs"
+LOOKS_LIKE_QRELS = ". This looks like qrels; the qrels come first, then the runs"
+BINARY = "binary data (a NUL byte). Is this the right file?"
+
+# a line of the qrels, what is said of it
+BAD_QRELS = {
+    "q1 0 e": f"3 fields {QRELS_HAVE}",
+    "q1": f"1 field {QRELS_HAVE}",
+    "q1 0 e 1 2 3 4": f"7 fields {QRELS_HAVE}",
+    "q1 0 e high": "the grade 'high' is not a number",
+    "q1 0 e 1,5": "the grade '1,5' is not a number",
+    "q1 0 e 0x10": "the grade '0x10' is not a number",
+    "q1 0 e 1_0": "the grade '1_0' is not a number",
+    "q1 0 e ١": "the grade '١' is not a number",
+    "q1 0 e nan": "the grade 'nan' is not a finite number",
+    "q1 0 e -Infinity": "the grade '-Infinity' is not a finite number",
+    "q1 0 e 1e999": "the grade '1e999' is not a finite number",
+    "q1 0 a 2": "document 'a' has grade 2 here and 3 before in line 1",
+    "q1 0 e\0 1": BINARY,
+    "\0": BINARY,
+}
+# a line of the run, what is said of it
+BAD_RUNS = {
+    "q1 Q0 e 1": f"4 fields {A_RUN_HAS}{LOOKS_LIKE_QRELS}",
+    "q1 Q0": f"2 fields {A_RUN_HAS}",
+    "q1": f"1 field {A_RUN_HAS}",
+    "q1 Q0 e 1 high tag": "the score 'high' is not a number",
+    "q1 Q0 e 1 - tag": "the score '-' is not a number",
+    "q1 Q0 e 1 nan tag": "the score 'nan' is not a finite number",
+    "q1 Q0 e 1 -nan tag": "the score '-nan' is not a finite number",
+    "q1 Q0 e 1 inf tag": "the score 'inf' is not a finite number",
+    "q1 Q0 e 1 -1e400 tag": "the score '-1e400' is not a finite number",
+    "q1 Q0 a 9 1 tag": "document 'a' comes a second time for its query. The first time is line 3",
+    "q4 Q0 a 9 2 tag": "document 'a' comes a second time for its query. The first time is line 8",
+    "q1 Q0 e\0 1 1 tag": BINARY,
+}
+BAD_LETOR = {
+    "x qid:2 1:1": "the grade 'x' is not a number",
+    "nan qid:2 1:1": "the grade 'nan' is not a finite number",
+    "1 qid: 1:1": "there is nothing behind qid:",
+    "1 qid:2 1:x": "the value of feature 1 'x' is not a number",
+    "1 qid:2 1:inf": "the value of feature 1 'inf' is not a finite number",
+    "1 qid:2 one:1": "'one:1' is not feature:value",
+    "1 qid:2 1:1 2:1 1:2": "feature 1 is given more than once",
+    "1 1:1": "there is no qid: here, but other lines have one",
+    "1 qid:2\0 1:1": BINARY,
+}
+BAD_SCORES = {
+    "x": "the score 'x' is not a number",
+    "nan": "the score 'nan' is not a finite number",
+    "1 2": "2 fields where there is one score a line",
+    "1\0": BINARY,
+}
+
+
+def check(name: str, text: str, line: str, what: str, pack: Callable[[bytes], bytes], *args: str) -> None:
+    """The line is the one that is named: behind the good ones, and behind a comment too."""
+    for before in (text, text + "\n# a comment\n\n"):
+        Path(name).write_bytes(pack((before + line + "\n").encode()))
+        assert fails(*args, "--quiet") == f"{name}:{before.count(chr(10)) + 1}: {what}"
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+@pytest.mark.parametrize("line", BAD_QRELS)
+def test_qrels(line: str, pack: Callable[[bytes], bytes]) -> None:
+    check("q", QRELS, line, BAD_QRELS[line], pack, "q", "r")
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+@pytest.mark.parametrize("line", BAD_RUNS)
+def test_run(line: str, pack: Callable[[bytes], bytes]) -> None:
+    check("r", RUN, line, BAD_RUNS[line], pack, "q", "r")
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+@pytest.mark.parametrize("line", BAD_LETOR)
+def test_letor(line: str, pack: Callable[[bytes], bytes]) -> None:
+    check("l", LETOR, line, BAD_LETOR[line], pack, "l", "--feature", "1")
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+@pytest.mark.parametrize("line", BAD_SCORES)
+def test_scores(line: str, pack: Callable[[bytes], bytes]) -> None:
+    check("s", "1\n2\n3\n", line, BAD_SCORES[line], pack, "l", "s")
+
+
+def test_the_same_grade_twice_is_a_warning() -> None:
+    Path("q").write_text(QRELS + "q1 0 a 3\nq1 0 b 0.0\n")
+    done = gradeval("q", "r", "-m", "num_rel")
+    assert done.code == 0
+    assert done.lines[0] == "warning: q: 2 documents are judged again with the same grade"
+    assert done.out == gradeval("q", "r", "-m", "num_rel", "--quiet").out
+    assert done.out.endswith("\t5\n")
+
+
+@pytest.mark.parametrize("count", [1, 2, 20, 21, 5000])
+def test_up_to_twenty_errors_then_a_count(count: int) -> None:
+    Path("r").write_text(RUN + "q1 Q0 d 1 x t\n" * count)
+    lines = fails("q", "r").splitlines()
+    assert lines[:20] == [f"r:{n}: the score 'x' is not a number" for n in range(9, 9 + min(count, 20))]
+    rest = {21: ["r: 1 more error"], 5000: ["r: 4980 more errors"]}
+    assert lines[20:] == rest.get(count, [])
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "the file is empty"),
+        ("\n", "no line holds data: all are blank or comments"),
+        ("# nothing\n\n \t\r\n", "no line holds data: all are blank or comments"),
+    ],
+)
+def test_files_without_data(text: str, what: str, pack: Callable[[bytes], bytes]) -> None:
+    Path("none").write_bytes(pack(text.encode()))
+    for args in (("none", "r"), ("q", "none"), ("l", "none"), ("none", "--feature", "1")):
+        assert fails(*args) == f"none: {what}"
+    if pack is bytes:
+        assert fails("-", "r", stdin="none") == f"<stdin>: {what}"
+        assert fails("q", "-", stdin="none") == f"<stdin>: {what}"
+
+
+def test_files_that_are_none(folder: Path) -> None:
+    Path("there").mkdir()
+    for args in (("there", "r"), ("q", "there"), ("l", "s", "--groups", "there")):
+        assert fails(*args) == "there: this is a directory, not a file"
+    for args in (("none", "r"), ("q", "none"), ("l", "s", "--groups", "none")):
+        assert fails(*args) == "none: there is no such file. Check the path"
+    assert fails("q/none", "r").startswith("q/none: the file cannot be read (Not a directory)")
+    assert fails("", "r").startswith(": ")
+    assert fails("n" * 300, "r").startswith("n" * 300 + ": the file cannot be read (File name too long)")
+    os.symlink("loop", "loop")
+    assert fails("loop", "r").startswith("loop: the file cannot be read (")
+
+
+def test_an_unreadable_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.geteuid():
+        os.chmod("r", 0)
+    else:  # root reads everything
+        import io
+
+        from gradeval.formats import sources
+
+        class Guarded(io.FileIO):
+            def __init__(self, path: str, *args: object, **more: object) -> None:
+                if path == "r":
+                    raise PermissionError(13, "Permission denied")
+                super().__init__(path, *args, **more)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(sources.io, "FileIO", Guarded)
+    assert fails("q", "r") == "r: the file may not be read"
+
+
+@pytest.mark.parametrize("kind", ["gzip", "bzip2", "xz"])
+@pytest.mark.parametrize("kept", [0.3, 0.6, 0.99])
+def test_a_truncated_archive(kind: str, kept: float) -> None:
+    """Whatever was read before."""
+    packed = PACKERS[kind](b"".join(b"q1 Q0 d%d 1 %d t\n" % (n, n * 7919 % 10007) for n in range(20000)))
+    Path("r").write_bytes(packed[: int(len(packed) * kept)])
+    said = fails("q", "r")
+    assert said.startswith("r: the archive is damaged or incomplete (")
+    assert said.endswith("). Pack or fetch it again")
+    Path("q").write_bytes(PACKERS[kind](QRELS.encode() * 99)[:-10])
+    assert fails("q", "r").startswith("q: the archive is damaged or incomplete (")
+
+
+@pytest.mark.parametrize("kind", ["gzip", "bzip2", "xz"])
+def test_a_damaged_archive(kind: str) -> None:
+    packed = bytearray(PACKERS[kind](RUN.encode() * 99))
+    middle = len(packed) // 2
+    packed[middle : middle + 8] = b"\xff" * 8
+    Path("r").write_bytes(packed)
+    assert fails("q", "r").startswith("r: the archive is damaged or incomplete (")
+
+
+@pytest.mark.parametrize("magic", [b"\x1f\x8b", b"BZh9", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"])
+def test_a_mislabelled_archive(magic: bytes) -> None:
+    """The first bytes of an archive, and text behind them. What the name says does not matter."""
+    Path("r").write_bytes(magic + RUN.encode())
+    assert fails("q", "r").startswith("r: ")
+    assert "\n" not in fails("q", "r")
+    Path("r.gz").write_text(RUN)
+    assert gradeval("q", "r.gz").code == 0
+    Path("r.txt").write_bytes(gzip.compress(RUN.encode()))
+    assert gradeval("q", "r.txt").code == 0
+
+
+def test_a_zip_archive() -> None:
+    with zipfile.ZipFile("r", "w") as archive:
+        archive.writestr("r", RUN)
+    assert fails("q", "r") == "r: this is a zip archive. Unpack it first"
+
+
+@pytest.mark.parametrize("lines", [1, 3, 5000])
+def test_the_files_in_the_wrong_order_are_one_error(lines: int) -> None:
+    Path("q").write_text("".join(f"q1 0 d{n} 1\n" for n in range(lines)))
+    Path("r").write_text("".join(f"q1 Q0 d{n} 1 {n} tag\n" for n in range(lines)))
+    as_qrels = f"r:1: 6 fields {QRELS_HAVE}{LOOKS_LIKE_A_RUN}"
+    as_run = f"q:1: 4 fields {A_RUN_HAS}{LOOKS_LIKE_QRELS}"
+    assert fails("r", "q") == fails("r", "r") == as_qrels
+    assert fails("q", "q") == as_run
+    Path("r").write_text("".join(f"q1 Q0 d{n} 1 {n}\n" for n in range(lines)))
+    assert fails("r", "q") == as_qrels.replace("6 fields", "5 fields")
+
+
+def test_a_file_of_another_format() -> None:
+    assert "Choose what ranks its documents with --feature" in fails("q", "l")
+    assert "Choose what ranks its documents with --feature" in fails("l", "l")
+    assert fails("q", "s") == (
+        "s: this is a file of scores, one number a line. It goes with a LETOR file as qrels, line by line"
+    )
+    assert fails("q", "--feature", "1") == "q: this is not a LETOR file. --feature goes with LETOR files"
+    assert fails("s", "r").startswith("s:1: 1 field where qrels have 4")
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 100])
+def test_a_scores_file_of_the_wrong_length(count: int) -> None:
+    Path("s").write_text("1\n" * count)
+    assert fails("l", "s") == f"s: there are {count} scores, but l has 4 lines of data"
+
+
+def test_a_feature_that_no_line_has() -> None:
+    assert fails("l", "--feature", "1,7").endswith("l: no line has feature 7")
+    assert fails("l", "l", "--feature", "9999999").startswith("l: no line has feature 9999999")
+
+
+def test_no_common_query() -> None:
+    Path("r").write_text("x Q0 a 1 1 t\nq1x Q0 a 1 1 t\n")
+    assert fails("q", "r") == "r: it has no query in common with q. Check the query ids"
+
+
+@pytest.mark.parametrize("ours", ["/bin/ls", "/bin/sh"])
+def test_a_program(ours: str) -> None:
+    if not os.path.exists(ours):
+        pytest.skip("it is not here")
+    assert "binary data (a NUL byte). Is this the right file?" in fails("q", ours)
+    assert "binary data (a NUL byte). Is this the right file?" in fails(ours, "r")
+
+
+def test_long_lines_and_ids() -> None:
+    """Ten megabytes in a line, ids of a million bytes, and a score of a million digits."""
+    long = "d" * 10**6
+    Path("q").write_text(f"{long} 0 {long} 1\n{long} 0 e 0\n")
+    Path("r").write_text(f"{long} Q0 {long} 1 {'1' * 300}.{'0' * 10**6}1 {'t' * 10**7}\n{long} Q0 e 1 0\n")
+    done = gradeval("q", "r", "-q", "-m", "AP")
+    assert done == (0, f"run\tquery\tmetric\tvalue\nr\t{long}\tAP\t1.0000\nr\tall\tAP\t1.0000\n", "")
+    Path("r").write_text("x" * 10**7)
+    assert fails("q", "r").startswith("r:1: 1 field")
+    Path("r").write_text(f"q Q0 d 1 {'x' * 10**6} t\n")
+    assert len(fails("q", "r")) < 200
+    Path("r").write_text(f"q Q0 {long} 1 1 t\n" * 2)
+    assert len(fails("q", "r")) < 300
+
+
+def test_an_error_does_not_move_the_cursor() -> None:
+    Path("r").write_bytes(b"q1 Q0 d 1 \x1b[2J\x07 t\n")
+    assert fails("q", "r") == "r:1: the score '\\x1b[2J\\x07' is not a number"

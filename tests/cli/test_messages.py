@@ -1,0 +1,232 @@
+"""What is said on stderr besides errors: a line for each thing that is so, and the progress bar."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradeval.cli import run
+from gradeval.formats.sources import Source
+from gradeval.render import progress
+from gradeval.render.progress import Progress
+
+from .command import QRELS, RUN, Stream, fails, gradeval
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+MISSING = "warning: r: 1 judged query is not in the run, counted as 0"
+UNJUDGED = "warning: r: 1 query of the run not judged, left out"
+TIED = "warning: r: 1 query has tied scores that could change a value; they are ordered by --ties trec"
+
+
+def said(*args: object, qrels: str = QRELS, ranking: str = RUN) -> list[str]:
+    Path("q").write_text(qrels)
+    Path("r").write_text(ranking)
+    done = gradeval("q", "r", "-m", "AP", *args)
+    assert done.code == 0, done.err
+    return done.lines
+
+
+def test_nothing_where_there_is_nothing_to_say() -> None:
+    assert said(qrels="q 0 a 1\nq 0 b 0\n", ranking="q Q0 a 1 2 t\nq Q0 x 1 1 t\nq Q0 y 1 1 t\n") == []
+
+
+def test_each_line() -> None:
+    assert said() == [MISSING, UNJUDGED, TIED]
+
+
+def test_missing_queries() -> None:
+    qrels = "q1 0 a 1\nq2 0 a 1\nq3 0 a 1\n"
+    ranking = "q1 Q0 a 1 1 t\n"
+    assert said(qrels=qrels, ranking=ranking) == [
+        "warning: r: 2 judged queries are not in the run, counted as 0"
+    ]
+    assert said("--queries", "both", qrels=qrels, ranking=ranking) == [
+        "warning: r: 2 judged queries are not in the run, left out"
+    ]
+    assert said("--query-ids", "q1", qrels=qrels, ranking=ranking) == []
+    assert said("--query-ids", "q1,q3", qrels=qrels, ranking=ranking) == [
+        "warning: r: 1 judged query is not in the run, counted as 0"
+    ]
+
+
+def test_queries_that_are_not_judged() -> None:
+    ranking = "".join(f"q{n} Q0 a 1 1 t\n" for n in range(1, 1239))
+    assert said(qrels="q1 0 a 1\n", ranking=ranking) == [
+        "warning: r: 1,237 queries of the run not judged, left out"
+    ]
+
+
+def test_undefined_values() -> None:
+    equal = "q1 0 a 1\nq1 0 b 1\nq2 0 a 1\nq2 0 b 0\n"
+    ranking = "q1 Q0 a 1 1 t\nq2 Q0 a 1 1 t\n"
+    assert said("-m", "rankDCG", qrels=equal, ranking=ranking) == [
+        "warning: r: 1 query has no value of rankDCG, left out of its mean"
+    ]
+    assert said("-m", "rankDCG", "--query-ids", "q2", qrels=equal, ranking=ranking) == []
+    assert said("-m", "rankDCG", "-m", "tau", qrels=equal, ranking=ranking)[1:] == [
+        "warning: r: 2 queries have no value of tau, left out of its mean"
+    ]
+
+
+@pytest.mark.parametrize("ties", ["trec", "input", "best", "worst"])
+def test_ties(ties: str) -> None:
+    """Only where documents of unlike gain are tied, and of a query that counts."""
+    line = f"warning: r: 1 query has tied scores that could change a value; they are ordered by --ties {ties}"
+    qrels = "1 0 a 1\n1 0 b 0\n1 0 c 1\n1 0 d -1\n2 0 a 1\n"
+
+    def ties_of(*documents: str, more: tuple[str, ...] = ()) -> list[str]:
+        ranking = "2 Q0 a 1 1 t\n" + "".join(f"1 Q0 {document} 1 1 t\n" for document in documents)
+        return said("--ties", ties, *more, qrels=qrels, ranking=ranking)
+
+    assert ties_of("a", "b") == [line]
+    assert ties_of("x", "a") == [line]
+    assert ties_of("a", "c") == []
+    assert ties_of("b", "x", "d") == []
+    assert ties_of("a", "b", more=("--query-ids", "2")) == []
+    assert ties_of("a", "b", more=("--query-ids", "1")) == [line]
+
+
+def test_repeated_judgments() -> None:
+    assert said(qrels="q1 0 a 1\nq1 0 b 0\nq1 0 a 1\n", ranking="q1 Q0 a 1 1 t\n") == [
+        "warning: q: 1 document is judged again with the same grade"
+    ]
+
+
+def test_each_run_has_its_lines() -> None:
+    Path("r2").write_text("q1 Q0 a 1 1 t\n")
+    lines = gradeval("q", "r", "r2", "-m", "AP").lines
+    assert lines == [MISSING, UNJUDGED, TIED, "warning: r2: 2 judged queries are not in the run, counted as 0"]
+
+
+def test_quiet() -> None:
+    assert said("--quiet") == []
+    assert "no such file" in fails("q", "none", "--quiet")
+
+
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_strict(quiet: tuple[str, ...]) -> None:
+    """What is an error is said."""
+    lines = [MISSING, UNJUDGED, TIED, "gradeval: warnings are errors here (--strict)"]
+    assert fails("q", "r", "--strict", *quiet, "-m", "AP").splitlines() == lines
+    assert said("--strict", qrels="q1 0 a 1\n", ranking="q1 Q0 a 1 1 t\n") == []
+
+
+def test_no_common_query_is_an_error() -> None:
+    Path("r2").write_text("x Q0 a 1 1 t\n")
+    assert fails("q", "r2") == "r2: it has no query in common with q. Check the query ids"
+    assert gradeval("q", "r2", "r").code == 2
+
+
+# The progress bar
+
+
+class Terminal:
+    """A terminal as standard error, and what it has shown when it is closed."""
+
+    def __enter__(self) -> Terminal:
+        self.leader, follower = os.openpty()
+        self.stream = open(follower, "w")
+        self.shown = bytearray()
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+        self.redirected = redirect_stderr(self.stream)
+        self.redirected.__enter__()
+        return self
+
+    def _read(self) -> None:
+        try:
+            while chunk := os.read(self.leader, 1 << 16):
+                self.shown.extend(chunk)
+        except OSError:  # Linux says so that the other end is closed
+            pass
+
+    def __exit__(self, *error: Any) -> None:
+        self.redirected.__exit__(*error)
+        self.stream.close()
+        self.reader.join()
+        os.close(self.leader)
+
+
+@pytest.fixture(name="impatient")
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0)
+    monkeypatch.setenv("TERM", "xterm")
+
+
+on_terminals = pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo terminals here")
+
+
+def use() -> None:
+    with Progress() as bar:
+        for name in ("q", "r"):
+            source = Source(name)
+            bar.watch(source)
+            for _ in source.blocks(16):
+                pass
+
+
+@on_terminals
+@pytest.mark.usefixtures("impatient")
+def test_progress_on_a_terminal_after_a_while() -> None:
+    with Terminal() as terminal:
+        use()
+    assert b"reading" in terminal.shown
+
+
+@on_terminals
+def test_no_progress_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert progress.PATIENCE == 1
+    monkeypatch.setattr(progress, "PATIENCE", 1000)
+    with Terminal() as terminal:
+        use()
+    assert terminal.shown == b""
+
+
+@pytest.mark.usefixtures("impatient")
+def test_no_progress_elsewhere() -> None:
+    stream = Stream()
+    with redirect_stderr(stream):
+        use()
+    with redirect_stderr(None):
+        use()
+    assert stream.text == ""
+
+
+@on_terminals
+@pytest.mark.usefixtures("impatient")
+def test_progress_of_the_command() -> None:
+    with Terminal() as terminal, redirect_stdout(Stream()) as out:
+        assert run(["q", "r", "r", "r", "-m", "AP"]) == 0
+    assert b"reading" in terminal.shown
+    assert terminal.shown.count(b"warning: ") == 9
+    assert out.text.count("\n") == 4
+
+
+@on_terminals
+@pytest.mark.usefixtures("impatient")
+def test_no_progress_where_quiet() -> None:
+    with Terminal() as terminal, redirect_stdout(Stream()):
+        assert run(["q", "r", "-m", "AP", "--quiet"]) == 0
+    assert terminal.shown == b""
+
+
+@on_terminals
+@pytest.mark.usefixtures("impatient")
+def test_progress_never_passes_the_end() -> None:
+    """A file may be read in part to tell its format, or twice to sort it."""
+    with Terminal() as terminal, Progress() as bar:
+        source = Source("q")
+        bar.watch(source)
+        for _ in range(3):
+            list(source.blocks())
+        assert bar.read > bar.total == os.path.getsize("q")
+        assert bar._bar is not None
+        assert bar._bar.tasks[0].completed == bar.total
+    list(source.blocks())  # the bar is gone
+    assert b"reading" in terminal.shown

@@ -1,0 +1,332 @@
+"""Every option of eval, by its effect on the values."""
+
+from __future__ import annotations
+
+from math import log2
+from pathlib import Path
+
+import pytest
+
+from gradeval.cli.eval import eval_command
+from gradeval.options import DEFAULT_METRICS
+
+from .command import RUN, fails, gradeval, values
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def dcg(*gains: float) -> float:
+    return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, 1))
+
+
+IDEAL = dcg(3, 2, 1)
+AP = {"q1": (1 / 3 + 2 / 4) / 3, "q2": 1 / 2, "q3": 0.0}
+
+
+def of(*args: object, query: str = "all", metric: str = "AP") -> float:
+    return values("q", "r", "-m", metric, *args)[query, metric]
+
+
+def per_query(metric: str, *args: object) -> dict[str, float]:
+    return {query: value for (query, _), value in values("q", "r", "-m", metric, "-q", "-n", *args).items()}
+
+
+def test_default_metrics() -> None:
+    assert " ".join(metric for _, metric in values("q", "r")) == DEFAULT_METRICS
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("-m", "AP nDCG@5,10 P(rel=2)@5"),
+        ("-m", "AP", "-m", "nDCG@5,10", "--metric", "P(rel=2)@5"),
+        ("-m", "AP,nDCG@5,10,P(rel=2)@5"),
+        ("-m", "map", "-m", "ndcg_cut.5,10 ap", "-mP(rel=2)@5"),
+    ],
+)
+def test_metric(args: tuple[str, ...]) -> None:
+    """In the order they are given, each once, by any name."""
+    assert [metric for _, metric in values("q", "r", *args)] == ["AP", "nDCG@5", "nDCG@10", "P(rel=2)@5"]
+
+
+def test_values() -> None:
+    assert per_query("AP") == pytest.approx(AP)
+    assert per_query("nDCG") == pytest.approx({"q1": dcg(0, 0, 1, 3) / IDEAL, "q2": dcg(0, 1), "q3": 0})
+    assert of() == pytest.approx(sum(AP.values()) / 3)
+
+
+def test_per_query_and_no_summary() -> None:
+    assert list(values("q", "r", "-m", "AP num_rel")) == [("all", "AP"), ("all", "num_rel")]
+    queries = [(query, metric) for query in ("q1", "q2", "q3") for metric in ("AP", "num_rel")]
+    assert list(values("q", "r", "-m", "AP num_rel", "-q", "-n")) == queries
+    assert list(values("q", "r", "-m", "AP num_rel", "-q")) == [*queries, ("all", "AP"), ("all", "num_rel")]
+    assert fails("q", "r", "-n").startswith("gradeval: -n leaves nothing to print; give -q too.")
+
+
+def test_rel() -> None:
+    assert per_query("AP", "-l", "2") == pytest.approx({"q1": (1 / 4) / 2, "q2": 0, "q3": 0})
+    assert per_query("num_rel", "--rel", "1.5") == {"q1": 2, "q2": 0, "q3": 0}
+    assert per_query("num_rel", "-l", "-7") == {"q1": 4, "q2": 2, "q3": 1}  # below 0 is never relevant
+    assert values("q", "r", "-l2", "-m", "num_rel num_rel(rel=1)") == {
+        ("all", "num_rel"): 2,
+        ("all", "num_rel(rel=1)"): 5,
+    }
+
+
+def test_depth() -> None:
+    assert per_query("AP", "-M", "3") == pytest.approx({"q1": (1 / 3) / 3, "q2": 1 / 2, "q3": 0})
+    assert per_query("num_ret", "--depth", "3") == {"q1": 3, "q2": 3, "q3": 0}
+    assert per_query("num_ret", "-M", "1000000000") == {"q1": 4, "q2": 3, "q3": 0}
+    assert of("-M", "1") == 0
+
+
+def test_judged_only() -> None:
+    assert per_query("AP", "-J") == pytest.approx({"q1": (1 / 2 + 2 / 3) / 3, "q2": 1 / 2, "q3": 0})
+    assert per_query("num_ret", "--judged-only") == {"q1": 3, "q2": 3, "q3": 0}
+    assert per_query("num_ret", "-J", "-M2") == {"q1": 2, "q2": 2, "q3": 0}
+
+
+def test_queries() -> None:
+    assert of("--queries", "both") == pytest.approx((AP["q1"] + AP["q2"]) / 2)
+    assert list(per_query("AP", "--queries", "both")) == ["q1", "q2"]
+    assert of(metric="num_q") == 3
+    assert of("--queries", "both", metric="num_q") == 2
+    assert of("--queries", "judged") == of("-c") == of("-c", "--queries", "judged") == of()
+    assert "exclude each other" in fails("q", "r", "-c", "--queries", "both")
+
+
+@pytest.mark.parametrize("given", ["q3,q1", "q1, q3", "q3 q1,q1", "file", "./file"])
+def test_query_ids(given: str, folder: Path) -> None:
+    """In qrels order, from a list or a file, whatever ends its lines."""
+    (folder / "file").write_bytes(b"\xef\xbb\xbfq3\r\n\n \tq1")
+    assert per_query("AP", "--query-ids", given) == pytest.approx({"q1": AP["q1"], "q3": 0})
+    assert of("--query-ids", given) == pytest.approx(AP["q1"] / 2)
+    assert of("--query-ids", given, "--queries", "both") == pytest.approx(AP["q1"])
+
+
+def test_query_ids_are_split_as_lines_of_qrels_are(folder: Path) -> None:
+    (folder / "odd").write_text("a\u2003b 0 d 1\nc\x0cd 0 d 1\n")
+    (folder / "run").write_text("a\u2003b Q0 d 1 1 t\nc\x0cd Q0 d 1 1 t\n")
+    (folder / "ids").write_text("a\u2003b\n")
+    assert values("odd", "run", "-m", "num_q", "--query-ids", "ids", run="run") == {("all", "num_q"): 1}
+    assert values("odd", "run", "-m", "num_q", "--query-ids", "c\x0cd", run="run") == {("all", "num_q"): 1}
+
+
+def test_query_ids_that_cannot_be(folder: Path) -> None:
+    (folder / "none").write_text(" \n")
+    assert fails("q", "r", "--query-ids", "q1,q9") == "gradeval: query 'q9' is not in q"
+    assert fails("q", "r", "--query-ids", "q4") == "gradeval: query 'q4' is not in q"
+    for empty in ("none", "", ",", " "):
+        assert fails("q", "r", "--query-ids", empty) == f"gradeval: --query-ids {empty}: no query is named"
+    assert fails("q", "r", "--query-ids", "./ids") == (
+        "./ids: the query ids cannot be read (No such file or directory)"
+    )
+    assert fails("q", "r", "--query-ids", "./") == "./: the query ids cannot be read (Is a directory)"
+    (folder / "9").mkdir()
+    assert fails("q", "r", "--query-ids", "9") == "gradeval: query '9' is not in q"
+    assert "no query in common" in fails("q", "r", "--query-ids", "q3")
+
+
+def test_ties(folder: Path) -> None:
+    """c (grade 1) and a (grade 3) share ranks 3 and 4."""
+    worst, best = (pytest.approx(dcg(0, 0, *last) / IDEAL) for last in ((1, 3), (3, 1)))
+    assert of("--query-ids", "q1", metric="nDCG") == worst
+    assert of("--query-ids", "q1", "--ties", "trec", metric="nDCG") == worst
+    assert of("--query-ids", "q1", "--ties", "input", metric="nDCG") == best  # a is first in the file
+    assert of("--query-ids", "q1", "--ties", "best", metric="nDCG") == best
+    assert of("--query-ids", "q1", "--ties", "worst", metric="nDCG") == worst
+    lines = RUN.splitlines()
+    (folder / "r").write_text("\n".join([*lines[:2], lines[3], lines[2], *lines[4:]]))
+    assert of("--query-ids", "q1", "--ties", "input", metric="nDCG") == worst
+    assert of("--query-ids", "q1", "--ties", "best", metric="nDCG") == best
+
+
+def test_zero_grade() -> None:
+    assert per_query("AP", "--zero-grade", "1") == pytest.approx({"q1": (1 / 4) / 2, "q2": 0, "q3": 0})
+    assert per_query("nDCG", "--zero-grade", "1")["q1"] == pytest.approx(dcg(0, 0, 0, 2) / dcg(2, 1))
+    assert per_query("num_rel", "--zero-grade", "-0.5") == {"q1": 4, "q2": 2, "q3": 1}
+    assert of("--zero-grade", "0") == of()
+
+
+def test_by_level() -> None:
+    """AP at each grade above 0, before muAP, and muAP is their mean where all steps are 1."""
+    rows = values("q", "r", "-m", "num_q muAP P@5", "--by-level", "--query-ids", "q1")
+    assert [metric for _, metric in rows] == ["num_q", "AP(rel=1)", "AP(rel=2)", "AP(rel=3)", "muAP", "P@5"]
+    levels = [rows["all", f"AP(rel={level})"] for level in (1, 2, 3)]
+    assert levels == pytest.approx([AP["q1"], (1 / 4) / 2, 1 / 4])
+    assert rows["all", "muAP"] == pytest.approx(sum(levels) / 3)
+    assert [metric for _, metric in values("q", "r", "-m", "P@5", "--by-level", "--zero-grade", "1.5")] == [
+        "AP(rel=0.5)",
+        "AP(rel=1.5)",
+        "P@5",
+    ]
+
+
+def test_digits() -> None:
+    def value(*args: str) -> str:
+        return gradeval("q", "r", "-m", "AP", *args).out.split()[-1]
+
+    exact = (AP["q1"] + AP["q2"]) / 3
+    assert value() == value("--digits", "4") == f"{exact:.4f}"
+    assert value("--digits", "0") == "0"
+    assert value("--digits", "2") == f"{exact:.2f}"
+    assert len(value("--digits", "100")) == 102
+    assert float(value("--digits", "full")) == of()
+    assert value("--digits", "full") == repr(of())
+
+
+@pytest.mark.parametrize("jobs", [0, 1, 2, 7, 1000])
+def test_jobs(jobs: int) -> None:
+    assert gradeval("q", "r", "r", "r", "-q", "-j", jobs) == gradeval("q", "r", "r", "r", "-q")
+
+
+def test_qrels_format(folder: Path) -> None:
+    assert of("--qrels-format", "trec") == of()
+    assert fails("q", "r", "--qrels-format", "letor").startswith("q:1: ")
+    assert fails("l", "s", "--qrels-format", "trec").startswith("l:1: ")
+    (folder / "plain").write_text("2 # a\n1 # b\n")
+    (folder / "plain.query").write_text("2\n")
+    (folder / "run").write_text("1 Q0 b 1 1 t\n")
+    found = values("plain", "run", "--qrels-format", "letor", "-m", "AP num_rel", run="run")
+    assert found == {("all", "AP"): 0.5, ("all", "num_rel"): 2}
+
+
+def test_run_format(folder: Path) -> None:
+    assert of("--run-format", "trec") == of()
+    assert values("l", "s", "-m", "AP", run="s") == values(
+        "l", "s", "--run-format", "scores", "-m", "AP", run="s"
+    )
+    assert fails("l", "r", "--run-format", "scores").startswith("r:1: ")
+    assert fails("l", "s", "--run-format", "trec").startswith("s:1: ")
+    assert "--feature" in fails("l", "l", "--run-format", "letor")
+    assert "--feature goes with LETOR files" in fails("l", "l", "--run-format", "trec", "--feature", "1")
+
+
+def test_scores_of_a_letor_file() -> None:
+    assert values("l", "s", "-m", "AP", "-q", run="s") == {
+        ("1", "AP"): 0.5,
+        ("2", "AP"): 1,
+        ("all", "AP"): 0.75,
+    }
+
+
+@pytest.mark.parametrize("runs", [(), ("l",)])
+def test_feature(runs: tuple[str, ...]) -> None:
+    """Of the qrels themselves, or of another LETOR file."""
+    assert values("l", *runs, "--feature", "1", "-m", "AP", run="feature1") == {("all", "AP"): 0.75}
+    assert values("l", *runs, "--feature", "2", "-m", "AP", run="feature2") == {("all", "AP"): 0.75}
+    both = gradeval("l", *runs, "--feature", "2,1-2", "-m", "AP", "-q", "-n").out.split("\n")
+    assert [line.split("\t")[::3] for line in both[1:-1]] == [
+        ["feature2", "0.5000"],
+        ["feature2", "1.0000"],
+        ["feature1", "1.0000"],
+        ["feature1", "0.5000"],
+    ]
+    again = gradeval("l", *runs, "--feature", "2", "--feature", "1-2", "-m", "AP", "-q", "-n").out.split("\n")
+    assert again == both
+
+
+@pytest.mark.parametrize("features", ["", "1,", "x", "-1", "1-", "2-1", "1.5", "1-99999999", "٣", "1 2"])
+def test_features_that_cannot_be(features: str) -> None:
+    assert fails("l", "--feature", features).startswith("gradeval: feature")
+
+
+def test_qrels_feature() -> None:
+    """Feature 2 as the grades: 1, 5 / 2, 0; feature 1 ranks a b / d c."""
+    found = values("l", "--feature", "1", "--qrels-feature", "2", "-m", "nDCG", "-q", "-n", run="feature1")
+    assert found == pytest.approx({("1", "nDCG"): dcg(1, 5) / dcg(5, 1), ("2", "nDCG"): dcg(0, 2) / 2})
+    assert "goes with a LETOR file" in fails("q", "r", "--qrels-feature", "1")
+    assert fails("l", "s", "--qrels-feature", "7") == "l: no line has feature 7"
+
+
+def test_groups(folder: Path) -> None:
+    rows = "2 1:3\n0 1:2\n1 1:1\n0 1:4\n"
+    (folder / "plain").write_text(rows)
+    (folder / "sizes").write_text("1\n3\n")
+    expected = {("1", "AP"): 1.0, ("2", "AP"): 1 / 3}
+    args = ("plain", "--feature", "1", "-m", "AP", "-qn")
+    assert values(*args, "--groups", "sizes", run="feature1") == expected
+    assert "--groups" in fails(*args)
+    (folder / "plain.query").write_text("1\n3\n")
+    assert values(*args, run="feature1") == expected
+    assert "goes with a LETOR file" in fails("q", "r", "--groups", "sizes")
+    assert fails("plain", "s", "--groups", "s") == "s: a group size is not a whole number"
+    (folder / "sizes").write_text("1\n2\n")
+    assert fails("plain", "s", "--groups", "sizes") == (
+        "sizes: the groups have 3 lines in all, but plain has 4"
+    )
+
+
+NUMBERS = {
+    "-l": ("nan", "inf", "-inf", "1e999", "x", "", "1_0"),
+    "--rel": ("nan",),
+    "--zero-grade": ("nan", "inf", "x", ""),
+    "-M": ("0", "-1", "x", "", "1.5", "nan", "1000000001", "9" * 30, "٣"),
+    "--depth": ("0",),
+    "-j": ("-1", "x", "1001", "9" * 30),
+    "--jobs": ("-1",),
+    "--digits": ("-1", "x", "101", "", "FULL", "1.0", "nan"),
+    "--qrels-feature": ("-1", "x", "10000000", "9" * 30),
+    "--ties": ("x", ""),
+    "--queries": ("x",),
+    "-f": ("xml", ""),
+    "--format": ("xml",),
+    "--qrels-format": ("scores",),
+    "--run-format": ("x",),
+}
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [(option, value) for option in NUMBERS for value in NUMBERS[option]]
+)
+def test_a_value_that_cannot_be_is_refused_in_one_line(option: str, value: str) -> None:
+    said = fails("q", "r", option, value)
+    assert said.startswith("gradeval: Invalid value for ")
+    assert option in said
+    assert f"'{value}'" in said
+    assert "\n" not in said
+
+
+METRICS = {
+    "nDGC@10": "nDGC@10: did you mean nDCG@10?",
+    "nDCG@0": "cutoff must be a whole number from 1, not '0'",
+    "nDCG@-1": "cutoff must be a whole number from 1, not '-1'",
+    "nDCG@": "cutoff must be a whole number from 1, not ''",
+    "nDCG@1.5": "cutoff must be",
+    "nDCG@5,0": "cutoff must be",
+    "nDCG@5,x": "x: there is no such metric",
+    "R": "R needs a cutoff",
+    "AP(rel=nan)": "rel must be a finite number, not 'nan'",
+    "AP(rel=inf)": "rel must be a finite number",
+    "AP(rel=)": "rel must be a finite number",
+    "AP(rl=1)": "AP has no parameter 'rl'",
+    "AP(rel)": "'rel' is not name=value",
+    "AP(rel=1": "'(' is not closed",
+    "rankDCG@10": "rankDCG takes no cutoff",
+    "nDCG(gain=log)": "gain must be linear, exp, or",
+    "nDCG(gain=1:2/1:3)": "gain must be",
+    "nDCGphi(points=0:0)": "points must be",
+    "scaled_utility(a=x)": "a must be",
+    "ndcg_cut.5x": "cutoff must be",
+    "P.0": "cutoff must be",
+    "": "no metric is named",
+    " , ": "no metric is named",
+    "@10": "the name of the metric is missing",
+    "qqq": "there is no such metric: 'gradeval metrics' lists them",
+}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_metric_that_cannot_be_is_refused_in_one_line(name: str) -> None:
+    said = fails("q", "r", "-m", name)
+    assert said.startswith("gradeval: ")
+    assert METRICS[name] in said
+    assert "\n" not in said
+
+
+def test_every_option_has_its_test() -> None:
+    """An option is tested here or in a sister module by one of its names in quotes."""
+    texts = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    for param in eval_command.params:
+        if param.param_type_name == "option":
+            assert any(f'"{name}"' in texts for name in param.opts), param.opts

@@ -1,0 +1,258 @@
+"""Where the output goes: formats, files whole or not at all, terminals, many runs with a bad one among them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from gradeval.cli import output
+from gradeval.render import FORMATS
+
+from .command import fails, gradeval
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+TSV = "run\tquery\tmetric\tvalue\nr\tall\tAP\t0.2593\n"
+STARTS = {
+    "table": "run      AP\n",
+    "tsv": TSV,
+    "csv": "run,query,metric,value\nr,all,AP,0.2593\n",
+    "json": "{",
+    "jsonl": '{"run": "r", "query": "all", "metric": "AP", "value": 0.259',
+    "md": "| run |",
+    "latex": "\\begin{tabular}",
+    "trec": "map                   \tall\t0.2593\n",
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_formats(name: str) -> None:
+    done = gradeval("q", "r", "-m", "AP", "-f", name)
+    assert done.code == 0
+    assert done.out.startswith(STARTS[name])
+    assert gradeval("q", "r", "-m", "AP", "--format", name, "-o", "out").out == ""
+    assert Path("out").read_text() == done.out
+
+
+def test_tsv_where_no_person_looks_and_a_table_where_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert gradeval("q", "r", "-m", "AP").out == TSV
+    table = gradeval("q", "r", "-m", "AP", terminal=True).out
+    assert "\x1b[" in table
+    assert re.sub(r"\x1b\[\d*m", "", table) == gradeval("q", "r", "-m", "AP", "-f", "table").out
+    assert gradeval("q", "r", "-m", "AP", "-f", "tsv", terminal=True).out == TSV
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in gradeval("q", "r", "-m", "AP", terminal=True).out
+    gradeval("q", "r", "-m", "AP", "-o", "out", terminal=True)
+    assert Path("out").read_text() == TSV
+
+
+def test_a_table_is_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    for columns in (50, 300):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = gradeval("q", "r", "-m", "P.5,10,15,20,30,100,200", terminal=True).out.splitlines()
+        assert max(map(len, lines)) <= columns
+        assert (len(lines) > 3) == (columns == 50)
+
+
+def test_json_says_what_was_evaluated(folder: Path) -> None:
+    import hashlib
+
+    found = json.loads(gradeval("q", "r", "-m", "AP", "-f", "json", "-M", "9", "--query-ids", "q1").out)
+    assert found["qrels"] == {"path": "q", "sha256": hashlib.sha256((folder / "q").read_bytes()).hexdigest()}
+    assert found["runs"][0]["sha256"] == hashlib.sha256((folder / "r").read_bytes()).hexdigest()
+    assert found["options"]["depth"] == 9
+    assert found["options"]["query_ids"] == ["q1"]
+    assert found["metrics"] == ["AP"]
+
+
+# Files
+
+
+def test_a_file_is_written_whole(folder: Path) -> None:
+    assert gradeval("q", "r", "-m", "AP", "-o", "out") == (0, "", gradeval("q", "r", "-m", "AP").err)
+    assert Path("out").read_text() == TSV
+    assert sorted(os.listdir(folder)) == ["l", "out", "q", "r", "s"]
+
+
+def test_an_old_file_is_replaced_and_keeps_its_mode() -> None:
+    Path("out").write_text("old" * 999)
+    os.chmod("out", 0o640)
+    assert gradeval("q", "r", "-m", "AP", "--output", "out").code == 0
+    assert Path("out").read_text() == TSV
+    assert stat.S_IMODE(os.stat("out").st_mode) == 0o640
+
+
+def test_a_new_file_has_the_mode_of_others() -> None:
+    before = os.umask(0o027)
+    try:
+        gradeval("q", "r", "-m", "AP", "-o", "out")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(os.stat("out").st_mode) == 0o640
+
+
+def test_a_link_stays_one() -> None:
+    Path("there").mkdir()
+    os.symlink("there/out", "link")
+    assert gradeval("q", "r", "-m", "AP", "-o", "link").code == 0
+    assert os.readlink("link") == "there/out"
+    assert Path("there/out").read_text() == TSV
+
+
+def test_dash_is_standard_output() -> None:
+    assert gradeval("q", "r", "-m", "AP", "-o", "-").out == TSV
+    assert not Path("-").exists()
+
+
+ERRORS = [("q", "none"), ("none", "r"), ("q", "q"), ("q", "r", "-m", "qqq"), ("q", "r", "--strict")]
+
+
+@pytest.mark.parametrize("args", ERRORS, ids=" ".join)
+@pytest.mark.parametrize("old", [None, "old"])
+def test_an_error_leaves_the_file_as_it_is(args: tuple[str, ...], old: str | None, folder: Path) -> None:
+    if old:
+        Path("out").write_text(old)
+    before = sorted(os.listdir(folder))
+    fails(*args, "-o", "out")
+    assert sorted(os.listdir(folder)) == before
+    assert not old or Path("out").read_text() == old
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_write_that_ends_early_leaves_nothing(
+    error: BaseException, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("out").write_text("old")
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(output.os, "replace", fail)
+    done = gradeval("q", "r", "-m", "AP", "--quiet", "-o", "out")
+    if isinstance(error, OSError):
+        assert done == (2, "", "gradeval: out cannot be written (No space left on device)\n")
+    else:
+        assert done.code == 130
+    assert Path("out").read_text() == "old"
+    assert sorted(os.listdir(folder)) == ["l", "out", "q", "r", "s"]
+
+
+def test_where_no_file_can_be_written(folder: Path) -> None:
+    Path("there").mkdir()
+    assert fails("q", "r", "-o", "there") == ("gradeval: --output there: this is a directory")
+    assert fails("q", "r", "-o", "nowhere/out") == (
+        f"gradeval: --output nowhere/out: there is no directory {folder.resolve() / 'nowhere'}"
+    )
+    assert fails("q", "r", "-o", "q/out").startswith("gradeval: --output q/out: there is no directory")
+    assert fails("q", "r", "-o", "") == "gradeval: --output : this is a directory"
+    for name in ("q", "r", "./r"):
+        assert fails("q", "r", "-o", name) == f"gradeval: --output {name}: this is one of the files to read"
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_file_that_may_not_be_written() -> None:
+    Path("out").write_text("old")
+    os.chmod("out", 0o400)
+    assert "is not writable" in fails("q", "r", "-o", "out")
+    Path("there").mkdir(mode=0o500)
+    assert "cannot be written (Permission denied)" in fails("q", "r", "-o", "there/out")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+def test_devices() -> None:
+    """A device is written to, not replaced."""
+    assert fails("q", "r", "--quiet", "-o", "/dev/full") == (
+        "gradeval: /dev/full cannot be written (No space left on device)"
+    )
+    assert gradeval("q", "r", "-o", "/dev/null").code == 0
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+# Names and several runs
+
+
+def test_runs_are_named_by_their_files() -> None:
+    for name in ("bm25.run", "x.gz", "there/a.txt", "elsewhere/a.txt", "my.system.res"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_bytes(Path("r").read_bytes())
+    runs = ["bm25.run", "x.gz", "there/a.txt", "elsewhere/a.txt", "my.system.res", "r", "r"]
+    out = gradeval("q", *runs, "-m", "AP").out
+    assert [line.split("\t")[0] for line in out.splitlines()[1:]] == [
+        "bm25", "x", "there/a.txt", "elsewhere/a.txt", "my.system", "r", "r#2"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_a_bad_run_is_reported_and_the_others_are_printed(place: int, jobs: int) -> None:
+    Path("bad").write_text("q1 Q0 a 1 x t\nq1 Q0 b\n")
+    Path("r2").write_bytes(Path("r").read_bytes())
+    runs = ["r", "r2"]
+    runs.insert(place, "bad")
+    done = gradeval("q", *runs, "-m", "AP", "-j", jobs, "--quiet")
+    assert done.code == 2
+    assert done.out == TSV + "r2\tall\tAP\t0.2593\n"
+    assert done.lines == [
+        "bad:1: the score 'x' is not a number",
+        "bad:2: 3 fields where a run has 6 (query Q0 document rank score tag)",
+    ]
+
+
+def test_every_bad_run_is_reported() -> None:
+    done = gradeval("q", "none", "r", ".", "q", "-m", "AP", "--quiet")
+    assert done.code == 2
+    assert done.out == TSV
+    assert [line.split(":")[0] for line in done.lines] == ["none", ".", "q"]
+    assert fails("q", "none", ".", "q").count("\n") == 2
+
+
+def test_bad_features_among_good_ones() -> None:
+    done = gradeval("l", "l", "none", "--feature", "1", "-m", "AP")
+    assert done == (2, "run\tquery\tmetric\tvalue\nfeature1\tall\tAP\t0.7500\n",
+                    "none: there is no such file. Check the path\n")  # fmt: skip
+
+
+def test_the_order_of_rows_is_that_of_the_arguments() -> None:
+    Path("r2").write_bytes(Path("r").read_bytes())
+    out = gradeval("q", "r2", "r", "-m", "num_rel AP", "-q", "-j", "4").out
+    rows = [tuple(line.split("\t")[:3]) for line in out.splitlines()[1:]]
+    assert rows == [
+        (run, query, metric)
+        for run in ("r2", "r")
+        for query in ("q1", "q2", "q3", "all")
+        for metric in ("num_rel", "AP")
+    ]
+
+
+def test_ids_go_through_as_the_bytes_they_are(folder: Path) -> None:
+    """Bytes that are no UTF-8, surrogates in UTF-8, and spaces that are none here."""
+    for query in (b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\x80", "a\u2003\u0085b".encode(), "é".encode()):
+        (folder / "odd").write_bytes(query + b" 0 d 1\n")
+        (folder / "r").write_bytes(query + b" Q0 d 1 1 t\n")
+        done = gradeval("odd", "r", "-m", "AP", "-q", "-n")
+        assert done.code == 0
+        assert done.out.encode("utf-8", "surrogateescape").split(b"\n")[1] == b"r\t" + query + b"\tAP\t1.0000"
+        for name in FORMATS:
+            assert gradeval("odd", "r", "-q", "-f", name).code == 0
+        text = os.fsdecode(query)
+        assert gradeval("odd", "r", "-q", "-m", "AP", "-n", "--query-ids", text).out == done.out
+        (folder / "ids").write_bytes(query)
+        assert gradeval("odd", "r", "-q", "-m", "AP", "-n", "--query-ids", "ids").out == done.out
+
+
+def test_a_run_whose_name_is_no_utf8(folder: Path) -> None:
+    name = os.fsdecode(b"r\xff")
+    try:
+        (folder / name).write_bytes((folder / "r").read_bytes())
+    except OSError:
+        pytest.skip("no such names here")
+    assert gradeval("q", name, "-m", "AP").out == TSV.replace("r\tall", f"{name}\tall")
+    assert fails("q", name + "2") == "r\\udcff2: there is no such file. Check the path"
