@@ -1,0 +1,303 @@
+"""gradeval.evaluate, as a Python program calls it."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import subprocess
+import sys
+
+import pytest
+from plain import pipe, ranking
+
+import gradeval
+from gradeval import GradevalError, InputError, MetricError, OptionError, evaluate
+from gradeval.evaluation import evaluate_all
+from gradeval.formats.sources import Source
+from gradeval.metrics.spec import parse
+from gradeval.options import TIES, Options
+
+QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "3": {"d": 1}}
+RUN = {"1": {"b": 3.0, "x": 2.0, "a": 1.0}, "2": {"a": 5.0}, "9": {"a": 1.0}}
+AP = {"1": 1 / 6, "2": 1.0, "3": 0.0}  # AP of query 1 is (1/3) / 2
+
+
+def qrels_text(qrels=QRELS):
+    return "".join(f"{q} 0 {d} {grade}\n" for q, of in qrels.items() for d, grade in of.items()).encode()
+
+
+def run_text(run=RUN):
+    return "".join(f"{q} Q0 {d} 0 {score} tag\n" for q, of in run.items() for d, score in of.items()).encode()
+
+
+@pytest.fixture
+def files(tmp_path):
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "bm25.run.gz"
+    qrels.write_bytes(qrels_text())
+    run.write_bytes(gzip.compress(run_text()))
+    return qrels, run
+
+
+def test_one_run():
+    results = evaluate(QRELS, RUN, "AP num_ret")
+    assert results.per_query(0, "AP") == pytest.approx(AP)
+    assert results.mean("run1", "AP") == pytest.approx((1 / 6 + 1) / 3)
+    assert results.per_query(0, "num_ret") == {"1": 3, "2": 1, "3": 0}
+    assert results.qrels == "qrels"
+    assert results.warnings == (
+        "run1: 1 judged query is not in the run, counted as 0",
+        "run1: 1 query of the run not judged, left out",
+    )
+
+
+def test_files(files):
+    qrels, run = files
+    for results in (evaluate(qrels, run, "AP"), evaluate(str(qrels), [str(run)], ["AP"], jobs=1)):
+        assert results.per_query("bm25", "AP") == pytest.approx(AP)
+        assert (results.qrels, results.runs[0].path) == (str(qrels), str(run))
+        assert results.qrels_sha256 is None and results.runs[0].sha256 is None
+
+
+def test_pipes():
+    with pipe(qrels_text()) as qrels, pipe(run_text()) as run:
+        assert evaluate(qrels, run, "AP").per_query(0, "AP") == pytest.approx(AP)
+
+
+def test_hashes(files):
+    qrels, run = files
+    results, failed = evaluate_all(qrels, [(None, run), ("data", RUN)], parse("AP"), Options(), hashes=True)
+    assert failed == []
+    assert results.qrels_sha256 == Source(str(qrels)).sha256()
+    assert [one.sha256 for one in results.runs] == [Source(str(run)).sha256(), None]
+
+
+def test_watch(files):
+    """Each file is shown before it is read."""
+    watched = []
+    evaluate_all(*files[:1], [(None, files[1]), (None, RUN)], parse("AP"), Options(), watch=watched.append)
+    assert [source.name for source in watched] == [str(file) for file in files]
+
+
+OTHER = {"1": {"a": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("runs", "names"),
+    [
+        (lambda path: [RUN, OTHER], ["run1", "run2"]),
+        (lambda path: (RUN, OTHER), ["run1", "run2"]),
+        (lambda path: iter([RUN, OTHER]), ["run1", "run2"]),
+        (lambda path: {"mine": RUN, "other": OTHER}, ["mine", "other"]),
+        (lambda path: {"mine": path, "other": OTHER}, ["mine", "other"]),
+        (lambda path: [path, OTHER], ["bm25", "run2"]),
+        (lambda path: {"mine": RUN, 2: [("1", "a", 1.0)]}, ["mine", "2"]),
+    ],
+)
+def test_several_runs(runs, names, files):
+    results = evaluate(QRELS, runs(files[1]), "AP")
+    assert [run.name for run in results.runs] == names
+    assert results.means[:, 0].tolist() == pytest.approx([(1 / 6 + 1) / 3, 0.5 / 3])
+
+
+def test_one_run_of_tuples():
+    rows = [(query, document, score) for query, of in RUN.items() for document, score in of.items()]
+    assert evaluate(QRELS, rows, "AP").per_query("run1", "AP") == pytest.approx(AP)
+
+
+def test_data_frames():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    rows = [(query, document, score) for query, of in RUN.items() for document, score in of.items()]
+    names = ["query_id", "doc_id", "score"]
+    one, other = pandas.DataFrame(rows, columns=names), polars.DataFrame(rows, schema=names, orient="row")
+    judged = pandas.DataFrame(
+        [(q, d, g) for q, of in QRELS.items() for d, g in of.items()], columns=[*names[:2], "relevance"]
+    )
+    assert evaluate(judged, one, "AP").per_query("run1", "AP") == pytest.approx(AP)
+    results = evaluate(judged, {"pandas": one, "polars": other}, "AP")
+    assert results.per_query("pandas", "AP") == results.per_query("polars", "AP") == pytest.approx(AP)
+
+
+def test_default_metrics():
+    specs = evaluate(QRELS, RUN).specs
+    assert " ".join(map(str, specs)) == "num_q muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, AP),
+        ({"rel": 2}, {"1": 1 / 3, "2": 0.0, "3": 0.0}),
+        ({"rel": 0}, {"1": (1 + 2 / 3) / 3, "2": 1.0, "3": 0.0}),
+        ({"depth": 2}, {"1": 0.0, "2": 1.0, "3": 0.0}),
+        ({"judged_only": True}, {"1": 1 / 4, "2": 1.0, "3": 0.0}),
+        ({"judged_only": True, "depth": 1}, {"1": 0.0, "2": 1.0, "3": 0.0}),
+        ({"zero_grade": 1}, {"1": 1 / 3, "2": 0.0, "3": 0.0}),
+        ({"queries": "both"}, {"1": 1 / 6, "2": 1.0}),
+        ({"query_ids": ["3", "1"]}, {"1": 1 / 6, "3": 0.0}),
+        ({"query_ids": [1]}, {"1": 1 / 6}),
+        ({"query_ids": ["1", "3"], "queries": "both"}, {"1": 1 / 6}),
+    ],
+)
+def test_options(options, expected):
+    results = evaluate(QRELS, RUN, "AP", **options)
+    assert results.per_query(0, "AP") == pytest.approx(expected)
+    assert results.mean(0, "AP") == pytest.approx(sum(expected.values()) / len(expected))
+    assert {name: results.options[name] for name in options} == {
+        name: tuple(map(str, value)) if name == "query_ids" else value for name, value in options.items()
+    }
+
+
+def test_by_level():
+    specs = evaluate(QRELS, RUN, "RR muAP AP(rel=2)", by_level=True).specs
+    assert [str(spec) for spec in specs] == ["RR", "AP(rel=1)", "AP(rel=2)", "muAP"]
+    specs = evaluate(QRELS, RUN, "RR", by_level=True).specs
+    assert [str(spec) for spec in specs] == ["AP(rel=1)", "AP(rel=2)", "RR"]
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_ties(ties):
+    run = {"1": {"b": 1.0, "a": 1.0, "x": 1.0, "c": 1.0}}
+    order = ranking([(d.encode(), s) for d, s in run["1"].items()], {b"a": 2, b"b": 0, b"c": 1}, ties)
+    assert evaluate({"1": QRELS["1"]}, run, "RR(rel=2)", ties=ties).mean(0, 0) == 1 / (order.index(b"a") + 1)
+
+
+def test_notices():
+    qrels = {str(q): {"a": 1, "b": 0, "z": 1} for q in range(1500)}
+    run = {str(q): {"a": 1.0, "b": 1.0} for q in range(2, 1300)} | {"x": {"a": 1}, "y": {"a": 1}}
+    assert evaluate(qrels, run, "AP").warnings == (
+        "run1: 202 judged queries are not in the run, counted as 0",
+        "run1: 2 queries of the run not judged, left out",
+        "run1: 1,298 queries have tied scores that could change a value; they are ordered by --ties trec",
+    )
+    some = evaluate(qrels, {"mine": run}, "AP", queries="both", query_ids=["1", "2"], ties="best")
+    assert some.warnings == (
+        "mine: 1 judged query is not in the run, left out",
+        "mine: 2 queries of the run not judged, left out",
+        "mine: 1 query has tied scores that could change a value; they are ordered by --ties best",
+    )
+    same = [("1", "a", 1), ("1", "a", 1)]
+    results = evaluate(same, {"1": {"a": 1}}, "AP rankDCG")
+    assert results.warnings == (
+        "qrels: 1 document is judged again with the same grade",
+        "run1: 1 query has no value of rankDCG, left out of its mean",
+    )
+
+
+LETOR = b"2 qid:1 1:0.5 2:7 # a\n0 qid:1 1:0.75 2:1 # b\n1 qid:2 1:1\n"
+
+
+def test_features_of_the_judged_file(tmp_path):
+    """It is read once, so that it may be a pipe."""
+    path = tmp_path / "letor"
+    path.write_bytes(LETOR)
+    with pipe(LETOR) as piped:
+        for file in (path, str(path), piped):
+            results = evaluate(file, file, "RR", features="2,1")
+            assert [run.name for run in results.runs] == ["feature2", "feature1"]
+            assert results.means[:, 0].tolist() == [1.0, 0.75]
+    other = tmp_path / "other"
+    other.write_bytes(LETOR.replace(b"0.75", b"0.25"))
+    assert evaluate(path, [path, other], "RR", features=1).means[:, 0].tolist() == [0.75, 1.0]
+
+
+def test_scores_of_the_judged_file(tmp_path):
+    letor, scores = tmp_path / "letor", tmp_path / "model.txt"
+    letor.write_bytes(LETOR)
+    scores.write_bytes(b"1\n2\n3\n")
+    results = evaluate(letor, scores, "RR")
+    assert (results.runs[0].name, results.mean(0, 0)) == ("model", 0.75)
+
+
+# Errors
+
+
+def test_no_common_query():
+    for run in ({"7": {"a": 1.0}}, {}, {"1": {}}):
+        with pytest.raises(
+            InputError, match=r"^run1: it has no query in common with qrels\. Check the query ids$"
+        ):
+            evaluate(QRELS, run, "AP")
+    with pytest.raises(InputError, match="no query in common"):
+        evaluate(QRELS, RUN, "AP", query_ids=["3"])
+
+
+def test_wrong_arguments(tmp_path):
+    with pytest.raises(OptionError, match="there is no option depht"):
+        evaluate(QRELS, RUN, "AP", depht=3)
+    with pytest.raises(OptionError, match="query '7' is not in qrels"):
+        evaluate(QRELS, RUN, "AP", query_ids=["1", "7"])
+    with pytest.raises(MetricError, match="did you mean"):
+        evaluate(QRELS, RUN, "nDGC@10")
+    with pytest.raises(InputError, match="there is no such file"):
+        evaluate(tmp_path / "no", RUN, "AP")
+    with pytest.raises(InputError, match="this is a directory"):
+        evaluate(QRELS, str(tmp_path), "AP")
+    with pytest.raises(GradevalError, match="there are no judgments"):
+        evaluate({}, RUN, "AP")
+
+
+def test_first_bad_run_is_raised_and_others_are_evaluated(files, tmp_path):
+    bad = tmp_path / "bad.run"
+    bad.write_bytes(b"1 Q0 a 1 x tag\n")
+    runs = [(None, files[1]), (None, bad), (None, tmp_path / "none"), (None, {"7": {"a": 1}}), ("last", OTHER)]
+    results, failed = evaluate_all(QRELS, runs, parse("AP"), Options())
+    assert [run.name for run in results.runs] == ["bm25", "last"]
+    assert [str(error) for error in failed] == [
+        f"{bad}:1: the score 'x' is not a number",
+        f"{tmp_path}/none: there is no such file. Check the path",
+        "run4: it has no query in common with qrels. Check the query ids",
+    ]
+    with pytest.raises(InputError, match=r"bad\.run:1: the score 'x' is not a number"):
+        evaluate(QRELS, [run for _, run in runs], "AP")
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_jobs_and_blocks_change_nothing(jobs, tmp_path, monkeypatch):
+    """Several runs at once, each by several threads, in small blocks, one of them shuffled."""
+    draw = random.Random(3)
+    qrels = {f"q{q}": {f"d{draw.randrange(60)}": draw.randrange(4) for _ in range(12)} for q in range(30)}
+    paths = []
+    for name in ("a", "b", "c"):
+        run = {
+            q: {f"d{d}": draw.randrange(20) / 4 for d in draw.sample(range(60), 25)} for q in [*qrels, "other"]
+        }
+        lines = run_text(run).splitlines(keepends=True)
+        if name == "b":
+            draw.shuffle(lines)
+        paths.append(tmp_path / name)
+        paths[-1].write_bytes(b"".join(lines))
+    judged = tmp_path / "qrels"
+    judged.write_bytes(qrels_text(qrels))
+    whole = evaluate(judged, paths, "AP nDCG@10 muAP num_ret", jobs=1)
+    monkeypatch.setattr(Source.blocks, "__defaults__", (500,))
+    cut = evaluate(judged, paths, "AP nDCG@10 muAP num_ret", jobs=jobs)
+    assert cut.to_dict(per_query=True) == whole.to_dict(per_query=True)
+
+
+def test_same_run_as_file_and_as_data(files):
+    qrels, run = files
+    from_files = evaluate(qrels, {"run1": str(run)}).to_dict(per_query=True)["runs"][0]
+    from_data = evaluate(QRELS, RUN).to_dict(per_query=True)["runs"][0]
+    assert from_files["per_query"] == from_data["per_query"]
+    assert from_files["summary"] == from_data["summary"]
+
+
+# The package
+
+
+def test_public_names():
+    assert set(gradeval.__all__) <= set(dir(gradeval))
+    for name in gradeval.__all__:
+        assert getattr(gradeval, name) is not None
+    with pytest.raises(AttributeError, match="module 'gradeval' has no attribute 'evalute'"):
+        gradeval.evalute
+
+
+def test_import_brings_nothing_heavy():
+    code = """if True:
+        import sys, gradeval
+        assert not {"numpy", "scipy", "rich", "click", "gradeval.evaluation"} & {*sys.modules}
+        gradeval.evaluate({"q": {"d": 1}}, {"q": {"d": 1}}, "AP nDCG@10").render("tsv")
+        assert not {"scipy", "rich", "click", "pandas", "polars", "lzma", "bz2"} & {*sys.modules}
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)
