@@ -137,9 +137,6 @@ class _Replayed(io.RawIOBase):
         self.place = place
         return place
 
-    def readable(self) -> bool:
-        return True
-
     def close(self) -> None:
         self.pipe.close()
         self.copy.close()

@@ -260,6 +260,13 @@ def test_standard_input_is_read_from_where_it_stands(file, monkeypatch):
         assert text_of(stdin) == text_of(stdin) == LINES.split(b"\n", 1)[1]
 
 
+def test_standard_input_that_is_closed(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(InputError, match="^<stdin>: the file cannot be read .standard input is closed"):
+        text_of(Source("-"))
+    assert Source("-").stored_size == 0
+
+
 def test_standard_input_from_a_pipe_stays_open(monkeypatch):
     with pipe(LINES) as path, open(path, "rb") as opened:
         monkeypatch.setattr(sys, "stdin", opened)
