@@ -42,7 +42,7 @@ class _EvalByDefault(click.Group):
             click.echo(ctx.get_help(), err=True)
             ctx.exit(2)
         if args and args[0] not in self.commands and args[0] not in own:
-            if not (ctx.resilient_parsing or os.path.exists(args[0])):
+            if not (ctx.resilient_parsing or args[0].startswith("-") or os.path.exists(args[0])):
                 self._suggest(args[0])
             args = ["eval", *args]
         return super().parse_args(ctx, args)

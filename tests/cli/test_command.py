@@ -1,0 +1,331 @@
+"""The commands themselves: which is meant, help, completion, the pages of metrics."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import CompletionItem, ShellComplete
+from click.testing import CliRunner
+
+from gradeval import __version__, cli
+from gradeval.cli import app
+from gradeval.cli.eval import eval_command
+from gradeval.metrics import load, load_plugins
+from gradeval.metrics.registry import REGISTRY
+
+from .command import RUN, fails, gradeval, values
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+load()
+TSV = "run\tquery\tmetric\tvalue\nr\tall\tAP\t0.2593\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "q r -m AP",
+        "-m AP q r",
+        "q -m AP r",
+        "eval q r -m AP",
+        "eval -m AP q r",
+        "--metric=AP q r",
+        "-mAP -- q r",
+        "-- q r -m AP",
+        "./q ./r -m AP",
+    ],
+)
+def test_eval_is_the_default(line: str) -> None:
+    done = gradeval(*line.split())
+    if line.startswith("-- "):
+        assert done.code == 2  # then -m is a file
+    else:
+        assert (done.code, done.out) == (0, TSV)
+
+
+@pytest.mark.parametrize("name", ["eval", "metrics"])
+def test_files_named_like_commands(name: str) -> None:
+    Path(name).write_bytes(Path("q").read_bytes())
+    assert gradeval("eval", name, "r", "-m", "AP").out == TSV
+    assert gradeval(f"./{name}", "r", "-m", "AP").out == TSV
+    assert gradeval("-m", "AP", name, "r").out == TSV
+    Path(name).write_text(RUN)
+    assert gradeval("q", name, "-m", "AP").out == TSV.replace("\nr\t", f"\n{name}\t")
+
+
+def test_a_file_named_almost_like_a_command() -> None:
+    assert fails("metric").startswith(
+        "gradeval: 'metric' is neither a file nor a command. Did you mean metrics?"
+    )
+    assert fails("eva", "q", "r").startswith(
+        "gradeval: 'eva' is neither a file nor a command. Did you mean eval?"
+    )
+    Path("metric").write_bytes(Path("q").read_bytes())
+    assert gradeval("metric", "r", "-m", "AP").out == TSV
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("q", "Missing argument 'RUN...': what to evaluate (or --feature, with LETOR)."),
+        ("eval", "Missing argument 'QRELS'."),
+        ("-q", "Missing argument 'QRELS'."),
+        ("q r --verson", "No such option '--verson'"),
+        ("q r --features 1", "No such option '--features'"),
+        ("q r -m", "Option '-m' requires an argument."),
+        ("- -", "'-' can stand for one file only."),
+        ("q - -", "'-' can stand for one file only."),
+        ("metrics --all", "No such option '--all'"),
+    ],
+)
+def test_usage_errors_are_one_line(line: str, what: str) -> None:
+    said = fails(*line.split())
+    assert said.startswith("gradeval: ")
+    assert what.rstrip(".") in said
+    assert said.endswith(" 'gradeval --help' shows how.")
+    assert "\n" not in said
+
+
+def test_version() -> None:
+    assert gradeval("--version") == (0, f"gradeval {__version__}\n", "")
+
+
+# Help
+
+
+@pytest.fixture(name="wide")
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+@pytest.mark.parametrize("line", ["--help", "-h", "eval --help", "eval -h", "q r --help"])
+@pytest.mark.usefixtures("wide")
+def test_help_has_every_option(line: str) -> None:
+    done = gradeval(*line.split())
+    assert (done.code, done.err) == (0, "")
+    for param in eval_command.params:
+        assert isinstance(param, click.Option) == (f"{param.opts[0]}" not in ("qrels", "runs"))
+        for option in param.opts if isinstance(param, click.Option) else ():
+            assert f" {option}" in done.out
+    assert max(map(len, done.out.splitlines())) <= 100
+    for section in ("What is measured:", "Queries:", "Output:", "Input", "Other:"):
+        assert done.out.count(f"\n{section}") == 1
+    assert "  -h, --help " in done.out
+
+
+@pytest.mark.usefixtures("wide")
+def test_help() -> None:
+    out = gradeval("--help").out
+    assert out.startswith("Usage: gradeval [OPTIONS] QRELS RUN...\n       gradeval metrics [NAME]...\n")
+    assert gradeval("eval", "-h").out.startswith("Usage: gradeval eval [OPTIONS] QRELS RUN...\n")
+    for command in app.commands:
+        assert f"\n  {command} " in out
+    assert "--version" in out
+    assert out.count("--help") == 1
+    assert "Exit codes: 0 done, 2 usage or input was wrong." in out
+    for inside in ("_EvalByDefault", "format_", "x>=", "NaN"):
+        assert inside not in out
+
+
+def test_nothing_is_a_call_for_help() -> None:
+    done = gradeval()
+    assert (done.code, done.out) == (2, "")
+    assert done.err == gradeval("--help").out
+
+
+@pytest.mark.parametrize(
+    "line", [line.strip() for line in cli.EPILOG.splitlines() if line.startswith("  gradeval")]
+)
+def test_the_examples_of_the_help_are_right(line: str) -> None:
+    import shlex
+
+    words = shlex.split(line.split("   ")[0])[1:]
+    files = {"qrels.txt": "q", "bm25.run": "r", "dense.run": "r", "q.txt": "q", "r.run": "r",
+             "test.letor": "l", "model.scores": "s", "1-5,9": "1-2"}  # fmt: skip
+    done = gradeval(*(files.get(word, word) for word in words))
+    assert done.code == 0
+    assert done.out
+
+
+# Metrics
+
+
+def test_metrics_lists_all() -> None:
+    done = gradeval("metrics")
+    assert (done.code, done.err) == (0, "")
+    listed = [line.split()[0] for line in done.out.splitlines() if line.startswith("  ")]
+    assert sorted(listed) == sorted(REGISTRY)
+    for metric in REGISTRY.values():
+        assert metric.summary in done.out
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_a_page_for_each_metric(name: str) -> None:
+    metric = REGISTRY[name]
+    done = gradeval("metrics", name)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(name)
+    words = done.out.split()
+    for text in (metric.about, *metric.holds, *(param.about for param in metric.params)):
+        assert " ".join(text.split()) in " ".join(words)
+    for param in metric.params:
+        assert f"\n  {'@k' if param.name == 'cutoff' else param.name + '='} " in done.out
+    assert max(map(len, done.out.splitlines())) <= 120
+    example = next(line for line in done.out.splitlines() if line.startswith("Example: "))
+    assert f"-m '{metric.example}'" in example
+    assert gradeval("q", "r", "-m", metric.example).code == 0
+
+
+def test_pages_by_other_names() -> None:
+    page = gradeval("metrics", "nDCG").out
+    for name in ("ndcg", "NDCG", "nDCG@10", "nDCG(gain=exp)@5", "ndcg_cut.5", "ndcg_cut_5"):
+        assert gradeval("metrics", name).out == page
+    assert gradeval("metrics", "µAP").out == gradeval("metrics", "muAP").out
+    assert gradeval("metrics", "nDCG", "AP").out == page + "\n" + gradeval("metrics", "AP").out
+
+
+def test_a_metric_that_is_none() -> None:
+    assert fails("metrics", "nDGC") == "gradeval: nDGC: did you mean nDCG?"
+    assert (
+        fails("metrics", "nDCG", "qqq")
+        == "gradeval: qqq: there is no such metric: 'gradeval metrics' lists them"
+    )
+
+
+def test_metrics_of_others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package's own metric, declared as an entry point, is listed, has a page and is computed."""
+    (folder / "others_metrics.py").write_text(
+        "from gradeval.metrics.registry import metric\n"
+        "@metric('Mine')\n"
+        "def mine(judgments):\n"
+        "    '''Mine alone.'''\n"
+        "    return judgments.retrieved * 1.0\n"
+    )
+    point = EntryPoint("mine", "others_metrics", "gradeval.metrics")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point])
+    from gradeval.metrics import spec
+
+    load_plugins.cache_clear()
+    spec._names.cache_clear()
+    try:
+        assert values("q", "r", "-m", "mine", "-qn") == {
+            ("q1", "Mine"): 4,
+            ("q2", "Mine"): 3,
+            ("q3", "Mine"): 0,
+        }
+        assert "  Mine " in gradeval("metrics").out
+        assert gradeval("metrics", "Mine").out.startswith("Mine\n\nMine alone.\n")
+    finally:
+        REGISTRY.pop("Mine", None)
+        load_plugins.cache_clear()
+        spec._names.cache_clear()
+
+
+# Completion
+
+
+def completed(line: str) -> list[CompletionItem]:
+    """What the shell is offered behind the line, whose last word is incomplete."""
+    *args, incomplete = line.split(" ")
+    return ShellComplete(app, {}, "gradeval", "_GRADEVAL_COMPLETE").get_completions(args, incomplete)
+
+
+def words(line: str) -> list[str]:
+    return [item.value for item in completed(line) if item.type == "plain"]
+
+
+def files(line: str) -> bool:
+    return any(item.type == "file" for item in completed(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "q",
+        "q ",
+        "q r",
+        "-m AP ",
+        "q r -m AP ",
+        "eval ",
+        "-o ",
+        "q r --output x",
+        "--query-ids ",
+        "--groups ",
+    ],
+)
+def test_files_are_completed(line: str) -> None:
+    assert files(line)
+    assert words(line) == []
+
+
+def test_commands_are_completed() -> None:
+    assert words("met") == ["metrics"]
+    assert words("ev") == ["eval"]
+
+
+@pytest.mark.parametrize("line", ["--", "-", "q r --", "eval --", "q --"])
+def test_options_are_completed(line: str) -> None:
+    found = words(line)
+    assert len(set(found)) == len(found)
+    assert {"--metric", "--per-query", "--format", "--help"} <= set(found)
+    assert ("--version" in found) == (line in ("--", "-"))
+    assert not files(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("--qu", ["--queries", "--query-ids", "--quiet"]),
+        ("q r --ju", ["--judged-only"]),
+        ("-f j", ["json", "jsonl"]),
+        ("q r --ties ", ["trec", "input", "best", "worst"]),
+        ("--queries b", ["both"]),
+        ("q r --run-format ", ["trec", "letor", "scores"]),
+        ("-m nD", ["nDCG", "NDCNG", "nDCGphi", "ndcg_cut"]),
+        ("q r --metric mu", ["muAP", "muMAP"]),
+        ("q r -m µA", ["muAP"]),
+        ("metrics rank", ["rankDCG"]),
+        ("metrics nDCG Suc", ["Success"]),
+        ("q r -m zzz", []),
+    ],
+)
+def test_values_are_completed(line: str, found: list[str]) -> None:
+    assert words(line) == found
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if shell == "bash":  # click asks bash for its version
+        monkeypatch.setattr("click.shell_completion.BashComplete._check_version", lambda *_: None)
+    result = CliRunner().invoke(app, [], prog_name="gradeval", env={"_GRADEVAL_COMPLETE": f"{shell}_source"})
+    assert result.exit_code == 0
+    assert f"_GRADEVAL_COMPLETE={shell}_complete" in result.output
+
+
+def test_main_ends_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    for args, code in ((["--version"], 0), (["none", "r"], 2)):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(args)
+        assert ended.value.code == code
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupted_command_ends_by_the_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[int, int]] = []
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(app, "main", interrupt)
+    monkeypatch.setattr(cli.os, "kill", lambda *args: sent.append(args))
+    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["q", "r"])
+    assert ended.value.code == 130
+    assert sent == [(os.getpid(), cli.signal.SIGINT)]

@@ -1,0 +1,90 @@
+"""What is imported when: nothing heavy by `import gradeval`, neither rich nor scipy for a TSV."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from pkgutil import walk_packages
+
+import pytest
+
+import gradeval
+
+HEAVY = ("numpy", "scipy", "click", "rich", "pandas", "polars", "asyncio", "importlib.metadata")
+MODULES = sorted(
+    module.name for module in walk_packages(gradeval.__path__, "gradeval.") if "__main__" not in module.name
+)
+
+
+def python(code: str, *args: object) -> str:
+    """What the code prints in a process of its own, where warnings are errors."""
+    command = [sys.executable, "-W", "error", "-c", code, *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def imported_by(code: str, *args: object) -> set[str]:
+    """Which of HEAVY the code imports."""
+    tell = f"\nimport sys\nprint(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"
+    command = [sys.executable, "-c", code + tell, *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.splitlines()[-1].split()) if done.stderr.strip() else set()
+
+
+COMMAND = "from gradeval.cli import run\nimport sys\nassert run(sys.argv[1:]) == 0"
+
+
+def test_import_gradeval_is_light() -> None:
+    assert imported_by("import gradeval") == set()
+    assert imported_by("import gradeval\ndir(gradeval)\ngradeval.__version__\ngradeval.GradevalError") == set()
+    assert python(
+        "import gradeval, sys; print(*sorted(m for m in sys.modules if m.startswith('gradeval')))"
+    ) == ("gradeval\n")
+
+
+def test_everything_public_is_there() -> None:
+    for name in gradeval.__all__:
+        assert getattr(gradeval, name) is not None
+        assert name in dir(gradeval)
+    with pytest.raises(AttributeError, match="module 'gradeval' has no attribute 'nothing'"):
+        gradeval.nothing
+
+
+@pytest.mark.parametrize("args", [("--help",), ("--version",), ("eval", "--help")], ids=" ".join)
+def test_help_imports_no_numpy(args: tuple[str, ...]) -> None:
+    assert imported_by(COMMAND, *args) == {"click"}
+
+
+def test_a_tsv_imports_neither_rich_nor_scipy(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("q 0 a 1\nq 0 b 2\nq 0 c 0\n")
+    (tmp_path / "r").write_text("q Q0 a 1 2 t\nq Q0 b 2 1 t\n")
+    args = (tmp_path / "q", tmp_path / "r")
+    assert imported_by(COMMAND, *args, "-q") == {"numpy", "click"}
+    for form in ("csv", "json", "jsonl", "md", "latex", "trec"):
+        assert imported_by(COMMAND, *args, "-q", "-m", "AP", "-f", form) == {"numpy", "click"}
+    assert "rich" in imported_by(COMMAND, *args, "-m", "AP", "-f", "table")
+    library = "import gradeval, sys\ngradeval.evaluate(*sys.argv[1:]).to_dict()"
+    assert imported_by(library, *args) == {"numpy"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_each_module_can_be_imported_first(module: str) -> None:
+    """No circle of imports holds only in the order that the command happens to have."""
+    code = "\n".join(
+        [
+            "import importlib, os, sys",
+            "sys.path_importer_cache.clear()",
+            f"importlib.import_module({module!r})",
+        ]
+    )
+    python(code)
+
+
+def test_it_runs_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gradeval", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"gradeval {gradeval.__version__}\n"
