@@ -92,6 +92,14 @@ def test_same(names, data):
     assert same.tolist() == [names[a] == names[b] for a, b in pairs]
 
 
+def test_long_ids_differ_in_their_last_byte_alone():
+    names = [b"a" * 200, b"a" * 199 + b"b", b"a" * 201, b"a" * 200]
+    ids = Ids.of(names)
+    rows = np.repeat(np.arange(4), 4)
+    same = ids.same(rows, ids, np.tile(np.arange(4), 4))
+    assert same.tolist() == [names[a] == names[b] for a in range(4) for b in range(4)]
+
+
 @settings(deadline=None)
 @given(COLUMNS, st.lists(st.integers(1, 3), min_size=20, max_size=20))
 def test_changes(names, times):

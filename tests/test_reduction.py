@@ -20,40 +20,23 @@ from gradeval.ranking import Lines, QueryNumbers
 from gradeval.reduction import reduce_blocks, reduce_lines
 
 QUERIES = st.sampled_from([b"1", b"10", b"2", b"q" * 9, b"q" * 8, b"q" * 100, b"\xff\x01"])
-DOCUMENTS = st.sampled_from(
-    [
-        b"a",
-        b"b",
-        b"A",
-        b"a" * 8,
-        b"a" * 9,
-        b"a" * 8 + b"\xff",
-        b"a" * 16,
-        b"b" * 70,
-        b"b" * 69 + b"c",
-        b"\xc3\xa9",
-        b"\x01",
-    ]
-    + [b"d%d" % n for n in range(8)]
-)
+LONG = [b"a" * 8, b"a" * 9, b"a" * 8 + b"\xff", b"a" * 16, b"b" * 70, b"b" * 69 + b"c"]
+DOCUMENTS = st.sampled_from([b"a", b"b", b"A", b"\xc3\xa9", b"\x01", *LONG, *(b"d%d" % n for n in range(8))])
 SCORES = st.sampled_from([0.0, -0.0, 1.0, 1.0, 2.0, 2.5, -1.0, 1e300, 1e-300])
 GRADES = st.sampled_from([0.0, 0.0, 1.0, 1.0, 2.0, 0.5, -1.0, -2.0])
 
 QRELS = st.dictionaries(QUERIES, st.dictionaries(DOCUMENTS, GRADES, min_size=1), min_size=1, max_size=4)
-
-
-def keyed(line):
-    return line[:2]
+FEW = st.tuples(st.sampled_from([b"1", b"2", b"x", b"y"]), st.sampled_from([b"a", b"b", b"c", b"d"]), SCORES)
 
 
 @st.composite
 def runs(draw, unique=True):
     """Lines of a run: as trec_eval likes them, grouped but in no order, interleaved, or in any order."""
-    lines = draw(
-        st.lists(
-            st.tuples(QUERIES, DOCUMENTS, SCORES), min_size=1, max_size=40, unique_by=keyed if unique else None
-        )
-    )
+    if unique:
+        line = st.tuples(QUERIES, DOCUMENTS, SCORES)
+        lines = draw(st.lists(line, min_size=1, max_size=40, unique_by=lambda line: line[:2]))
+    else:
+        lines = draw(st.lists(FEW, min_size=4, max_size=40))
     order = draw(st.sampled_from(["sorted", "grouped", "any", "sorted but for one"]))
     if order == "grouped":
         lines.sort(key=lambda line: line[0])
@@ -203,10 +186,6 @@ def messages(path, repeats):
 @given(st.data(), QRELS, runs(unique=False), st.sampled_from(TIES), SIZES, JOBS)
 def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
     """Each is an error with its line and that of the first time, in whatever way the run is read."""
-    run = [
-        (query, document if document.isalnum() and len(document) < 60 else b"d", score)
-        for query, document, score in run
-    ]
     table = table_of(folder, qrels)
     path = folder / "run"
     text, number = data.draw(texts(run))
@@ -224,6 +203,38 @@ def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
     assert lines[:SHOWN] == messages(path, repeats[:SHOWN])
     rest = len(repeats) - SHOWN
     assert lines[SHOWN:] == ([f"{path}: {rest} more error{'s' * (rest > 1)}"] if rest > 0 else [])
+
+
+@pytest.mark.parametrize("size", [1, 30, 60, 1 << 20])
+def test_lines_of_documents_that_come_twice_in_later_blocks(folder, size):
+    """In a query that is whole in its block, one that is cut, and one that is not judged and comes back."""
+    path = folder / "run"
+    names = [
+        b"1 a",
+        b"1 b",
+        b"2 a",
+        b"2 b",
+        b"2 a",
+        b"x a",
+        b"3 a",
+        b"3 a",
+        b"x b",
+        b"4 a",
+        b"4 b",
+        b"x a",
+        b"4 b",
+    ]
+    path.write_bytes(b"# first\n" + b"".join(name.replace(b" ", b" Q0 ") + b" 0 1\n" for name in names))
+    table = table_of(folder, {b"2": {b"a": 1}, b"4": {b"b": 1}})
+    with pytest.raises(InputErrors) as caught:
+        reduce_blocks(Cut(path, size), run_columns, table, "trec", 1)
+    assert str(caught.value).splitlines() == messages(
+        path, [(6, 4, b"a"), (9, 8, b"a"), (13, 7, b"a"), (14, 12, b"b")]
+    )
+    path.write_bytes(b"".join(name.replace(b" ", b" Q0 ") + b" 0 1\n" for name in names if name[:1] != b"x"))
+    with pytest.raises(InputErrors) as caught:
+        reduce_blocks(Cut(path, size), run_columns, table, "trec", 1)
+    assert str(caught.value).splitlines() == messages(path, [(5, 3, b"a"), (7, 6, b"a"), (10, 9, b"b")])
 
 
 def test_a_run_in_order_is_read_once(folder, monkeypatch):

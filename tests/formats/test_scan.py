@@ -257,9 +257,35 @@ def test_floats_with_mantissas_of_54_to_63_bits():
         quarter = draw.choice([0, 1, 2, 3]) if decimals > 1 else draw.choice([0, 2]) if decimals else 0
         exact = odd * 10**decimals + quarter * 10**decimals // 4
         for mantissa in (exact - 1, exact, exact + 1, odd * 5**decimals):
-            digits = str(mantissa).zfill(decimals + 1)
-            texts.append((digits[: len(digits) - decimals] + "." + digits[len(digits) - decimals :]).encode())
+            texts.append(with_point(mantissa, decimals))
     check_floats(texts)
+
+
+def with_point(mantissa, decimals):
+    digits = str(mantissa).zfill(decimals + 1)
+    return (digits[: len(digits) - decimals] + "." + digits[len(digits) - decimals :]).encode()
+
+
+def test_floats_as_near_to_halfway_as_can_be():
+    """m / 10^d beside (q + 1/2) / 2^j: the two differ by 1 / (5^d 2^j), which is the least there is."""
+    draw = random.Random(4)
+    texts = []
+    while len(texts) < 2000:
+        decimals = draw.randrange(12, 23)
+        power = 5**decimals
+        mantissa = draw.randrange(2**53, 2**63)
+        j = (2**54 * power // mantissa).bit_length() - 1
+        if j > 0:
+            beside = draw.choice([-1, 1]) * pow(pow(2, j, power), -1, power)
+            texts.append(with_point(mantissa - mantissa % power + beside % power, decimals))
+    check_floats(texts)
+
+
+def test_floats_with_mantissas_around_those_that_fit_an_integer():
+    near = [2**n + step for n in (53, 54, 62, 63, 64) for step in range(-3000, 3000, 37)]
+    check_floats(
+        [with_point(mantissa, len(str(mantissa)) - places) for mantissa in near for places in (1, 4, 8)]
+    )
 
 
 def test_floats_with_17_to_19_digits():

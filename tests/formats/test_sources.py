@@ -262,7 +262,7 @@ def test_standard_input_is_read_from_where_it_stands(file, monkeypatch):
 
 def test_standard_input_that_is_closed(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(InputError, match="^<stdin>: the file cannot be read .standard input is closed"):
+    with pytest.raises(InputError, match=r"^<stdin>: the file cannot be read .standard input is closed"):
         text_of(Source("-"))
     assert Source("-").stored_size == 0
 
