@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +16,8 @@ from gradeval.judgments import Qrels
 from gradeval.parallel import ordered_map
 from gradeval.segments import Floats, Ints
 
+_FIELD = re.compile(rb"[^ \t\r]+")
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -22,7 +25,7 @@ class Columns:
 
     queries: the id of each group of neighbouring lines with one query, (S,). bounds: group s owns rows
     bounds[s]:bounds[s+1]. documents, number, line (0-based in the block): of each row, (n,).
-    lines: how many lines the block has.
+    lines: how many lines the block has. tag: what the run calls itself in its last line here.
     """
 
     queries: Ids
@@ -32,19 +35,16 @@ class Columns:
     line: Ints
     lines: int
     problems: list[Problem]
+    tag: bytes = b""
 
 
 def read_qrels(source: Source, jobs: int = 1) -> Qrels:
     """The judgments of a file. Raises InputError(s)."""
 
-    def read(block: Block) -> Columns:
-        read = qrels_columns(block)
-        return replace(read, queries=read.queries.compact(), documents=read.documents.compact())
-
     problems = Problems(source.name)
     parts: list[Columns] = []
     before = 0
-    for part in ordered_map(read, source.blocks(), jobs):
+    for part in ordered_map(qrels_columns, source.blocks(), jobs):
         problems.add(part.problems, before)
         parts.append(replace(part, line=part.line + before))
         before += part.lines
@@ -70,7 +70,16 @@ def run_columns(block: Block) -> Columns:
     """The run lines of a block; number is the score. The tag may be missing; what follows it is ignored."""
     rows = split(block.bytes, block.size, (0, 2, 4), 5)
     hint = "This looks like qrels; the qrels come first, then the runs"
-    return _columns(rows, "score", _odd(rows, "a run has 6 (query Q0 document rank score tag)", (4,), hint))
+    read = _columns(rows, "score", _odd(rows, "a run has 6 (query Q0 document rank score tag)", (4,), hint))
+    return replace(read, tag=_last_tag(block, rows))
+
+
+def _last_tag(block: Block, rows: Rows) -> bytes:
+    if not len(rows.line):
+        return b""
+    start = rows.fields[1].start[-1]
+    fields = _FIELD.findall(block.bytes[start : block.size].tobytes().split(b"\n", 1)[0])  # from the document on
+    return fields[3] if len(fields) > 3 else b""
 
 
 def _odd(rows: Rows, expected: str, others: tuple[int, ...], hint: str) -> list[Problem]:
