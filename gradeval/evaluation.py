@@ -107,11 +107,14 @@ def _evaluate(
     has_lines = reduced.retrieved > 0
     if not (has_lines & wanted).any():
         raise InputError(run.path, f"it has no query in common with {qrels.path}", hint="Check the query ids")
-    judgments = Judgments.of(qrels, reduced.row, reduced.rank, reduced.score, reduced.retrieved, options.rel)
+    tag = reduced.tag or run.name or run.path
+    judgments = Judgments.of(
+        qrels, reduced.row, reduced.rank, reduced.score, reduced.retrieved, options.rel, tag
+    )
+    if options.depth is not None:  # trec_eval's order: what stands below the depth is gone before -J looks
+        judgments = judgments.cut(options.depth)
     if options.judged_only:
         judgments = judgments.judged_only()
-    if options.depth is not None:
-        judgments = judgments.cut(options.depth)
     values = np.array([spec.metric(judgments, **spec.params) for spec in specs])
     counted = wanted & has_lines if options.queries == "both" else wanted
 

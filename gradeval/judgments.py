@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from gradeval.segments import Bools, Floats, Ints, Segments, stable_order
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
+
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +106,41 @@ def _times(count: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
+class Hits:
+    """The relevant documents that a run retrieved, in rank order within their queries.
+
+    rows: where they stand in the table of judgments, int64 (H,). segments: how they fall into the Q queries.
+    rank: float64 (H,). relevant: how many relevant documents were judged for each query, int64 (Q,).
+    """
+
+    rows: Ints
+    segments: Segments
+    rank: Floats
+    relevant: Ints
+
+    @cached_property
+    def seen(self) -> Ints:
+        """How many relevant documents of the query were retrieved up to and with this one, (H,)."""
+        return self.segments.place + 1
+
+    @cached_property
+    def precision(self) -> Floats:
+        """The precision at each of the ranks, (H,)."""
+        return self.seen / self.rank
+
+    def number(self, cutoff: float | Floats | None = None) -> Ints:
+        """How many there are for each query, in the first ranks if there is a cutoff, (Q,).
+
+        The cutoff may be a number for each query.
+        """
+        if cutoff is None:
+            return self.segments.lengths
+        if isinstance(cutoff, np.ndarray):
+            cutoff = cutoff[self.segments.query]
+        return self.segments.number(self.rank <= cutoff)
+
+
+@dataclass(frozen=True, eq=False)
 class Judgments:
     """Where a run put the judged documents: a row for each judgment, in rank order within its query.
 
@@ -112,6 +150,7 @@ class Judgments:
     document: the row of the qrels this is, int64 (N,).
     retrieved: documents retrieved for each query, judged or not, int64 (Q,).
     relevance_level: the least grade that is relevant, or None for any grade above 0.
+    tag: what the run calls itself.
     """
 
     segments: Segments
@@ -121,10 +160,18 @@ class Judgments:
     document: Ints
     retrieved: Ints
     relevance_level: float | None = None
+    tag: str = ""
 
     @classmethod
     def of(
-        cls, qrels: Qrels, row: Ints, rank: Ints, score: Floats, retrieved: Ints, level: float | None = None
+        cls,
+        qrels: Qrels,
+        row: Ints,
+        rank: Ints,
+        score: Floats,
+        retrieved: Ints,
+        level: float | None = None,
+        tag: str = "",
     ) -> Judgments:
         """Put the ranks and scores of the retrieved judged documents (`row` of the qrels) into the table."""
         ranks = np.full(len(qrels.grade), np.inf)
@@ -134,7 +181,18 @@ class Judgments:
         segments = Segments(qrels.offsets)
         behind = rank.max(initial=0) + 1.0 + segments.place
         order = segments.descending(-np.where(np.isinf(ranks), behind, ranks))
-        return cls(segments, qrels.grade[order], ranks[order], scores[order], order, retrieved, level)
+        return cls(segments, qrels.grade[order], ranks[order], scores[order], order, retrieved, level, tag)
+
+    @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
+
+    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
+        """What make() returns, made the first time only: metrics share it by its key."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: _Made = self._made[key]
+        return made
 
     @property
     def query(self) -> Ints:
@@ -216,10 +274,38 @@ class Judgments:
         level = self.relevance_level if rel is None else rel
         return self.grade > 0 if level is None else self.grade >= max(level, 0.0)
 
+    def hits(self, rel: float | None = None) -> Hits:
+        """The relevant documents that were retrieved; with rel=0 the judged ones."""
+        level = self.relevance_level if rel is None else rel
+
+        def find() -> Hits:
+            relevant = self.relevant(level)
+            rows = np.flatnonzero(relevant & self.is_retrieved)
+            return Hits(rows, self.segments.take(rows), self.rank[rows], self.segments.number(relevant))
+
+        return self.once(("hits", level), find)
+
     def judged_only(self) -> Judgments:
-        """The ranking without its unjudged documents: ranks close up, and only judged ones are retrieved."""
-        rank = np.where(self.is_retrieved, self.segments.place + 1.0, np.inf)
-        return replace(self, rank=rank, retrieved=self.segments.number(self.is_retrieved))
+        """The ranking without its unjudged documents: ranks close up, and only judged ones are retrieved.
+
+        A grade below 0 says that the document was not judged after all, as in trec_eval.
+        """
+        kept = self.is_retrieved & (self.grade >= 0)
+        retrieved = self.segments.number(kept)
+        # those kept come first, and all stay in order
+        first = self.segments.running_count(kept) - 1
+        last = retrieved[self.query] + self.segments.running_count(~kept) - 1
+        order = np.empty(len(kept), np.int64)
+        order[self.segments.offsets[self.query] + np.where(kept, first, last)] = np.arange(len(kept))
+        kept = kept[order]
+        return replace(
+            self,
+            grade=self.grade[order],
+            rank=np.where(kept, self.segments.place + 1.0, np.inf),
+            score=np.where(kept, self.score[order], -np.inf),
+            document=self.document[order],
+            retrieved=retrieved,
+        )
 
     def cut(self, depth: int) -> Judgments:
         """The ranking without what stands below the depth."""

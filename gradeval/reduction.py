@@ -29,7 +29,7 @@ class Reduced:
 
     row, rank, score: of the retrieved judgments, rows of the qrels, (n,). retrieved: how many documents each
     judged query retrieved, (Q,). unjudged: how many queries of the run the qrels lack. tied: which judged
-    queries have tied scores that could change a value, (Q,).
+    queries have tied scores that could change a value, (Q,). tag: what the run calls itself in its last line.
     """
 
     row: Ints
@@ -38,6 +38,7 @@ class Reduced:
     retrieved: Ints
     unjudged: int
     tied: Bools
+    tag: str = ""
 
 
 def reduce_lines(lines: Lines, qrels: Qrels, ties: str, path: str) -> Reduced:
@@ -72,6 +73,7 @@ class _Total:
         self.seen_others: set[int] = set()
         self.retrieved = np.zeros(len(qrels.queries), np.int64)
         self.found: list[Found] = []
+        self.tag = b""
 
     def add(self, found: Found, first_line: int) -> None:
         """first_line: the lines before those that found counts."""
@@ -97,7 +99,8 @@ class _Total:
         tied = np.zeros(len(self.seen), bool)
         for found in self.found:
             tied[found.tied] = True
-        return Reduced(row, rank, score, self.retrieved, len(self.seen_others), tied)
+        tag = self.tag.decode("utf-8", "surrogateescape")
+        return Reduced(row, rank, score, self.retrieved, len(self.seen_others), tied, tag)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +110,7 @@ class _Part:
     pieces: list[Found | Lines]
     lines: int
     problems: list[Problem]
+    tag: bytes = b""
     comes_back: bool = False
 
 
@@ -132,7 +136,7 @@ def _in_one_pass(
             pieces.append(find(lines.part(first, last), qrels, ties))
         if last < count:
             pieces.append(lines.part(last, count).compact())
-        return _Part(pieces, read.lines, [])
+        return _Part(pieces, read.lines, [], read.tag)
 
     problems = Problems(source.name)
     total = _Total(qrels, problems)
@@ -149,6 +153,7 @@ def _in_one_pass(
         problems.add(made.problems, before)
         if made.comes_back:
             raise _ComesBack
+        total.tag = made.tag or total.tag
         for piece in made.pieces:
             empty = False
             if isinstance(piece, Found):
@@ -179,7 +184,7 @@ def _by_sorting(
     numbers = QueryNumbers(qrels)
     shares = min(source.expected_size // _SHARE + 1, 2**15)
 
-    def sort(block: Block) -> tuple[NDArray[np.void], Bytes, Ints, Ints, int, list[Problem]]:
+    def sort(block: Block) -> tuple[NDArray[np.void], Bytes, Ints, Ints, int, list[Problem], bytes]:
         read = columns(block)
         query = np.repeat(numbers.of(read.queries), np.diff(read.bounds))
         share = (query % shares).astype(np.uint16)
@@ -190,15 +195,17 @@ def _by_sorting(
         kept["length"] = documents.length
         rows = np.concatenate([[0], np.cumsum(np.bincount(share, minlength=shares))])
         ends = np.concatenate([[0], np.cumsum(documents.length)])[rows]
-        return kept, documents.block[: ends[-1]], rows * _KEPT.itemsize, ends, read.lines, read.problems
+        text = documents.block[: ends[-1]]
+        return kept, text, rows * _KEPT.itemsize, ends, read.lines, read.problems, read.tag
 
     problems = Problems(source.name)
     total = _Total(qrels, problems)
     with tempfile.TemporaryFile() as file:
         places = []  # for each block: where the rows and where the ids of each share begin
         before = 0
-        for kept, text, rows, ends, lines, found in ordered_map(sort, source.blocks(), jobs):
+        for kept, text, rows, ends, lines, found, tag in ordered_map(sort, source.blocks(), jobs):
             problems.add(found, before)
+            total.tag = tag or total.tag
             kept["line"] += before
             before += lines
             at = file.tell()

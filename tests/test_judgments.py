@@ -149,12 +149,19 @@ def test_judgments(queries):
 @settings(deadline=None)
 @given(rankings(), st.integers(1, 12))
 def test_judged_only_and_cut(queries, depth):
-    """Alone, and together: first the unjudged documents go, then what stands below the depth."""
+    """Alone, and together. A grade below 0 is that of a document that was not judged after all."""
     table = judgments_of(queries)
-    closed = [
-        [(g, n if r < np.inf else np.inf, s, at) for n, (g, r, s, at) in enumerate(of, 1)]
-        for of in plain(queries)
-    ]
+
+    def close(rows):
+        kept = [[row for row in of if row[0] >= 0 and row[1] < np.inf] for of in rows]
+        others = [[row for row in of if not (row[0] >= 0 and row[1] < np.inf)] for of in rows]
+        return [
+            [(g, n, s, at) for n, (g, _, s, at) in enumerate(own, 1)]
+            + [(g, np.inf, -np.inf, at) for g, _, _, at in more]
+            for own, more in zip(kept, others, strict=True)
+        ]
+
+    closed = close(plain(queries))
     judged = table.judged_only()
     assert as_plain(judged) == closed
     assert judged.retrieved.tolist() == [sum(r < np.inf for _, r, _, _ in of) for of in closed]
@@ -167,6 +174,7 @@ def test_judged_only_and_cut(queries, depth):
     assert as_plain(table.cut(depth)) == cut(plain(queries))
     assert table.cut(depth).retrieved.tolist() == [min(count, depth) for _, count in queries]
     assert as_plain(judged.cut(depth)) == cut(closed)
+    assert as_plain(table.cut(depth).judged_only()) == close(cut(plain(queries)))
     assert judged.cut(depth).retrieved.tolist() == [min(n, depth) for n in judged.retrieved.tolist()]
     assert as_plain(table) == plain(queries)
 

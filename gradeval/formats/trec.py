@@ -77,8 +77,8 @@ def run_columns(block: Block) -> Columns:
 def _last_tag(block: Block, rows: Rows) -> bytes:
     if not len(rows.line):
         return b""
-    start = rows.fields[1].start[-1]
-    fields = _FIELD.findall(block.bytes[start : block.size].tobytes().split(b"\n", 1)[0])  # from the document on
+    from_document = block.bytes[rows.fields[1].start[-1] : block.size].tobytes()
+    fields = _FIELD.findall(from_document.split(b"\n", 1)[0])
     return fields[3] if len(fields) > 3 else b""
 
 

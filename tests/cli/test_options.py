@@ -82,8 +82,8 @@ def test_depth() -> None:
 
 def test_judged_only() -> None:
     assert per_query("AP", "-J") == pytest.approx({"q1": (1 / 2 + 2 / 3) / 3, "q2": 1 / 2, "q3": 0})
-    assert per_query("num_ret", "--judged-only") == {"q1": 3, "q2": 3, "q3": 0}
-    assert per_query("num_ret", "-J", "-M2") == {"q1": 2, "q2": 2, "q3": 0}
+    assert per_query("num_ret", "--judged-only") == {"q1": 3, "q2": 2, "q3": 0}  # not f, whose grade is -1
+    assert per_query("num_ret", "-J", "-M2") == {"q1": 1, "q2": 2, "q3": 0}
 
 
 def test_queries() -> None:
