@@ -48,10 +48,19 @@ TREC = {
     "num_rel": "num_rel",
     "num_rel_ret": "num_rel_ret",
 }
-ASKED = """
-map map_cut.5,10 ndcg ndcg_cut.1,5,10 P.1,5,10 recall.1,5,10 recip_rank success.1,5 set_P set_recall set_F
-num_ret num_rel num_rel_ret
-""".split()
+ASKED = {
+    *(
+        "map",
+        "map_cut.5,10",
+        "ndcg",
+        "ndcg_cut.1,5,10",
+        "P.1,5,10",
+        "recall.1,5,10",
+        "recip_rank",
+        "success.1,5",
+    ),
+    *("set_P", "set_recall", "set_F", "num_ret", "num_rel", "num_rel_ret"),
+}
 COUNTS = {"num_ret", "num_rel", "num_rel_ret"}
 
 # what ir_measures computes, and our name for it
@@ -136,7 +145,7 @@ def floored(qrels: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
 
 def by_pytrec_eval(qrels: dict[str, dict[str, int]], run: Table, level: int) -> dict[str, dict[str, float]]:
     """measure -> query -> value."""
-    found = pytrec_eval.RelevanceEvaluator(floored(qrels), set(ASKED), relevance_level=level).evaluate(run)
+    found = pytrec_eval.RelevanceEvaluator(floored(qrels), ASKED, relevance_level=level).evaluate(run)
     return {measure: {query: values[measure] for query, values in found.items()} for measure in TREC}
 
 
