@@ -10,6 +10,7 @@ import numpy as np
 
 from gradeval.errors import GradevalError, InputError, OptionError
 from gradeval.formats.sources import Source
+from gradeval.ids import Texts
 from gradeval.inputs import Run, is_file, is_path, open_qrels, open_runs
 from gradeval.judgments import Judgments, Qrels
 from gradeval.metrics.spec import Spec, parse
@@ -82,7 +83,7 @@ def evaluate_all(
     return Results(
         table.path,
         source.sha256() if hashes and source else None,
-        table.queries.text(),
+        Texts(table.queries),
         tuple(specs),
         results,
         options.to_dict(),

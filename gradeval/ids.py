@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +34,11 @@ def mix(keys: Words) -> Words:
     keys ^= keys >> _HALF
     keys *= _MIX
     return keys
+
+
+def _word(block: Bytes, start: Ints, length: Ints) -> Words:
+    """The first eight bytes at each place as an integer, 0 in place of those that are not of the `length`."""
+    return words(block)[start] & _MASKS[np.minimum(length, 8)]
 
 
 class Ids:
@@ -76,14 +83,6 @@ class Ids:
         text = own.block.tobytes()
         return [text[a:b] for a, b in zip(own.start.tolist(), own._ends(), strict=True)]
 
-    def text(self) -> list[str]:
-        """The ids as text, bytes that are not UTF-8 as surrogates (surrogateescape)."""
-        own = self.compact()
-        if own.block.max(initial=0) > 127:
-            return [one.decode("utf-8", "surrogateescape") for one in self.tolist()]
-        text = own.block.tobytes().decode("ascii")
-        return [text[a:b] for a, b in zip(own.start.tolist(), own._ends(), strict=True)]
-
     def _ends(self) -> list[int]:
         ends: list[int] = (self.start + self.length).tolist()
         return ends
@@ -103,9 +102,10 @@ class Ids:
 
     def word(self, k: int, rows: Ints | slice = slice(None)) -> Words:
         """Bytes 8k to 8k+7 of each row as a little-endian integer, 0 in place of bytes past its end."""
-        left = self.length[rows]
-        left = np.clip(left - 8 * k, 0, 8) if k else np.minimum(left, 8)
-        return words(self.block)[np.minimum(self.start[rows] + 8 * k, len(self.block) - 8)] & _MASKS[left]
+        start, length = self.start[rows], self.length[rows]
+        if not k:
+            return _word(self.block, start, length)
+        return _word(self.block, np.minimum(start + 8 * k, len(self.block) - 8), np.maximum(length - 8 * k, 0))
 
     def keys(self) -> Words:
         """A 64-bit key of each row: equal ids have equal keys, different ids almost always different ones."""
@@ -126,8 +126,11 @@ class Ids:
         """Whether the ids of these rows equal those of the other column's rows, pair by pair."""
         length = self.length[rows]
         same: Bools = length == other.length[other_rows]
+        same &= _word(self.block, self.start[rows], length) == _word(
+            other.block, other.start[other_rows], length
+        )
         longest = int(length.max(initial=0))
-        for k in range(-(-min(longest, LONG) // 8)):
+        for k in range(1, -(-min(longest, LONG) // 8)):
             open_ = np.flatnonzero(same & (length > 8 * k))
             if not len(open_):
                 break
@@ -156,7 +159,7 @@ class Ids:
     def distinct(self) -> tuple[Ints, Ints]:
         """The rows where each different id first stands, in order; and for each row which of them it is."""
         keys = self.keys()
-        order = np.argsort(keys, kind="stable")
+        order = order_of(keys)
         new = np.ones(len(keys), bool)
         new[1:] = keys[order[1:]] != keys[order[:-1]]
         first = order[new]
@@ -166,7 +169,7 @@ class Ids:
             seen: dict[bytes, int] = {}
             group = np.array([seen.setdefault(one, len(seen)) for one in self.tolist()], np.int64)
             return np.unique(group, return_index=True)[1], group
-        by_appearance = np.argsort(first)
+        by_appearance = order_of(first.astype(np.uint64))
         number = np.empty(len(first), np.int64)
         number[by_appearance] = np.arange(len(first))
         return first[by_appearance], number[group]
@@ -185,13 +188,30 @@ class Ids:
         return np.lexsort((*columns[::-1], group))
 
 
+class Texts(Sequence[str]):
+    """A column of ids as text, made when it is first looked at; bytes that are not UTF-8 are surrogates."""
+
+    def __init__(self, ids: Ids) -> None:
+        self.ids = ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self._all[row]
+
+    @cached_property
+    def _all(self) -> list[str]:
+        return [one.decode("utf-8", "surrogateescape") for one in self.ids.tolist()]
+
+
 class IdIndex:
     """Finds ids in a column of distinct ids."""
 
     def __init__(self, ids: Ids) -> None:
         self.ids = ids
         keys = ids.keys()
-        self.order = np.argsort(keys)
+        self.order = order_of(keys)
         self.keys = keys[self.order]
 
     def find(self, wanted: Ids) -> Ints:
@@ -211,7 +231,9 @@ class IdIndex:
     def _search(self, wanted: Ids) -> Ints:
         found = np.full(len(wanted), -1)
         keys = wanted.keys()
-        place = np.searchsorted(self.keys, keys)
+        place = np.empty(len(wanted), np.int64)
+        ascending = order_of(keys)  # so the search stays inside the cache
+        place[ascending] = np.searchsorted(self.keys, keys[ascending])
         open_ = np.arange(len(wanted))
         while True:  # again only where two different ids share a 64-bit key
             inside = place[open_] < len(self.keys)
@@ -232,10 +254,15 @@ def short_keys(documents: Words, queries: Words) -> NDArray[np.uint32]:
     return key
 
 
-def order_of(keys: NDArray[np.uint32]) -> Ints:
-    """A stable argsort of 32-bit keys: numpy sorts 16 bits by radix, many times faster than wider ones."""
-    order = np.argsort(keys.astype(np.uint16), kind="stable")
-    return order[np.argsort((keys >> np.uint32(16)).astype(np.uint16)[order], kind="stable")]
+def order_of(keys: NDArray[np.uint32] | Words) -> Ints:
+    """A stable argsort of keys, 16 bits at a time: numpy sorts those by radix, many times faster than wider."""
+    digits = (
+        keys.astype(keys.dtype.newbyteorder("<"), copy=False).view("<u2").reshape(len(keys), keys.itemsize // 2)
+    )
+    order = np.argsort(digits[:, 0], kind="stable")
+    for k in range(1, digits.shape[1]):
+        order = order[np.argsort(digits[order, k], kind="stable")]
+    return order
 
 
 def alike(order: Ints, keys: NDArray[np.uint32]) -> Ints:

@@ -6,9 +6,8 @@ import threading
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gradeval.ids import Ids, alike, mix, order_of, repeats, short_keys
+from gradeval.ids import Ids, mix, order_of, short_keys
 from gradeval.judgments import Qrels
 from gradeval.segments import Bools, Floats, Ints, distinct, stable_order
 
@@ -113,17 +112,10 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     """
     lengths = np.diff(lines.bounds)
     judged = np.flatnonzero(lines.query < len(qrels.queries))
-    salt = mix(lines.query.astype(np.uint64))
-    keys = short_keys(lines.documents.keys(), np.repeat(salt, lengths))
-    order = order_of(keys)
-    keys = keys[order]
-    repeated = _repeated(lines, order, keys)
-
-    # look up the judgments of these queries among the lines (they are far fewer)
     counts = np.diff(qrels.offsets)[lines.query[judged]]
     row = ranges(qrels.offsets[lines.query[judged]], counts)
     segment = np.repeat(judged, counts)
-    at = _look_up(short_keys(qrels.keys[row], salt[segment]), keys, order, lines, segment, qrels.documents, row)
+    at, repeated = _pair_up(lines, lengths, qrels, row, segment)
     hit = np.flatnonzero(at >= 0)
     row, at, segment = row[hit], at[hit], segment[hit]
     place, tied = _places(lines, at, qrels.grade[row], ties)
@@ -138,42 +130,53 @@ def ranges(starts: Ints, counts: Ints) -> Ints:
     return rows
 
 
-def _repeated(lines: Lines, order: Ints, keys: NDArray[np.uint32]) -> list[tuple[int, int, bytes]]:
-    rows = alike(order, keys)
-    segments = np.searchsorted(lines.bounds, rows, "right")
-    line = lines.line
-    return [
-        (int(line[row]), int(line[first]), document)
-        for row, first, document in repeats(rows, segments, lines.documents)
-    ]
+def _pair_up(
+    lines: Lines, lengths: Ints, qrels: Qrels, row: Ints, segment: Ints
+) -> tuple[Ints, list[tuple[int, int, bytes]]]:
+    """The line of each wanted judgment (`row` of the qrels, of query `segment`), -1 where there is none; and
+    (line, line of the first time, document) of each document that comes twice.
 
+    One sort by a key of query and document makes neighbours of what may be the same: a line and a judgment,
+    as a rule. Keys only suggest; the bytes decide.
+    """
+    n = len(lines.score)
+    salt = mix(lines.query.astype(np.uint64))
+    keys = np.concatenate(
+        [
+            short_keys(lines.documents.keys(), np.repeat(salt, lengths)),
+            short_keys(qrels.keys[row], salt[segment]),
+        ]
+    )
+    order = order_of(keys)
+    keys = keys[order]
+    equal = np.zeros(len(keys) + 1, bool)  # to the one before
+    equal[1:-1] = keys[1:] == keys[:-1]
+    first = np.flatnonzero(equal[1:-1] & ~equal[:-2] & ~equal[2:])  # of exactly two
+    line, wanted = order[first], order[first + 1] - n
+    both = (line < n) & (wanted >= 0)
+    line, wanted = line[both], wanted[both]
+    of = segment[wanted]
+    same = qrels.documents.same(row[wanted], lines.documents, line)
+    same &= (line >= lines.bounds[of]) & (line < lines.bounds[of + 1])
+    at = np.full(len(row), -1)
+    at[wanted[same]] = line[same]
 
-def _look_up(
-    wanted: NDArray[np.uint32],
-    keys: NDArray[np.uint32],
-    order: Ints,
-    lines: Lines,
-    segment: Ints,
-    documents: Ids,
-    row: Ints,
-) -> Ints:
-    """The line of each wanted document, -1 where there is none. A key that fits is confirmed on the bytes."""
-    found = np.full(len(wanted), -1)
-    place = np.empty(len(wanted), np.int64)
-    ascending = order_of(wanted)  # in this order the search stays inside the cache
-    place[ascending] = np.searchsorted(keys, wanted[ascending])
-    open_ = np.flatnonzero(place < len(keys))
-    while True:
-        open_ = open_[keys[place[open_]] == wanted[open_]]
-        if not len(open_):
-            return found
-        line = order[place[open_]]
-        same = documents.same(row[open_], lines.documents, line)
-        same &= (line >= lines.bounds[segment[open_]]) & (line < lines.bounds[segment[open_] + 1])
-        found[open_[same]] = line[same]
-        open_ = open_[~same]
-        place[open_] += 1
-        open_ = open_[place[open_] < len(keys)]
+    # larger groups, and pairs of lines: rare, unless documents repeat
+    several = equal[1:] | equal[:-1]
+    several[first[both]] = several[first[both] + 1] = False
+    members = np.sort(order[several])
+    candidates = members[members < n]
+    segments = np.searchsorted(lines.bounds, candidates, "right") - 1
+    line_of: dict[tuple[int, bytes], int] = {}
+    repeated = []
+    for place, query in zip(candidates.tolist(), segments.tolist(), strict=True):
+        document = lines.documents[place]
+        before = line_of.setdefault((query, document), place)
+        if before != place:
+            repeated.append((int(lines.line[place]), int(lines.line[before]), document))
+    for one in (members[members >= n] - n).tolist():
+        at[one] = line_of.get((int(segment[one]), qrels.documents[int(row[one])]), -1)
+    return at, repeated
 
 
 def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints]:

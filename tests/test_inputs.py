@@ -7,6 +7,7 @@ import math
 import pytest
 
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError
+from gradeval.ids import Texts
 from gradeval.inputs import is_path, open_qrels, open_runs
 from gradeval.options import Options, parse_features
 
@@ -17,7 +18,7 @@ RUN = {"2": {"é": 1.0, "x": 2.0}, "1": {"b": 0.5, "a": 0.5}, "3": {"a": 1.0}}
 def qrels_of(data, **options):
     """{query: {document: grade}}, in order."""
     table, _ = open_qrels(data, Options.of(**options))
-    queries, documents, grade = table.queries.text(), table.documents.text(), table.grade.tolist()
+    queries, documents, grade = Texts(table.queries), Texts(table.documents), table.grade.tolist()
     bounds = table.offsets.tolist()
     return {
         query: dict(zip(documents[a:b], grade[a:b], strict=True))
@@ -29,7 +30,7 @@ def ranks_of(run, qrels=QRELS, ties="trec", **options):
     """For each run: its name and {(query, document): (rank, score)} of the judged documents."""
     chosen = Options.of(**options)
     table, _ = open_qrels(qrels, chosen, with_features=qrels is run)
-    queries, documents = table.queries.text(), table.documents.text()
+    queries, documents = Texts(table.queries), Texts(table.documents)
     result = []
     for one in open_runs(None, run, table, chosen):
         reduced = one.reduce(table, ties, 1)
