@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from gradeval.formats.sources import Source
 from gradeval.ids import Ids
 from gradeval.judgments import Qrels
 from gradeval.options import Options
+from gradeval.parallel import default_jobs
 from gradeval.ranking import Lines, QueryNumbers
 from gradeval.reduction import Reduced, reduce_blocks, reduce_lines
 from gradeval.segments import Floats, Ints
@@ -99,7 +99,8 @@ def open_runs(
         if not options.features:
             hint = "Choose what ranks its documents with --feature, such as --feature 1 or --feature 1-5,9"
             raise InputError(source.name, "this is a LETOR file", hint=hint)
-        return _feature_runs(source, options.features, options.groups, qrels.letor if own else None)
+        letor = qrels.letor if own else None
+        return _feature_runs(source, letor or _read_features(source, options), options.features)
     if kind == "scores":
         return [Run(source.name, lambda qrels, ties, jobs: _reduce_scores(source, qrels, ties), source, name)]
     from gradeval.formats.trec import run_columns
@@ -125,20 +126,16 @@ def _source(path: Any, watch: Callable[[Source], None] | None) -> Source:
     return source
 
 
-def _feature_runs(
-    source: Source, features: Sequence[int], groups: str | None, letor: Letor | None
-) -> list[Run]:
-    """A run for each feature; the file is read once, by whichever comes first, unless `letor` is it."""
-    lock = threading.Lock()
-    read = [] if letor is None else [letor]
+def _read_features(source: Source, options: Options) -> Letor:
+    from gradeval.formats.letor import read_letor
 
-    def reduce(feature: int, qrels: Qrels, ties: str, jobs: int) -> Reduced:
-        from gradeval.formats.letor import read_letor
+    return read_letor(source, set(options.features), options.groups, options.jobs or default_jobs())
 
-        with lock:
-            if not read:
-                read.append(read_letor(source, set(features), groups, jobs))
-        letor = read[0]
+
+def _feature_runs(source: Source, letor: Letor, features: Sequence[int]) -> list[Run]:
+    """A run for each feature."""
+
+    def reduce(feature: int, qrels: Qrels, ties: str) -> Reduced:
         numbers = QueryNumbers(qrels).of(letor.queries)[letor.query]
         score = letor.feature(feature)
         return reduce_lines(
@@ -148,7 +145,7 @@ def _feature_runs(
     def run(feature: int) -> Run:
         name = f"feature{feature}"
         return Run(
-            f"{source.name}:{name}", lambda qrels, ties, jobs: reduce(feature, qrels, ties, jobs), source, name
+            f"{source.name}:{name}", lambda qrels, ties, jobs: reduce(feature, qrels, ties), source, name
         )
 
     return [run(feature) for feature in features]
