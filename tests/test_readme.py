@@ -159,10 +159,10 @@ def test_the_metric_that_is_added_works():
     [code] = [block for block in blocks("python") if "@metric" in block]
     code += "\nimport gradeval\n"
     code += "judged, run = {'q': {'a': 1, 'b': 0}}, {'q': {'a': 3, 'x': 2, 'b': 1}}\n"
-    code += "print(gradeval.evaluate(judged, run, 'Judged@1,2,4').means.tolist())\n"
-    code += "from gradeval.render.metrics import page\nprint(page('Judged'))\n"
+    code += "print(gradeval.evaluate(judged, run, 'Coverage@1,2,4').means.tolist())\n"
+    code += "from gradeval.render.metrics import page\nprint(page('Coverage'))\n"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.startswith("[[1.0, 0.5, 0.5]]\nJudged\n\nShare of the first ranks that was judged.\n")
+    assert said.startswith("[[1.0, 0.5, 0.5]]\nCoverage\n\nShare of the first ranks that was judged.\n")
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make")

@@ -16,6 +16,11 @@ FAMILIES = (
     "generalized",
     "correlation",
     "utility",
+    "cascade",
+    "user_model",
+    "ntcir",
+    "overlap",
+    "diagnosis",
     "counts",
 )
 

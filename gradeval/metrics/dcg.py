@@ -60,7 +60,7 @@ def by_place(judgments: Judgments, top: tuple[int, ...]) -> Judgments:
     return replace(judgments, grade=np.where(judgments.grade > 0, grade, 0.0))
 
 
-def _graded(judgments: Judgments, gain: str | Pairs, top: tuple[int, ...] | None) -> tuple[Judgments, Gain]:
+def graded(judgments: Judgments, gain: str | Pairs, top: tuple[int, ...] | None) -> tuple[Judgments, Gain]:
     """The table with the grades that `top` or a map of gains makes of its own, and what a grade gains."""
     if top is not None:
         judgments = by_place(judgments, top)
@@ -89,7 +89,7 @@ def cumulated_gain(
     Returns float64 (Q,), from 0 up; 0 where nothing is gained. Unit: gain.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
-    return dcg_sum(*_graded(judgments, gain, top), cutoff, "none")
+    return dcg_sum(*graded(judgments, gain, top), cutoff, "none")
 
 
 @metric(
@@ -117,7 +117,7 @@ def discounted_cumulated_gain(
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002; exp:
     Burges et al., "Learning to rank using gradient descent", ICML 2005; letor: Qin et al., "LETOR", 2010.
     """
-    return dcg_sum(*_graded(judgments, gain, top), cutoff, discount)
+    return dcg_sum(*graded(judgments, gain, top), cutoff, discount)
 
 
 IDEAL = choice(
@@ -151,7 +151,7 @@ def _check_ideal(params: Mapping[str, Any]) -> None:
     "nDCG",
     params=[GAIN, TOP, DISCOUNT, IDEAL, MAX_GRADE, CUTOFF],
     holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
-    trec={"ndcg": Dotted("gain", pairs=True), "ndcg_cut": Dotted("cutoff", TREC_CUTOFFS)},
+    trec={"ndcg": Dotted("gain", form="pairs"), "ndcg_cut": Dotted("cutoff", TREC_CUTOFFS)},
     check=_check_ideal,
     example="nDCG(gain=exp)@10",
 )
@@ -175,7 +175,7 @@ def normalized_discounted_cumulated_gain(
     Returns float64 (Q,), in [0, 1]; 0 where the ideal gains nothing. Unit free.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
-    table, worth = _graded(judgments, gain, top)
+    table, worth = graded(judgments, gain, top)
     value = dcg_sum(table, worth, cutoff, discount)
     if ideal == "max":
         best = float(len(top)) if top else _largest_grade(judgments, max_grade)

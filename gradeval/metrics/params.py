@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +19,8 @@ class Param:
 
     parse: turns the text after `=` into the value, and raises ValueError with what the text must be.
     allowed: what a value may be, for people. default: the value when none is given; None where it is
-    required, or where the metric has a meaning of its own without it: `without` says which.
+    required, or where the metric has a meaning of its own without it: `without` says which. aliases: its names
+    in other tools, and what their words are here (none: all values are written as here).
     """
 
     name: str
@@ -29,6 +30,11 @@ class Param:
     default: Any = None
     without: str = ""
     required: bool = False
+    aliases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def but(self, **fields: Any) -> Param:
+        """The same parameter with something else about it, such as its default."""
+        return replace(self, **fields)
 
     def text(self, value: Any) -> str:
         """The value as it is written in a spec; parse(text(value)) == value."""
@@ -38,6 +44,8 @@ class Param:
 def _text(value: Any, separators: str) -> str:
     if isinstance(value, tuple):
         return separators[0].join(_text(one, separators[1:]) for one in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, float):
         short = f"{value:g}"
         return short if float(short) == value else repr(value)
@@ -71,6 +79,18 @@ def positive(name: str, about: str, default: float | None = None, **more: Any) -
     return Param(name, about, parse, "a number above 0", default, **more)
 
 
+def fraction(name: str, about: str, default: float | None = None, **more: Any) -> Param:
+    """A parameter that takes a number between 0 and 1, and neither of them."""
+
+    def parse(text: str) -> float:
+        value = _number(text)
+        if not 0 < value < 1:
+            raise ValueError("a number between 0 and 1")
+        return value
+
+    return Param(name, about, parse, "a number between 0 and 1", default, **more)
+
+
 def negative(name: str, about: str, default: float | None = None, **more: Any) -> Param:
     """A parameter that takes a number below 0."""
 
@@ -87,6 +107,22 @@ def _whole(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= LARGEST_WHOLE):
         raise ValueError("a whole number from 1")
     return int(text)
+
+
+def whole(name: str, about: str, default: int | None = None, **more: Any) -> Param:
+    """A parameter that takes a whole number above 0."""
+    return Param(name, about, _whole, "a whole number from 1", default, **more)
+
+
+def flag(name: str, about: str, default: bool = False) -> Param:
+    """A parameter that takes true or false."""
+    return Param(name, about, _truth, "true or false", default)
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError("true or false")
+    return text.lower() == "true"
 
 
 def choice(name: str, about: str, options: Sequence[str], default: str) -> Param:
@@ -117,7 +153,7 @@ def _gain(text: str) -> str | Pairs:
     if text.lower() in ("linear", "exp"):
         return text.lower()
     found = pairs(text, form)
-    if any(grade < 0 or gain < 0 for grade, gain in found):
+    if any(gain < 0 or (grade < 0 < gain) for grade, gain in found):
         raise ValueError(f"{form}, with no number below 0")
     return found
 
@@ -144,8 +180,8 @@ def _points(text: str) -> Pairs:
     return found
 
 
-CUTOFF = Param("cutoff", "only the first k ranks count", _whole, "a whole number from 1", without="all ranks")
-CUTOFF_NEEDED = Param("cutoff", "how many ranks count", _whole, "a whole number from 1", required=True)
+CUTOFF = whole("cutoff", "only the first k ranks count", without="all ranks", aliases={"k": {}})
+CUTOFF_NEEDED = whole("cutoff", "how many ranks count", required=True, aliases={"k": {}})
 REL = number("rel", "the least grade that is relevant", without="the --rel level, or any grade above 0")
 GAIN = Param(
     "gain",
@@ -153,7 +189,9 @@ GAIN = Param(
     _gain,
     "linear, exp, or grade:gain/grade:gain/…",
     "linear",
+    aliases={"gains": {}, "dcg": {"log2": "linear", "exp-log2": "exp"}},
 )
+JUDGED_ONLY = flag("judged_only", "take unjudged documents out of the ranking first, as --judged-only does")
 TOP = Param(
     "top",
     "replace grades by place: with 10/25/50 the ten best judged get grade 3, those to 25 get 2, to 50 get 1",

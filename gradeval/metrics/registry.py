@@ -8,11 +8,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gradeval.judgments import Judgments
-from gradeval.metrics.params import Param
+from gradeval.metrics.params import JUDGED_ONLY, Param
 from gradeval.segments import Floats
 
-Function = Callable[..., Floats]
+Texts = NDArray[np.str_]
+Function = Callable[..., Floats] | Callable[..., Texts]
+
+GEOMETRIC_LEAST = 1e-5  # so that one query of 0 does not make the geometric mean 0; trec_eval's
 
 # The invariants a metric can promise; tests/metrics/test_invariants.py tries each on every metric that does.
 IDEAL_IS_ONE = "the ideal ranking scores 1 where a document is relevant"
@@ -28,13 +34,17 @@ UNJUDGED_IGNORED = "unjudged documents change nothing"
 class Dotted:
     """What trec_eval's name for a metric takes after a dot.
 
-    param: the parameter that is set there. values: what it is where nothing is given. pairs: the commas
-    part the pairs of a single value (ndcg.1=3,2=9), not several values (P.5,10).
+    param: the parameter that is set there. values: what it is where nothing is given. form: the commas part
+    several values, a metric each (P.5,10); or the numbers of a 'list' (utility.1,-1,0,0), or the 'pairs' of a
+    map (ndcg.1=3,2=9), which are a single value. named: parameters that a pair can set (rbp.p=0.8).
+    decimals: how many trec_eval prints of the value, None for all.
     """
 
     param: str
     values: tuple[Any, ...] = ()
-    pairs: bool = False
+    form: str = "each"
+    named: tuple[str, ...] = ()
+    decimals: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +54,10 @@ class Metric:
     range: the least and the largest value, None where there is no bound. holds: its invariants.
     aliases: its other names. trec: trec_eval's names for it, and what each takes after a dot, if anything.
     check: raises ValueError where parameters do not go together. aggregate: how the values of queries
-    become one, 'mean' or 'sum'. whole: the values are whole numbers. undefined: it can be NaN.
-    group: its family, the module it stands in. example: how it is written.
+    become one: 'mean', 'sum', or 'geometric', a mean of what is at least GEOMETRIC_LEAST. whole: the values
+    are whole numbers. undefined: it can be NaN. text: the values are words, not numbers; over all queries
+    they are those of the first. says: something of 'queries', of their 'summary', or of 'both'.
+    group: its family, the module it stands in. example: how it is written. at: the parameter after '@'.
     """
 
     name: str
@@ -60,8 +72,11 @@ class Metric:
     aggregate: str = "mean"
     whole: bool = False
     undefined: bool = False
+    text: bool = False
+    says: str = "both"
     group: str = ""
     example: str = ""
+    at: str = "cutoff"
 
     @cached_property
     def about(self) -> str:
@@ -77,7 +92,27 @@ class Metric:
     def by_name(self) -> dict[str, Param]:
         return {param.name: param for param in self.params}
 
+    @cached_property
+    def by_spelling(self) -> dict[str, tuple[Param, Mapping[str, str]]]:
+        """What a parameter may be called, without case -> the parameter, and its words in that tool."""
+        other = {alias: (param, words) for param in self.params for alias, words in param.aliases.items()}
+        return other | {param.name.lower(): (param, {}) for param in self.params}
+
     def __call__(self, judgments: Judgments, **params: Any) -> Floats:
+        """The value of each query, (Q,); NaN for a text."""
+        if self.text:
+            return np.full(judgments.segments.count, np.nan)
+        values: Floats = self._values(judgments, **params)
+        return values
+
+    def texts(self, judgments: Judgments, **params: Any) -> list[str]:
+        """The words of a metric that is text, for each query."""
+        words: list[str] = self._values(judgments, **params).tolist()
+        return words
+
+    def _values(self, judgments: Judgments, *, judged_only: bool = False, **params: Any) -> Any:
+        if judged_only:
+            judgments = judgments.once("judged_only", judgments.judged_only)
         return self.function(judgments, **params)
 
 
@@ -95,14 +130,15 @@ def metric(
 ) -> Callable[[Function], Function]:
     """Declare a metric: a function of Judgments, with its parameters as keywords, that returns float64 (Q,).
 
-    The module that it stands in is its group; its docstring is its page.
+    The module that it stands in is its group; its docstring is its page. Every metric takes judged_only, which
+    the function does not see.
     """
 
     def declare(function: Function) -> Function:
         fields = {
             "group": function.__module__.rsplit(".", 1)[-1].replace("_", " "),
             "example": name,
-            "params": tuple(params),
+            "params": (*params, JUDGED_ONLY),
             "holds": tuple(holds),
             "aliases": tuple(aliases),
             **more,

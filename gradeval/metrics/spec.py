@@ -10,6 +10,8 @@ from typing import Any
 
 from gradeval.errors import MetricError
 from gradeval.metrics import load, load_plugins
+from gradeval.metrics.aliases import named, resolve, split_items, unquoted
+from gradeval.metrics.groups import GROUPS
 from gradeval.metrics.params import Param
 from gradeval.metrics.registry import REGISTRY, Dotted, Metric
 
@@ -37,25 +39,33 @@ class Spec:
     @property
     def trec(self) -> str:
         """The name that trec_eval prints, or the canonical name where trec_eval has none."""
-        for name, dotted in self.metric.trec.items():
-            if dotted is None and not self.given:
-                return name
-            if dotted is not None and list(self.params) == [dotted.param]:
-                text = self.metric.by_name[dotted.param].text(self.params[dotted.param])
-                if not dotted.pairs:
-                    return f"{name}_{text}"
-                if ":" in text:
-                    return f"{name}_{text.replace(':', '=').replace('/', ',')}"
-        if not self.given and self.metric.trec:
-            return next(iter(self.metric.trec))
-        return str(self)
+        names = (self._trec(name, dotted) for name, dotted in self.metric.trec.items())
+        return next(filter(None, names), str(self))
+
+    def _trec(self, name: str, dotted: Dotted | None) -> str | None:
+        """This metric as trec_eval's measure of the name, None where it is not that."""
+        params, by_name = self.params, self.metric.by_name
+        if not params:
+            return name
+        if dotted is None:
+            return None
+        parts = [f"{key}={by_name[key].text(params.pop(key))}" for key in dotted.named if key in params]
+        if dotted.param in params:
+            value = params.pop(dotted.param)
+            text = by_name[dotted.param].text(value)
+            if dotted.form == "pairs" and ":" not in text:
+                return None
+            if dotted.decimals and float(f"{value:.{dotted.decimals}f}") == value:
+                text = f"{value:.{dotted.decimals}f}"
+            parts += text.replace(":", "=").split("/")
+        return None if params else f"{name}_{','.join(parts)}"
 
     def _written(self, name: str) -> str:
         params = self.params
-        cutoff = params.pop("cutoff", None)
-        by_name = self.metric.by_name
-        inside = ",".join(f"{key}={by_name[key].text(value)}" for key, value in params.items())
-        return name + (f"({inside})" if inside else "") + ("" if cutoff is None else f"@{cutoff}")
+        texts = {key: self.metric.by_name[key].text(value) for key, value in params.items()}
+        at = texts.pop(self.metric.at, "")
+        inside = ",".join(f"{key}={text}" for key, text in texts.items())
+        return name + (f"({inside})" if inside else "") + (f"@{at}" if at else "")
 
 
 _TAIL = re.compile(r"[._][\d.,]+$")
@@ -85,30 +95,37 @@ def split(text: str) -> list[str]:
 
 
 def parse_one(text: str) -> list[Spec]:
-    """The Specs of one name; several where it lists cutoffs."""
+    """The Specs of one name; several where it lists cutoffs, or is that of a group."""
+    if fold(text) in GROUPS:
+        return [spec for name in GROUPS[fold(text)] for spec in parse_one(name)]
     dotted = _dotted(text)
     if dotted is not None:
         return dotted
     name, inside, cutoffs = _parts(text)
+    items = split_items(inside)
+    if fold(name) not in _names():
+        name, items = resolve(name, items, cutoffs is not None)
     metric, takes = _named(name, text)
     params: dict[str, Any] = {}
-    for item in inside.split(",") if inside.strip() else []:
+    for item in items:
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals:
             raise MetricError(f"{text}: '{item.strip()}' is not name=value", hint=_accepted(metric))
-        param = metric.by_name.get(key.lower())
-        if param is None:
+        if key.lower() not in metric.by_spelling:
             raise MetricError(f"{text}: {metric.name} has no parameter '{key}'", hint=_accepted(metric))
-        if param.name in params:
+        param, words = metric.by_spelling[key.lower()]
+        found = _value(param, _word(words, unquoted(value), key, text), text)
+        if params.get(param.name, param.default) != param.default:
             raise MetricError(f"{text}: {param.name} is given twice")
-        params[param.name] = _value(param, value, text)
+        params[param.name] = found
     if cutoffs is not None:
-        if "cutoff" not in metric.by_name:
+        at = metric.by_name.get(metric.at)
+        if at is None:
             raise MetricError(f"{text}: {metric.name} takes no cutoff", hint=_accepted(metric))
-        if "cutoff" in params:
-            raise MetricError(f"{text}: the cutoff is given twice")
-        found = [_value(metric.by_name["cutoff"], one, text) for one in cutoffs.split(",")]
-        return [_spec(metric, {**params, "cutoff": one}, text) for one in found]
+        if at.name in params:
+            raise MetricError(f"{text}: the {at.name} is given twice")
+        values = [_value(at, one, text) for one in cutoffs.split(",")]
+        return [_spec(metric, {**params, at.name: one}, text) for one in values]
     if takes is not None and takes.values and takes.param not in params:
         return [_spec(metric, {**params, takes.param: one}, text) for one in takes.values]
     return [_spec(metric, params, text)]
@@ -117,7 +134,12 @@ def parse_one(text: str) -> list[Spec]:
 def metric_of(text: str) -> Metric:
     """The metric that a name is of, whatever it would need besides. Raises MetricError."""
     dotted = _dotted(text)
-    return dotted[0].metric if dotted else _named(_parts(text)[0], text)[0]
+    if dotted:
+        return dotted[0].metric
+    name, inside, cutoffs = _parts(text)
+    if fold(name) not in _names():
+        name, _ = resolve(name, split_items(inside), cutoffs is not None)
+    return _named(name, text)[0]
 
 
 def _parts(text: str) -> tuple[str, str, str | None]:
@@ -151,22 +173,44 @@ def _dotted(text: str) -> list[Spec] | None:
         return None
     for separator, (name, found, values) in ((".", text.partition(".")), ("_", text.rpartition("_"))):
         entry = _names().get(fold(name))
-        if not found or entry is None or (separator == "_" and fold(text) in _names()):
+        if not found or entry is None or (separator == "_" and (fold(text) in _names() or named(text))):
             continue
         metric, takes = entry
         if takes is None:
             hint = f"did you mean {name}@{values}?" if "cutoff" in metric.by_name else ""
             raise MetricError(f"{text}: {name} takes no value after '{separator}'", hint=hint)
+        if takes.form == "pairs":
+            return [_spec(metric, _paired(metric, takes, name, separator, values, text), text)]
         param = metric.by_name[takes.param]
-        if takes.pairs:
-            items = [values.replace("=", ":").replace(",", "/")]
-            if "=" not in values:
-                hint = f"did you mean {metric.name}@{values}?" if values.isdigit() else f"{name}.1=3,2=9"
-                raise MetricError(f"{text}: {name} takes grade=gain pairs after '{separator}'", hint=hint)
-        else:
-            items = values.split(",")
+        items = [values.replace(",", "/")] if takes.form == "list" else values.split(",")
         return [_spec(metric, {param.name: _value(param, one, text)}, text) for one in items]
     return None
+
+
+def _paired(metric: Metric, takes: Dotted, name: str, separator: str, values: str, text: str) -> dict[str, Any]:
+    """'1=3,2=9' as the map that it is, 'p=0.8' as the parameter that it names."""
+    pairs = [one.partition("=") for one in values.split(",")]
+    if not all(equals for _, equals, _ in pairs):
+        hint = f"did you mean {metric.name}@{values}?" if "cutoff" in metric.by_name else f"{name}.1=3,2=9"
+        hint = hint if values.isdigit() else f"{name}.1=3,2=9"
+        raise MetricError(f"{text}: {name} takes grade=gain pairs after '{separator}'", hint=hint)
+    params: dict[str, Any] = {}
+    for key, _, value in pairs:
+        if key in takes.named:
+            params[key] = _value(metric.by_name[key], value, text)
+    gains = sorted((one for one in pairs if one[0] not in takes.named), key=_leading)
+    if gains:
+        param = metric.by_name[takes.param]
+        params[param.name] = _value(param, "/".join(f"{key}:{value}" for key, _, value in gains), text)
+    return params
+
+
+def _leading(pair: tuple[str, str, str]) -> float:
+    """The number that a pair begins with; what is none is refused later."""
+    try:
+        return float(pair[0])
+    except ValueError:
+        return 0.0
 
 
 def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
@@ -195,9 +239,14 @@ def _value(param: Param, value: str, text: str) -> Any:
         raise MetricError(f"{text}: {param.name} must be {error}, not '{value.strip()}'") from None
 
 
+def _word(words: Mapping[str, str], value: str, key: str, text: str) -> str:
+    """A value as we write it, where another tool's parameter has words of its own."""
+    if words and value.lower() not in words:
+        raise MetricError(f"{text}: {key} must be {' or '.join(words)}, not '{value}'")
+    return words[value.lower()] if words else value
+
+
 def _accepted(metric: Metric) -> str:
-    if not metric.params:
-        return f"{metric.name} takes no parameters"
     return f"{metric.name} takes " + ", ".join(f"{p.name} ({p.allowed})" for p in metric.params)
 
 

@@ -47,7 +47,17 @@ def points(draw):
     return tuple(zip(x, y, strict=True))
 
 
+fraction = st.floats(0.01, 0.99)
 VALUES = {
+    "judged_only": st.booleans(),
+    "T": st.one_of(st.integers(1, 4).map(float), st.floats(0.125, 50)),
+    "min_rel": st.sampled_from([-1.0, 0.0, 0.5, 1.0]),
+    "max_rel": st.one_of(st.integers(2, 5).map(float), st.floats(1.125, 900)),
+    "n": st.one_of(st.integers(1, 20), st.just(1000)),
+    "p": fraction,
+    "beta": positive,
+    "base": st.floats(1.125, 20),
+    "normalize": st.booleans(),
     "cutoff": st.integers(1, 16),
     "rel": st.one_of(st.integers(-1, 4).map(float), st.floats(0, 5)),
     "gain": st.one_of(

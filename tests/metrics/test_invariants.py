@@ -40,8 +40,8 @@ def draw_query(data, *, distinct_scores=False):
 
 def draw_params(metric, data, *, optional=False):
     """The parameters that the metric needs, and where `optional` a cutoff if it takes one."""
-    needed = any(p.name == "cutoff" and (p.required or optional) for p in metric.params)
-    return {"cutoff": data.draw(strategies.VALUES["cutoff"])} if needed else {}
+    needed = {p.name for p in metric.params if p.required or (optional and p.name == "cutoff")}
+    return {name: data.draw(strategies.VALUES[name]) for name in sorted(needed)}
 
 
 def ordered(qrels, sign=-1.0):
@@ -187,7 +187,10 @@ def test_range(name, data):
         assert not metric.whole or result == int(result)
 
 
-@pytest.mark.parametrize("name", sorted(set(REGISTRY) - {"gP", "gR"}))  # whose m is of the whole qrels
+OF_THE_WHOLE_QRELS = {"gP", "gR", "ERR", "nERR", "iRBU"}  # the largest grade counts
+
+
+@pytest.mark.parametrize("name", sorted(set(REGISTRY) - OF_THE_WHOLE_QRELS))
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(data=st.data())
 def test_queries_do_not_touch_each_other(name, data):
@@ -204,6 +207,6 @@ def test_queries_do_not_touch_each_other(name, data):
 @pytest.mark.parametrize("name", REGISTRY)
 def test_a_missing_query_scores_zero(name):
     metric = REGISTRY[name]
-    params = {"cutoff": 5} if any(p.required for p in metric.params) else {}
+    params = {p.name: {"cutoff": 5, "max_rel": 3.0}[p.name] for p in metric.params if p.required}
     expected = {"num_q": 1.0, "num_rel": 2.0}.get(name, 0.0)
     assert one(metric, {"a": 2.0, "b": 1.0, "c": 0.0}, {}, **params) == expected

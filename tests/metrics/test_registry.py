@@ -11,6 +11,7 @@ import pytest
 from gradeval import metrics
 from gradeval.errors import MetricError
 from gradeval.metrics import load, registry, spec
+from gradeval.metrics.params import JUDGED_ONLY
 from gradeval.metrics.registry import REGISTRY, Metric
 
 load()
@@ -43,8 +44,9 @@ class TestEach:
 
     def test_parameters_are_those_of_the_function(self, metric: Metric):
         signature = inspect.signature(metric.function).parameters
-        assert {p.name for p in metric.params} == set(signature) - {"judgments"}
-        for param in metric.params:
+        assert metric.params[-1] is JUDGED_ONLY
+        assert {p.name for p in metric.params[:-1]} == set(signature) - {"judgments"}
+        for param in metric.params[:-1]:
             expected = inspect.Parameter.empty if param.required else param.default
             assert signature[param.name].default == expected
             assert signature[param.name].kind is inspect.Parameter.KEYWORD_ONLY

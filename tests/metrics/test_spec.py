@@ -214,10 +214,12 @@ def test_refusal(text, what):
 def test_a_wrong_parameter_lists_those_there_are():
     with pytest.raises(MetricError) as caught:
         parse("AP(level=2)")
-    assert caught.value.hint == "AP takes rel (a number), cutoff (a whole number from 1)"
+    assert caught.value.hint == (
+        "AP takes rel (a number), cutoff (a whole number from 1), judged_only (true or false)"
+    )
     with pytest.raises(MetricError) as caught:
         parse("muAP(rel=2)")
-    assert caught.value.hint == "muAP takes no parameters"
+    assert caught.value.hint == "muAP takes judged_only (true or false)"
 
 
 @settings(max_examples=300, deadline=None)
