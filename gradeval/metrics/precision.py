@@ -122,7 +122,7 @@ def set_recall(judgments: Judgments, *, rel: float | None = None) -> Floats:
 
 @metric(
     "set_F",
-    params=[REL, WEIGHT],
+    params=[REL, WEIGHT.but(aliases={"beta": {}})],
     holds=[SCALE_FREE],
     trec={"set_F": Dotted("x")},
     example="set_F(x=0.5)",
