@@ -287,16 +287,29 @@ def test_options_are_completed(line: str) -> None:
         ("q r --ties ", ["trec", "input", "best", "worst"]),
         ("--queries b", ["both"]),
         ("q r --run-format ", ["trec", "letor", "scores"]),
-        ("-m nD", ["nDCG", "NDCNG", "nDCGphi", "ndcg_cut"]),
-        ("q r --metric mu", ["muAP", "muMAP"]),
-        ("q r -m µA", ["muAP"]),
-        ("metrics rank", ["rankDCG"]),
-        ("metrics nDCG Suc", ["Success"]),
         ("q r -m zzz", []),
     ],
 )
 def test_values_are_completed(line: str, found: list[str]) -> None:
     assert words(line) == found
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("-m nD", {"nDCG", "NDCNG", "nDCGphi", "ndcg_cut"}),
+        ("q r --metric mu", {"muAP", "muMAP"}),
+        ("q r -m µA", {"muAP"}),
+        ("metrics rank", {"rankDCG"}),
+        ("metrics nDCG Suc", {"Success"}),
+    ],
+)
+def test_names_of_metrics_are_completed(line: str, found: set[str]) -> None:
+    """Whatever their case, by any of their names, and with what they mean."""
+    offered = completed(line)
+    assert found <= {item.value for item in offered}
+    start = line.split()[-1].lower().replace("µ", "mu")
+    assert all(item.value.lower().startswith(start) and item.help for item in offered)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
