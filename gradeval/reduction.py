@@ -110,7 +110,7 @@ class _Part:
     pieces: list[Found | Lines]
     lines: int
     problems: list[Problem]
-    tag: bytes = b""
+    tag: bytes | None = None
     comes_back: bool = False
 
 
@@ -153,7 +153,7 @@ def _in_one_pass(
         problems.add(made.problems, before)
         if made.comes_back:
             raise _ComesBack
-        total.tag = made.tag or total.tag
+        total.tag = total.tag if made.tag is None else made.tag
         for piece in made.pieces:
             empty = False
             if isinstance(piece, Found):
@@ -184,7 +184,7 @@ def _by_sorting(
     numbers = QueryNumbers(qrels)
     shares = min(source.expected_size // _SHARE + 1, 2**15)
 
-    def sort(block: Block) -> tuple[NDArray[np.void], Bytes, Ints, Ints, int, list[Problem], bytes]:
+    def sort(block: Block) -> tuple[NDArray[np.void], Bytes, Ints, Ints, int, list[Problem], bytes | None]:
         read = columns(block)
         query = np.repeat(numbers.of(read.queries), np.diff(read.bounds))
         share = (query % shares).astype(np.uint16)
@@ -205,7 +205,7 @@ def _by_sorting(
         before = 0
         for kept, text, rows, ends, lines, found, tag in ordered_map(sort, source.blocks(), jobs):
             problems.add(found, before)
-            total.tag = tag or total.tag
+            total.tag = total.tag if tag is None else tag
             kept["line"] += before
             before += lines
             at = file.tell()

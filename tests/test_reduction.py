@@ -237,6 +237,25 @@ def test_lines_of_documents_that_come_twice_in_later_blocks(folder, size):
     assert str(caught.value).splitlines() == messages(path, [(5, 3, b"a"), (7, 6, b"a"), (10, 9, b"b")])
 
 
+@pytest.mark.parametrize("size", [1, 25, 60, 1 << 20])
+@pytest.mark.parametrize("first", [b"1", b"2"], ids=["one pass", "by sorting"])
+@pytest.mark.parametrize(
+    ("ends", "tag"),
+    [
+        ([b" a", b" b", b" c"], "c"),
+        ([b" a", b" b", b""], ""),
+        ([b"", b"", b"\tc  d\r"], "c"),
+        ([b" a", b" b", b" \xff x\n# no\n\n \n"], "\udcff"),
+    ],
+)
+def test_tag_is_that_of_the_last_line(folder, size, first, ends, tag):
+    path = folder / "run"
+    starts = (first + b" Q0 a 0 1", b"1 Q0 b 0 1", b"2 Q0 c 0 1")
+    path.write_bytes(b"\n".join(start + end for start, end in zip(starts, ends, strict=True)))
+    result = reduce_blocks(Cut(path, size), run_columns, table_of(folder, {b"1": {b"a": 1}}), "trec", 2)
+    assert result.tag == tag
+
+
 def test_a_run_in_order_is_read_once(folder, monkeypatch):
     """Also where every query is cut by several ends of blocks."""
     monkeypatch.setattr(reduction, "_by_sorting", None)

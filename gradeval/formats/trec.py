@@ -25,7 +25,7 @@ class Columns:
 
     queries: the id of each group of neighbouring lines with one query, (S,). bounds: group s owns rows
     bounds[s]:bounds[s+1]. documents, number, line (0-based in the block): of each row, (n,).
-    lines: how many lines the block has. tag: what the run calls itself in its last line here.
+    lines: how many lines the block has. tag: what the run calls itself in its last line here, None without one.
     """
 
     queries: Ids
@@ -35,7 +35,7 @@ class Columns:
     line: Ints
     lines: int
     problems: list[Problem]
-    tag: bytes = b""
+    tag: bytes | None = None
 
 
 def read_qrels(source: Source, jobs: int = 1) -> Qrels:
@@ -74,9 +74,9 @@ def run_columns(block: Block) -> Columns:
     return replace(read, tag=_last_tag(block, rows))
 
 
-def _last_tag(block: Block, rows: Rows) -> bytes:
+def _last_tag(block: Block, rows: Rows) -> bytes | None:
     if not len(rows.line):
-        return b""
+        return None
     from_document = block.bytes[rows.fields[1].start[-1] : block.size].tobytes()
     fields = _FIELD.findall(from_document.split(b"\n", 1)[0])
     return fields[3] if len(fields) > 3 else b""
