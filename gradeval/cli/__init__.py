@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from gradeval import __version__
 from gradeval.cli.eval import eval_command
+from gradeval.cli.ir_measures import ir_measures_command
 from gradeval.cli.metrics import metrics_command
 from gradeval.errors import GradevalError, InputError, InputErrors
 
@@ -88,6 +89,7 @@ def app() -> None:
 
 
 app.add_command(eval_command)
+app.add_command(ir_measures_command)
 app.add_command(metrics_command)
 
 

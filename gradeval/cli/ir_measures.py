@@ -1,0 +1,99 @@
+"""gradeval ir_measures: the command of that name, its measures and its output."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from gradeval.cli import output as out
+
+if TYPE_CHECKING:
+    from gradeval.results import Results
+
+PLACES = 4
+SUMMARY = "all"
+
+
+@click.command(
+    "ir_measures",
+    short_help="Take ir_measures' measures, and print as it does.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.argument("qrels", type=click.Path())
+@click.argument("run", type=click.Path())
+@click.argument("measures", nargs=-1, required=True)
+@click.option("-p", "--places", type=click.IntRange(-1, 100), default=PLACES, help="Decimals; -1 for all.")
+@click.option("-q", "--by_query", is_flag=True, help="The values of each query too.")
+@click.option("-n", "--no_summary", is_flag=True, help="No means; with -q.")
+@click.option("-o", "--output_format", type=click.Choice(("tsv", "jsonl")), default="tsv", show_default=True)
+@click.option("--provider", metavar="NAME", help="Taken and passed over: there is one here.")
+@click.option("--quiet", is_flag=True, help="No warnings.")
+def ir_measures_command(
+    qrels: str,
+    run: str,
+    measures: tuple[str, ...],
+    places: int,
+    by_query: bool,
+    no_summary: bool,
+    output_format: str,
+    provider: str | None,
+    quiet: bool,
+) -> int:
+    """Evaluate RUN against QRELS with MEASURES as ir_measures spells them.
+
+    The output is laid out as its own: nDCG@10, P(rel=2)@5, ERR@20, Compat(p=0.9), BPM(T=1.0,max_rel=3)@10, …
+    A query that the run lacks has 0 in everything, counts too. Ties are ordered as everywhere in gradeval.
+    """
+    if no_summary and not by_query:
+        raise click.UsageError("-n leaves nothing to print; give -q too.")
+    if [qrels, run].count("-") > 1:
+        raise click.UsageError("'-' can stand for one file only.")
+
+    from gradeval.evaluation import evaluate_all
+    from gradeval.metrics.ir_measures import parse_measures
+    from gradeval.metrics.spec import parse
+    from gradeval.options import Options
+
+    asked = parse_measures(measures)
+    specs = list(dict.fromkeys([*(one.spec for one in asked), *parse("num_ret")]))
+    results, failed = evaluate_all(qrels, [(None, run)], specs, Options())
+    for error in failed:
+        raise error
+    if not quiet:
+        for warning in results.warnings:
+            click.echo(f"warning: {warning}", err=True)
+        if output_format == "jsonl" and places != PLACES:
+            click.echo("warning: --places changes nothing with jsonl", err=True)
+    results = _without_gaps(results)
+    names = [(one.name, specs.index(one.spec)) for one in asked]
+    rows = []
+    if by_query:
+        columns = [(name, results.runs[0].values[m].tolist()) for name, m in names]
+        rows += [(query, name, of[q]) for q, query in enumerate(results.queries) for name, of in columns]
+    if not no_summary:
+        rows += [(SUMMARY, name, results.mean(0, m)) for name, m in names]
+    write = _tsv if output_format == "tsv" else _jsonl
+    out.write("".join(write(query if by_query else None, name, value, places) for query, name, value in rows))
+    return 0
+
+
+def _without_gaps(results: Results) -> Results:
+    """0 where a query has no value, and in everything where the run lacks it."""
+    import numpy as np
+
+    [run] = results.runs
+    there = results.values(0, "num_ret") > 0
+    return replace(results, runs=(replace(run, values=np.where(there, np.nan_to_num(run.values), 0.0)),))
+
+
+def _tsv(query: str | None, name: str, value: float, places: int) -> str:
+    number = repr(value) if places == -1 else f"{value:.{places}f}"
+    return "\t".join([*([] if query is None else [query]), name, number]) + "\n"
+
+
+def _jsonl(query: str | None, name: str, value: float, places: int) -> str:
+    row = {} if query is None else {"query_id": query}
+    return json.dumps({**row, "measure": name, "value": value}) + "\n"

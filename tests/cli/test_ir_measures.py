@@ -1,0 +1,162 @@
+"""gradeval ir_measures beside ir_measures' own command: the same names, numbers and layout."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from unittest import mock
+
+import pytest
+
+from .command import fails, gradeval
+
+QRELS = """\
+2 0 a 1
+2 0 b 0
+1 0 a 2
+1 0 c 1
+1 0 e 3
+3 0 z 1
+"""
+RUN = """\
+1 Q0 b 1 3.5 t
+1 Q0 a 2 3 t
+1 Q0 e 3 2 t
+2 Q0 b 1 3 t
+2 Q0 a 2 2 t
+4 Q0 a 1 2 t
+"""
+MEASURES = [
+    *("AP", "AP@2", "MAP(rel=2)@3", "P@5", "Precision(rel=2)@1", "R@2", "Recall(rel=2)@2", "RR", "MRR(rel=3)"),
+    *("nDCG", "NDCG@2", "nDCG(gains={0:0,1:1,2:5})@3", "nDCG(judged_only=True)@2", "nDCG(dcg='log2')@2"),
+    *("NumQ", "NumRel", "NumRet", "NumRelRet", "NumRet(rel=2)", "SetP", "SetR", "SetF", "SetF(beta=0.5)"),
+    *("SetF(beta=2.0,rel=2)", "Success@1", "Success(rel=2)@3", "Judged", "Judged@2", "Accuracy", "Accuracy@2"),
+    *("Compat", "Compat(p=0.8)", "Compat(normalize=False)"),
+]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    (tmp_path / "q").write_text(QRELS)
+    (tmp_path / "r").write_text(RUN)
+    monkeypatch.chdir(tmp_path)
+
+
+def theirs(*args: str) -> str:
+    """What ir_measures prints."""
+    from ir_measures.__main__ import main_cli
+
+    out = io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", ["ir_measures", *args]),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        main_cli()
+    return out.getvalue()
+
+
+def ours(*args: str) -> str:
+    done = gradeval("ir_measures", *args, "--quiet")
+    assert done.code == 0, done.err
+    return done.out
+
+
+def numbers(text: str) -> list[tuple[str, float]]:
+    lines = (line.rsplit("\t", 1) for line in text.splitlines())
+    return [(name, float(value)) for name, value in lines]
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_one_measure(files, name):
+    """Alone, since theirs can let gains or judged_only of one measure reach those beside it."""
+    assert ours("q", "r", name) == theirs("q", "r", name)
+
+
+def test_several(files):
+    names = [name for name in MEASURES if "judged" not in name and "gains" not in name]
+    assert ours("q", "r", " ".join(names), "AP") == theirs("q", "r", " ".join(names), "AP")
+
+
+def test_all_places(files):
+    mine, other = (numbers(one("q", "r", *MEASURES[:11], "-p", "-1")) for one in (ours, theirs))
+    assert [name for name, _ in mine] == [name for name, _ in other]
+    assert [value for _, value in mine] == pytest.approx([value for _, value in other], abs=1e-12)
+
+
+@pytest.mark.parametrize("options", [[], ["-n"], ["-p", "2"], ["--places", "0"], ["--no_summary"]])
+def test_by_query(files, options):
+    """Theirs has the queries in no order that could be told before."""
+    mine, other = (one("q", "r", "AP", "nDCG@2", "Judged@2", "-q", *options) for one in (ours, theirs))
+    assert sorted(mine.splitlines()) == sorted(other.splitlines())
+    assert [line for line in mine.splitlines() if line.startswith("all")] == [
+        line for line in other.splitlines() if line.startswith("all")
+    ]
+    assert mine == ours("--by_query", *options, "q", "r", "AP nDCG@2 Judged@2")
+
+
+@pytest.mark.parametrize("options", [[], ["-q"], ["-q", "-n"]])
+def test_jsonl(files, options):
+    mine, other = (one("q", "r", "AP", "P@2", "-o", "jsonl", *options) for one in (ours, theirs))
+    assert sorted(mine.splitlines()) == sorted(other.splitlines())
+    assert all(json.loads(line)["measure"] in ("AP", "P@2") for line in mine.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("INST(max_rel=3)", "INST(max_rel=3)"),
+        ("INST(T=1.0,min_rel=0,max_rel=3)", "INST(max_rel=3)"),
+        ("BPM(max_rel=3,T=2.0)@5", "BPM(max_rel=3,T=2.0)@5"),
+        ("NERR10(p=0.8,max_rel=3)", "NERR10(p=0.8,max_rel=3)"),
+        ("SDCG(dcg='log2',max_rel=3)@10", "SDCG(max_rel=3)@10"),
+        ("nDCG(dcg='exp-log2')@10", "nDCG(dcg='exp-log2')@10"),
+        ("nDCG(cutoff=3)", "nDCG@3"),
+        ("nDCG( gains = {1: 1, 0: 0, 2: 4} ) @ 3", "nDCG(gains={2:4})@3"),
+        ("ERR@20", "ERR@20"),
+        ("NumRelRet", "NumRet(rel=1)"),
+        ("nDCG(ideal=local)@5", "nDCG(ideal=local)@5"),
+        ("muAP", "muAP"),
+        ("ndcg_cut.2,3", "nDCG@2 nDCG@3"),
+    ],
+)
+def test_names_are_printed_as_theirs(files, text, printed):
+    names = [name for name, _ in numbers(ours("q", "r", text.replace(" @ ", "@")))]
+    assert " ".join(names) == printed
+
+
+def test_counts_of_queries_that_the_run_lacks(files):
+    assert ours("q", "r", "NumQ NumRel") == "NumQ\t2.0000\nNumRel\t4.0000\n"
+
+
+def test_warnings_and_their_absence(files):
+    assert "1 judged query is not in the run" in gradeval("ir_measures", "q", "r", "AP").err
+    done = gradeval("ir_measures", "q", "r", "AP", "-o", "jsonl", "-p", "2", "--provider", "pytrec_eval")
+    assert done.code == 0
+    assert "--places changes nothing" in done.err
+    assert gradeval("ir_measures", "q", "r", "AP", "--quiet").err == ""
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        (["q", "r", "AP", "-n"], "-n leaves nothing to print"),
+        (["q", "r"], "Missing argument 'MEASURES"),
+        (["q", "r", "nDGC@5"], "did you mean nDCG@5?"),
+        (["q", "r", "AP("], "'(' is not closed"),
+        (["q", "r", "BPM@5"], "BPM needs max_rel"),
+        (["q", "r", "P@0"], "cutoff must be a whole number from 1"),
+        (["q", "r", "AP(foo=3)"], "AP has no parameter 'foo'"),
+        (["q", "r", "nDCG(dcg='exp')"], "dcg must be log2 or exp-log2"),
+        (["q", "r", "AP(*x)", "AP"], "AP(*x)"),
+        (["q", "nowhere", "AP"], "there is no such file"),
+        (["nowhere", "r", "AP"], "there is no such file"),
+        (["-", "-", "AP"], "'-' can stand for one file only"),
+        (["q", "r", "AP", "-p", "-2"], "-2"),
+        (["q", "r", "AP", "-o", "csv"], "csv"),
+    ],
+)
+def test_what_is_wrong(files, args, what):
+    assert what in fails("ir_measures", *args)
