@@ -179,7 +179,11 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
         else:
             yield from ((str(name), run) for name, run in runs.items())
     else:
-        items = list(runs)
+        try:
+            items = list(runs)
+        except TypeError:
+            hint = "Give a path, {query: {document: score}}, tuples, a data frame, or a list or dict of these"
+            raise InputError("runs", f"a {type(runs).__name__} is no run", hint=hint) from None
         if items and isinstance(items[0], tuple):
             yield None, items
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -76,6 +77,8 @@ class Options:
             raise OptionError(f"there is no option {sorted(unknown)[0]}: there are {names}")
         if given.get("query_ids") is not None:
             given["query_ids"] = tuple(map(str, given["query_ids"]))
+        if given.get("groups") is not None:
+            given["groups"] = os.fspath(given["groups"])
         features = given.get("features", ())
         given["features"] = parse_features([features] if isinstance(features, (str, int)) else features)
         return cls(**given)

@@ -299,3 +299,8 @@ def test_public_names():
         assert getattr(gradeval, name) is not None
     with pytest.raises(AttributeError, match="module 'gradeval' has no attribute 'evalute'"):
         gradeval.evalute
+
+
+def test_what_is_no_run():
+    with pytest.raises(InputError, match=r"^runs: a int is no run\. Give a path"):
+        gradeval.evaluate({"q": {"d": 1}}, 5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -95,6 +96,7 @@ app.add_command(metrics_command)
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
+    gc.disable()  # too short a life for the search for garbage to pay
     code = run(args)
     if code == INTERRUPTED:
         # end as one whom the signal has ended, so that a shell's loop ends too; and wait for no thread's read
