@@ -76,7 +76,7 @@ def evaluate_all(
     done = [one for one in outcomes if not isinstance(one, GradevalError)]
     names = run_names([one.run.name or one.run.path for one in done])
     results = tuple(
-        RunResult(name, one.run.path, one.run.sha256() if hashes else None, one.values, one.counted)
+        RunResult(name, one.run.path, one.run.sha256() if hashes else None, one.values, one.counted, one.texts)
         for name, one in zip(names, done, strict=True)
     )
     warnings = [f"{name}: {line}" for name, one in zip(names, done, strict=True) for line in one.warnings]
@@ -93,10 +93,11 @@ def evaluate_all(
 
 @dataclass(frozen=True, eq=False)
 class _Outcome:
-    """A run's values (M, Q), the queries that count, (Q,), and what is worth saying about it."""
+    """A run's values (M, Q), its texts, the queries that count, (Q,), and what is worth saying about it."""
 
     run: Run
     values: Floats
+    texts: dict[int, list[str]]
     counted: Bools
     warnings: list[str]
 
@@ -117,6 +118,7 @@ def _evaluate(
     if options.judged_only:
         judgments = judgments.judged_only()
     values = np.array([spec.metric(judgments, **spec.params) for spec in specs])
+    texts = {m: s.metric.texts(judgments, **s.params) for m, s in enumerate(specs) if s.metric.text}
     counted = wanted & has_lines if options.queries == "both" else wanted
 
     warnings = []
@@ -134,10 +136,10 @@ def _evaluate(
         )
     for spec, row in zip(specs, values, strict=True):
         undefined = int(np.isnan(row[counted]).sum())
-        if undefined:
+        if undefined and not spec.metric.text:
             which = _many(undefined, "query has", "queries have")
             warnings.append(f"{which} no value of {spec}, left out of its mean")
-    return _Outcome(run, values, counted, warnings)
+    return _Outcome(run, values, texts, counted, warnings)
 
 
 def _with_levels(specs: Sequence[Spec], qrels: Qrels) -> list[Spec]:

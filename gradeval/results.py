@@ -7,13 +7,14 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from gradeval.errors import GradevalError, MetricError
+from gradeval.metrics.registry import GEOMETRIC_LEAST
 from gradeval.metrics.spec import Spec, parse
 from gradeval.segments import Bools, Floats
 
@@ -29,6 +30,7 @@ class RunResult:
 
     name: as tables show it. path: as the user gave it. sha256: of the file, None where there is no file.
     values: float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged, (Q,).
+    texts: for each metric that is text, by its place, the words of each query.
     """
 
     name: str
@@ -36,6 +38,7 @@ class RunResult:
     sha256: str | None
     values: Floats = field(repr=False)
     counted: Bools = field(repr=False)
+    texts: Mapping[int, Sequence[str]] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,18 +62,42 @@ class Results:
     def means(self) -> Floats:
         """The summary value of each run and metric, (R, M): the mean over the counted queries, or the sum.
 
-        Undefined values are left out; the mean of none is NaN.
+        Undefined values are left out; the mean of none is NaN, and so is that of texts.
         """
         return np.array([self._summary(run) for run in self.runs]).reshape(len(self.runs), len(self.specs))
 
     def _summary(self, run: RunResult) -> Floats:
-        defined = run.counted & ~np.isnan(run.values)
+        geometric = self._aggregated("geometric")
+        values = run.values
+        if geometric.any():
+            values = values.copy()
+            values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_LEAST))
+        defined = run.counted & ~np.isnan(values)
         # added one by one in query order, as a loop would: np.sum adds in pairs and can end elsewhere
-        total = np.cumsum(np.where(defined, run.values, 0.0), axis=1)[:, -1:].sum(axis=1)
+        total = np.cumsum(np.where(defined, values, 0.0), axis=1)[:, -1:].sum(axis=1)
         with np.errstate(invalid="ignore"):
             mean: Floats = total / defined.sum(axis=1)
-        added = np.array([spec.metric.aggregate == "sum" for spec in self.specs], np.bool_)
-        return np.where(added, total, mean)
+        mean[geometric] = np.exp(mean[geometric])
+        return np.where(self._aggregated("sum"), total, mean)
+
+    def _aggregated(self, how: str) -> Bools:
+        """Which metrics are, (M,)."""
+        return np.array([spec.metric.aggregate == how for spec in self.specs], np.bool_)
+
+    def by_id(self) -> Results:
+        """The same results with the queries in order of their ids as bytes, as trec_eval has them."""
+        ids = [query.encode("utf-8", "surrogateescape") for query in self.queries]
+        order = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
+        runs = (
+            replace(
+                run,
+                values=run.values[:, order],
+                counted=run.counted[order],
+                texts={m: [texts[q] for q in order.tolist()] for m, texts in run.texts.items()},
+            )
+            for run in self.runs
+        )
+        return replace(self, queries=tuple(self.queries[q] for q in order.tolist()), runs=tuple(runs))
 
     def mean(self, run: str | int, metric: str | Spec | int) -> float:
         """The summary value: the mean over the counted queries where it is defined, or the sum of a count."""
@@ -92,6 +119,13 @@ class Results:
         values = result.values[self._metric(metric), result.counted]
         return dict(zip(counted_queries(self, result), values.tolist(), strict=True))
 
+    def texts(self, run: str | int, metric: str | Spec | int) -> dict[str, str]:
+        """Query id -> words of a metric that is text, for the counted queries in qrels order."""
+        result, m = self.runs[self._run(run)], self._metric(metric)
+        if m not in result.texts:
+            raise MetricError(f"{self.specs[m]} is no text")
+        return dict(zip(counted_queries(self, result), counted_texts(result, m), strict=True))
+
     def to_dict(self, *, per_query: bool = False, summary: bool = True) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact, counts are int, undefined is None."""
         from gradeval import __version__
@@ -112,16 +146,21 @@ class Results:
         entry: dict[str, Any] = {"name": run.name, "path": run.path, "sha256": run.sha256}
         entry["queries"] = int(run.counted.sum())
         if summary:
-            exact = [
-                exact_number(value, whole_summary(spec))
-                for value, spec in zip(self.means[r].tolist(), self.specs, strict=True)
-            ]
-            entry["summary"] = dict(zip(names, exact, strict=True))
-            undefined = {name: self.undefined(r, m) for m, name in enumerate(names)}
+            exact: dict[str, Number | str] = {}
+            for m in summary_metrics(self):
+                value = exact_number(float(self.means[r, m]), whole_summary(self.specs[m]))
+                exact[names[m]] = first_text(run, m) if m in run.texts else value
+            entry["summary"] = exact
+            undefined = {name: self.undefined(r, m) for m, name in enumerate(names) if m not in run.texts}
             entry["undefined"] = {name: count for name, count in undefined.items() if count}
         if per_query:
             shown = per_query_metrics(self)
-            columns = [exact_numbers(run.values[m, run.counted], self.specs[m].metric.whole) for m in shown]
+            columns: list[Sequence[Number | str]] = [
+                counted_texts(run, m)
+                if m in run.texts
+                else exact_numbers(run.values[m, run.counted], self.specs[m].metric.whole)
+                for m in shown
+            ]
             keys = [names[m] for m in shown]
             rows = (dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True))
             entry["per_query"] = dict(zip(counted_queries(self, run), rows, strict=False))
@@ -170,9 +209,24 @@ def counted_queries(results: Results, run: RunResult) -> list[str]:
     return [results.queries[q] for q in np.flatnonzero(run.counted).tolist()]
 
 
+def counted_texts(run: RunResult, m: int) -> list[str]:
+    """What a metric that is text says of the queries that count."""
+    return [run.texts[m][q] for q in np.flatnonzero(run.counted).tolist()]
+
+
+def first_text(run: RunResult, m: int) -> str:
+    """What a metric that is text says of them together; nothing where no query counts."""
+    return (counted_texts(run, m) or [""])[0]
+
+
 def per_query_metrics(results: Results) -> list[int]:
-    """The metrics that say something about one query: all but num_q, which is 1 for each."""
-    return [m for m, spec in enumerate(results.specs) if spec.metric.name != "num_q"]
+    """The metrics that say something about one query: not num_q, which is 1 for each."""
+    return [m for m, spec in enumerate(results.specs) if spec.metric.says != "summary"]
+
+
+def summary_metrics(results: Results) -> list[int]:
+    """The metrics that say something about all queries together."""
+    return [m for m, spec in enumerate(results.specs) if spec.metric.says != "queries"]
 
 
 def whole_summary(spec: Spec) -> bool:

@@ -13,6 +13,11 @@ FAMILIES = (
     "phi",
     "rankdcg",
     "precision",
+    "recall_points",
+    "gain_points",
+    "rank_biased",
+    "incomplete",
+    "transformed",
     "generalized",
     "correlation",
     "utility",
@@ -22,6 +27,7 @@ FAMILIES = (
     "overlap",
     "diagnosis",
     "counts",
+    "text",
 )
 
 

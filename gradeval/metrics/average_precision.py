@@ -36,12 +36,12 @@ def average_precision(judgments: Judgments, *, rel: float | None = None, cutoff:
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
     """
-    within = judgments.segments
-    relevant = judgments.relevant(rel)
-    rows = np.flatnonzero(relevant & judgments.top(cutoff))
-    found = within.take(rows)
-    precision = (found.place + 1) / judgments.rank[rows]
-    return found.sum(precision) / np.maximum(within.number(relevant), 1)
+    hits = judgments.hits(rel)
+    found, precision = hits.segments, hits.precision
+    if cutoff is not None:
+        rows = np.flatnonzero(hits.rank <= cutoff)
+        found, precision = found.take(rows), precision[rows]
+    return found.sum(precision) / np.maximum(hits.relevant, 1)
 
 
 @metric(

@@ -15,7 +15,7 @@ from gradeval.segments import Floats
 COUNT: dict[str, Any] = {"range": (0, None), "aggregate": "sum", "whole": True}
 
 
-@metric("num_q", holds=[SCALE_FREE, UNJUDGED_IGNORED], trec={"num_q": None}, **COUNT)
+@metric("num_q", holds=[SCALE_FREE, UNJUDGED_IGNORED], trec={"num_q": None}, says="summary", **COUNT)
 def query_count(judgments: Judgments) -> Floats:
     """The number of queries.
 
@@ -75,3 +75,22 @@ def relevant_retrieved_count(judgments: Judgments, *, rel: float | None = None) 
     Source: trec_eval.
     """
     return hits(judgments, rel).astype(np.float64)
+
+
+@metric(
+    "num_nonrel_judged_ret",
+    params=[REL],
+    holds=[SCALE_FREE, UNJUDGED_IGNORED],
+    trec={"num_nonrel_judged_ret": None},
+    example="num_nonrel_judged_ret(rel=2)",
+    **COUNT,
+)
+def nonrelevant_retrieved_count(judgments: Judgments, *, rel: float | None = None) -> Floats:
+    """The number of documents retrieved that were judged not relevant.
+
+    num_nonrel_judged_ret = documents in the run with a grade from 0 up that are not relevant to the query.
+
+    Returns float64 (Q,), from 0 up; the summary is their sum. Unit: documents.
+    Source: trec_eval.
+    """
+    return (judgments.hits(0.0).number() - hits(judgments, rel)).astype(np.float64)

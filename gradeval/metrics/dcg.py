@@ -11,19 +11,30 @@ import numpy as np
 from gradeval.errors import MetricError
 from gradeval.judgments import Judgments
 from gradeval.metrics.average_precision import TREC_CUTOFFS
-from gradeval.metrics.params import CUTOFF, DISCOUNT, GAIN, TOP, Pairs, choice, positive
-from gradeval.metrics.registry import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, Dotted, metric
+from gradeval.metrics.params import CUTOFF, DISCOUNT, TOP, WORTH, Pairs, choice, positive
+from gradeval.metrics.registry import (
+    IDEAL_IS_ONE,
+    PROMOTION_HELPS,
+    SCALE_FREE,
+    Dotted,
+    metric,
+)
 from gradeval.relevance import discount as divisor
 from gradeval.relevance import exp2_gain, linear_gain, mapped
-from gradeval.segments import Floats, Ints
+from gradeval.segments import Bools, Floats, Ints
 
 Gain = Callable[[Floats, Ints], Floats]
 """(grade, query) of some rows -> their gain, which never falls as the grade rises."""
 
 
+def counts(judgments: Judgments, gain: Gain) -> Bools:
+    """Which rows can gain or take away something, (N,)."""
+    return judgments.grade != 0 if gain is _listed else judgments.grade > 0
+
+
 def dcg_sum(judgments: Judgments, gain: Gain, cutoff: int | None, kind: str = "log2") -> Floats:
     """The sum of gain / discount over the first k ranks, (Q,)."""
-    rows = np.flatnonzero((judgments.grade > 0) & judgments.top(cutoff))
+    rows = np.flatnonzero(counts(judgments, gain) & judgments.top(cutoff))
     found = judgments.segments.take(rows)
     return found.sum(gain(judgments.grade[rows], found.query) / divisor(judgments.rank[rows], kind))
 
@@ -66,14 +77,24 @@ def graded(judgments: Judgments, gain: str | Pairs, top: tuple[int, ...] | None)
         judgments = by_place(judgments, top)
     if not isinstance(gain, str):
         judgments = replace(judgments, grade=mapped(judgments.grade, gain))
-    return judgments, (lambda grade, query: exp2_gain(grade)) if gain == "exp" else _linear
+        return judgments, _listed
+    return judgments, _exponential if gain == "exp" else _linear
+
+
+def _listed(grade: Floats, query: Ints) -> Floats:
+    """The table has the gains that a map lists as its grades."""
+    return grade
+
+
+def _exponential(grade: Floats, query: Ints) -> Floats:
+    return exp2_gain(grade)
 
 
 def _linear(grade: Floats, query: Ints) -> Floats:
     return linear_gain(grade)
 
 
-@metric("CG", params=[GAIN, TOP, CUTOFF], range=(0, None), holds=[PROMOTION_HELPS], example="CG(gain=exp)@10")
+@metric("CG", params=[WORTH, TOP, CUTOFF], range=(0, None), holds=[PROMOTION_HELPS], example="CG(gain=exp)@10")
 def cumulated_gain(
     judgments: Judgments,
     *,
@@ -94,9 +115,10 @@ def cumulated_gain(
 
 @metric(
     "DCG",
-    params=[GAIN, TOP, DISCOUNT, CUTOFF],
+    params=[WORTH, TOP, DISCOUNT, CUTOFF],
     range=(0, None),
     holds=[PROMOTION_HELPS],
+    trec={"dcg": Dotted("gain", form="pairs")},
     example="DCG(gain=exp)@10",
 )
 def discounted_cumulated_gain(
@@ -149,7 +171,7 @@ def _check_ideal(params: Mapping[str, Any]) -> None:
 
 @metric(
     "nDCG",
-    params=[GAIN, TOP, DISCOUNT, IDEAL, MAX_GRADE, CUTOFF],
+    params=[WORTH, TOP, DISCOUNT, IDEAL, MAX_GRADE, CUTOFF],
     holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     trec={"ndcg": Dotted("gain", form="pairs"), "ndcg_cut": Dotted("cutoff", TREC_CUTOFFS)},
     check=_check_ideal,

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 LARGEST_WHOLE = 10**15
+_GAIN_FORM = "linear, exp, or grade:gain/grade:gain/…"
 
 Pairs = tuple[tuple[float, float], ...]
 
@@ -91,6 +92,49 @@ def fraction(name: str, about: str, default: float | None = None, **more: Any) -
     return Param(name, about, parse, "a number between 0 and 1", default, **more)
 
 
+def at_least(name: str, about: str, least: float, default: float | None = None, **more: Any) -> Param:
+    """A parameter that takes a number from `least` up."""
+
+    def parse(text: str) -> float:
+        value = _number(text)
+        if value < least:
+            raise ValueError(f"a number from {least:g}")
+        return value
+
+    return Param(name, about, parse, f"a number from {least:g}", default, **more)
+
+
+def share(name: str, about: str, **more: Any) -> Param:
+    """A parameter that takes a number from 0 to 1."""
+
+    def parse(text: str) -> float:
+        value = _number(text)
+        if not 0 <= value <= 1:
+            raise ValueError("a number from 0 to 1")
+        return value
+
+    return Param(name, about, parse, "a number from 0 to 1", **more)
+
+
+def numbers(
+    name: str, about: str, default: tuple[float, ...], *, of: Param | None = None, count: int = 0
+) -> Param:
+    """A parameter that takes several numbers, each like `of`; `count` of them, or any number (0)."""
+    example = _text(default[:3], "/")
+    form = f"{count or ''} numbers with '/' between, such as {example}".lstrip()
+
+    def parse(text: str) -> tuple[float, ...]:
+        try:
+            found = tuple((of.parse if of else _number)(one) for one in text.split("/"))
+        except ValueError:
+            raise ValueError(form if of is None else f"{form}, each {of.allowed}") from None
+        if count and len(found) != count:
+            raise ValueError(form)
+        return found
+
+    return Param(name, about, parse, form, default)
+
+
 def negative(name: str, about: str, default: float | None = None, **more: Any) -> Param:
     """A parameter that takes a number below 0."""
 
@@ -149,12 +193,18 @@ def pairs(text: str, what: str) -> Pairs:
 
 
 def _gain(text: str) -> str | Pairs:
-    form = "linear, exp, or grade:gain/grade:gain/…"
+    found = _worth(text)
+    if not isinstance(found, str) and any(gain < 0 for _, gain in found):
+        raise ValueError(f"{_GAIN_FORM}, with no number below 0")
+    return found
+
+
+def _worth(text: str) -> str | Pairs:
     if text.lower() in ("linear", "exp"):
         return text.lower()
-    found = pairs(text, form)
-    if any(gain < 0 or (grade < 0 < gain) for grade, gain in found):
-        raise ValueError(f"{form}, with no number below 0")
+    found = pairs(text, _GAIN_FORM)
+    if any(grade < 0 != gain for grade, gain in found):
+        raise ValueError(f"{_GAIN_FORM}, with no gain for a grade below 0")
     return found
 
 
@@ -187,10 +237,11 @@ GAIN = Param(
     "gain",
     "what a grade is worth: itself, 2^grade - 1, or as listed (a grade that is not listed is worth itself)",
     _gain,
-    "linear, exp, or grade:gain/grade:gain/…",
+    _GAIN_FORM,
     "linear",
     aliases={"gains": {}, "dcg": {"log2": "linear", "exp-log2": "exp"}},
 )
+WORTH = GAIN.but(parse=_worth, about=f"{GAIN.about}; a gain below 0 takes away")
 JUDGED_ONLY = flag("judged_only", "take unjudged documents out of the ranking first, as --judged-only does")
 TOP = Param(
     "top",

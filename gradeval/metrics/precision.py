@@ -22,12 +22,12 @@ WEIGHT = positive("x", "the weight of recall against precision: the square of va
 
 def hits(judgments: Judgments, rel: float | None, cutoff: int | None = None) -> Ints:
     """How many relevant documents were retrieved, in the first k ranks if there is a cutoff, (Q,)."""
-    return judgments.segments.number(judgments.relevant(rel) & judgments.top(cutoff))
+    return judgments.hits(rel).number(cutoff)
 
 
 def relevant_count(judgments: Judgments, rel: float | None) -> Ints:
     """How many relevant documents were judged, (Q,)."""
-    return judgments.segments.number(judgments.relevant(rel))
+    return judgments.hits(rel).relevant
 
 
 def harmonic(precision: Floats, recall: Floats, x: float) -> Floats:
@@ -138,6 +138,61 @@ def set_f_measure(judgments: Judgments, *, rel: float | None = None, x: float = 
     return harmonic(set_precision(judgments, rel=rel), set_recall(judgments, rel=rel), x)
 
 
+@metric("set_map", params=[REL], holds=[SCALE_FREE], trec={"set_map": None}, example="set_map(rel=2)")
+def set_average_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
+    """Precision times recall of all that was retrieved.
+
+    set_map = (relevant documents retrieved)^2 / (documents retrieved · relevant documents in the qrels).
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Source: Buckley, trec_eval.
+    """
+    found = hits(judgments, rel)
+    value: Floats = found * found / np.maximum(judgments.retrieved * relevant_count(judgments, rel), 1)
+    return value
+
+
+def _of_possible(found: Ints, ranks: Ints | int, relevant: Ints) -> Floats:
+    """How many were found of those that could have been in so many ranks."""
+    return found / np.maximum(np.minimum(ranks, relevant), 1)
+
+
+@metric(
+    "set_relative_P",
+    params=[REL],
+    holds=[IDEAL_IS_ONE, SCALE_FREE],
+    trec={"set_relative_P": None},
+    example="set_relative_P(rel=2)",
+)
+def set_relative_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
+    """Precision of all that was retrieved, relative to the highest possible.
+
+    set_relative_P = (relevant documents retrieved) / min(documents retrieved, relevant documents).
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Source: Buckley, trec_eval.
+    """
+    return _of_possible(hits(judgments, rel), judgments.retrieved, relevant_count(judgments, rel))
+
+
+@metric(
+    "relative_P",
+    params=[REL, CUTOFF_NEEDED],
+    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    trec={"relative_P": Dotted("cutoff", TREC_CUTOFFS)},
+    example="relative_P@10",
+)
+def relative_precision(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Floats:
+    """Precision, relative to the highest possible.
+
+    relative_P@k = (relevant documents in the first k ranks) / min(k, relevant documents in the qrels).
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Source: Buckley, trec_eval.
+    """
+    return _of_possible(hits(judgments, rel, cutoff), cutoff, relevant_count(judgments, rel))
+
+
 @metric(
     "Success",
     params=[REL, CUTOFF_NEEDED],
@@ -172,6 +227,6 @@ def reciprocal_rank(judgments: Judgments, *, rel: float | None = None, cutoff: i
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: Kantor and Voorhees, "The TREC-5 confusion track", 1997; as in trec_eval.
     """
-    rows = np.flatnonzero(judgments.relevant(rel) & judgments.top(cutoff))
-    first = judgments.segments.take(rows).min(judgments.rank[rows], empty=np.inf)
-    return 1 / first
+    found = judgments.hits(rel)
+    first = found.segments.min(found.rank, empty=np.inf)
+    return np.where(first <= (np.inf if cutoff is None else cutoff), 1 / first, 0.0)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from gradeval.judgments import Judgments
 from gradeval.metrics.params import JUDGED_ONLY, Param
 from gradeval.segments import Floats
 
-Texts = NDArray[np.str_]
-Function = Callable[..., Floats] | Callable[..., Texts]
+Strings = NDArray[np.str_]
+Function = Callable[..., Any]
+_Declared = TypeVar("_Declared", Callable[..., Floats], Callable[..., Strings])
 
 GEOMETRIC_LEAST = 1e-5  # so that one query of 0 does not make the geometric mean 0; trec_eval's
 
@@ -127,14 +128,14 @@ def metric(
     holds: Sequence[str] = (),
     aliases: Sequence[str] = (),
     **more: Any,
-) -> Callable[[Function], Function]:
+) -> Callable[[_Declared], _Declared]:
     """Declare a metric: a function of Judgments, with its parameters as keywords, that returns float64 (Q,).
 
     The module that it stands in is its group; its docstring is its page. Every metric takes judged_only, which
     the function does not see.
     """
 
-    def declare(function: Function) -> Function:
+    def declare(function: _Declared) -> _Declared:
         fields = {
             "group": function.__module__.rsplit(".", 1)[-1].replace("_", " "),
             "example": name,

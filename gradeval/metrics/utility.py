@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gradeval.judgments import Judgments
-from gradeval.metrics.params import REL, negative, positive
+from gradeval.metrics.params import REL, at_least, negative, numbers, positive
 from gradeval.metrics.precision import hits, relevant_count
-from gradeval.metrics.registry import SCALE_FREE, metric
+from gradeval.metrics.registry import SCALE_FREE, Dotted, metric
 from gradeval.segments import Floats
 
 
@@ -38,3 +38,42 @@ def scaled_utility(
     least = b * s
     scaled = (np.maximum(utility, least) - least) / (a * relevant_count(judgments, rel) - least)
     return np.where(judgments.retrieved > 0, scaled, 0.0)
+
+
+@metric(
+    "utility",
+    params=[
+        REL,
+        numbers(
+            "weights",
+            "the worth of a relevant and of another document retrieved, and of both where they are not",
+            (1.0, -1.0, 0.0, 0.0),
+            count=4,
+        ),
+        at_least("size", "the number of documents in the collection, for the last of the weights", 0.0, 0.0),
+    ],
+    range=(None, None),
+    holds=[SCALE_FREE],
+    trec={"utility": Dotted("weights", form="list")},
+    example="utility(weights=3/-2/0/0)",
+)
+def set_utility(
+    judgments: Judgments,
+    *,
+    rel: float | None = None,
+    weights: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0),
+    size: float = 0.0,
+) -> Floats:
+    """Utility of what was retrieved, and of what was not.
+
+    utility = a (relevant retrieved) + b (others retrieved) + c (relevant not retrieved) + d (others not
+    retrieved), with a/b/c/d the weights, and of `size` documents in all.
+
+    Returns float64 (Q,), any number; c (relevant) + d (others) where the run lacks the query. Unit: worth.
+    Source: Buckley, trec_eval.
+    """
+    a, b, c, d = weights
+    found, relevant, retrieved = hits(judgments, rel), relevant_count(judgments, rel), judgments.retrieved
+    others = size + found - retrieved - relevant
+    worth: Floats = a * found + b * (retrieved - found) + c * (relevant - found) + d * others
+    return worth

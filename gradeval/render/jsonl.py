@@ -11,7 +11,7 @@ from gradeval.segments import Floats
 
 def render(results: Results, look: Look) -> str:
     lines: list[str] = []
-    for block in blocks(results, look, _column):
+    for block in blocks(results, look, _column, json.dumps):
         run = json.dumps(block.run.name)
         names = [f'"metric": {json.dumps(str(spec))}, "value": ' for spec in block.specs]
         for query, row in zip(block.queries, block.rows, strict=False):

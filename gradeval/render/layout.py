@@ -9,13 +9,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gradeval.results import Digits, Results, RunResult, counted_queries, per_query_metrics, whole_summary
+from gradeval.results import (
+    Digits,
+    Results,
+    RunResult,
+    counted_queries,
+    counted_texts,
+    first_text,
+    per_query_metrics,
+    summary_metrics,
+    whole_summary,
+)
 from gradeval.segments import Floats
 
 if TYPE_CHECKING:
     from gradeval.metrics.spec import Spec
 
 Column = Callable[[Floats, bool], list[str]]
+Word = Callable[[str], str]
 Row = tuple[str, ...]
 
 ALL = "all"  # stands where a query would, in rows of the summary
@@ -62,29 +73,42 @@ def column(values: Floats, whole: bool, *, digits: Digits, width: int = 0) -> li
     return [text if text[0] != "-" or text.strip("-0.") else text[1:] for text in texts]
 
 
-def query_block(results: Results, r: int, text: Column) -> Block:
+def query_block(results: Results, r: int, text: Column, word: Word = str) -> Block:
     """The counted queries of one run."""
     run = results.runs[r]
     shown = per_query_metrics(results)
+    texts = [
+        [word(one) for one in counted_texts(run, m)]
+        if m in run.texts
+        else text(run.values[m, run.counted], results.specs[m].metric.whole)
+        for m in shown
+    ]
     specs = [results.specs[m] for m in shown]
-    texts = [text(run.values[m, run.counted], results.specs[m].metric.whole) for m in shown]
     return Block(run, specs, counted_queries(results, run), list(zip(*texts, strict=True)))
 
 
-def summary_block(results: Results, r: int, text: Column) -> Block:
+def summary_block(results: Results, r: int, text: Column, word: Word = str) -> Block:
     """The one row of a run's means and sums."""
-    means = results.means[r]
-    row = tuple(text(means[[m]], whole_summary(spec))[0] for m, spec in enumerate(results.specs))
-    return Block(results.runs[r], list(results.specs), [ALL], [row])
+    run, means = results.runs[r], results.means[r]
+    shown = summary_metrics(results)
+    specs = [results.specs[m] for m in shown]
+    row = tuple(
+        word(first_text(run, m)) if m in run.texts else text(means[[m]], whole_summary(spec))[0]
+        for m, spec in zip(shown, specs, strict=True)
+    )
+    return Block(run, specs, [ALL], [row])
 
 
-def blocks(results: Results, look: Look, text: Column) -> Iterator[Block]:
-    """Run by run, its queries and then its summary, as far as they are wanted."""
+def blocks(results: Results, look: Look, text: Column, word: Word = str) -> Iterator[Block]:
+    """Run by run, its queries and then its summary, as far as they are wanted.
+
+    text: writes numbers. word: writes what is text already.
+    """
     for r in range(len(results.runs)):
         if look.per_query:
-            yield query_block(results, r, text)
+            yield query_block(results, r, text, word)
         if look.summary:
-            yield summary_block(results, r, text)
+            yield summary_block(results, r, text, word)
 
 
 def sheets(results: Results, look: Look) -> Iterator[Sheet]:
@@ -98,7 +122,7 @@ def sheets(results: Results, look: Look) -> Iterator[Sheet]:
             rows = [(query, *row) for query, row in zip(block.queries, block.rows, strict=False)]
             yield Sheet(block.run.name, head, rows, frozenset())
     if look.summary:
-        head = ("run", *(spec.display for spec in results.specs))
+        head = ("run", *(results.specs[m].display for m in summary_metrics(results)))
         rows = [(results.runs[r].name, *summary_block(results, r, text).rows[0]) for r in runs]
         yield Sheet("", head, rows, _best(results, rows))
 
@@ -106,11 +130,11 @@ def sheets(results: Results, look: Look) -> Iterator[Sheet]:
 def _best(results: Results, rows: list[Row]) -> frozenset[tuple[int, int]]:
     """Where the best values stand; values that read the same are equally good. Counts are no contest."""
     best = set()
-    for m, spec in enumerate(results.specs if len(rows) > 1 else ()):
+    for c, m in enumerate(summary_metrics(results) if len(rows) > 1 else (), 1):
         means = results.means[:, m]
-        if not spec.metric.whole and not np.isnan(means).all():
-            winner = rows[int(np.nanargmax(means))][m + 1]
-            best |= {(r, m + 1) for r, row in enumerate(rows) if row[m + 1] == winner}
+        if not results.specs[m].metric.whole and not np.isnan(means).all():
+            winner = rows[int(np.nanargmax(means))][c]
+            best |= {(r, c) for r, row in enumerate(rows) if row[c] == winner}
     return frozenset(best)
 
 

@@ -10,7 +10,7 @@ from gradeval.results import Results
 
 def render(results: Results, look: Look) -> str:
     lines = ["run\tquery\tmetric\tvalue\n"]
-    for block in blocks(results, look, partial(column, digits=look.digits)):
+    for block in blocks(results, look, partial(column, digits=look.digits), one_field):
         run = one_field(block.run.name)
         names = [f"\t{spec}\t" for spec in block.specs]
         for query, row in zip(block.queries, block.rows, strict=False):

@@ -48,6 +48,7 @@ def points(draw):
 
 
 fraction = st.floats(0.01, 0.99)
+share = st.one_of(st.integers(0, 10).map(lambda n: n / 10), st.floats(0, 1))
 VALUES = {
     "judged_only": st.booleans(),
     "T": st.one_of(st.integers(1, 4).map(float), st.floats(0.125, 50)),
@@ -58,6 +59,12 @@ VALUES = {
     "beta": positive,
     "base": st.floats(1.125, 20),
     "normalize": st.booleans(),
+    "recall": share,
+    "points": st.lists(share, min_size=1, max_size=4).map(tuple),
+    "multiple": st.one_of(st.integers(0, 10).map(lambda n: n / 5), st.floats(0, 9)),
+    "weights": st.lists(st.integers(-8, 8).map(lambda n: n / 4), min_size=4, max_size=4).map(tuple),
+    "size": st.integers(0, 100).map(float),
+    "length": st.integers(1, 20),
     "cutoff": st.integers(1, 16),
     "rel": st.one_of(st.integers(-1, 4).map(float), st.floats(0, 5)),
     "gain": st.one_of(
@@ -68,7 +75,6 @@ VALUES = {
     ),
     "top": st.sets(st.integers(1, 15), min_size=1, max_size=4).map(lambda places: tuple(sorted(places))),
     "max_grade": st.integers(900, 950).map(float),
-    "points": points(),
     "x": positive,
     "a": positive,
     "b": positive.map(lambda number: -number),
@@ -79,7 +85,8 @@ VALUES = {
 @st.composite
 def params(draw, metric):
     """Parameters that a metric accepts; those it needs are always there."""
-    given = {p.name: draw(VALUES[p.name]) for p in metric.params if p.required or draw(st.booleans())}
+    values = VALUES | {"points": points()} if metric.name == "nDCGphi" else VALUES
+    given = {p.name: draw(values[p.name]) for p in metric.params if p.required or draw(st.booleans())}
     if given.get("ideal") == "max":
         given.setdefault("cutoff", draw(VALUES["cutoff"]))
     if given.get("ideal") != "max" or "top" in given:

@@ -26,15 +26,15 @@ class TestEach:
         assert head == metric.summary
         assert head.endswith((".", "?"))
         assert " = " in formula, "the formula comes first"
-        assert "\nReturns float64 (Q,), " in metric.about
+        assert f"\nReturns {'str' if metric.text else 'float64'} (Q,), " in metric.about
         assert "Unit" in metric.about
         assert metric.about.splitlines()[-1].startswith("Source: ") or "\nSource: " in metric.about
         assert metric.undefined == ("NaN" in metric.about)
         assert all(len(line) <= 106 for line in metric.about.splitlines())
 
     def test_range_is_on_the_page(self, metric: Metric):
-        words = {(0, 1): "in [0, 1]", (-1, 1): "in [-1, 1]", (0, None): "from 0 up"}
-        if metric.name not in ("num_q", "Success"):
+        words = {(0, 1): "in [0, 1]", (-1, 1): "in [-1, 1]", (0, None): "from 0 up", (None, None): "any number"}
+        if metric.name not in ("num_q", "Success") and not metric.text:
             assert f"Returns float64 (Q,), {words[metric.range]}" in metric.about
 
     def test_example(self, metric: Metric):
@@ -57,7 +57,8 @@ class TestEach:
     def test_claims(self, metric: Metric):
         assert set(metric.holds) <= INVARIANTS
         assert len(set(metric.holds)) == len(metric.holds)
-        assert metric.aggregate in ("mean", "sum")
+        assert metric.aggregate in ("mean", "sum", "geometric")
+        assert metric.says in ("both", "queries", "summary")
         assert metric.group in {family.replace("_", " ") for family in metrics.FAMILIES}
         for dotted in filter(None, metric.trec.values()):
             assert dotted.param in metric.by_name

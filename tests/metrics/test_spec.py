@@ -176,7 +176,7 @@ def test_suggestion(text, hint):
         ("nDCG(cutoff=5)@5", "the cutoff is given twice"),
         ("nDCG(gain=square)", "gain must be linear, exp, or grade:gain"),
         ("nDCG(gain=1:2/1:3)", "rising order"),
-        ("nDCG(gain=-1:2)", "no number below 0"),
+        ("nDCG(gain=-1:2)", "no gain for a grade below 0"),
         ("nDCG(gain=1:2:3)", "gain must be"),
         ("nDCG(top=25/10)", "places in rising order"),
         ("nDCG(top=0)", "places in rising order"),

@@ -1,0 +1,78 @@
+"""Rank-biased precision, of a reader who goes on to the next rank with a fixed chance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradeval.judgments import Judgments
+from gradeval.metrics.dcg import graded
+from gradeval.metrics.params import WORTH, Pairs, fraction
+from gradeval.metrics.registry import PROMOTION_HELPS, Dotted, metric
+from gradeval.segments import Floats
+
+PERSISTENCE = fraction("p", "the chance that the reader goes on to the next rank", 0.9)
+_TABLED = 1 << 16
+
+
+def chance_of_reaching(rank: Floats, p: float) -> Floats:
+    """p^(rank - 1), multiplied one by one as a loop would."""
+    highest = rank.max(initial=1.0)
+    if highest > _TABLED:
+        return np.power(p, rank - 1)
+    steps = np.full(int(highest), p)
+    steps[0] = 1.0
+    chances: Floats = np.cumprod(steps)
+    return chances[rank.astype(np.int64) - 1]
+
+
+@metric(
+    "rbp",
+    params=[PERSISTENCE, WORTH],
+    holds=[PROMOTION_HELPS],
+    trec={"rbp": Dotted("gain", form="pairs", named=("p",))},
+    example="rbp(p=0.8)",
+)
+def rank_biased_precision(judgments: Judgments, *, p: float = 0.9, gain: str | Pairs = "linear") -> Floats:
+    """Rank-biased precision.
+
+    rbp = (1 - p) · (sum over the documents retrieved of gain · p^(rank - 1)), with gain = the grade, or as
+    listed. Where gains are not in [0, 1], they become (gain - least) / (largest - least), of those of the
+    query's judged documents, 0 and the listed ones. trec_eval means the same, but never sets what its search
+    for the least and the largest begins with, so that its values for grades above 1 are left to chance.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing that gains is retrieved. Unit free.
+    Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
+    """
+    table, worth = graded(judgments, gain, None)
+    within = table.segments
+    gained = worth(table.grade, within.query)
+    listed = [] if isinstance(gain, str) else [own for _, own in gain]
+    least = np.minimum(within.min(gained), min([0.0, *listed]))
+    largest = np.maximum(within.max(gained), max([0.0, *listed]))
+    stretched = (least < 0) | (largest > 1)
+    least, largest = np.where(stretched, least, 0.0), np.where(stretched, largest, 1.0)
+    rows = np.flatnonzero(table.is_retrieved & (judgments.grade >= 0))
+    found = within.take(rows)
+    shares = (gained[rows] - least[found.query]) / (largest - least)[found.query]
+    return (1 - p) * found.sum(shares * chance_of_reaching(table.rank[rows], p))
+
+
+@metric(
+    "rbp_resid",
+    params=[PERSISTENCE],
+    trec={"rbp_resid": Dotted("p", form="pairs", named=("p",))},
+    example="rbp_resid(p=0.8)",
+)
+def rank_biased_residual(judgments: Judgments, *, p: float = 0.9) -> Floats:
+    """Residual of rank-biased precision: how much higher it could be if all were judged.
+
+    rbp_resid = 1 - (1 - p) · (sum over the judged documents retrieved of p^(rank - 1)): what the unjudged
+    documents and the ranks below the last would add with full gain; 0 where all that was retrieved is judged.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unit free.
+    Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008;
+    that it is 0 where all is judged is trec_eval's.
+    """
+    judged = judgments.hits(0.0)
+    sure = (1 - p) * judged.segments.sum(chance_of_reaching(judged.rank, p))
+    return np.where(judgments.retrieved > judged.number(), np.maximum(1 - sure, 0.0), 0.0)

@@ -1,0 +1,55 @@
+"""Words instead of numbers: what the run calls itself, and the grades of the first ranks in a row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradeval.judgments import Judgments
+from gradeval.metrics.params import whole
+from gradeval.metrics.registry import Dotted, Strings, metric
+
+LENGTH = whole("length", "how many ranks are shown", 10)
+_NOT_IN_POOL, _NOT_JUDGED, _ZERO, _HIGHER = b"-.0>"
+
+
+@metric("runid", text=True, says="summary", range=(None, None), trec={"runid": None})
+def run_id(judgments: Judgments) -> Strings:
+    """What the run calls itself.
+
+    runid = the tag, which is the last field of the run's last line; the run's name where it has none.
+
+    Returns str (Q,), the same for each query. Unit: a name.
+    Source: trec_eval.
+    """
+    return np.full(judgments.segments.count, judgments.tag)
+
+
+@metric(
+    "relstring",
+    params=[LENGTH],
+    text=True,
+    says="queries",
+    range=(None, None),
+    trec={"relstring": Dotted("length")},
+    at="length",
+    example="relstring@20",
+)
+def grades_in_a_row(judgments: Judgments, *, length: int = 10) -> Strings:
+    """The grades of the documents in the first ranks, a letter each.
+
+    relstring@k = for each rank the whole number in the grade, '>' where it is above 9, '.' where it is below
+    0, and '-' where the document is not in the qrels.
+
+    Returns str (Q,), of k letters, or as many as there are documents. Unit: grades.
+    Source: Buckley, trec_eval.
+    """
+    width = min(length, int(judgments.retrieved.max(initial=0)))
+    letters = np.full((judgments.segments.count, max(width, 1)), _NOT_IN_POOL, np.uint8)
+    rows = np.flatnonzero(judgments.rank <= width)
+    grade = judgments.grade[rows]
+    shown = np.where(grade >= 10, _HIGHER, _ZERO + np.clip(grade, 0, 9).astype(np.uint8))
+    place = judgments.rank[rows].astype(np.int64) - 1
+    letters[judgments.query[rows], place] = np.where(grade < 0, _NOT_JUDGED, shown)
+    letters[np.arange(max(width, 1)) >= judgments.retrieved[:, None]] = 0  # where a string of numpy's ends
+    strings: Strings = letters.view(f"S{max(width, 1)}").ravel().astype(np.str_)
+    return strings
