@@ -70,11 +70,8 @@ TOOLS: dict[str, dict[str, str]] = {
         "spearmanr": "rho",
     },
     "NTCIREVAL": {
-        "ERR@k": "ERR(gain=linear)@k",
         "MSnDCG@k": "nDCG@k",
         "Q-measure": "Q",
-        "iRBU@k": "iRBU(gain=linear)@k",
-        "nERR@k": "nERR(gain=linear)@k",
     },
 }
 

@@ -6,8 +6,11 @@ from itertools import groupby
 from textwrap import fill
 
 from gradeval.metrics import load_plugins
+from gradeval.metrics.aliases import aliases
+from gradeval.metrics.example import ABOUT, value_of
+from gradeval.metrics.params import Param
 from gradeval.metrics.registry import REGISTRY, Metric
-from gradeval.metrics.spec import metric_of
+from gradeval.metrics.spec import metric_of, parse
 
 WIDTH = 105  # of the pages in the docstrings
 
@@ -34,24 +37,53 @@ def page(name: str) -> str:
         metric.about,
     ]
     if metric.params:
-        parts.append("Parameters:\n" + "\n".join(_parameter(metric, i) for i in range(len(metric.params))))
-    names = [other for other in dict.fromkeys([*metric.aliases, *metric.trec]) if other != metric.name]
-    if names:
-        parts.append("Also named: " + ", ".join(names))
+        names = ["@k" if param.name == metric.at else f"{param.name}=" for param in metric.params]
+        width = max(map(len, names))
+        lines = (
+            _wrapped(f"  {name:<{width}} ", _about(param))
+            for name, param in zip(names, metric.params, strict=True)
+        )
+        parts.append("Parameters:\n" + "\n".join(lines))
+    if metric.aliases:
+        parts.append("Also named: " + ", ".join(metric.aliases))
+    elsewhere = _elsewhere(metric)
+    if elsewhere:
+        width = max(len(tool) for tool, _ in elsewhere)
+        lines = (_wrapped(f"  {tool:<{width}}  ", ", ".join(names)) for tool, names in elsewhere)
+        parts.append("Names in other tools:\n" + "\n".join(lines))
     if metric.holds:
         parts.append("Holds:\n" + "\n".join(f"  {promise}" for promise in metric.holds))
     if metric.example:
-        parts.append(f"Example: gradeval -m '{metric.example}' qrels.txt my.run")
+        values = ", ".join(value_of(spec) for spec in parse(metric.example))
+        parts.append(
+            f"Example: gradeval -m '{metric.example}' qrels.txt my.run\n" + _wrapped("  ", f"{values} {ABOUT}")
+        )
     return "\n\n".join(parts)
 
 
-def _parameter(metric: Metric, i: int) -> str:
-    param = metric.params[i]
-    written = "@k" if param.name == "cutoff" else f"{param.name}="
+def _about(param: Param) -> str:
     default = "required" if param.required else f"default {param.without or param.text(param.default)}"
-    indent = f"  {written:<10} "
+    return f"{param.about}; {param.allowed}; {default}"
+
+
+def _elsewhere(metric: Metric) -> list[tuple[str, list[str]]]:
+    """What other tools call it: (tool, names as they are spelled there)."""
+    found: dict[str, list[str]] = {}
+    for name, dotted in metric.trec.items():
+        after = "" if dotted is None else "." + ("k" if dotted.param == "cutoff" else dotted.param)
+        found.setdefault("trec_eval", []).append(name + after)
+    for alias in aliases():
+        target, _, inside = alias.target.rstrip(")").partition("(")
+        if target == metric.name:
+            spelled = alias.spelled + (f" ({inside})" if inside else "")
+            found.setdefault(alias.tool, []).append(spelled)
+    return list(found.items())
+
+
+def _wrapped(indent: str, text: str) -> str:
+    """Text whose lines stand beside or below the indent."""
     return fill(
-        f"{param.about}; {param.allowed}; {default}",
+        text,
         width=WIDTH,
         initial_indent=indent,
         subsequent_indent=" " * len(indent),
