@@ -173,7 +173,7 @@ def test_a_page_for_each_metric(name: str) -> None:
     for text in (metric.about, *metric.holds, *(param.about for param in metric.params)):
         assert " ".join(text.split()) in " ".join(words)
     for param in metric.params:
-        assert f"\n  {'@k' if param.name == 'cutoff' else param.name + '='} " in done.out
+        assert f"\n  {'@k' if param.name == metric.at else param.name + '='} " in done.out
     assert max(map(len, done.out.splitlines())) <= 120
     example = next(line for line in done.out.splitlines() if line.startswith("Example: "))
     assert f"-m '{metric.example}'" in example
