@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from gradeval.judgments import Judgments
 from gradeval.metrics.dcg import graded
-from gradeval.metrics.params import WORTH, Pairs, fraction
+from gradeval.metrics.params import CUTOFF, WORTH, Pairs, fraction, number
 from gradeval.metrics.registry import PROMOTION_HELPS, Dotted, metric
 from gradeval.segments import Floats
 
@@ -25,24 +28,50 @@ def chance_of_reaching(rank: Floats, p: float) -> Floats:
     return chances[rank.astype(np.int64) - 1]
 
 
+GAINING = number(
+    "rel", "the least grade that gains 1; all others gain 0", without="gains that grow with the grade"
+)
+
+
+def _check(params: Mapping[str, Any]) -> None:
+    if "rel" in params and "gain" in params:
+        raise ValueError("rel takes the place of gain")
+
+
 @metric(
     "rbp",
-    params=[PERSISTENCE, WORTH],
+    params=[PERSISTENCE, GAINING, WORTH, CUTOFF],
     holds=[PROMOTION_HELPS],
     trec={"rbp": Dotted("gain", form="pairs", named=("p",))},
+    check=_check,
     example="rbp(p=0.8)",
 )
-def rank_biased_precision(judgments: Judgments, *, p: float = 0.9, gain: str | Pairs = "linear") -> Floats:
+def rank_biased_precision(
+    judgments: Judgments,
+    *,
+    p: float = 0.9,
+    rel: float | None = None,
+    gain: str | Pairs = "linear",
+    cutoff: int | None = None,
+) -> Floats:
     """Rank-biased precision.
 
-    rbp = (1 - p) · (sum over the documents retrieved of gain · p^(rank - 1)), with gain = the grade, or as
-    listed. Where gains are not in [0, 1], they become (gain - least) / (largest - least), of those of the
-    query's judged documents, 0 and the listed ones. trec_eval means the same, but never sets what its search
-    for the least and the largest begins with, so that its values for grades above 1 are left to chance.
+    rbp@k = (1 - p) · (sum over the documents in the first k ranks of gain · p^(rank - 1)), with gain = the
+    grade, or as listed, or 1 for a grade from rel up. Where gains are not in [0, 1], they become
+    (gain - least) / (largest - least), of those of the query's judged documents, 0 and the listed ones.
+    trec_eval means the same, but never sets what its search for the least and the largest begins with, so
+    that its values for grades above 1 are left to chance.
+
+    ir_measures' RBP has p = 0.8; its cwl_eval, asked where rel is given, divides by 1 - p^1000 and looks at
+    1,000 ranks, its trectools, asked otherwise, and ranx take the grade itself for the gain, however high.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing that gains is retrieved. Unit free.
     Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
     """
+    if rel is not None:
+        found = judgments.hits(rel)
+        chance = np.where(found.rank <= (cutoff or np.inf), chance_of_reaching(found.rank, p), 0.0)
+        return (1 - p) * found.segments.sum(chance)
     table, worth = graded(judgments, gain, None)
     within = table.segments
     gained = worth(table.grade, within.query)
@@ -51,10 +80,10 @@ def rank_biased_precision(judgments: Judgments, *, p: float = 0.9, gain: str | P
     largest = np.maximum(within.max(gained), max([0.0, *listed]))
     stretched = (least < 0) | (largest > 1)
     least, largest = np.where(stretched, least, 0.0), np.where(stretched, largest, 1.0)
-    rows = np.flatnonzero(table.is_retrieved & (judgments.grade >= 0))
-    found = within.take(rows)
-    shares = (gained[rows] - least[found.query]) / (largest - least)[found.query]
-    return (1 - p) * found.sum(shares * chance_of_reaching(table.rank[rows], p))
+    rows = np.flatnonzero(table.top(cutoff) & (judgments.grade >= 0))
+    retrieved = within.take(rows)
+    shares = (gained[rows] - least[retrieved.query]) / (largest - least)[retrieved.query]
+    return (1 - p) * retrieved.sum(shares * chance_of_reaching(table.rank[rows], p))
 
 
 @metric(

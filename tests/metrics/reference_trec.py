@@ -189,12 +189,15 @@ def _(qrels, run, level, judged, rel=None):
 
 
 @reference("rbp")
-def _(qrels, run, level, judged, p=0.9, gain="linear"):
+def _(qrels, run, level, judged, p=0.9, rel=None, gain="linear", cutoff=None):
+    if rel is not None:
+        good = relevant_set(qrels, level, rel)
+        return (1 - p) * sum(p**place for place, d in enumerate(ranked(run, cutoff)) if d in good)
     own = gains(qrels, gain)[0]
     listed = [] if isinstance(gain, str) else [worth for _, worth in gain]
     low, high = min([0.0, *own.values(), *listed]), max([0.0, *own.values(), *listed])
     total = 0.0
-    for place, d in enumerate(ranked(run)):
+    for place, d in enumerate(ranked(run, cutoff)):
         if qrels.get(d, -1) >= 0:
             share = own[d] if low >= 0 and high <= 1 else (own[d] - low) / (high - low)
             total += share * p**place

@@ -11,10 +11,7 @@ __all__ = ["REFERENCE"]
 
 def chance_of(qrels, judged, gain, max_grade):
     """document -> how likely it satisfies the reader."""
-    if max_grade is None:
-        largest = max([4.0, *judged])
-    else:
-        largest = max_grade
+    largest = max([4.0, *judged]) if max_grade is None else max_grade
     if isinstance(gain, str):
         top = 2.0**largest - 1 if gain == "exp" else largest
     else:

@@ -93,6 +93,8 @@ def params(draw, metric):
         given.pop("max_grade", None)
     if "points" in given:
         given.pop("variant", None)
+    if "rel" in given:  # takes the place of gains in rbp
+        given.pop("gain", None)
     return given
 
 

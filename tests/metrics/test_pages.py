@@ -70,14 +70,15 @@ def test_names_elsewhere():
 )
 def test_an_alias_is_what_it_stands_for(tool, name, target):
     """In every spelling: with a cutoff and without, as far as the metric can do without."""
-    name = re.sub(r"\((\w+)\)", r"(\1=2)", name)
+    name = name.replace("(rel)", "(rel=2)").replace("(p)", "(p=0.5)")
     more = "max_rel=3" if name[:3] in ("BPM", "INS", "NER", "SDC") else ""
-    if "(rel=2)" in name:
-        target += "(rel=2)"
+    for given in re.findall(r"\((?:rel|p)=.*?\)", name):
+        target = re.sub(r"^(\w+)", rf"\1{given}", target)
     if more:
         name, target = (re.sub(r"^(\w+)", rf"\1({more})", one) for one in (name, target))
-    assert parse(name.replace("@k", "@10")) == parse(target.replace("@k", "@10"))
-    assert parse(name.swapcase().replace("@K", "@10")) == parse(target.replace("@k", "@10"))
+    at = "@0.5" if "recall@" in target else "@10"
+    assert parse(name.replace("@k", at)) == parse(target.replace("@k", at))
+    assert parse(name.swapcase().replace("@K", at)) == parse(target.replace("@k", at))
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,9 @@ def test_an_alias_is_what_it_stands_for(tool, name, target):
         ("precision precision@5 f1 f1@10", "set_P P@5 set_F F@10"),
         ("ndcg_score ndcg_score(k=10)", "nDCG nDCG@10"),
         ("JKnDCG(logb=4)@5 JKnDCG(beta=4)@5", "JKnDCG(base=4)@5"),
+        ("IPrec@0.1,0.5", "iprec_at_recall@0.1 iprec_at_recall@0.5"),
+        ("RBP(p=0.8,rel=1)@10", "rbp(p=0.8,rel=1)@10"),
+        ("SetP(relative=True) SetRelP SetP(rel=2,relative=True)", "set_relative_P set_relative_P(rel=2)"),
         ("NumRet NumRet(rel=2) NumRelRet", "num_ret num_rel_ret(rel=2) num_rel_ret"),
     ],
 )
@@ -119,6 +123,7 @@ def test_spellings_of_other_tools(text, expected):
         ("nDCG(gain=exp,gains={1:2})", "gain is given twice"),
         ("nDCG(dcg='exp-log2',gain=exp)", "gain is given twice"),
         ("ndcg_burges(gain=linear)@5", "gain"),
+        ("rbp(rel=1,gain=exp)", "rel takes the place of gain"),
         ("AP(judged_only=1)", "judged_only must be true or false, not '1'"),
         ("BPM@10", "BPM needs max_rel"),
         ("BPM(max_rel=0)@10", "max_rel must be above 0"),
