@@ -15,6 +15,7 @@ from gradeval import __version__
 from gradeval.cli.eval import eval_command
 from gradeval.cli.ir_measures import ir_measures_command
 from gradeval.cli.metrics import metrics_command
+from gradeval.cli.trec_eval import trec_eval_command
 from gradeval.errors import GradevalError, InputError, InputErrors
 
 EPILOG = """\b
@@ -92,6 +93,7 @@ def app() -> None:
 app.add_command(eval_command)
 app.add_command(ir_measures_command)
 app.add_command(metrics_command)
+app.add_command(trec_eval_command)
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -51,7 +51,7 @@ def ideal_dcg_sum(judgments: Judgments, gain: Gain, cutoff: int | None, kind: st
 
 def share(value: Floats, of: Floats) -> Floats:
     """value / of, 0 where `of` is 0."""
-    return value / np.where(of > 0, of, 1.0)
+    return np.where(of > 0, value, 0.0) / np.where(of > 0, of, 1.0)
 
 
 def normalized_dcg(judgments: Judgments, gain: Gain, cutoff: int | None) -> Floats:

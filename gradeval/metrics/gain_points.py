@@ -13,6 +13,7 @@ from gradeval.metrics.dcg import (
     graded,
     ideal_dcg_sum,
     normalized_discounted_cumulated_gain,
+    share,
 )
 from gradeval.metrics.params import REL, WORTH, Pairs
 from gradeval.metrics.registry import (
@@ -68,8 +69,7 @@ class _Gains:
 
     def share(self) -> Floats:
         """nDCG at the last rank, 0 where nothing can be gained, (Q,)."""
-        whole = _last(self.best, self.ideal_dcg)
-        return _last(self.found, self.dcg) / np.where(whole > 0, whole, 1.0)
+        return share(_last(self.found, self.dcg), _last(self.best, self.ideal_dcg))
 
     def ideally(self, running: Floats) -> Floats:
         """A running sum over the ideal ranking, at the rank of each document found."""
@@ -199,8 +199,7 @@ def normalized_gain(judgments: Judgments, *, gain: str | Pairs = "linear") -> Fl
     behind = 2 + most - gains.found.running_sum(gains.gain)
     whole = bool((behind == np.floor(behind)).all())
     total = gains.found.sum(gains.gain / (log2(behind) if whole else np.log2(behind)))
-    possible = gains.best.sum(gains.ideal)
-    return np.where(possible > 0, total, 0.0) / np.where(possible > 0, possible, 1.0)
+    return share(total, gains.best.sum(gains.ideal))
 
 
 @metric(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from gradeval.render.layout import Look, blocks, column, one_field
 from gradeval.results import Results
 
 
-def render(results: Results, look: Look) -> str:
+def render(results: Results, look: Look, labels: Sequence[str] | None = None) -> str:
+    """labels: what stands in the first column for each metric; by default its name in trec_eval."""
+    firsts = labels or [f"{spec.trec:<22}" for spec in results.specs]
+    label = dict(zip(results.specs, firsts, strict=True))
     lines: list[str] = []
     for block in blocks(results, look, partial(column, digits=look.digits, width=6)):
-        names = [f"{spec.trec:<22}\t" for spec in block.specs]
+        names = [label[spec] + "\t" for spec in block.specs]
         quotes = ["'" if spec.metric.says == "queries" else "" for spec in block.specs]  # of relstring
         for query, row in zip(block.queries, block.rows, strict=False):
             middle = one_field(query) + "\t"
