@@ -196,7 +196,8 @@ def normalized_gain(judgments: Judgments, *, gain: str | Pairs = "linear") -> Fl
     gains = _Gains.of(judgments, gain)
     beyond = np.maximum(gains.rank - gains.best.lengths[gains.found.query], 0.0)
     most = gains.ideally(gains.best.running_sum(np.maximum(gains.ideal, 1.0))) + beyond
-    behind = 2 + most - gains.found.running_sum(gains.gain)
+    # no less than 2 but for rounding, since nothing gains more than the ideal ranking
+    behind = np.maximum(2 + most - gains.found.running_sum(gains.gain), 2.0)
     whole = bool((behind == np.floor(behind)).all())
     total = gains.found.sum(gains.gain / (log2(behind) if whole else np.log2(behind)))
     return share(total, gains.best.sum(gains.ideal))
