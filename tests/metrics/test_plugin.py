@@ -1,0 +1,101 @@
+"""A metric of another package, which is really installed: found by the entry point group gradeval.metrics."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import gradeval
+
+MODULE = '''\
+from gradeval.metrics.params import CUTOFF_NEEDED
+from gradeval.metrics.registry import metric
+
+
+@metric("ToyGain", params=[CUTOFF_NEEDED], aliases=["plaything"], range=(0, None), example="ToyGain@2")
+def toy_gain(judgments, *, cutoff):
+    """What the first ranks add up to.
+
+    ToyGain@k = sum of the grades in the first k ranks.
+
+    Returns float64 (Q,), from 0 up; 0 where nothing was retrieved. Unit: grades.
+    Source: this test.
+    """
+    import numpy as np
+
+    return judgments.segments.sum(np.where(judgments.top(cutoff), judgments.grade, 0.0))
+'''
+NAME, VERSION = "gradeval_toy", "1.0"
+INFO = f"{NAME}-{VERSION}.dist-info"
+FILES = {
+    f"{NAME}/__init__.py": "",
+    f"{NAME}/metrics.py": MODULE,
+    f"{INFO}/METADATA": f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {VERSION}\n",
+    f"{INFO}/WHEEL": "Wheel-Version: 1.0\nGenerator: a test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    f"{INFO}/entry_points.txt": f"[gradeval.metrics]\ntoy = {NAME}.metrics\n",
+}
+
+pytestmark = pytest.mark.skipif(find_spec("pip") is None, reason="there is no pip")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package in it, put there by pip from a wheel."""
+    folder = tmp_path_factory.mktemp("toy")
+    wheel = folder / f"{NAME}-{VERSION}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, text in FILES.items():
+            archive.writestr(name, text)
+        archive.writestr(f"{INFO}/RECORD", "".join(f"{name},,\n" for name in [*FILES, f"{INFO}/RECORD"]))
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+    target = folder / "site"
+    subprocess.run([*pip, "--no-index", "--no-deps", "--target", str(target), str(wheel)], check=True)
+    return target
+
+
+def command(site: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    home = str(Path(gradeval.__file__).parents[1])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), home]), "LC_ALL": "C.UTF-8"}
+    return subprocess.run(
+        [sys.executable, "-m", "gradeval", *args], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_it_is_listed_under_its_family_and_has_a_page(site):
+    listed = command(site, "metrics").stdout
+    assert "\nmetrics\n  ToyGain " in listed
+    page = command(site, "metrics", "plaything")
+    assert page.returncode == 0, page.stderr
+    assert page.stdout.startswith("ToyGain\n\nWhat the first ranks add up to.\n")
+    assert "Also named: plaything" in page.stdout
+    assert "  1.0000 on the little ranking" in page.stdout
+
+
+def test_it_is_evaluated(site, tmp_path):
+    (tmp_path / "q").write_text("1 0 a 3\n1 0 b 1\n1 0 c 1\n")
+    (tmp_path / "r").write_text("1 Q0 a 1 3 t\n1 Q0 x 2 2 t\n1 Q0 b 3 1 t\n")
+    files = [str(tmp_path / "q"), str(tmp_path / "r")]
+    done = command(site, *files, "-m", "toygain@1,3 AP ToyGain(judged_only=true)@2", "-f", "tsv")
+    assert done.returncode == 0, done.stderr
+    assert [line.split("\t")[2:] for line in done.stdout.splitlines()[1:]] == [
+        ["ToyGain@1", "3.0000"],
+        ["ToyGain@3", "4.0000"],
+        ["AP", "0.5556"],
+        ["ToyGain(judged_only=true)@2", "4.0000"],
+    ]
+
+
+def test_a_typo_of_it_gets_a_suggestion(site, tmp_path):
+    done = command(site, "metrics", "ToyGian")
+    assert done.returncode == 2
+    assert "did you mean ToyGain?" in done.stderr
+
+
+def test_without_the_package_there_is_no_such_metric(tmp_path):
+    assert command(tmp_path, "metrics", "ToyGain").returncode == 2
