@@ -64,6 +64,13 @@ def test_running(table):
             total += one
             expected.append(total)
     assert within.running_sum(values).tolist() == expected  # to the bit, whatever came before
+    products = []
+    for query in table:
+        product = 1.0
+        for one in query:
+            product *= one
+            products.append(product)
+    assert within.running_product(values).tolist() == products
 
 
 @many
