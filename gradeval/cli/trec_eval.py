@@ -19,10 +19,12 @@ What differs from trec_eval 10, where it is wrong or leaves things to chance:
   grades such as 1.5                 as they are; it cuts them to 1
   a grade or score such as abc       an error with file and line; it takes 0
   gains such as ndcg.1=0.3,2=0.6     as they are; it may sort them wrongly
-  rbp of grades above 1              divided by the query's largest; it divides by chance
+  rbp                                gains above 1 by the query's largest; it divides all by chance
   num_rel with -c and -l             at that level; it counts all grades above 0
   -J, and nothing judged is found    0; it prints nan in places
-  -c, missing query, own weights     utility and rbp_resid as for an empty ranking
+  -c, and a query is missing         all as for an empty ranking; it has a document where utility,
+                                     rbp_resid or relstring take values
+  dcg.1=2 beside ndcg                each its own gains; it mixes them up and ends in a crash
 """
 
 

@@ -60,7 +60,7 @@ def rank_biased_precision(
     grade, or as listed, or 1 for a grade from rel up. Where gains are not in [0, 1], they become
     (gain - least) / (largest - least), of those of the query's judged documents, 0 and the listed ones.
     trec_eval means the same, but never sets what its search for the least and the largest begins with, so
-    that its values for grades above 1 are left to chance.
+    that its values are left to chance.
 
     ir_measures' RBP has p = 0.8; its cwl_eval, asked where rel is given, divides by 1 - p^1000 and looks at
     1,000 ranks, its trectools, asked otherwise, and ranx take the grade itself for the gain, however high.

@@ -79,6 +79,23 @@ def test_scaled_utility():
     assert values("scaled_utility", EMPTY, MISSING, UNJUDGED) == [0, 0, pytest.approx(198 / 200)]
 
 
+def test_utility():
+    """Three relevant documents found and two others, one relevant one missed; of ten in all, four are left."""
+    assert value("utility", FIVE) == 3 - 2
+    assert value("utility(weights=3/-2/-1/0)", FIVE) == 9 - 4 - 1
+    assert value("utility(weights=0/0/0/0.5,size=10)", FIVE) == 0.5 * 4
+    assert values("utility(weights=1/1/-1/0)", EMPTY, MISSING, UNJUDGED) == [0, -1, 1]
+
+
+def test_relative():
+    assert [value(f"relative_P@{k}", FIVE) for k in (2, 3, 5, 10)] == [1, 2 / 3, 3 / 4, 3 / 4]
+    assert value("set_relative_P", FIVE) == 3 / 4
+    assert value("set_relative_P", ranked([1, 0], missed=[1, 1])) == 1 / 2
+    assert value("set_map", FIVE) == pytest.approx(0.6 * 0.75)
+    for name in ("relative_P@5", "set_relative_P", "set_map"):
+        assert values(name, EMPTY, MISSING, UNJUDGED) == [0, 0, 0]
+
+
 def test_counts():
     assert values("num_q", EMPTY, MISSING, UNJUDGED) == [1, 1, 1]
     assert values("num_ret", EMPTY, MISSING, UNJUDGED) == [0, 0, 1]
