@@ -93,6 +93,56 @@ def test_names_that_are_not_there(results: Results) -> None:
         results.mean(0, 3)
 
 
+def test_geometric_mean() -> None:
+    results = made("gm_map AP", ([[0.5, 0.125, 0.9]] * 2, [True, True, False]))
+    np.testing.assert_allclose(results.means, [[0.25, 0.3125]], rtol=1e-15)
+    assert results.per_query(0, "gm_map") == {"q1": 0.5, "q2": 0.125}
+    zero = made("gm_map", ([[1, 0]], [True, True]))
+    assert zero.mean(0, 0) == pytest.approx(1e-5**0.5, rel=1e-15)
+    assert zero.to_dict()["runs"][0]["summary"] == {"gm_map": zero.mean(0, 0)}
+    assert math.isnan(made("gm_map", ([[1]], [False])).mean(0, 0))
+
+
+def words() -> Results:
+    values = np.array([[NAN] * 3, [0.5] * 3, [NAN] * 3])
+    texts = {0: ["me"] * 3, 2: ["1-", '0\t"', ""]}
+    run = RunResult("run0", "run0.txt", None, values, np.array([True, True, False]), texts)
+    return Results("qrels", None, ("b", "a", "c"), tuple(parse("runid AP relstring")), (run,))
+
+
+def test_texts() -> None:
+    results = words()
+    assert results.texts(0, "runid") == {"b": "me", "a": "me"}
+    assert results.texts("run0", 2) == {"b": "1-", "a": '0\t"'}
+    assert math.isnan(results.mean(0, "relstring"))
+    with pytest.raises(MetricError, match="AP is no text"):
+        results.texts(0, "AP")
+    [run] = results.to_dict(per_query=True)["runs"]
+    assert run["summary"] == {"runid": "me", "AP": 0.5}
+    assert run["undefined"] == {}
+    assert run["per_query"] == {"b": {"AP": 0.5, "relstring": "1-"}, "a": {"AP": 0.5, "relstring": '0\t"'}}
+
+
+def test_by_id() -> None:
+    results = words().by_id()
+    assert list(results.queries) == ["a", "b", "c"]
+    assert results.texts(0, 2) == {"a": '0\t"', "b": "1-"}
+    assert results.runs[0].counted.tolist() == [True, True, False]
+    ids = ("10", "9", "\udcff", "é", "a", "B")
+    run = RunResult("r", "r", None, np.arange(6.0)[None], np.ones(6, bool))
+    sorted_ = Results("q", None, ids, tuple(parse("AP")), (run,)).by_id()
+    assert list(sorted_.queries) == ["10", "9", "B", "a", "é", "\udcff"]  # as bytes
+    assert sorted_.per_query(0, 0) == {"10": 0, "9": 1, "B": 5, "a": 4, "é": 3, "\udcff": 2}
+
+
+def test_a_sum_depends_on_the_order_as_in_a_loop() -> None:
+    values, ids = [1e16, 1.0, -1e16], ("a", "c", "b")
+    run = RunResult("r", "r", None, np.array([values]), np.ones(3, bool))
+    results = Results("q", None, ids, tuple(parse("AP")), (run,))
+    assert results.mean(0, 0) == 0
+    assert results.by_id().mean(0, 0) == pytest.approx(1 / 3)
+
+
 def test_repr_is_short(results: Results) -> None:
     assert "q1" not in repr(results) and "array" not in repr(results)
 

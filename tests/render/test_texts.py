@@ -1,0 +1,96 @@
+"""Metrics that are words, and those that say something of queries or of their summary only, in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+from gradeval.metrics.spec import parse
+from gradeval.render import FORMATS, render
+from gradeval.results import Results, RunResult
+
+NAN = float("nan")
+
+
+@pytest.fixture
+def words() -> Results:
+    values = np.array([[NAN, NAN], [0.5, 0.25], [NAN, NAN], [0.5, 0.25]])
+    texts = {0: ['m"e'] * 2, 2: ["1-", "0\t>"]}
+    run = RunResult("r", "r", None, values, np.ones(2, bool), texts)
+    return Results("qrels", None, ("q1", "q2"), tuple(parse("runid AP relstring gm_map")), (run,))
+
+
+def test_trec(words) -> None:
+    assert render(words, "trec", per_query=True) == (
+        "map                   \tq1\t0.5000\n"
+        "relstring             \tq1\t'1-'\n"
+        "map                   \tq2\t0.2500\n"
+        "relstring             \tq2\t'0\t>'\n"
+        'runid                 \tall\tm"e\n'
+        "map                   \tall\t0.3750\n"
+        "gm_map                \tall\t0.3536\n"
+    )
+
+
+def test_tsv(words) -> None:
+    rows = [line.split("\t") for line in render(words, "tsv", per_query=True).splitlines()]
+    assert [row[1:] for row in rows[1:]] == [
+        ["q1", "AP", "0.5000"],
+        ["q1", "relstring", "1-"],
+        ["q2", "AP", "0.2500"],
+        ["q2", "relstring", r"0\t>"],
+        ["all", "runid", 'm"e'],
+        ["all", "AP", "0.3750"],
+        ["all", "gm_map", "0.3536"],
+    ]
+
+
+def test_csv(words) -> None:
+    rows = list(csv.reader(io.StringIO(render(words, "csv", per_query=True))))
+    assert rows[4] == ["r", "q2", "relstring", "0\t>"]
+    assert rows[5] == ["r", "all", "runid", 'm"e']
+
+
+def test_json(words) -> None:
+    [run] = json.loads(render(words, "json", per_query=True))["runs"]
+    assert run["summary"] == {"runid": 'm"e', "AP": 0.375, "gm_map": pytest.approx(0.125**0.5)}
+    assert run["per_query"]["q2"] == {"AP": 0.25, "relstring": "0\t>"}
+    lines = [json.loads(line) for line in render(words, "jsonl", per_query=True).splitlines()]
+    assert [line["value"] for line in lines[:5]] == [0.5, "1-", 0.25, "0\t>", 'm"e']
+
+
+@pytest.mark.parametrize("format", ["table", "md", "latex"])
+def test_sheets(words, format: str) -> None:
+    text = render(words, format, per_query=True)
+    queries, summary = text.split("\n\n")[-2:] if format != "latex" else text.split("\\end{tabular}\n")[:2]
+    assert "relstring" in queries and "runid" not in queries and "gm" not in queries
+    assert "runid" in summary and "relstring" not in summary and "gm" in summary
+    assert 'm"e' in summary
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_nothing_to_say_of_the_whole(words, format: str) -> None:
+    run = RunResult("r", "r", None, np.full((1, 2), NAN), np.ones(2, bool), {0: ["1-", "0"]})
+    text = render(Results("qrels", None, words.queries, words.specs[2:3], (run,)), format)
+    assert "relstring" not in text or format == "json"
+
+
+def test_best_is_found_beside_texts() -> None:
+    runs = tuple(
+        RunResult(name, name, None, np.array([[NAN], [value]]), np.ones(1, bool), {0: [name]})
+        for name, value in (("a", 0.25), ("b", 0.75))
+    )
+    text = render(Results("qrels", None, ("q",), tuple(parse("relstring AP")), runs), "md")
+    assert "**0.7500**" in text and text.count("**") == 2
+
+
+def test_labels(words) -> None:
+    from gradeval.render.layout import Look
+    from gradeval.render.trec import render as render_trec
+
+    text = render_trec(words, Look(), ["one", "two", "three", "four"])
+    assert text == 'one\tall\tm"e\ntwo\tall\t0.3750\nfour\tall\t0.3536\n'
