@@ -19,7 +19,7 @@ What differs from trec_eval 10, where it is wrong or leaves things to chance:
   grades such as 1.5                 as they are; it cuts them to 1
   a grade or score such as abc       an error with file and line; it takes 0
   gains such as ndcg.1=0.3,2=0.6     as they are; it may sort them wrongly
-  rbp                                gains above 1 by the query's largest; it divides all by chance
+  rbp                                gains above 1 over the query's largest; it takes a chance one
   num_rel with -c and -l             at that level; it counts all grades above 0
   -J, and nothing judged is found    0; it prints nan in places
   -c, and a query is missing         all as for an empty ranking; it has a document where utility,
@@ -175,7 +175,9 @@ def trec_eval_command(
     missing = int((~results.runs[0].counted).sum())
     if missing:
         which = "1 judged query is" if missing == 1 else f"{missing:,} judged queries are"
-        click.echo(f"warning: {run}: {which} not in the run, left out; -c counts them as 0", err=True)
+        click.echo(
+            f"warning: {results.runs[0].path}: {which} not in the run, left out; -c counts them as 0", err=True
+        )
 
     results = results.by_id()
     prefixes = [""] * len(chosen)

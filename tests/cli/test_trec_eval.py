@@ -1,0 +1,281 @@
+"""gradeval trec_eval: its options, measures and messages. Its numbers are compared in test_trec_parity.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradeval.errors import MetricError
+from gradeval.metrics.groups import GROUPS, MEASURES
+from gradeval.metrics.trec_eval import parse_measures
+
+from .command import gradeval
+
+pytestmark = pytest.mark.usefixtures("folder")
+LACKING = "warning: r: 1 judged query is not in the run, left out; -c counts them as 0\n"
+
+
+def lines(*args: object, stdin: Path | str | None = None) -> list[str]:
+    """'name query value' of each line, of a call that has nothing to say but that the run lacks q3."""
+    done = gradeval("trec_eval", *args, stdin=stdin)
+    assert done.code == 0, done.err
+    assert done.err in ("", LACKING)
+    return [" ".join(line.split()) for line in done.out.splitlines()]
+
+
+def names(*args: object) -> list[str]:
+    return [line.split()[0] for line in lines(*args, "q", "r")]
+
+
+def test_official_is_the_default() -> None:
+    done = gradeval("trec_eval", "q", "r")
+    assert (done.code, done.err) == (0, LACKING)
+    assert done.out.startswith(
+        "runid                 \tall\ttag\n"
+        "num_q                 \tall\t2\n"
+        "num_ret               \tall\t7\n"
+        "num_rel               \tall\t4\n"
+        "num_rel_ret           \tall\t3\n"
+        "map                   \tall\t0.3889\n"
+    )
+    assert done.out == gradeval("trec_eval", "-m", "official", "q", "r").out
+    assert done.out.splitlines()[-1] == "P_1000                \tall\t0.0015"
+
+
+def test_queries_in_both_or_all() -> None:
+    assert lines("-m", "num_q", "-m", "map", "q", "r") == ["num_q all 2", "map all 0.3889"]
+    assert lines("-c", "-m", "num_q", "-m", "map", "q", "r") == ["num_q all 3", "map all 0.2593"]
+    assert gradeval("trec_eval", "-c", "q", "r").err == ""
+
+
+def test_per_query() -> None:
+    both = lines("-q", "-c", "-m", "map", "-m", "num_q", "-m", "relstring", "-m", "gm_map", "q", "r")
+    assert both == [
+        *("map q1 0.2778", "relstring q1 '0-13'"),
+        *("map q2 0.5000", "relstring q2 '01.'"),
+        *("map q3 0.0000", "relstring q3 ''"),
+        *("num_q all 3", "map all 0.2593", "gm_map all 0.0112"),
+    ]
+    assert lines("-qn", "-m", "map", "q", "r") == ["map q1 0.2778", "map q2 0.5000"]
+    assert lines("-n", "-m", "map", "q", "r") == []
+
+
+def test_queries_in_order_of_their_ids_as_bytes(folder: Path) -> None:
+    ids = [b"9", b"10", b"b", b"\xff", b"B", b"\xc3\xa9"]
+    (folder / "q").write_bytes(b"".join(b"%s 0 a 1\n" % query for query in ids))
+    (folder / "r").write_bytes(b"".join(b"%s Q0 a 1 1 t\n" % query for query in ids))
+    done = gradeval("trec_eval", "-qn", "-m", "map", "q", "r")
+    written = [line.split(b"\t")[1] for line in done.out.encode("utf-8", "surrogateescape").splitlines()]
+    assert written == sorted(ids)
+
+
+@pytest.mark.parametrize(
+    ("given", "printed"),
+    [
+        ("P.10,5", ["P_5", "P_10"]),
+        ("ndcg_cut.10,20,23.4", ["ndcg_cut_10", "ndcg_cut_20", "ndcg_cut_23"]),
+        (
+            "iprec_at_recall..10,.5,0.333",
+            ["iprec_at_recall_0.10", "iprec_at_recall_0.33", "iprec_at_recall_0.50"],
+        ),
+        ("Rprec_mult.5.0,0.2", ["Rprec_mult_0.20", "Rprec_mult_5.00"]),
+        ("set_F.0.50", ["set_F_0.50"]),
+        ("utility.2.0,-1,0,0", ["utility_2.0,-1,0,0"]),
+        ("11pt_avg..25,.5,.75", ["11pt_avg_.25,.5,.75"]),
+        ("ndcg.2=9,1=3", ["ndcg_2=9,1=3"]),
+        ("rbp.p=0.8", ["rbp_p=0.8"]),
+        ("rbp.1=0.5,p=0.8", ["rbp_1=0.5,p=0.8"]),
+        ("rbp_resid.p=0.8", ["rbp_resid_p=0.8"]),
+        ("relstring.3", []),
+        ("success", ["success_1", "success_5", "success_10"]),
+        ("unj", ["unj_5", "unj_10", "unj_20"]),
+        ("dcg.1=2", ["dcg_1=2"]),
+        ("ideal_dcg", ["ideal_dcg"]),
+        ("ndcg_p", ["ndcg_p"]),
+        ("yaap", ["yaap"]),
+        ("bpref", ["bpref"]),
+    ],
+)
+def test_values_after_the_dot(given: str, printed: list[str]) -> None:
+    assert names("-m", given) == names(f"-m{given}") == names("--measure", given) == printed
+
+
+def test_measures_stand_in_its_order() -> None:
+    assert names("-m", "P.5", "-m", "map", "-m", "num_q") == ["num_q", "map", "P_5"]
+    assert names("-m", "muAP", "-m", "P.5", "-m", "nDCG(gain=exp)@5", "-m", "AP@5") == [
+        *("P_5", "muAP", "nDCG(gain=exp)@5", "map_cut_5"),
+    ]
+    assert names("-m", "map_cut.5", "-m", "AP@5") == ["map_cut_5"]
+
+
+def test_what_is_given_first_holds() -> None:
+    assert names("-m", "P", "-m", "P.5", "-m", "P.10") == ["P_5"]
+    assert "relstring_3" in " ".join(lines("-q", "-m", "all_trec", "-mrelstring.3", "q", "r"))
+
+
+@pytest.mark.parametrize(("group", "count"), [("official", 30), ("set", 11), ("all_trec", 99)])
+def test_groups(group: str, count: int) -> None:
+    printed = names("-m", group)
+    assert len(printed) == count
+    assert {measure.spec.metric.name for measure in parse_measures([group])} >= {"runid", "num_q", "num_ret"}
+    done = gradeval("q", "r", "-m", group, "-f", "trec", "--queries", "both", "--quiet", "-l", "1")
+    assert done.out == gradeval("trec_eval", "-m", group, "q", "r").out
+
+
+def test_every_measure_is_one() -> None:
+    assert [measure.printed.split("_")[0] for name in MEASURES for measure in parse_measures([name])[:1]] == [
+        name.split("_")[0] for name in MEASURES
+    ]
+    assert set(GROUPS["official"]) < set(GROUPS["all_trec"])
+
+
+def test_level() -> None:
+    assert lines("-l2", "-m", "num_rel", "q", "r") == ["num_rel all 2"]
+    assert lines("-c", "-l", "2", "-m", "num_rel", "q", "r") == ["num_rel all 2"]
+    assert lines("--level_for_rel", "0", "-m", "num_rel", "q", "r") == ["num_rel all 6"]
+    assert lines("-m", "num_rel", "q", "r") == ["num_rel all 4"]
+
+
+def test_grades_are_not_cut(folder: Path) -> None:
+    (folder / "q").write_text("1 0 a 1.5\n1 0 b 0.5\n")
+    (folder / "r").write_text("1 Q0 b 1 2 t\n1 Q0 a 1 1 t\n")
+    assert lines("-m", "num_rel", "-m", "dcg", "q", "r") == ["num_rel all 1", "dcg all 1.4464"]
+
+
+def test_depth_and_judged_only() -> None:
+    assert lines("-M2", "-m", "num_ret", "q", "r") == ["num_ret all 4"]
+    assert lines("-J", "-m", "num_ret", "q", "r") == ["num_ret all 5"]
+    assert lines("-J", "-M", "2", "-m", "num_ret", "q", "r") == ["num_ret all 3"]
+    assert lines("-M", "9223372036854775807", "-m", "num_ret", "q", "r") == ["num_ret all 7"]
+
+
+def test_collection_size() -> None:
+    assert lines("-N", "10", "-m", "utility.0,0,0,1", "q", "r") == ["utility_0,0,0,1 all 6.0000"]
+    assert lines("-N", "10", "-m", "utility", "q", "r") == lines("-m", "utility", "q", "r")
+
+
+def test_zscores(folder: Path) -> None:
+    (folder / "z").write_text("q1 map 0.2 0.1\nq2 map 0.5 0\nq1 num_ret 5 2\n")
+    args = ["-q", "-Z", "z", "-m", "map", "-m", "num_ret", "-m", "num_q", "-m", "runid", "q", "r"]
+    done = gradeval("trec_eval", *args)
+    assert done.out == (
+        "Znum_ret               \tq1\t-0.5000\n"
+        "Zmap                   \tq1\t0.7778\n"
+        "Znum_ret               \tq2\t-1000000.0000\n"
+        "Zmap                   \tq2\t0.0000\n"
+        "runid                 \tall\ttag\n"
+        "Znum_q                 \tall\t2.0000\n"
+        "Znum_ret               \tall\t-1000000.5000\n"
+        "Zmap                   \tall\t0.3889\n"
+    )
+
+
+def test_options_by_their_long_names() -> None:
+    options = "-q -c -n -l 1 -J -N 9 -M 5 -R qrels -T trec_results -o -m map q r"
+    short = lines(*options.split())
+    assert short == lines(
+        *("--query_eval_wanted", "--complete_rel_info_wanted", "--nosummary", "--level_for_rel", "1"),
+        *("--Judged_docs_only", "--Number_docs_in_coll", "9", "--Max_retrieved_per_topic", "5"),
+        *("--Rel_info_format", "qrels", "--Results_format", "trec_results", "--Output_old_results_format"),
+        *("--measure", "map", "q", "r"),
+    )
+    assert lines("q", "r", "-q", "-m", "map") == lines("-q", "-m", "map", "q", "r")
+
+
+def test_standard_input(folder: Path) -> None:
+    assert lines("-c", "-m", "map", "q", "-", stdin=folder / "r") == ["map all 0.2593"]
+    done = gradeval("trec_eval", "-m", "map", "q", "-", stdin=folder / "r")
+    assert done.err == LACKING.replace(" r:", " <stdin>:")
+
+
+def test_run_without_a_tag(folder: Path) -> None:
+    (folder / "r").write_text("q1 Q0 a 1 2\nq2 Q0 a 1 2\nq3 Q0 z 1 2\n")
+    assert lines("-m", "runid", "q", "r") == ["runid all r"]
+
+
+def test_the_last_tag_counts(folder: Path) -> None:
+    (folder / "r").write_text("q1 Q0 a 1 2 one\nq2 Q0 a 1 2 two\nq3 Q0 z 1 2 three more\n\n# the end\n")
+    assert lines("-m", "runid", "q", "r") == ["runid all three"]
+
+
+def test_a_judgment_given_twice_is_told(folder: Path) -> None:
+    with open(folder / "q", "a") as file:
+        file.write("q1 0 a 3\n")
+    done = gradeval("trec_eval", "-c", "-m", "map", "q", "r")
+    assert (done.code, done.err) == (0, "warning: q: 1 document is judged again with the same grade\n")
+
+
+def test_help_and_version() -> None:
+    for option in ("-h", "--help"):
+        done = gradeval("trec_eval", option)
+        assert done.code == 0
+        assert "What differs from trec_eval 10" in done.out
+        assert max(map(len, done.out.splitlines())) <= 100
+    for option in ("-v", "--version"):
+        done = gradeval("trec_eval", option)
+        assert done.code == 0
+        assert "trec_eval 10.0" in done.out
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        ("-m nap q r", "nap: did you mean"),
+        ("-m prefs q r", "gradeval reads qrels only"),
+        ("-m prefs_simp q r", "gradeval reads qrels only"),
+        ("-m map_avgjg q r", "gradeval reads qrels only"),
+        ("-m P. q r", "P.: there is nothing after '.'"),
+        ("-m P.0 q r", "cutoff must be a whole number from 1, not '0'"),
+        ("-m P.5,x q r", "not 'x'"),
+        ("-m P.5,5.2 q r", "5 is given twice"),
+        ("-m map.5 q r", "map takes no value after '.': did you mean map@5?"),
+        ("-m official.5 q r", "official stands for several measures"),
+        ("-m set_F.1,2 q r", "set_F takes one value"),
+        ("-m utility.1,2 q r", "weights must be 4 numbers"),
+        ("-m ndcg.5 q r", "ndcg takes grade=gain pairs"),
+        ("-m iprec_at_recall.5 q r", "recall must be a number from 0 to 1"),
+        ("-m rbp.p=2 q r", "p must be a number between 0 and 1"),
+        ("-R prefs q r", "gradeval reads 'qrels' only, not 'prefs'"),
+        ("-T other q r", "gradeval reads 'trec_results' only"),
+        ("-l -1 q r", "-l: a grade below 0"),
+        ("-l x q r", "'x' is not a finite number"),
+        ("-M 0 q r", "'0' is not a whole number"),
+        ("-N -3 q r", "'-3' is not a whole number"),
+        ("-Z none q r", "none: it cannot be read"),
+        ("-x q r", "No such option"),
+        ("q", "Missing argument 'RUN'"),
+        ("q r r", "unexpected extra argument"),
+        ("- - -m map", "'-' can stand for one file only"),
+        ("none r", "none: "),
+        ("q none", "none: "),
+        ("r r", "This looks like a run"),
+        ("q q", "This looks like qrels"),
+        ("l r", "l:1: "),
+    ],
+)
+def test_refusal(args: str, what: str) -> None:
+    done = gradeval("trec_eval", *args.split())
+    assert done.code == 2
+    assert done.out == ""
+    assert what in done.err
+    assert done.err.count("\n") <= 21
+
+
+def test_bad_lines_are_told(folder: Path) -> None:
+    (folder / "r").write_text("q1 Q0 a 1 abc t\nq1 Q0 a 1 2 t\nq1 Q0 a 1 2 t\nq1 Q0\n")
+    done = gradeval("trec_eval", "q", "r")
+    assert (done.code, done.out) == (2, "")
+    assert [line.split(": ")[0] for line in done.err.splitlines()] == ["r:1", "r:4"]
+    (folder / "r").write_text("x Q0 a 1 2 t\n")
+    assert "no query in common" in gradeval("trec_eval", "-c", "q", "r").err
+
+
+def test_measures_from_python() -> None:
+    found = parse_measures(["utility.1,1,1,1", "P.5"], size=100)
+    assert [(str(measure.spec), measure.printed) for measure in found] == [
+        ("P@5", "P_5"),
+        ("utility(weights=1/1/1/1,size=100)", "utility_1,1,1,1"),
+    ]
+    with pytest.raises(MetricError, match="no metric is named"):
+        parse_measures([""])
