@@ -1,0 +1,329 @@
+"""gradeval trec_eval prints what trec_eval does: as recorded, as the program where it is, and as pytrec_eval.
+
+rbp is never compared with the program: its values there are left to chance (an uninitialised variable).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import pytrec_eval
+from cli.command import gradeval
+
+from gradeval.evaluation import evaluate
+from gradeval.metrics.trec_eval import parse_measures
+
+PROGRAM = shutil.which("trec_eval")
+DATA = (
+    Path(os.environ.get("GRADEVAL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "trec_eval"
+)
+
+# Ties (a and c of 10, c and d of 9), a grade below 0, unjudged documents, a query without a relevant document
+# (b), one that the run lacks (a), and one that the qrels lack; the ids are not in order.
+QRELS = {
+    "10": {"a": 3, "b": 0, "c": 1, "d": 2, "e": -1, "f": 0, "g": 1},
+    "9": {"a": 1, "c": 0, "d": 0, "h": 1, "i": 1, "j": 1},
+    "b": {"a": 0, "b": 0},
+    "a": {"a": 2, "z": 1},
+}
+RUN = {
+    "10": {"b": 9, "x": 8, "a": 7, "c": 7, "y": 6, "e": 5, "d": 4.5, "w": 4, "f": 1, "v": 0.5, "u": 0.25},
+    "9": {"h": 3, "c": 2.5, "d": 2.5, "q": 2, "i": 1e-3, "a": -1},
+    "b": {"b": 2, "a": 1, "c": 0},
+    "none": {"a": 1},
+}
+
+# what trec_eval 10 prints of them with -c, without rbp, and without what the list of differences names
+SUMMARY = {
+    "": """
+runid sys num_q 4 num_ret 20 num_rel 10 num_rel_ret 6 map 0.1976 gm_map 0.0020 Rprec 0.1875 bpref 0.1562
+recip_rank 0.3333 iprec_at_recall_0.00 0.3750 iprec_at_recall_0.10 0.3750 iprec_at_recall_0.20 0.3750
+iprec_at_recall_0.30 0.3750 iprec_at_recall_0.40 0.2500 iprec_at_recall_0.50 0.2500
+iprec_at_recall_0.60 0.2500 iprec_at_recall_0.70 0.2321 iprec_at_recall_0.80 0.2321
+iprec_at_recall_0.90 0.0000 iprec_at_recall_1.00 0.0000 P_5 0.2000 P_10 0.1500 P_15 0.1000 P_20 0.0750
+P_30 0.0500 P_100 0.0150 P_200 0.0075 P_500 0.0030 P_1000 0.0015 recall_5 0.2500 recall_10 0.3750
+recall_15 0.3750 recall_20 0.3750 recall_30 0.3750 recall_100 0.3750 recall_200 0.3750 recall_500 0.3750
+recall_1000 0.3750 infAP 0.2036 gm_bpref 0.0017 Rprec_mult_0.20 0.2500 Rprec_mult_0.40 0.1250
+Rprec_mult_0.60 0.1667 Rprec_mult_0.80 0.1875 Rprec_mult_1.00 0.1875 Rprec_mult_1.20 0.2000
+Rprec_mult_1.40 0.2083 Rprec_mult_1.60 0.2143 Rprec_mult_1.80 0.1875 Rprec_mult_2.00 0.1875
+utility -2.0000 11pt_avg 0.2468 binG 0.2030 G 0.2028 dcg 1.0504 ideal_dcg 2.5963 ndcg 0.2885
+ndcg_rel 0.2687 Rndcg 0.1850 ndcg_cut_5 0.2216 ndcg_cut_10 0.2885 ndcg_cut_15 0.2885 ndcg_cut_20 0.2885
+ndcg_cut_30 0.2885 ndcg_cut_100 0.2885 ndcg_cut_200 0.2885 ndcg_cut_500 0.2885 ndcg_cut_1000 0.2885
+map_cut_5 0.1396 map_cut_10 0.1976 map_cut_15 0.1976 map_cut_20 0.1976 map_cut_30 0.1976
+map_cut_100 0.1976 map_cut_200 0.1976 map_cut_500 0.1976 map_cut_1000 0.1976 relative_P_5 0.2500
+relative_P_10 0.3750 relative_P_15 0.3750 relative_P_20 0.3750 relative_P_30 0.3750
+relative_P_100 0.3750 relative_P_200 0.3750 relative_P_500 0.3750 relative_P_1000 0.3750
+success_1 0.2500 success_5 0.5000 success_10 0.5000 set_P 0.1932 set_relative_P 0.3750 set_recall 0.3750
+set_map 0.1449 set_F 0.2500 num_nonrel_judged_ret 6 yaap -0.4169 rbp_resid 0.5161 unj_5 0.2000
+unj_10 0.1750 unj_20 0.1000
+""",
+    "-l 2": """
+runid sys num_q 4 num_ret 20 num_rel_ret 2 map 0.0670 gm_map 0.0001 Rprec 0.0000 bpref 0.0000
+recip_rank 0.0625 iprec_at_recall_0.00 0.0714 iprec_at_recall_0.10 0.0714 iprec_at_recall_0.20 0.0714
+iprec_at_recall_0.30 0.0714 iprec_at_recall_0.40 0.0714 iprec_at_recall_0.50 0.0714
+iprec_at_recall_0.60 0.0714 iprec_at_recall_0.70 0.0714 iprec_at_recall_0.80 0.0714
+iprec_at_recall_0.90 0.0714 iprec_at_recall_1.00 0.0714 P_5 0.0500 P_10 0.0500 P_15 0.0333 P_20 0.0250
+P_30 0.0167 P_100 0.0050 P_200 0.0025 P_500 0.0010 P_1000 0.0005 recall_5 0.1250 recall_10 0.2500
+recall_15 0.2500 recall_20 0.2500 recall_30 0.2500 recall_100 0.2500 recall_200 0.2500 recall_500 0.2500
+recall_1000 0.2500 infAP 0.0729 gm_bpref 0.0000 Rprec_mult_0.20 0.0000 Rprec_mult_0.40 0.0000
+Rprec_mult_0.60 0.0000 Rprec_mult_0.80 0.0000 Rprec_mult_1.00 0.0000 Rprec_mult_1.20 0.0000
+Rprec_mult_1.40 0.0000 Rprec_mult_1.60 0.0625 Rprec_mult_1.80 0.0625 Rprec_mult_2.00 0.0625
+utility -4.0000 11pt_avg 0.0714 binG 0.0984 G 0.2028 dcg 1.0504 ideal_dcg 2.5963 ndcg 0.2885
+ndcg_rel 0.2687 Rndcg 0.0512 ndcg_cut_5 0.2216 ndcg_cut_10 0.2885 ndcg_cut_15 0.2885 ndcg_cut_20 0.2885
+ndcg_cut_30 0.2885 ndcg_cut_100 0.2885 ndcg_cut_200 0.2885 ndcg_cut_500 0.2885 ndcg_cut_1000 0.2885
+map_cut_5 0.0312 map_cut_10 0.0670 map_cut_15 0.0670 map_cut_20 0.0670 map_cut_30 0.0670
+map_cut_100 0.0670 map_cut_200 0.0670 map_cut_500 0.0670 map_cut_1000 0.0670 relative_P_5 0.1250
+relative_P_10 0.2500 relative_P_15 0.2500 relative_P_20 0.2500 relative_P_30 0.2500
+relative_P_100 0.2500 relative_P_200 0.2500 relative_P_500 0.2500 relative_P_1000 0.2500
+success_1 0.0000 success_5 0.2500 success_10 0.2500 set_P 0.0455 set_relative_P 0.2500 set_recall 0.2500
+set_map 0.0455 set_F 0.0769 num_nonrel_judged_ret 10 yaap -0.2915 rbp_resid 0.5161 unj_5 0.2000
+unj_10 0.1750 unj_20 0.1000
+""",
+    "-M 3": """
+runid sys num_q 4 num_ret 9 num_rel 10 num_rel_ret 2 map 0.0833 gm_map 0.0012 Rprec 0.1250 bpref 0.0938
+recip_rank 0.3333 iprec_at_recall_0.00 0.3333 iprec_at_recall_0.10 0.3333 iprec_at_recall_0.20 0.3333
+iprec_at_recall_0.30 0.3333 iprec_at_recall_0.40 0.0000 iprec_at_recall_0.50 0.0000
+iprec_at_recall_0.60 0.0000 iprec_at_recall_0.70 0.0000 iprec_at_recall_0.80 0.0000
+iprec_at_recall_0.90 0.0000 iprec_at_recall_1.00 0.0000 P_5 0.1000 P_10 0.0500 P_15 0.0333 P_20 0.0250
+P_30 0.0167 P_100 0.0050 P_200 0.0025 P_500 0.0010 P_1000 0.0005 recall_5 0.1250 recall_10 0.1250
+recall_15 0.1250 recall_20 0.1250 recall_30 0.1250 recall_100 0.1250 recall_200 0.1250 recall_500 0.1250
+recall_1000 0.1250 infAP 0.0833 gm_bpref 0.0013 Rprec_mult_0.20 0.2500 Rprec_mult_0.40 0.1250
+Rprec_mult_0.60 0.1667 Rprec_mult_0.80 0.1250 Rprec_mult_1.00 0.1250 Rprec_mult_1.20 0.1000
+Rprec_mult_1.40 0.0833 Rprec_mult_1.60 0.0714 Rprec_mult_1.80 0.0625 Rprec_mult_2.00 0.0625
+utility -1.2500 11pt_avg 0.1212 binG 0.0938 G 0.0752 dcg 0.3750 ideal_dcg 2.5963 ndcg 0.1217
+ndcg_rel 0.1603 Rndcg 0.1056 ndcg_cut_5 0.1217 ndcg_cut_10 0.1217 ndcg_cut_15 0.1217 ndcg_cut_20 0.1217
+ndcg_cut_30 0.1217 ndcg_cut_100 0.1217 ndcg_cut_200 0.1217 ndcg_cut_500 0.1217 ndcg_cut_1000 0.1217
+map_cut_5 0.0833 map_cut_10 0.0833 map_cut_15 0.0833 map_cut_20 0.0833 map_cut_30 0.0833
+map_cut_100 0.0833 map_cut_200 0.0833 map_cut_500 0.0833 map_cut_1000 0.0833 relative_P_5 0.1250
+relative_P_10 0.1250 relative_P_15 0.1250 relative_P_20 0.1250 relative_P_30 0.1250
+relative_P_100 0.1250 relative_P_200 0.1250 relative_P_500 0.1250 relative_P_1000 0.1250
+success_1 0.2500 success_5 0.5000 success_10 0.5000 set_P 0.1667 set_relative_P 0.1667 set_recall 0.1250
+set_map 0.0417 set_F 0.1429 num_nonrel_judged_ret 5 yaap -0.7611 rbp_resid 0.4073 unj_5 0.1000
+unj_10 0.0500 unj_20 0.0250
+""",
+    "-J -M 6": """
+runid sys num_q 4 num_ret 10 num_rel 10 num_rel_ret 5 map 0.2042 gm_map 0.0020 Rprec 0.2500 bpref 0.1250
+recip_rank 0.3750 iprec_at_recall_0.30 0.4167 iprec_at_recall_0.40 0.3167 iprec_at_recall_0.50 0.3167
+iprec_at_recall_0.60 0.3167 iprec_at_recall_0.70 0.1500 iprec_at_recall_0.80 0.1500
+iprec_at_recall_0.90 0.0000 iprec_at_recall_1.00 0.0000 P_5 0.2500 P_10 0.1250 P_15 0.0833 P_20 0.0625
+P_30 0.0417 P_100 0.0125 P_200 0.0063 P_500 0.0025 P_1000 0.0013 recall_5 0.3125 recall_10 0.3125
+recall_15 0.3125 recall_20 0.3125 recall_30 0.3125 recall_100 0.3125 recall_200 0.3125 recall_500 0.3125
+recall_1000 0.3125 infAP 0.2042 gm_bpref 0.0016 Rprec_mult_0.20 0.2500 Rprec_mult_0.40 0.2500
+Rprec_mult_0.60 0.2500 Rprec_mult_0.80 0.2500 Rprec_mult_1.00 0.2500 Rprec_mult_1.20 0.2500
+Rprec_mult_1.40 0.2083 Rprec_mult_1.60 0.1786 Rprec_mult_1.80 0.1562 Rprec_mult_2.00 0.1562
+utility 0.0000 binG 0.2039 G 0.1924 dcg 0.9871 ideal_dcg 2.5963 ndcg 0.2800 ndcg_rel 0.2746 Rndcg 0.1862
+ndcg_cut_5 0.2800 ndcg_cut_10 0.2800 ndcg_cut_15 0.2800 ndcg_cut_20 0.2800 ndcg_cut_30 0.2800
+ndcg_cut_100 0.2800 ndcg_cut_200 0.2800 ndcg_cut_500 0.2800 ndcg_cut_1000 0.2800 map_cut_5 0.2042
+map_cut_10 0.2042 map_cut_15 0.2042 map_cut_20 0.2042 map_cut_30 0.2042 map_cut_100 0.2042
+map_cut_200 0.2042 map_cut_500 0.2042 map_cut_1000 0.2042 relative_P_5 0.3125 relative_P_10 0.3125
+relative_P_15 0.3125 relative_P_20 0.3125 relative_P_30 0.3125 relative_P_100 0.3125
+relative_P_200 0.3125 relative_P_500 0.3125 relative_P_1000 0.3125 success_1 0.2500 success_5 0.5000
+success_10 0.5000 set_P 0.3167 set_relative_P 0.3542 set_recall 0.3125 set_map 0.1958 set_F 0.3095
+num_nonrel_judged_ret 5 yaap -0.4006 rbp_resid 0.0000 unj_5 0.0000 unj_10 0.0000 unj_20 0.0000
+""",
+}
+PER_QUERY = """\
+bpref                 	10	0.3750
+iprec_at_recall_0.25  	10	0.5000
+iprec_at_recall_0.50  	10	0.5000
+relstring_4           	10	'0-13'
+infAP                 	10	0.3393
+Rprec_mult_0.50       	10	0.0000
+utility_2,-1,0,0      	10	-2.0000
+11pt_avg_0.2,0.5,0.8  	10	0.4762
+binG                  	10	0.3467
+G                     	10	0.3460
+ndcg_1=3,2=9          	10	0.4232
+ndcg_rel              	10	0.3493
+Rndcg                 	10	0.2047
+set_F_0.5             	10	0.3462
+num_nonrel_judged_ret 	10	2
+yaap                  	10	-0.5024
+rbp_resid             	10	0.6499
+unj_5                 	10	0.4000
+bpref                 	9	0.2500
+iprec_at_recall_0.25  	9	1.0000
+iprec_at_recall_0.50  	9	0.5000
+relstring_4           	9	'100-'
+infAP                 	9	0.4750
+Rprec_mult_0.50       	9	0.5000
+utility_2,-1,0,0      	9	3.0000
+11pt_avg_0.2,0.5,0.8  	9	0.6667
+binG                  	9	0.4653
+G                     	9	0.4653
+ndcg_1=3,2=9          	9	0.6805
+ndcg_rel              	9	0.7256
+Rndcg                 	9	0.5354
+set_F_0.5             	9	0.5625
+num_nonrel_judged_ret 	9	2
+yaap                  	9	-0.0667
+rbp_resid             	9	0.6043
+unj_5                 	9	0.2000
+"""
+MEASURES = "relstring.4 unj.5 infAP bpref Rndcg ndcg_rel G binG yaap rbp_resid iprec_at_recall.0.5,0.25 "
+MEASURES += "Rprec_mult.0.5 num_nonrel_judged_ret ndcg.1=3,2=9 utility.2,-1,0,0 11pt_avg.0.2,0.5,0.8 set_F.0.5"
+LEFT_OUT = {"rbp", "num_rel", "11pt_avg", *(f"iprec_at_recall_0.{n}0" for n in range(3))}
+EXTRA = ["-m", "all_trec", "-m", "yaap", "-m", "dcg", "-m", "ideal_dcg"]
+
+
+def write(folder: Path, qrels, run) -> None:
+    judged = [f"{q} 0 {d} {grade}\n" for q, of in qrels.items() for d, grade in of.items()]
+    lines = [f"{q} Q0 {d} 0 {score} sys\n" for q, of in run.items() for d, score in of.items()]
+    (folder / "q").write_text("".join(judged))
+    (folder / "r").write_text("".join(lines))
+
+
+def measures(text: str) -> list[str]:
+    return [part for name in text.split() for part in ("-m", name)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, QRELS, RUN)
+    return tmp_path
+
+
+@pytest.mark.parametrize("options", SUMMARY)
+def test_summary_as_recorded(folder: Path, options: str) -> None:
+    done = gradeval("trec_eval", "-c", *options.split(), *EXTRA, "q", "r")
+    printed = [line.split("\t") for line in done.out.splitlines()]
+    words = SUMMARY[options].split()
+    expected = list(zip(words[::2], words[1::2], strict=True))
+    known = {name for name, _ in expected}
+    ours = [(name.strip(), value) for name, _, value in printed]
+    assert [pair for pair in ours if pair[0] in known] == expected
+    assert {name for name, _ in ours} - known <= LEFT_OUT
+
+
+def test_queries_as_recorded(folder: Path) -> None:
+    done = gradeval("trec_eval", "-q", "-n", *measures(MEASURES), "q", "r")
+    assert [line for line in done.out.splitlines(True) if "\tb\t" not in line] == PER_QUERY.splitlines(True)
+
+
+def test_rank_biased_precision(folder: Path) -> None:
+    """Worked by hand: the gains of query 10 are its grades over 3, those of query 9 its grades."""
+    done = gradeval("trec_eval", "-q", "-m", "rbp", "q", "r")
+    ten = 0.1 * sum(gain / 3 * 0.9 ** (rank - 1) for rank, gain in ((3, 1), (4, 3), (7, 2)))
+    nine = 0.1 * sum(0.9 ** (rank - 1) for rank in (1, 5, 6))
+    assert done.out == (
+        f"rbp                   \t10\t{ten:.4f}\nrbp                   \t9\t{nine:.4f}\n"
+        f"rbp                   \tb\t0.0000\nrbp                   \tall\t{(ten + nine) / 3:.4f}\n"
+    )
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="trec_eval's own test data is not here")
+@pytest.mark.parametrize(
+    ("expected", "args"),
+    [
+        ("out.test", []),
+        ("out.test.a", ["-m", "all_trec"]),
+        ("out.test.aq", ["-q", "-m", "all_trec"]),
+        (
+            "out.test.meas_params",
+            [
+                *("-q", "-miprec_at_recall..10,.20,.25,.75,.50", "-m", "P.5,7,3", "-m", "recall.20,2000"),
+                *("-m", "Rprec_mult.5.0,0.2,0.35", "-mutility.2,-1,0,0", "-m", "11pt_avg..25,.5,.75"),
+                *("-mndcg.1=3,2=9,4=4.5", "-mndcg_cut.10,20,23.4", "-msuccess.2,5,20"),
+            ],
+        ),
+    ],
+)
+def test_its_own_expected_output(expected: str, args: list[str]) -> None:
+    done = gradeval("trec_eval", *args, DATA / "qrels.test", DATA / "results.test")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == (DATA / expected).read_text()
+
+
+def collection(rng: random.Random, grades: list[int], missing: bool):
+    """Queries with ties, unjudged and unretrieved documents; each with a grade that is not below 0."""
+    qrels, run = {}, {}
+    for query in rng.sample(range(1, 200), rng.randint(1, 5)):
+        names = [f"D{n}" for n in rng.sample(range(10_000), rng.choice([1, 3, 10, 40]))]
+        judged = rng.sample(names, rng.randint(1, len(names)))
+        qrels[str(query)] = {d: rng.choice(grades) for d in judged} | {judged[0]: rng.choice([0, max(grades)])}
+        spread = rng.choice([2, 10, 1000])
+        found = rng.sample(names, rng.randint(1, len(names)))
+        run[str(query)] = {d: rng.randint(-spread, spread) / 7 for d in found}
+    if missing and len(run) > 1:
+        del run[rng.choice(list(run))]
+    return qrels, run | {"900": {"X": 1}}
+
+
+PARAMETERS = (
+    "P.5,10 P.3,1 iprec_at_recall.0,.5,1 iprec_at_recall.0.33,0.1 set_F.0.5 ndcg.1=3,2=9 ndcg.0=-1,1=2 "
+)
+PARAMETERS += "ndcg_rel.0=-1,2=5 Rndcg.1=4,2=3 G.1=2,2=5 Rprec_mult.0.05,3 11pt_avg.0.2,0.5,0.8 relstring.20 "
+PARAMETERS += "success.1,3 unj.1,7 recall.2 map_cut.1,2,3 ndcg_cut.1,2 relative_P.1,2,3 rbp_resid.p=0.7 yaap "
+PARAMETERS += "utility.2,-1,0,0 utility.1,1,1,1 official set"
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="there is no trec_eval")
+@pytest.mark.parametrize("seed", range(40))
+def test_the_program_prints_the_same(tmp_path: Path, seed: int) -> None:
+    assert PROGRAM is not None
+    rng = random.Random(seed)
+    grades = rng.choice([[0, 1], [0, 1, 2, 3], [-1, 0, 1, 2], [-2, -1, 0, 1, 4], [0, 0, 0, 1], [0, 1, 2, 12]])
+    missing = rng.random() < 0.3
+    write(tmp_path, *collection(rng, grades, missing))
+    complete = missing or rng.random() < 0.3
+    level, judged_only = rng.choice([1, 1, 1, 0, 2, 3]), rng.random() < 0.2
+    options = ["-c"] * complete + ["-q"] * (rng.random() < 0.8) + [f"-l{level}"] + ["-J"] * judged_only
+    options += [f"-M{rng.choice([1, 2, 5, 20])}"] * (rng.random() < 0.3) + ["-N", "1000"] * (rng.random() < 0.2)
+    chosen = rng.sample(PARAMETERS.split(), rng.randint(0, 6))
+    if complete:  # where a query is missing, the program counts a document for these
+        chosen = [name for name in chosen if name.split(".")[0] not in ("utility", "rbp_resid", "relstring")]
+    args = [*options, *measures("all_trec " + " ".join(chosen)), str(tmp_path / "q"), str(tmp_path / "r")]
+    program = subprocess.run([PROGRAM, *args], capture_output=True, text=True, check=True).stdout
+    ours = gradeval("trec_eval", *args)
+    assert ours.code == 0
+    left_to_chance = ("rbp ", "rbp_p=")
+    for expected, printed in zip(program.splitlines(), ours.out.splitlines(), strict=True):
+        if expected.startswith(left_to_chance) or ("nan" in expected and (judged_only or level == 0)):
+            continue
+        if expected.startswith("num_rel ") and "\tall\t" in expected and complete and level != 1:
+            continue
+        assert printed == expected
+
+
+# its iprec_at_recall and 11pt_avg round as trec_eval 9 did: equal where the number of relevant documents is 10
+PEER = [
+    *(
+        "map",
+        "Rprec",
+        "bpref",
+        "recip_rank",
+        "iprec_at_recall",
+        "P",
+        "recall",
+        "infAP",
+        "Rprec_mult",
+        "utility",
+    ),
+    *("11pt_avg", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut", "relative_P", "success"),
+    *("set_P", "set_relative_P", "set_recall", "set_map", "set_F", "num_ret", "num_rel", "num_rel_ret"),
+    "num_nonrel_judged_ret",
+]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pytrec_eval(seed: int) -> None:
+    rng = random.Random(seed)
+    grades = rng.choice([[1], [1, 2], [1, 2, 3, 4]])
+    qrels, run = {}, {}
+    for query in map(str, range(rng.randint(1, 6))):
+        names = [f"D{n}" for n in rng.sample(range(10_000), rng.choice([12, 40, 120]))]
+        judged = dict.fromkeys(rng.sample(names, rng.randint(10, len(names))), 0)
+        qrels[query] = judged | {d: rng.choice(grades) for d in rng.sample(list(judged), 10)}
+        run[query] = {d: float(rng.randint(0, 50)) for d in rng.sample(names, rng.randint(1, len(names)))}
+    peer = pytrec_eval.RelevanceEvaluator(qrels, set(PEER)).evaluate(run)
+    asked = parse_measures(PEER)
+    results = evaluate(qrels, run, [str(one.spec) for one in asked], rel=1)
+    for one in asked:
+        ours = results.per_query(0, one.spec)
+        assert ours == pytest.approx({q: peer[q][one.printed] for q in qrels}, abs=1e-9), one.printed
