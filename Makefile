@@ -7,7 +7,7 @@ SEARCH := sample_data/search
 SHARES := sample_data/popularity
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench peers clean
 
 help:  ## what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -32,6 +32,9 @@ lint: $(VENV)/.lint  ## check style, format and types
 bench: $(VENV)/.bench  ## measure time and memory beside other tools; ARGS='--help' says what there is
 	$(BIN)/python -m tests.bench $(ARGS)
 
+peers: $(VENV)/.peers  ## compare every metric with those of other tools; ARGS='QRELS RUN' compares on these too
+	@$(BIN)/python -m tests.peers $(ARGS)
+
 clean:  ## remove what these commands made
 	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find gradeval tests -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -48,6 +51,6 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench: $(VENV)/.%: $(VENV)/.installed
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.peers: $(VENV)/.%: $(VENV)/.installed
 	$(PIP) --editable '.[$*]'
 	@touch $@

@@ -22,7 +22,7 @@ TOOLS: dict[str, dict[str, str]] = {
         "infAP": "infAP",
         "INSQ": "INSQ",
         "INST": "INST",
-        "IPrec@k": "iprec_at_recall@k",
+        "IPrec@k": "iprec_at_recall(rounding=up)@k",
         "Judged@k": "Judged@k",
         "NERR8@k": "NERR8@k",
         "NERR9@k": "NERR9@k",

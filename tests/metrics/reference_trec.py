@@ -34,9 +34,12 @@ def _(qrels, run, level, judged, multiple, rel=None):
     return ratio(len(relevant & set(ranked(run, cutoff))), cutoff)
 
 
-def interpolated(qrels, run, level, rel, recall):
+def interpolated(qrels, run, level, rel, recall, rounding):
     relevant = relevant_set(qrels, level, rel)
-    needed = math.floor(Fraction(recall * len(relevant)) + Fraction(1, 2))
+    if rounding == "up":
+        needed = int(recall * len(relevant) + 0.9)
+    else:
+        needed = math.floor(Fraction(recall * len(relevant)) + Fraction(1, 2))
     seen, best = 0, 0.0
     for rank, d in enumerate(ranked(run), 1):
         seen += d in relevant
@@ -46,13 +49,13 @@ def interpolated(qrels, run, level, rel, recall):
 
 
 @reference("iprec_at_recall")
-def _(qrels, run, level, judged, recall, rel=None):
-    return interpolated(qrels, run, level, rel, recall)
+def _(qrels, run, level, judged, recall, rel=None, rounding="nearest"):
+    return interpolated(qrels, run, level, rel, recall, rounding)
 
 
 @reference("11pt_avg")
-def _(qrels, run, level, judged, points=tuple(n / 10 for n in range(11)), rel=None):
-    return sum(interpolated(qrels, run, level, rel, recall) for recall in points) / len(points)
+def _(qrels, run, level, judged, points=tuple(n / 10 for n in range(11)), rel=None, rounding="nearest"):
+    return sum(interpolated(qrels, run, level, rel, recall, rounding) for recall in points) / len(points)
 
 
 @reference("bpref")

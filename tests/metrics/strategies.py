@@ -10,6 +10,7 @@ from gradeval.metrics.registry import REGISTRY
 load()
 
 WORDS = {
+    "rounding": ("nearest", "up"),
     "variant": ("paper", "released"),
     "discount": ("log2", "letor", "zipf", "none"),
     "ideal": ("global", "max", "local"),

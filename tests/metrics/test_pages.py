@@ -76,7 +76,7 @@ def test_an_alias_is_what_it_stands_for(tool, name, target):
         target = re.sub(r"^(\w+)", rf"\1{given}", target)
     if more:
         name, target = (re.sub(r"^(\w+)", rf"\1({more})", one) for one in (name, target))
-    at = "@0.5" if "recall@" in target else "@10"
+    at = "@0.5" if "iprec" in target else "@10"
     assert parse(name.replace("@k", at)) == parse(target.replace("@k", at))
     assert parse(name.swapcase().replace("@K", at)) == parse(target.replace("@k", at))
 
@@ -101,7 +101,7 @@ def test_an_alias_is_what_it_stands_for(tool, name, target):
         ("precision precision@5 f1 f1@10", "set_P P@5 set_F F@10"),
         ("ndcg_score ndcg_score(k=10)", "nDCG nDCG@10"),
         ("JKnDCG(logb=4)@5 JKnDCG(beta=4)@5", "JKnDCG(base=4)@5"),
-        ("IPrec@0.1,0.5", "iprec_at_recall@0.1 iprec_at_recall@0.5"),
+        ("IPrec@0.1,0.5", "iprec_at_recall(rounding=up)@0.1 iprec_at_recall(rounding=up)@0.5"),
         ("RBP(p=0.8,rel=1)@10", "rbp(p=0.8,rel=1)@10"),
         ("SetP(relative=True) SetRelP SetP(rel=2,relative=True)", "set_relative_P set_relative_P(rel=2)"),
         ("NumRet NumRet(rel=2) NumRelRet", "num_ret num_rel_ret(rel=2) num_rel_ret"),

@@ -1,0 +1,107 @@
+"""What `make peers` compares, with the peers that come with the tests; and the table it makes."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from pathlib import Path
+
+import pytest
+
+import gradeval
+from gradeval.metrics import load
+from gradeval.metrics.registry import REGISTRY
+from gradeval.metrics.spec import parse
+
+from . import __main__ as command
+from .adapters import PEERS, Peer
+from .compare import Comparisons, distance
+from .data import collection, deep, made, read, without_ties
+
+THERE = [peer for peer in PEERS if peer.there and peer.name != "ranx"]  # ranx compiles for a minute
+COLLECTIONS = [
+    *(made(seed, ties=ties, queries=150) for seed in (11, 12) for ties in (False, True)),
+    made(13, complete=True, queries=100),
+    deep(14, queries=4),
+]
+
+
+@pytest.mark.parametrize("peer", THERE, ids=[peer.name for peer in THERE])
+def test_agrees(peer: Peer) -> None:
+    compared = Comparisons()
+    for given in COLLECTIONS:
+        compared.add(peer, given)
+    assert compared.found, "it was asked about nothing"
+    assert [one.where for one in compared.disagreeing()] == []
+    assert sum(one.values for one in compared.found.values()) >= 100
+
+
+def test_those_of_the_tests_are_there() -> None:
+    assert {"pytrec_eval", "ir_measures: pytrec_eval", "ir_measures: compat"} <= {peer.name for peer in THERE}
+
+
+def test_our_names_are_ours() -> None:
+    for peer in PEERS:
+        assert all(len(parse(name)) == 1 for name in peer.names.values())
+
+
+def test_every_metric_of_ir_measures_is_compared() -> None:
+    """But for num_q, which is 1, and those whose only other maker is ourselves."""
+    load()
+    compared = {parse(name)[0].metric.name for peer in PEERS for name in peer.names.values()}
+    alone = {"muAP", "NDCNG", "nDCGphi", "rankDCG", "CG", "gP", "gR", "scaled_utility", "iRBU", "num_q"}
+    of_trec_eval_alone = {"gm_map", "gm_bpref", "yaap", "ndcg_p", "ideal_dcg", "rbp_resid", "unj"}
+    assert set(REGISTRY) - compared - alone - of_trec_eval_alone <= {"runid", "relstring"}
+
+
+def test_table() -> None:
+    given = made(3, queries=5)
+
+    def evaluate(names, given):
+        results = gradeval.evaluate(given.qrels, {"run": given.run}, list(names))
+        return {
+            name: {q: value + 0.25 * (name == "P@5") for q, value in results.per_query(0, name).items()}
+            for name in names
+        }
+
+    liar = Peer("liar", {"P@5": "P@5", "AP": "AP"}, evaluate, "gradeval")
+    deaf = Peer("deaf", {"AP": "AP"}, evaluate, "gradeval", fits=lambda given: False)
+    compared = Comparisons()
+    for peer in (liar, deaf):
+        compared.add(peer, given)
+    assert compared.markdown([liar, deaf]) == (
+        "| metric | liar | deaf |\n| --- | ---: | ---: |\n| `AP` | 0 |  |\n| `P@5` | 2e-01 ✗ |  |\n"
+    )
+    [wrong] = compared.disagreeing()
+    assert (wrong.metric, wrong.values) == ("P@5", 5)
+    assert wrong.where.startswith("random, query ")
+
+
+def test_distance() -> None:
+    assert distance(1.0, 0.5) == 0.5
+    assert distance(math.nan, math.nan) == 0
+    assert distance(math.nan, 0.5) == math.inf
+
+
+def test_collections() -> None:
+    assert made(1, queries=9) == made(1, queries=9)
+    assert made(1).ties is False and made(1, ties=True).ties is True
+    assert made(1, complete=True).complete and not made(1).complete
+    small = collection(
+        "x", {"1": {"a": -1, "b": 2}, "2": {"a": 1}}, {"1": {"b": 1.0, "a": 1.0}, "3": {"a": 1.0}}
+    )
+    assert small.qrels == {"1": {"a": 0, "b": 2}}
+    assert (small.ties, small.complete, small.largest) == (True, True, 2)
+    assert without_ties(small).run == {"1": {"b": 2.0, "a": 1.0}}
+
+
+def test_files_and_the_command(tmp_path: Path, monkeypatch, capsys) -> None:
+    (tmp_path / "q").write_text("1 0 a 1\n1 0 b 0\n\n")
+    (tmp_path / "r.gz").write_bytes(gzip.compress(b"1 Q0 a 1 2 t\n1 Q0 b 2 2 t\n"))
+    assert read(tmp_path / "q", tmp_path / "r.gz").run == {"1": {"a": 2.0, "b": 2.0}}
+    monkeypatch.setattr(command, "PEERS", [peer for peer in PEERS if peer.name == "pytrec_eval"])
+    monkeypatch.setattr("sys.argv", ["peers", "--rounds", "0", str(tmp_path / "q"), str(tmp_path / "r.gz")])
+    assert command.main() == 0
+    out = capsys.readouterr().out
+    assert out.startswith("| metric | pytrec_eval |\n")
+    assert out.endswith("values on 2 collections, 2 queries.\n")
