@@ -42,8 +42,7 @@ def test_csv_quotes_what_needs_it(make) -> None:
 
 def test_a_file_name_cannot_break_a_tsv_line(make) -> None:
     assert (
-        render(make("AP", {"a\tb\nc\r": [[0.5]]}), "tsv").splitlines()[1]
-        == r"a\tb\nc\r" + "\tall\tAP\t0.5000"
+        render(make("AP", {"a\tb\nc\r": [[0.5]]}), "tsv").splitlines()[1] == r"a\tb\nc\r" + "\tall\tAP\t0.5000"
     )
 
 
