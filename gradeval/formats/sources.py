@@ -47,20 +47,19 @@ class Source:
         self.path = os.fspath(path)
         self.name = "<stdin>" if self.path == "-" else self.path
         self.progress: Callable[[int], object] | None = None
-        self._raw: io.RawIOBase | None = None
+        self._pipe: _Replayed | None = None
+        self._begin: int | None = None
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """The unpacked bytes in blocks of about this size, cut at line ends. Raises InputError."""
-        errors: tuple[type[Exception], ...]
         try:
-            stream, errors = _unpacked(io.BufferedReader(self._from_start(self.progress), 1 << 16), self.name)
-        except OSError as error:
-            raise InputError(self.name, _reason(error), hint=_hint(error)) from None
-        try:
-            yield from _cut(stream, size)
-        except (EOFError, *errors) as error:  # type: ignore[misc]
-            what = f"the archive is damaged or incomplete ({error})"
-            raise InputError(self.name, what, hint="Pack or fetch it again") from None
+            with io.BufferedReader(self._from_start(self.progress), 1 << 16) as stored:
+                stream, errors = _unpacked(stored, self.name)
+                try:
+                    yield from _cut(stream, size)
+                except (EOFError, *errors) as error:  # type: ignore[misc]
+                    what = f"the archive is damaged or incomplete ({error})"
+                    raise InputError(self.name, what, hint="Pack or fetch it again") from None
         except OSError as error:
             raise InputError(self.name, _reason(error), hint=_hint(error)) from None
 
@@ -69,9 +68,9 @@ class Source:
         import hashlib
 
         digest = hashlib.sha256()
-        raw = self._from_start(None)
-        while chunk := raw.read(1 << 20):
-            digest.update(chunk)
+        with self._from_start(None) as stored:
+            while chunk := stored.read(1 << 20):
+                digest.update(chunk)
         return digest.hexdigest()
 
     @property
@@ -89,13 +88,17 @@ class Source:
         return 8 * self.stored_size or 2**33
 
     def _from_start(self, progress: Callable[[int], object] | None) -> io.RawIOBase:
-        if self._raw is None:
-            raw = io.FileIO(_stdin(), closefd=False) if self.path == "-" else io.FileIO(self.path)
-            self._raw = raw if stat.S_ISREG(os.fstat(raw.fileno()).st_mode) else _Replayed(raw)
-            self._begin = self._raw.tell()
-            weakref.finalize(self, self._raw.close)
-        self._raw.seek(self._begin)
-        return _Counted(self._raw, progress)
+        if self._pipe is None:
+            file = io.FileIO(_stdin(), closefd=False) if self.path == "-" else io.FileIO(self.path)
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                if self._begin is None:
+                    self._begin = file.tell()
+                file.seek(self._begin)
+                return _Counted(file, progress, closes=True)
+            self._pipe = _Replayed(file)
+            weakref.finalize(self, self._pipe.close)
+        self._pipe.seek(0)
+        return _Counted(self._pipe, progress, closes=False)
 
 
 def _stdin() -> int:
@@ -105,10 +108,15 @@ def _stdin() -> int:
 
 
 class _Counted(io.RawIOBase):
-    """Tells how much is read, and leaves the file below it open."""
+    """Tells how much is read; closes what is below it only if it is to."""
 
-    def __init__(self, raw: io.RawIOBase, progress: Callable[[int], object] | None) -> None:
-        self.raw, self.progress = raw, progress
+    def __init__(self, raw: io.RawIOBase, progress: Callable[[int], object] | None, closes: bool) -> None:
+        self.raw, self.progress, self.closes = raw, progress, closes
+
+    def close(self) -> None:
+        if self.closes:
+            self.raw.close()
+        super().close()
 
     def readable(self) -> bool:
         return True
@@ -129,9 +137,6 @@ class _Replayed(io.RawIOBase):
         self.pipe = pipe
         self.copy = tempfile.SpooledTemporaryFile(max_size=8 << 20)  # noqa: SIM115
         self.copied = self.place = 0
-
-    def tell(self) -> int:
-        return self.place
 
     def seek(self, place: int, whence: int = 0) -> int:
         self.place = place
@@ -203,7 +208,7 @@ def _after_last_line(buffer: Bytes, filled: int) -> int:
         step *= 16
 
 
-def _unpacked(stream: io.BufferedReader, name: str) -> tuple[Any, tuple[type[Exception], ...]]:
+def _unpacked(stream: Any, name: str) -> tuple[Any, tuple[type[Exception], ...]]:
     """The stream behind gzip, bzip2, xz or zstd, told by its first bytes; and the errors it may raise."""
     start = stream.peek(6)[:6]
     if start.startswith(b"\x1f\x8b"):
@@ -214,30 +219,71 @@ def _unpacked(stream: io.BufferedReader, name: str) -> tuple[Any, tuple[type[Exc
     if start.startswith(b"BZh"):
         import bz2
 
-        return bz2.BZ2File(stream), (OSError, ValueError)
+        return _Streams(stream, bz2.BZ2Decompressor), (OSError, ValueError)
     if start.startswith(b"\xfd7zXZ\x00"):
         import lzma
 
-        return lzma.LZMAFile(stream), (lzma.LZMAError,)
+        return _Streams(stream, lzma.LZMADecompressor, padding=b"\0"), (lzma.LZMAError,)
     if start.startswith(b"\x28\xb5\x2f\xfd"):
-        return _zstd(stream, name)
+        zstd = _zstd(name)
+        return _Streams(stream, zstd.ZstdDecompressor), (zstd.ZstdError,)
     if start.startswith(b"PK\x03\x04"):
         raise InputError(name, "this is a zip archive", hint="Unpack it first")
     return stream, ()
 
 
-def _zstd(stream: io.BufferedReader, name: str) -> tuple[Any, tuple[type[Exception], ...]]:
+class _Streams(io.RawIOBase):
+    """The bytes of an archive of one or several streams. The standard library's files take what is no stream
+    behind the first for the end, in silence; here it is an error.
+
+    new: makes a decompressor for one stream. padding: bytes that may stand between streams.
+    """
+
+    def __init__(self, stored: Any, new: Callable[[], Any], padding: bytes = b"") -> None:
+        self.stored, self.new, self.padding = stored, new, padding
+        self.decompressor = new()
+        self.left = b""  # what stood behind the last stream in what was read
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while True:
+            stored = b""
+            if self.decompressor.eof:
+                stored = self.left or self.stored.read(1 << 16)
+                self.left = b""
+                if not stored:
+                    return 0
+                stored = stored.lstrip(self.padding) if self.padding else stored
+                if not stored:
+                    continue
+                self.decompressor = self.new()
+            elif self.decompressor.needs_input:
+                stored = self.stored.read(1 << 16)
+                if not stored:
+                    raise EOFError("it ends in the middle")
+            data = self.decompressor.decompress(stored, len(buffer))
+            if self.decompressor.eof:
+                self.left = self.decompressor.unused_data
+            if data:
+                buffer[: len(data)] = data
+                return len(data)
+
+
+def _zstd(name: str) -> Any:
     for module in ("compression.zstd", "backports.zstd"):
         try:
-            zstd: Any = import_module(module)
+            return import_module(module)
         except ImportError:
             continue
-        return zstd.ZstdFile(stream), (zstd.ZstdError,)
     hint = "Run 'pip install backports.zstd', use Python 3.14, or unpack the file first"
     raise InputError(name, "nothing here can read zstd", hint=hint)
 
 
 def _reason(error: OSError) -> str:
+    if error.errno == errno.ENOSPC:
+        return f"there is no space left in {tempfile_folder()}, where a pipe is kept while it is read"
     text = error.strerror or str(error)
     return {
         FileNotFoundError: "there is no such file",
@@ -247,4 +293,13 @@ def _reason(error: OSError) -> str:
 
 
 def _hint(error: OSError) -> str:
+    if error.errno == errno.ENOSPC:
+        return "Set TMPDIR to a larger folder"
     return "Check the path" if isinstance(error, FileNotFoundError) else ""
+
+
+def tempfile_folder() -> str:
+    """Where temporary files go."""
+    import tempfile
+
+    return tempfile.gettempdir()

@@ -292,7 +292,7 @@ def test_files_are_closed(file, monkeypatch):
     with pipe(LINES) as path:
         piped = Source(path)
         text_of(piped)
-        assert [raw.closed for raw in opened] == [False, False]
+        assert [raw.closed for raw in opened] == [True, False]  # a pipe brings its bytes but once
         del source, piped
         gc.collect()
         assert [raw.closed for raw in opened] == [True, True]
@@ -329,3 +329,23 @@ def test_two_sources_read_at_once(file):
     for thread in threads:
         thread.join()
     assert texts == [LINES] * 4
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
+def test_what_follows_a_stream_is_another_or_an_error(tmp_path, pack):
+    """The standard library's files take a damaged second stream for the end, and say nothing."""
+    path = tmp_path / "packed"
+    path.write_bytes(pack(b"one\n") + pack(b"two\n"))
+    assert text_of(Source(path)) == b"one\ntwo\n"
+    for between, behind in ((b"X", b""), (b"", b"XXXX"), (b"XXXX", b"")):
+        path.write_bytes(pack(b"one\n") + between + pack(b"two\n") + behind)
+        with pytest.raises(InputError, match="the archive is damaged"):
+            text_of(Source(path))
+
+
+def test_xz_streams_may_be_padded(tmp_path):
+    path = tmp_path / "packed.xz"
+    path.write_bytes(lzma.compress(b"one\n") + bytes(8) + lzma.compress(b"two\n") + bytes(4))
+    assert text_of(Source(path)) == b"one\ntwo\n"
+    path.write_bytes(lzma.compress(b"one\n") + bytes(1 << 18) + lzma.compress(b"two\n"))
+    assert text_of(Source(path)) == b"one\ntwo\n"
