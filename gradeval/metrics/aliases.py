@@ -53,7 +53,6 @@ TOOLS: dict[str, dict[str, str]] = {
         "NDCG@k": "nDCG@k",
     },
     "ranx": {
-        "bpref": "bpref",
         "dcg@k": "DCG@k",
         "dcg_burges@k": "DCG(gain=exp)@k",
         "f1": "set_F",
