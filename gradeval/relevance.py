@@ -53,6 +53,11 @@ def log2(numbers: Floats) -> Floats:
     return _log2_table(1 << int(highest).bit_length())[numbers.astype(np.int64)]
 
 
+def natural_log(numbers: Floats) -> Floats:
+    """The natural logarithms, to the bit as C's log gives them; for no more of them than there are queries."""
+    return np.array([math.log(number) for number in numbers.tolist()], np.float64)
+
+
 def discount(rank: Floats, kind: str = "log2") -> Floats:
     """What a gain at each rank is divided by."""
     if kind == "log2":

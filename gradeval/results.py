@@ -16,6 +16,7 @@ import numpy as np
 from gradeval.errors import GradevalError, MetricError
 from gradeval.metrics.registry import GEOMETRIC_LEAST
 from gradeval.metrics.spec import Spec, parse
+from gradeval.relevance import natural_log
 from gradeval.segments import Bools, Floats
 
 Digits = int | Literal["full"]
@@ -69,15 +70,15 @@ class Results:
     def _summary(self, run: RunResult) -> Floats:
         geometric = self._aggregated("geometric")
         values = run.values
-        if geometric.any():
-            values = values.copy()
-            values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_LEAST))
+        for m in np.flatnonzero(geometric):
+            values = values.copy() if values is run.values else values
+            values[m] = natural_log(np.maximum(values[m], GEOMETRIC_LEAST))
         defined = run.counted & ~np.isnan(values)
         # added one by one in query order, as a loop would: np.sum adds in pairs and can end elsewhere
         total = np.cumsum(np.where(defined, values, 0.0), axis=1)[:, -1:].sum(axis=1)
         with np.errstate(invalid="ignore"):
             mean: Floats = total / defined.sum(axis=1)
-        mean[geometric] = np.exp(mean[geometric])
+        mean[geometric] = [math.exp(one) for one in mean[geometric].tolist()]
         return np.where(self._aggregated("sum"), total, mean)
 
     def _aggregated(self, how: str) -> Bools:

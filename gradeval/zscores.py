@@ -11,6 +11,7 @@ import numpy as np
 from gradeval.errors import InputError
 from gradeval.metrics.registry import GEOMETRIC_LEAST
 from gradeval.metrics.spec import Spec
+from gradeval.relevance import natural_log
 from gradeval.results import Results, counted_queries
 
 UNKNOWN = (
@@ -67,7 +68,7 @@ def standardized(results: Results, names: Sequence[str], scores: Scores, complet
         if spec.metric.text:
             continue
         geometric = spec.metric.aggregate == "geometric"
-        raw = np.log(np.maximum(values[m], GEOMETRIC_LEAST)) if geometric else values[m]
+        raw = natural_log(np.maximum(values[m], GEOMETRIC_LEAST)) if geometric else values[m]
         one = [
             _score(value, scores.get((query, name)))
             for query, value in zip(queries, raw[counted].tolist(), strict=True)

@@ -67,9 +67,15 @@ class _Gains:
         """DCG at each of the first ranks of the ideal ranking."""
         return self.best.running_sum(self.ideal / discount((self.best.place + 1).astype(np.float64)))
 
-    def share(self) -> Floats:
-        """nDCG at the last rank, 0 where nothing can be gained, (Q,)."""
-        return share(_last(self.found, self.dcg), _last(self.best, self.ideal_dcg))
+    @cached_property
+    def whole_dcg(self) -> Floats:
+        """DCG at the last rank, (Q,)."""
+        return _last(self.found, self.dcg)
+
+    @cached_property
+    def whole_ideal(self) -> Floats:
+        """DCG of the whole ideal ranking, (Q,)."""
+        return _last(self.best, self.ideal_dcg)
 
     def ideally(self, running: Floats) -> Floats:
         """A running sum over the ideal ranking, at the rank of each document found."""
@@ -111,7 +117,8 @@ def ndcg_at_relevant(judgments: Judgments, *, gain: str | Pairs = "linear") -> F
     good = gains.gain > 0
     number = gains.best.lengths
     reached = np.where(good, gains.dcg, 0.0) / np.where(good, gains.ideally(gains.ideal_dcg), 1.0)
-    total = gains.found.sum(reached) + (number - gains.found.number(good)) * gains.share()
+    missed = number - gains.found.number(good)
+    total = gains.found.sum(reached) + share(missed * gains.whole_dcg, gains.whole_ideal)
     return np.maximum(total, 0.0) / np.maximum(number, 1)
 
 
@@ -141,7 +148,9 @@ def ndcg_at_levels(judgments: Judgments, *, rel: float | None = None, gain: str 
     points = of.lengths
     total = of.sum(reached / gains.ideal_dcg[end - 1])
     further = judgments.retrieved > gains.best.lengths + 1
-    total = (total + np.where(further, gains.share(), 0.0)) / np.maximum(points + further, 1)
+    total = (total + np.where(further, share(gains.whole_dcg, gains.whole_ideal), 0.0)) / np.maximum(
+        points + further, 1
+    )
     return np.where((judgments.hits(rel).relevant > 0) & (points > 0), total, 0.0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import log
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from gradeval.segments import Floats
 
 PERSISTENCE = fraction("p", "the chance that the reader goes on to the next rank", 0.9)
 _TABLED = 1 << 16
+_AT_ONCE = 1 << 18
 
 
 def chance_of_reaching(rank: Floats, p: float) -> Floats:
@@ -95,13 +97,37 @@ def rank_biased_precision(
 def rank_biased_residual(judgments: Judgments, *, p: float = 0.9) -> Floats:
     """Residual of rank-biased precision: how much higher it could be if all were judged.
 
-    rbp_resid = 1 - (1 - p) · (sum over the judged documents retrieved of p^(rank - 1)): what the unjudged
-    documents and the ranks below the last would add with full gain; 0 where all that was retrieved is judged.
+    rbp_resid = p^n + (1 - p) · (sum over the unjudged of the n documents retrieved of p^(rank - 1)): what
+    these and the ranks below would add with full gain; 0 where all that was retrieved is judged.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unit free.
     Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008;
     that it is 0 where all is judged is trec_eval's.
     """
+    below = chance_of_reaching((judgments.retrieved + 1).astype(np.float64), p)
+    unsure = judgments.retrieved > judgments.hits(0.0).number()
+    return np.where(unsure, below + (1 - p) * _unjudged_sum(judgments, p), 0.0)
+
+
+def _unjudged_sum(judgments: Judgments, p: float) -> Floats:
+    """The sum of p^(rank - 1) over the unjudged documents retrieved, added up rank by rank, (Q,)."""
     judged = judgments.hits(0.0)
-    sure = (1 - p) * judged.segments.sum(chance_of_reaching(judged.rank, p))
-    return np.where(judgments.retrieved > judged.number(), np.maximum(1 - sure, 0.0), 0.0)
+    within, retrieved = judged.segments, judgments.retrieved
+    before = within.number(judged.rank == judged.seen)  # ranks above the first document that is not judged
+    # further below it nothing is left of p^(rank - 1) when it is added
+    width = min(int(retrieved.max(initial=0)), int(54 * log(2) / -log(p)) + 2)
+    total = np.zeros(within.count)
+    if not width:
+        return total
+    chance = chance_of_reaching(np.arange(1, before.max() + width + 1).astype(np.float64), p)
+    place = judged.rank.astype(np.int64) - 1 - before[within.query]
+    step = max(_AT_ONCE // width, 1)
+    for first in range(0, within.count, step):
+        queries = slice(first, first + step)
+        ranks = before[queries, None] + np.arange(width)
+        block = np.where(ranks < retrieved[queries, None], chance[ranks], 0.0)
+        rows = slice(within.offsets[first], within.offsets[min(first + step, within.count)])
+        inside = (place[rows] >= 0) & (place[rows] < width)
+        block[within.query[rows][inside] - first, place[rows][inside]] = 0.0
+        total[queries] = np.cumsum(block, axis=1)[:, -1]
+    return total

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gradeval.judgments import Judgments
 from gradeval.metrics.average_precision import average_precision
 from gradeval.metrics.incomplete import binary_preference
@@ -16,6 +14,7 @@ from gradeval.metrics.registry import (
     UNJUDGED_IGNORED,
     metric,
 )
+from gradeval.relevance import natural_log
 from gradeval.segments import Floats
 
 
@@ -79,4 +78,4 @@ def yet_another_average_precision(judgments: Judgments, *, rel: float | None = N
     """
     hits = judgments.hits(rel)
     total = hits.segments.sum(hits.precision)
-    return np.log((1 + total) / (1 + hits.relevant - total))
+    return natural_log((1 + total) / (1 + hits.relevant - total))

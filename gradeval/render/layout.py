@@ -61,8 +61,8 @@ class Sheet(NamedTuple):
     best: frozenset[tuple[int, int]]
 
 
-def column(values: Floats, whole: bool, *, digits: Digits, width: int = 0) -> list[str]:
-    """Values as text; counts have no decimals, and zero has no sign."""
+def column(values: Floats, whole: bool, *, digits: Digits, width: int = 0, signed: bool = False) -> list[str]:
+    """Values as text; counts have no decimals, and zero has no sign, or only where it is rounded (signed)."""
     numbers = (values + 0.0).tolist()  # + 0.0 makes -0.0 a plain 0.0
     if whole:
         return [str(int(number)) if number == number else "nan" for number in numbers]
@@ -70,7 +70,7 @@ def column(values: Floats, whole: bool, *, digits: Digits, width: int = 0) -> li
         return [repr(number) for number in numbers]
     pattern = f"%{width}.{digits}f"
     texts = [pattern % number for number in numbers]
-    return [text if text[0] != "-" or text.strip("-0.") else text[1:] for text in texts]
+    return texts if signed else [text if text[0] != "-" or text.strip("-0.") else text[1:] for text in texts]
 
 
 def query_block(results: Results, r: int, text: Column, word: Word = str) -> Block:

@@ -14,7 +14,7 @@ def render(results: Results, look: Look, labels: Sequence[str] | None = None) ->
     firsts = labels or [f"{spec.trec:<22}" for spec in results.specs]
     label = dict(zip(results.specs, firsts, strict=True))
     lines: list[str] = []
-    for block in blocks(results, look, partial(column, digits=look.digits, width=6)):
+    for block in blocks(results, look, partial(column, digits=look.digits, width=6, signed=True)):
         names = [label[spec] + "\t" for spec in block.specs]
         quotes = ["'" if spec.metric.says == "queries" else "" for spec in block.specs]  # of relstring
         for query, row in zip(block.queries, block.rows, strict=False):

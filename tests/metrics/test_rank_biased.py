@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from helpers import ranked, value, values
 
+from gradeval.metrics import rank_biased
 from gradeval.metrics.rank_biased import chance_of_reaching
 
 QUERY = ranked([1, None, 0, 1, -1])
@@ -49,6 +50,22 @@ def test_residual():
     assert value("rbp_resid(p=0.5)", QUERY) == pytest.approx(0.5 * (0.5 + 0.5**4) + 0.5**5)
     assert value("rbp_resid", ranked([1, 0, 2])) == 0
     assert values("rbp_resid", ({}, {}), ({"a": 1.0}, {}), ({}, {"a": 1.0})) == [0, 0, 1]
+
+
+def test_residual_of_many_queries(monkeypatch):
+    """The same however many queries are looked at together, and for documents far below the first unjudged."""
+    queries = [ranked([None if (n * m) % 7 == 3 else 1 for n in range(60 * m)]) for m in range(1, 8)]
+    expected = []
+    for grades, run in queries:
+        unknown = [place for place, name in enumerate(run) if name not in grades]
+        total = 0.0
+        for place in unknown:
+            total += 0.5**place
+        expected.append(0.5 ** len(run) + 0.5 * total if unknown else 0.0)
+    together = values("rbp_resid(p=0.5)", *queries)
+    assert together == expected
+    monkeypatch.setattr(rank_biased, "_AT_ONCE", 100)
+    assert values("rbp_resid(p=0.5)", *queries) == expected
 
 
 def test_far_down():

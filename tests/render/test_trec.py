@@ -54,3 +54,8 @@ def test_undefined_is_as_wide_as_printf_makes_it(make) -> None:
 def test_digits(digits, value: str, make) -> None:
     text = render(make("AP num_q", {"a": [[1 / 3], [1]]}), "trec", digits=digits)
     assert [line.split("\t")[2] for line in text.splitlines()] == [value, "1"]
+
+
+def test_what_is_rounded_to_zero_keeps_its_sign_as_in_printf(make) -> None:
+    text = render(make("AP P@5 yaap", {"a": [[-0.0], [-0.00001], [0.00001]]}), "trec")
+    assert [line.split("\t")[2] for line in text.splitlines()] == ["0.0000", "-0.0000", "0.0000"]
