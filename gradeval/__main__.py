@@ -1,5 +1,16 @@
-"""python -m gradeval"""
+"""Where the program starts, as `gradeval` and as `python -m gradeval`."""
 
-from gradeval.cli import main
+import signal
 
-main()
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the imports without a traceback
+    from gradeval import cli
+
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.errors import GradevalError, InputError, OptionError
+from gradeval.errors import GradevalError, InputError, MetricError, OptionError
 from gradeval.formats.sources import Source
 from gradeval.ids import Texts
 from gradeval.inputs import Run, is_file, is_path, open_qrels, open_runs
@@ -74,7 +74,7 @@ def evaluate_all(
 
     outcomes = list(ordered_map(outcome, opened, abreast))
     done = [one for one in outcomes if not isinstance(one, GradevalError)]
-    names = run_names([one.run.name or one.run.path for one in done])
+    names = _names([one.run for one in done])
     results = tuple(
         RunResult(name, one.run.path, one.run.sha256() if hashes else None, one.values, one.counted, one.texts)
         for name, one in zip(names, done, strict=True)
@@ -117,7 +117,7 @@ def _evaluate(
         judgments = judgments.cut(options.depth)
     if options.judged_only:
         judgments = judgments.judged_only()
-    values = np.array([spec.metric(judgments, **spec.params) for spec in specs])
+    values = np.array([_values(spec, judgments) for spec in specs])
     texts = {m: s.metric.texts(judgments, **s.params) for m, s in enumerate(specs) if s.metric.text}
     counted = wanted & has_lines if options.queries == "both" else wanted
 
@@ -128,7 +128,8 @@ def _evaluate(
         warnings.append(f"{_many(missing, 'judged query is', 'judged queries are')} not in the run, {fate}")
     if reduced.unjudged:
         warnings.append(f"{_many(reduced.unjudged, 'query', 'queries')} of the run not judged, left out")
-    tied = int((reduced.tied & wanted).sum())
+    reach = _reach(specs, options)
+    tied = int((wanted & (reduced.tied > 0) & (reduced.tied <= reach)).sum())
     if tied:
         which = _many(tied, "query has", "queries have")
         warnings.append(
@@ -140,6 +141,34 @@ def _evaluate(
             which = _many(undefined, "query has", "queries have")
             warnings.append(f"{which} no value of {spec}, left out of its mean")
     return _Outcome(run, values, texts, counted, warnings)
+
+
+def _values(spec: Spec, judgments: Judgments) -> Floats:
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # grades near the end of floats: inf and nan say so
+            return spec.metric(judgments, **spec.params)
+    except MetricError as error:
+        raise MetricError(f"{spec}: {error}") from None
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """A name for each run, all different; a name that was given stays as it is."""
+    made = iter(run_names([run.path for run in runs if run.name is None]))
+    names = [next(made) if run.name is None else run.name for run in runs]
+    return names if len(set(names)) == len(names) else run_names([run.path for run in runs])
+
+
+def _reach(specs: Sequence[Spec], options: Options) -> float:
+    """The last rank whose order can matter to one of the metrics."""
+    depth = np.inf if options.depth is None else options.depth
+    reach = 0.0
+    for spec in specs:
+        cutoff = spec.params.get("cutoff")
+        if cutoff is not None:
+            reach = max(reach, min(cutoff, depth))
+        elif spec.metric.order or options.depth is not None:
+            reach = max(reach, depth)
+    return reach
 
 
 def _with_levels(specs: Sequence[Spec], qrels: Qrels) -> list[Spec]:
@@ -168,6 +197,11 @@ def _many(count: int, one: str, more: str) -> str:
     return f"{count:,} {one if count == 1 else more}"
 
 
+def _is_row(item: Any) -> bool:
+    """Whether it is (query, document, score) rather than a run."""
+    return isinstance(item, (tuple, list)) and bool(item) and isinstance(item[0], (str, bytes, int))
+
+
 def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
     """(name, run) of each run in what was given."""
     if is_path(runs) or hasattr(runs, "columns"):
@@ -186,7 +220,7 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
         except TypeError:
             hint = "Give a path, {query: {document: score}}, tuples, a data frame, or a list or dict of these"
             raise InputError("runs", f"a {type(runs).__name__} is no run", hint=hint) from None
-        if items and isinstance(items[0], tuple):
+        if items and _is_row(items[0]):
             yield None, items
         else:
             yield from ((None, item) for item in items)

@@ -226,4 +226,12 @@ def _named(names: Sequence[str], options: Sequence[str], path: str) -> str:
 
 
 def _ids(values: Iterable[Any]) -> Ids:
-    return Ids.of([v if isinstance(v, bytes) else str(v).encode("utf-8", "surrogateescape") for v in values])
+    return Ids.of([_id(value) for value in values])
+
+
+def _id(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if value is None or value != value:
+        raise ValueError("an id is missing")
+    return str(value).encode("utf-8", "surrogateescape")

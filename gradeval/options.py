@@ -76,7 +76,8 @@ class Options:
             names = ", ".join(field.name for field in fields(cls))
             raise OptionError(f"there is no option {sorted(unknown)[0]}: there are {names}")
         if given.get("query_ids") is not None:
-            given["query_ids"] = tuple(map(str, given["query_ids"]))
+            ids = given["query_ids"]
+            given["query_ids"] = (ids,) if isinstance(ids, str) else tuple(map(str, ids))
         if given.get("groups") is not None:
             given["groups"] = os.fspath(given["groups"])
         features = given.get("features", ())

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradeval.ids import Ids, mix, order_of, short_keys
 from gradeval.judgments import Qrels
-from gradeval.segments import Bools, Floats, Ints, distinct, stable_order
+from gradeval.segments import Floats, Ints, distinct, stable_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +68,9 @@ class Found:
     """What a run says of some queries.
 
     query, retrieved: the number of each query and of its documents, (S,). row, rank, score: the judgments (rows
-    of the qrels) that were retrieved, (n,). tied: the judged queries with tied scores that could change a
-    value. repeated: (line, line of the first time, document) of each document that comes twice.
+    of the qrels) that were retrieved, (n,). tied: the rank of each query from which on tied scores could change
+    a value, 0 without such, (S,). repeated: (line, line of the first time, document) of each document that
+    comes twice.
     """
 
     query: Ints
@@ -120,7 +121,7 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     row, at, segment = row[hit], at[hit], segment[hit]
     place, tied = _places(lines, at, qrels.grade[row], ties)
     rank = place - lines.bounds[segment] + 1
-    return Found(lines.query, lengths, row, rank, lines.score[at], lines.query[tied], repeated)
+    return Found(lines.query, lengths, row, rank, lines.score[at], tied, repeated)
 
 
 def ranges(starts: Ints, counts: Ints) -> Ints:
@@ -180,13 +181,13 @@ def _pair_up(
 
 
 def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints]:
-    """The row each hit would stand in if the lines were sorted; and the segments that hang on their ties."""
+    """The row each hit would stand in if the lines were sorted; and from where on ties matter, see Found."""
     score, bounds = lines.score, lines.bounds
     starts = np.zeros(len(score), bool)
     starts[bounds[:-1]] = True
     not_below = np.flatnonzero(~((score[1:] < score[:-1]) | starts[1:])) + 1
     if not len(not_below):
-        return hits, np.empty(0, np.int64)
+        return hits, np.zeros(len(lines.query), np.int64)
     rises = not_below[score[not_below] > score[not_below - 1]]
     line_at = np.arange(len(score))  # the line that stands in each place
     if len(rises):
@@ -199,7 +200,7 @@ def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, I
     place_of = np.empty(len(score), np.int64)
     place_of[line_at] = np.arange(len(score))
     if not len(not_below):
-        return place_of[hits], np.empty(0, np.int64)
+        return place_of[hits], np.zeros(len(lines.query), np.int64)
 
     # groups of equal scores that hold a judged document; in others the order does not matter
     tied = np.zeros(len(score) + 1, bool)
@@ -228,6 +229,10 @@ def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, I
 
 
 def _hanging(group: Ints, gain: Floats, places: Ints, bounds: Ints) -> Ints:
-    """The segments with a group of tied documents with unequal gains."""
-    uneven: Bools = (gain[1:] != gain[:-1]) & (group[1:] == group[:-1])
-    return distinct(np.searchsorted(bounds, places[1:][uneven], "right") - 1)
+    """The rank of each query where the first group of tied documents with unequal gains begins, 0 without."""
+    uneven = np.flatnonzero((gain[1:] != gain[:-1]) & (group[1:] == group[:-1]))[::-1]
+    begins = places[np.searchsorted(group, group[uneven])]
+    segment = np.searchsorted(bounds, begins, "right") - 1
+    ranks = np.zeros(len(bounds) - 1, np.int64)
+    ranks[segment] = begins - bounds[segment] + 1  # the first of a query comes last, and stays
+    return ranks

@@ -20,7 +20,7 @@ from gradeval.ids import PAD, Bytes, Ids
 from gradeval.judgments import Qrels
 from gradeval.parallel import ordered_map
 from gradeval.ranking import Found, Lines, QueryNumbers, find
-from gradeval.segments import Bools, Floats, Ints, distinct
+from gradeval.segments import Floats, Ints, distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,9 @@ class Reduced:
     """What is kept of a run.
 
     row, rank, score: of the retrieved judgments, rows of the qrels, (n,). retrieved: how many documents each
-    judged query retrieved, (Q,). unjudged: how many queries of the run the qrels lack. tied: which judged
-    queries have tied scores that could change a value, (Q,). tag: what the run calls itself in its last line.
+    judged query retrieved, (Q,). unjudged: how many queries of the run the qrels lack. tied: from which rank of
+    a judged query on tied scores could change a value, 0 without such, (Q,). tag: what the run calls itself in
+    its last line.
     """
 
     row: Ints
@@ -37,7 +38,7 @@ class Reduced:
     score: Floats
     retrieved: Ints
     unjudged: int
-    tied: Bools
+    tied: Ints
     tag: str = ""
 
 
@@ -96,9 +97,10 @@ class _Total:
             np.concatenate([getattr(found, name) for found in self.found] or [np.empty(0, np.int64)])
             for name in ("row", "rank", "score")
         )
-        tied = np.zeros(len(self.seen), bool)
+        tied = np.zeros(len(self.seen), np.int64)
         for found in self.found:
-            tied[found.tied] = True
+            judged = found.query < len(tied)
+            tied[found.query[judged]] = found.tied[judged]
         tag = self.tag.decode("utf-8", "surrogateescape")
         return Reduced(row, rank, score, self.retrieved, len(self.seen_others), tied, tag)
 

@@ -93,13 +93,13 @@ def reduced(qrels: Mapping[bytes, Mapping[bytes, float]], run: Sequence[Line], t
         for rank, document in enumerate(ranking(lines, grades, ties), 1):
             if document in grades:
                 found[query, document] = (rank, scores[document])
-        groups = [[document for document, other in lines if other == score] for _, score in lines]
-        tied.append(
-            any(
-                not grades.keys().isdisjoint(group) and len({max(grades.get(d, 0), 0) for d in group}) > 1
-                for group in groups
-            )
-        )
+        uneven = [
+            score
+            for _, score in lines
+            if not grades.keys().isdisjoint(group := [d for d, other in lines if other == score])
+            and len({max(grades.get(d, 0), 0) for d in group}) > 1
+        ]
+        tied.append(1 + sum(score > max(uneven) for _, score in lines) if uneven else 0)
     return {
         "found": found,
         "retrieved": [len(queries.get(query, [])) for query in qrels],

@@ -304,3 +304,30 @@ def test_public_names():
 def test_what_is_no_run():
     with pytest.raises(InputError, match=r"^runs: a int is no run\. Give a path"):
         gradeval.evaluate({"q": {"d": 1}}, 5)
+
+
+def test_names_that_are_given_stay():
+    qrels = {"q": {"d": 1}}
+    runs = {"castorini/bm25": {"q": {"d": 1.0}}, "v1.run": {"q": {"x": 1.0}}}
+    results = evaluate(qrels, runs, "AP")
+    assert [results.mean(name, "AP") for name in runs] == [1.0, 0.0]
+
+
+def test_rows_may_be_lists():
+    assert evaluate([["q", "d", 1]], [["q", "d", 0.5]], "AP").mean(0, "AP") == 1.0
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_id_is_an_error(missing):
+    with pytest.raises(InputError, match="an id is missing"):
+        evaluate([(missing, "d", 1)], [("q", "d", 1.0)], "AP")
+
+
+def test_one_query_id():
+    results = evaluate({"q1": {"d": 1}, "q2": {"d": 1}}, {"q1": {"d": 1.0}}, "num_q", query_ids="q1")
+    assert results.mean(0, "num_q") == 1
+
+
+def test_what_a_metric_refuses_names_it():
+    with pytest.raises(MetricError, match=r"^nDCG\(ideal=max,max_grade=2\)@5: max_grade=2 is below"):
+        evaluate({"q": {"d": 4}}, {"q": {"d": 1.0}}, "nDCG(ideal=max,max_grade=2)@5")

@@ -77,15 +77,16 @@ def test_zero_and_minus_zero_tie(ties):
 @pytest.mark.parametrize(
     ("run", "tied"),
     [
-        ([(b"a", 1.0), (b"b", 1.0)], True),
-        ([(b"a", 2.0), (b"b", 1.0)], False),
-        ([(b"a", 1.0), (b"x", 1.0)], True),
-        ([(b"x", 1.0), (b"y", 1.0)], False),
-        ([(b"zero", 1.0), (b"x", 1.0)], False),
-        ([(b"minus", 1.0), (b"zero", 1.0), (b"x", 1.0)], False),
-        ([(b"a", 1.0), (b"c", 1.0)], False),
-        ([(b"x", 3.0), (b"y", 3.0), (b"a", 1.0), (b"b", 0.0)], False),
-        ([(b"b", 0.0), (b"x", 1.0), (b"y", 1.0), (b"a", 0.0)], True),
+        ([(b"a", 1.0), (b"b", 1.0)], 1),
+        ([(b"a", 2.0), (b"b", 1.0)], 0),
+        ([(b"a", 1.0), (b"x", 1.0)], 1),
+        ([(b"x", 1.0), (b"y", 1.0)], 0),
+        ([(b"zero", 1.0), (b"x", 1.0)], 0),
+        ([(b"minus", 1.0), (b"zero", 1.0), (b"x", 1.0)], 0),
+        ([(b"a", 1.0), (b"c", 1.0)], 0),
+        ([(b"x", 3.0), (b"y", 3.0), (b"a", 1.0), (b"b", 0.0)], 0),
+        ([(b"b", 0.0), (b"x", 1.0), (b"y", 1.0), (b"a", 0.0)], 3),
+        ([(b"a", 3.0), (b"x", 2.0), (b"b", 2.0), (b"c", 1.0), (b"y", 1.0)], 2),
     ],
 )
 def test_ties_that_could_change_a_value(run, tied):
@@ -93,7 +94,8 @@ def test_ties_that_could_change_a_value(run, tied):
         {b"other": {b"a": 2, b"x": 1}, b"q": {b"a": 1, b"b": 2, b"c": 1, b"zero": 0, b"minus": -1}}
     )
     run = {b"unjudged": [(b"a", 1.0), (b"b", 1.0)], b"q": run, b"other": [(b"a", 1.0), (b"x", 0.0)]}
-    assert find(lines_of(table, run), table).tied.tolist() == [1] * tied
+    found = find(lines_of(table, run), table)
+    assert dict(zip(found.query.tolist(), found.tied.tolist(), strict=True)) == {2: 0, 1: tied, 0: 0}
 
 
 def test_found():
@@ -102,7 +104,7 @@ def test_found():
     found = find(lines_of(table, run), table)
     assert dict(zip(found.query.tolist(), found.retrieved.tolist(), strict=True)) == {0: 1, 1: 3, 3: 1}
     assert (found.row.tolist(), found.rank.tolist(), found.score.tolist()) == ([2], [2], [2.5])
-    assert (found.tied.tolist(), found.repeated) == ([], [])
+    assert (found.tied.tolist(), found.repeated) == ([0, 0, 0], [])
 
 
 def test_repeated():

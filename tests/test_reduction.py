@@ -310,4 +310,4 @@ def test_no_lines_in_memory(folder):
     table = table_of(folder, {b"1": {b"a": 1}})
     none = np.empty(0, np.int64)
     result = reduce_lines(Lines.grouped(none, Ids.of([]), np.empty(0), none), table, "trec", "run")
-    assert as_plain(result, table) == {"found": {}, "retrieved": [0], "unjudged": 0, "tied": [False]}
+    assert as_plain(result, table) == {"found": {}, "retrieved": [0], "unjudged": 0, "tied": [0]}

@@ -12,11 +12,12 @@ import click
 from click.shell_completion import CompletionItem
 
 from gradeval import __version__
+from gradeval.cli import output as out
 from gradeval.cli.eval import eval_command
 from gradeval.cli.ir_measures import ir_measures_command
 from gradeval.cli.metrics import metrics_command
 from gradeval.cli.trec_eval import trec_eval_command
-from gradeval.errors import GradevalError, InputError, InputErrors
+from gradeval.errors import GradevalError
 
 EPILOG = """\b
 Examples:
@@ -99,6 +100,8 @@ app.add_command(trec_eval_command)
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     gc.disable()  # too short a life for the search for garbage to pay
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as __main__ leaves it while all is imported
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     code = run(args)
     if code == INTERRUPTED:
         # end as one whom the signal has ended, so that a shell's loop ends too; and wait for no thread's read
@@ -116,21 +119,23 @@ def run(args: Sequence[str] | None = None) -> int:
     except click.UsageError as error:
         more = "" if type(error) is click.BadParameter else " 'gradeval --help' shows how."
         return _failed(f"gradeval: {error.format_message()}{more}")
-    except (InputError, InputErrors) as error:
-        return _failed(str(error))
     except GradevalError as error:
-        return _failed(f"gradeval: {error}")
+        return _failed(out.described(error))
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click exits where what it writes finds no reader
         # who reads us has seen enough; what Python still holds must not fail at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        return _failed(f"gradeval: {error.strerror or error} ({error.filename or 'no file is named'})")
+        return _failed(
+            f"gradeval: {error.strerror or error} ({error.filename or 'a temporary file; TMPDIR says where'})"
+        )
+    except MemoryError:
+        return _failed("gradeval: there is not enough memory")
     return code if isinstance(code, int) else 0
 
 
 def _failed(text: str) -> int:
-    click.echo(text, err=True)
+    out.say(text)
     return 2

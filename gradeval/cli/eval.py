@@ -215,13 +215,13 @@ def eval_command(
             watch=progress.watch,
             hashes=format_ == "json",
         )
-    for error in failed:
-        click.echo(str(error), err=True)
+    for line in dict.fromkeys(map(out.described, failed)):
+        out.say(line)
     if not quiet or strict:
         for warning in results.warnings:
-            click.echo(f"warning: {warning}", err=True)
+            out.say(f"warning: {warning}")
     if strict and results.warnings:
-        click.echo("gradeval: warnings are errors here (--strict)", err=True)
+        out.say("gradeval: warnings are errors here (--strict)")
         return 2
     if results.runs:
         text = render(

@@ -64,9 +64,9 @@ def ir_measures_command(
         raise error
     if not quiet:
         for warning in results.warnings:
-            click.echo(f"warning: {warning}", err=True)
+            out.say(f"warning: {warning}")
         if output_format == "jsonl" and places != PLACES:
-            click.echo("warning: --places changes nothing with jsonl", err=True)
+            out.say("warning: --places changes nothing with jsonl")
     results = _without_gaps(results)
     names = [(one.name, specs.index(one.spec)) for one in asked]
     rows = []

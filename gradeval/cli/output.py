@@ -6,8 +6,22 @@ import errno
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 
-from gradeval.errors import GradevalError, OptionError
+import click
+
+from gradeval.errors import GradevalError, InputError, InputErrors, OptionError
+
+
+def say(line: str) -> None:
+    """A line on standard error, if anyone is there to read it: that no one is must not cost the results."""
+    with suppress(OSError, ValueError):
+        click.echo(line, err=True)
+
+
+def described(error: GradevalError) -> str:
+    """The error as it is said: after the file that is to blame, or else after our name."""
+    return str(error) if isinstance(error, (InputError, InputErrors)) else f"gradeval: {error}"
 
 
 def on_terminal() -> bool:

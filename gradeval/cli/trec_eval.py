@@ -171,13 +171,11 @@ def trec_eval_command(
         raise error
     for warning in results.warnings:
         if warning.startswith(f"{results.qrels}: "):
-            click.echo(f"warning: {warning}", err=True)
+            out.say(f"warning: {warning}")
     missing = int((~results.runs[0].counted).sum())
     if missing:
         which = "1 judged query is" if missing == 1 else f"{missing:,} judged queries are"
-        click.echo(
-            f"warning: {results.runs[0].path}: {which} not in the run, left out; -c counts them as 0", err=True
-        )
+        out.say(f"warning: {results.runs[0].path}: {which} not in the run, left out; -c counts them as 0")
 
     results = results.by_id()
     prefixes = [""] * len(chosen)

@@ -252,17 +252,15 @@ def _grouped(source: Source, groups: str | None, lines: int) -> tuple[Ids, Ints]
     if path is None:
         hint = f"Give their sizes, one a line, in {source.name}.query or with --groups FILE"
         raise InputError(source.name, "no line has a qid:, so the queries are not known", hint=hint)
-    sizes = read_numbers(Source(path), "group size")
-    if (sizes < 0).any() or (sizes != np.floor(sizes)).any():
-        raise InputError(path, "a group size is not a whole number")
+    sizes = read_numbers(Source(path), "group size", whole=True)
     if sizes.sum() != lines:
         raise InputError(path, f"the groups have {sizes.sum():.0f} lines in all, but {source.name} has {lines}")
     counts = sizes[sizes > 0].astype(np.int64)
     return Ids.of([b"%d" % n for n in range(1, len(counts) + 1)]), np.repeat(np.arange(len(counts)), counts)
 
 
-def read_numbers(source: Source, name: str) -> Floats:
-    """A file of numbers, one a line. Raises InputError(s)."""
+def read_numbers(source: Source, name: str, whole: bool = False) -> Floats:
+    """A file of numbers, one a line; with `whole`, whole ones from 0. Raises InputError(s)."""
     problems = Problems(source.name)
     values = [np.empty(0)]
     before = 0
@@ -273,6 +271,14 @@ def read_numbers(source: Source, name: str) -> Floats:
         found += [Problem(int(rows.line[i]), not_a_number(name, rows.fields[0][i])) for i in bad.tolist()]
         if rows.binary is not None:
             found = [LastProblem(rows.binary, "binary data (a NUL byte)", "Is this the right file?")]
+        if whole:
+            odd = np.flatnonzero(np.isfinite(value) & ((value < 0) | (value != np.floor(value))))
+            found += [
+                Problem(
+                    int(rows.line[i]), f"the {name} {shown(rows.fields[0][i])} is not a whole number from 0"
+                )
+                for i in odd.tolist()
+            ]
         problems.add(found, before)
         before += rows.lines
         values.append(value)

@@ -283,7 +283,9 @@ def _zstd(name: str) -> Any:
 
 def _reason(error: OSError) -> str:
     if error.errno == errno.ENOSPC:
-        return f"there is no space left in {tempfile_folder()}, where a pipe is kept while it is read"
+        from tempfile import gettempdir
+
+        return f"there is no space left in {gettempdir()}, where a pipe is kept while it is read"
     text = error.strerror or str(error)
     return {
         FileNotFoundError: "there is no such file",
@@ -296,10 +298,3 @@ def _hint(error: OSError) -> str:
     if error.errno == errno.ENOSPC:
         return "Set TMPDIR to a larger folder"
     return "Check the path" if isinstance(error, FileNotFoundError) else ""
-
-
-def tempfile_folder() -> str:
-    """Where temporary files go."""
-    import tempfile
-
-    return tempfile.gettempdir()

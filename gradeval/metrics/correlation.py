@@ -35,6 +35,7 @@ def _pairs(size: Ints) -> Ints:
 
 @metric(
     "tau",
+    order=False,
     display="τ",
     range=(-1, 1),
     holds=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
@@ -92,6 +93,7 @@ def _correlation(within: Segments, x: Floats, y: Floats) -> Floats:
 
 @metric(
     "rho",
+    order=False,
     display="ρ",
     range=(-1, 1),
     holds=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
@@ -117,6 +119,7 @@ def spearman(judgments: Judgments) -> Floats:
 
 @metric(
     "pearson",
+    order=False,
     range=(-1, 1),
     holds=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
     undefined=True,
@@ -136,6 +139,7 @@ def pearson(judgments: Judgments) -> Floats:
 
 @metric(
     "AUC",
+    order=False,
     params=[REL],
     holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
     undefined=True,

@@ -12,7 +12,7 @@ from gradeval.metrics.precision import hits, relevant_count
 from gradeval.metrics.registry import SCALE_FREE, UNJUDGED_IGNORED, metric
 from gradeval.segments import Floats
 
-COUNT: dict[str, Any] = {"range": (0, None), "aggregate": "sum", "whole": True}
+COUNT: dict[str, Any] = {"range": (0, None), "aggregate": "sum", "whole": True, "order": False}
 
 
 @metric("num_q", holds=[SCALE_FREE, UNJUDGED_IGNORED], trec={"num_q": None}, says="summary", **COUNT)

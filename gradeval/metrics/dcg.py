@@ -94,7 +94,14 @@ def _linear(grade: Floats, query: Ints) -> Floats:
     return linear_gain(grade)
 
 
-@metric("CG", params=[WORTH, TOP, CUTOFF], range=(0, None), holds=[PROMOTION_HELPS], example="CG(gain=exp)@10")
+@metric(
+    "CG",
+    order=False,
+    params=[WORTH, TOP, CUTOFF],
+    range=(0, None),
+    holds=[PROMOTION_HELPS],
+    example="CG(gain=exp)@10",
+)
 def cumulated_gain(
     judgments: Judgments,
     *,

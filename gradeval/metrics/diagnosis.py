@@ -10,7 +10,7 @@ from gradeval.metrics.registry import PROMOTION_HELPS, SCALE_FREE, metric
 from gradeval.segments import Floats
 
 
-@metric("Judged", params=[CUTOFF], holds=[SCALE_FREE, PROMOTION_HELPS], example="Judged@10")
+@metric("Judged", order=False, params=[CUTOFF], holds=[SCALE_FREE, PROMOTION_HELPS], example="Judged@10")
 def judged(judgments: Judgments, *, cutoff: int | None = None) -> Floats:
     """Share of the retrieved documents that was judged.
 

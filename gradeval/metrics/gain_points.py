@@ -174,6 +174,7 @@ def trec_eval_9_ndcg(judgments: Judgments, *, gain: str | Pairs = "linear") -> F
 
 @metric(
     "ideal_dcg",
+    order=False,
     params=[WORTH],
     range=(0, None),
     holds=[UNJUDGED_IGNORED],

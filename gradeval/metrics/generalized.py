@@ -18,7 +18,7 @@ def _share_sum(judgments: Judgments, rows: Bools) -> Floats:
     return judgments.segments.take(np.flatnonzero(rows)).sum(share)
 
 
-@metric("gP", params=[CUTOFF], holds=[SCALE_FREE, PROMOTION_HELPS], example="gP@10")
+@metric("gP", order=False, params=[CUTOFF], holds=[SCALE_FREE, PROMOTION_HELPS], example="gP@10")
 def generalized_precision(judgments: Judgments, *, cutoff: int | None = None) -> Floats:
     """Generalized precision.
 
@@ -32,7 +32,7 @@ def generalized_precision(judgments: Judgments, *, cutoff: int | None = None) ->
     return _share_sum(judgments, judgments.top(cutoff)) / number
 
 
-@metric("gR", params=[CUTOFF], holds=[SCALE_FREE, PROMOTION_HELPS], example="gR@10")
+@metric("gR", order=False, params=[CUTOFF], holds=[SCALE_FREE, PROMOTION_HELPS], example="gR@10")
 def generalized_recall(judgments: Judgments, *, cutoff: int | None = None) -> Floats:
     """Generalized recall.
 

@@ -19,7 +19,7 @@ BETA = positive("beta", "how much the gains weigh against the number of relevant
 @metric(
     "Q",
     params=[BETA, GAIN, CUTOFF],
-    holds=[IDEAL_IS_ONE, PROMOTION_HELPS],
+    holds=[IDEAL_IS_ONE],
     aliases=["Q-measure"],
     example="Q(beta=10)@10",
 )

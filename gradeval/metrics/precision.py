@@ -89,7 +89,7 @@ def f_measure(judgments: Judgments, *, cutoff: int, rel: float | None = None, x:
     return harmonic(precision(judgments, cutoff=cutoff, rel=rel), recall(judgments, cutoff=cutoff, rel=rel), x)
 
 
-@metric("set_P", params=[REL], holds=[SCALE_FREE], trec={"set_P": None}, example="set_P(rel=2)")
+@metric("set_P", order=False, params=[REL], holds=[SCALE_FREE], trec={"set_P": None}, example="set_P(rel=2)")
 def set_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
     """Precision of all that was retrieved.
 
@@ -103,6 +103,7 @@ def set_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
 
 @metric(
     "set_recall",
+    order=False,
     params=[REL],
     holds=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
     aliases=["set_R"],
@@ -122,6 +123,7 @@ def set_recall(judgments: Judgments, *, rel: float | None = None) -> Floats:
 
 @metric(
     "set_F",
+    order=False,
     params=[REL, WEIGHT.but(aliases={"beta": {}})],
     holds=[SCALE_FREE],
     trec={"set_F": Dotted("x")},
@@ -138,7 +140,9 @@ def set_f_measure(judgments: Judgments, *, rel: float | None = None, x: float = 
     return harmonic(set_precision(judgments, rel=rel), set_recall(judgments, rel=rel), x)
 
 
-@metric("set_map", params=[REL], holds=[SCALE_FREE], trec={"set_map": None}, example="set_map(rel=2)")
+@metric(
+    "set_map", order=False, params=[REL], holds=[SCALE_FREE], trec={"set_map": None}, example="set_map(rel=2)"
+)
 def set_average_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
     """Precision times recall of all that was retrieved.
 
@@ -159,6 +163,7 @@ def _of_possible(found: Ints, ranks: Ints | int, relevant: Ints) -> Floats:
 
 @metric(
     "set_relative_P",
+    order=False,
     params=[REL],
     holds=[IDEAL_IS_ONE, SCALE_FREE],
     trec={"set_relative_P": None},

@@ -18,6 +18,7 @@ from gradeval.segments import Floats
 
 @metric(
     "rankDCG",
+    order=False,
     holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
     undefined=True,
 )

@@ -58,6 +58,7 @@ class Metric:
     become one: 'mean', 'sum', or 'geometric', a mean of what is at least GEOMETRIC_LEAST. whole: the values
     are whole numbers. undefined: it can be NaN. text: the values are words, not numbers; over all queries
     they are those of the first. says: something of 'queries', of their 'summary', or of 'both'.
+    order: the order of the documents that a cutoff lets through matters (that of equal scores, too).
     group: its family, the module it stands in. example: how it is written. at: the parameter after '@'.
     """
 
@@ -75,6 +76,7 @@ class Metric:
     undefined: bool = False
     text: bool = False
     says: str = "both"
+    order: bool = True
     group: str = ""
     example: str = ""
     at: str = "cutoff"

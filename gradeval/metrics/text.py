@@ -12,7 +12,7 @@ LENGTH = whole("length", "how many ranks are shown", 10)
 _NOT_IN_POOL, _NOT_JUDGED, _ZERO, _HIGHER = b"-.0>"
 
 
-@metric("runid", text=True, says="summary", range=(None, None), trec={"runid": None})
+@metric("runid", order=False, text=True, says="summary", range=(None, None), trec={"runid": None})
 def run_id(judgments: Judgments) -> Strings:
     """What the run calls itself.
 

@@ -13,6 +13,7 @@ from gradeval.segments import Floats
 
 @metric(
     "scaled_utility",
+    order=False,
     params=[
         REL,
         positive("a", "what a relevant document that was retrieved is worth", 3.0),
@@ -42,6 +43,7 @@ def scaled_utility(
 
 @metric(
     "utility",
+    order=False,
     params=[
         REL,
         numbers(

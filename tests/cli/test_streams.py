@@ -175,3 +175,15 @@ def test_who_interrupts_waits_for_no_thread() -> None:
         results.throw(KeyboardInterrupt())  # type: ignore[attr-defined]
     assert not waits.is_set()
     waits.set()
+
+
+@pytest.mark.parametrize("command", ["q r --quiet", "--help", "metrics", "--version"])
+def test_a_reader_that_has_gone_is_no_error(command: str) -> None:
+    done = shell(f"gradeval {command} | true")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_results_do_not_hang_on_standard_error() -> None:
+    done = shell("gradeval q r -m 'AP AUC' 2>/dev/full")
+    assert done.returncode == 0
+    assert done.stdout.startswith("run\tquery\tmetric\tvalue\n")

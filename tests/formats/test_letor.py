@@ -283,8 +283,8 @@ def test_given_groups_come_before_those_beside_and_before_qid(tmp_path):
     ("groups", "what"),
     [
         (b"3\n2\n", "{groups}: the groups have 5 lines in all, but {path} has 4"),
-        (b"2.5\n1.5\n", "{groups}: a group size is not a whole number"),
-        (b"5\n-1\n", "{groups}: a group size is not a whole number"),
+        (b"2\n1.5\n", "{groups}:2: the group size '1.5' is not a whole number from 0"),
+        (b"5\n-1\n", "{groups}:2: the group size '-1' is not a whole number from 0"),
         (b"3\n1 1\n", "{groups}:2: 2 fields where there is one group size a line"),
         (b"3\nx\n", "{groups}:2: the group size 'x' is not a number"),
         (b"", "{groups}: the file is empty"),

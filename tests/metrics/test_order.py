@@ -1,0 +1,54 @@
+"""What a metric says of the order of documents is so: the notice of tied scores relies on it."""
+
+from __future__ import annotations
+
+import random
+
+import gradeval
+from gradeval.metrics import load
+from gradeval.metrics.registry import REGISTRY
+from gradeval.metrics.spec import parse
+from gradeval.options import TIES
+
+COLLECTIONS = 120
+
+
+def test_order() -> None:
+    """Equal scores in any order change those metrics that say so, and no others."""
+    load()
+    specs = {}
+    for metric in REGISTRY.values():
+        if not metric.text:
+            needed = [param.name for param in metric.params if param.required]
+            text = metric.example if needed else metric.name
+            specs[metric.name] = parse(f"{metric.name}@2" if needed == ["cutoff"] else text)[0]
+    draw = random.Random(5)
+    changed = set()
+    for _ in range(COLLECTIONS):
+        judged = range(draw.randint(2, 8))
+        qrels = {"q": {f"d{i}": draw.choice([-1, 0, 0, 1, 2, 3]) for i in judged}}
+        run = {
+            "q": {f"d{i}": draw.randint(0, 2) for i in range(len(judged) + 3) if i == 0 or draw.random() < 0.8}
+        }
+        results = [gradeval.evaluate(qrels, run, map(str, specs.values()), ties=ties) for ties in TIES]
+        for name, spec in specs.items():
+            # sums in another order may end in another last digit
+            if len({f"{result.mean(0, spec):.9f}" for result in results}) > 1:
+                changed.add(name)
+    assert changed == {name for name, spec in specs.items() if spec.metric.order or "cutoff" in spec.params}
+
+
+def test_the_notice_of_ties_is_for_metrics_that_they_can_change() -> None:
+    qrels = {"q": {"a": 2, "b": 1, "c": 0}}
+    run = {"q": {"a": 5.0, "x": 3.0, "b": 3.0, "c": 3.0}}
+    for names, reached in (
+        ("num_ret set_P rankDCG", False),
+        ("nDCG@1", False),
+        ("nDCG@2", True),
+        ("num_ret AP", True),
+        ("P@1 CG", False),
+        ("P@1,2", True),
+    ):
+        assert bool(gradeval.evaluate(qrels, run, names).warnings) is reached, names
+    assert not gradeval.evaluate(qrels, run, "AP", depth=1).warnings
+    assert gradeval.evaluate(qrels, run, "set_P", depth=2).warnings
