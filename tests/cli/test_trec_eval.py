@@ -143,6 +143,14 @@ def test_grades_are_not_cut(folder: Path) -> None:
     assert lines("-m", "num_rel", "-m", "dcg", "q", "r") == ["num_rel all 1", "dcg all 1.4464"]
 
 
+def test_gains_may_be_close_together() -> None:
+    """trec_eval 10 sorts gains by whole numbers, and prints 0 here."""
+    tenths = lines("-q", "-m", "ndcg.1=0.1,2=0.2,3=0.3", "q", "r")
+    assert [line.split(" ", 1)[1] for line in tenths] == [
+        line.split(" ", 1)[1] for line in lines("-q", "-m", "ndcg", "q", "r")
+    ]
+
+
 def test_depth_and_judged_only() -> None:
     assert lines("-M2", "-m", "num_ret", "q", "r") == ["num_ret all 4"]
     assert lines("-J", "-m", "num_ret", "q", "r") == ["num_ret all 5"]
