@@ -19,7 +19,7 @@ What differs from trec_eval 10, where it is wrong or leaves things to chance:
   grades such as 1.5                 as they are; it cuts them to 1
   a grade or score such as abc       an error with file and line; it takes 0
   gains such as ndcg.1=0.3,2=0.6     in their order; it mixes up those within 1 of each other
-  rbp                                gains above 1 over the query's largest; its divisor is not set
+  rbp                                gains above 1 over the query's largest; its divisor is unset
   num_rel with -c and -l             at that level; it counts all grades above 0
   -J, and nothing judged is found    0; it prints nan in places
   -c, and a query is missing         all as for an empty ranking; it has a document where utility,
