@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -95,5 +94,7 @@ def _tsv(query: str | None, name: str, value: float, places: int) -> str:
 
 
 def _jsonl(query: str | None, name: str, value: float, places: int) -> str:
+    import json
+
     row = {} if query is None else {"query_id": query}
     return json.dumps({**row, "measure": name, "value": value}) + "\n"
