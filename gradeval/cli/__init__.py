@@ -117,7 +117,9 @@ def run(args: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except click.UsageError as error:
-        more = "" if type(error) is click.BadParameter else " 'gradeval --help' shows how."
+        name = error.ctx.command.name if error.ctx is not None else None
+        asked = f"gradeval {name}" if name in ("trec_eval", "ir_measures") else "gradeval"
+        more = "" if type(error) is click.BadParameter else f" '{asked} --help' shows how."
         return _failed(f"gradeval: {error.format_message()}{more}")
     except GradevalError as error:
         return _failed(out.described(error))

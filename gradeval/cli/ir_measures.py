@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gradeval.cli import output as out
+from gradeval.errors import MetricError
 
 if TYPE_CHECKING:
     from gradeval.results import Results
@@ -57,21 +58,30 @@ def ir_measures_command(
     from gradeval.options import Options
 
     asked = parse_measures(measures)
+    for one in asked:
+        if one.spec.metric.text:
+            raise MetricError(f"{one.name}: its values are words", hint="'gradeval -m' prints them")
     specs = list(dict.fromkeys([*(one.spec for one in asked), *parse("num_ret")]))
     results, failed = evaluate_all(qrels, [(None, run)], specs, Options())
     for error in failed:
         raise error
     if not quiet:
         for warning in results.warnings:
-            out.say(f"warning: {warning}")
+            if "no value of Accuracy" not in warning:  # counted as 0, or left out as ir_measures does
+                out.say(f"warning: {warning}")
         if output_format == "jsonl" and places != PLACES:
             out.say("warning: --places changes nothing with jsonl")
-    results = _without_gaps(results)
+    results = _without_gaps(results, alone={one.spec.metric.name for one in asked} == {"Accuracy"})
     names = [(one.name, specs.index(one.spec)) for one in asked]
     rows = []
     if by_query:
         columns = [(name, results.runs[0].values[m].tolist()) for name, m in names]
-        rows += [(query, name, of[q]) for q, query in enumerate(results.queries) for name, of in columns]
+        rows += [
+            (query, name, of[q])
+            for q, query in enumerate(results.queries)
+            for name, of in columns
+            if of[q] == of[q]
+        ]
     if not no_summary:
         rows += [(SUMMARY, name, results.mean(0, m)) for name, m in names]
     write = _tsv if output_format == "tsv" else _jsonl
@@ -79,13 +89,19 @@ def ir_measures_command(
     return 0
 
 
-def _without_gaps(results: Results) -> Results:
-    """0 where a query has no value, and in everything where the run lacks it."""
+def _without_gaps(results: Results, alone: bool) -> Results:
+    """0 where the run lacks a query, and in Accuracy, asked beside others, where a query has no value.
+
+    Asked alone, ir_measures leaves such queries out of Accuracy's mean, as we do for all that can be undefined.
+    """
     import numpy as np
 
     [run] = results.runs
-    there = results.values(0, "num_ret") > 0
-    return replace(results, runs=(replace(run, values=np.where(there, np.nan_to_num(run.values), 0.0)),))
+    values = np.where(results.values(0, "num_ret") > 0, run.values, 0.0)
+    for m, spec in enumerate(results.specs):
+        if spec.metric.name == "Accuracy" and not alone:
+            values[m] = np.nan_to_num(values[m])
+    return replace(results, runs=(replace(run, values=values),))
 
 
 def _tsv(query: str | None, name: str, value: float, places: int) -> str:

@@ -32,8 +32,8 @@ def accuracy(judgments: Judgments, *, rel: float | None = None, cutoff: int | No
     Accuracy@k = (pairs of a relevant document and one that is not, the relevant one higher) / (all such
     pairs), both in the first k ranks. An unjudged document is one that is not relevant.
 
-    ir_measures counts a query without a value as 0, and fails where all that was retrieved is relevant. It
-    leaves tied scores as they stand in the run.
+    ir_measures leaves a query without a value out too, but counts it as 0 if other measures are asked beside,
+    and fails where all that was retrieved is relevant. It leaves tied scores as they stand in the run.
 
     Returns float64 (Q,), in [0, 1]; NaN where none or all of the retrieved documents are relevant, 0 where
     the run lacks the query. Unit free.

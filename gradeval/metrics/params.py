@@ -120,7 +120,7 @@ def numbers(
     name: str, about: str, default: tuple[float, ...], *, of: Param | None = None, count: int = 0
 ) -> Param:
     """A parameter that takes several numbers, each like `of`; `count` of them, or any number (0)."""
-    example = _text(default[:3], "/")
+    example = _text(default[: count or 3], "/")
     form = f"{count or ''} numbers with '/' between, such as {example}".lstrip()
 
     def parse(text: str) -> tuple[float, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from gradeval.render.layout import Look, Sheet, one_field, sheets
 from gradeval.results import Results
 
+_NUMBER = re.compile(r"-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|nan|inf)")
 _SPECIAL = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -47,6 +49,8 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _number(text: str, bold: bool) -> str:
+    if not _NUMBER.fullmatch(text):  # the words of a text metric
+        return _escape(text).replace("-", "{-}")
     signed = "$-$" + text[1:] if text.startswith("-") else text
     return rf"\textbf{{{signed}}}" if bold else signed
 

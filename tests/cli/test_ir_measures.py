@@ -160,3 +160,13 @@ def test_warnings_and_their_absence(files):
 )
 def test_what_is_wrong(files, args, what):
     assert what in fails("ir_measures", *args)
+
+
+@pytest.mark.parametrize("names", [("Accuracy",), ("Accuracy@2", "Accuracy(rel=2)"), ("Accuracy", "AP")])
+def test_accuracy_alone_and_beside_others(files, names):
+    """Alone, ir_measures leaves queries without a value out; beside others, it counts them as 0."""
+    assert numbers(ours("q", "r", *names)) == numbers(theirs("q", "r", *names))
+
+
+def test_words_are_no_measures(files):
+    assert fails("ir_measures", "q", "r", "runid").startswith("gradeval: runid: its values are words")

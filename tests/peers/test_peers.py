@@ -26,6 +26,7 @@ COLLECTIONS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore")  # what a peer warns of is its own affair
 @pytest.mark.parametrize("peer", THERE, ids=[peer.name for peer in THERE])
 def test_agrees(peer: Peer) -> None:
     compared = Comparisons()

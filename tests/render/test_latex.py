@@ -50,3 +50,12 @@ q1 & 0.5000 & 1.0000 \\
 )
 def test_special_characters(name: str, escaped: str, make) -> None:
     assert render(make("AP", {name: [[0.5]]}), "latex").splitlines()[4] == rf"{escaped} & 0.5000 \\"
+
+
+def test_words_are_escaped_and_are_no_numbers() -> None:
+    from gradeval.render import latex
+
+    assert latex._number("t_1%&|", False) == r"t\_1\%\&\textbar{}"
+    assert latex._number("-.1", False) == "{-}.1"
+    assert latex._number("-->1", False) == r"{-}{-}\textgreater{}1"
+    assert latex._number("-0.5", True) == r"\textbf{$-$0.5}"
