@@ -146,9 +146,16 @@ def _evaluate(
 def _values(spec: Spec, judgments: Judgments) -> Floats:
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # grades near the end of floats: inf and nan say so
-            return spec.metric(judgments, **spec.params)
+            values = spec.metric(judgments, **spec.params)
     except MetricError as error:
         raise MetricError(f"{spec}: {error}") from None
+    except Exception as error:
+        if spec.metric.function.__module__.startswith("gradeval."):
+            raise
+        raise MetricError(f"{spec}: the plugin fails with {type(error).__name__} ({error})") from error
+    if np.shape(values) != judgments.retrieved.shape:
+        raise MetricError(f"{spec}: the plugin returns no value for each query")
+    return values
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
