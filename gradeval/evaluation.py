@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -91,8 +90,7 @@ def evaluate_all(
     ), [one for one in outcomes if isinstance(one, GradevalError)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Outcome:
+class _Outcome(NamedTuple):
     """A run's values (M, Q), its texts, the queries that count, (Q,), and what is worth saying about it."""
 
     run: Run

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +28,7 @@ _GRADE_COLUMNS = ("grade", "relevance", "rel", "label", "rating")
 _SCORE_COLUMNS = ("score", "sim", "scores")
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
+class Run(NamedTuple):
     """A run that can be reduced to the judgments.
 
     path: what names it to the user. reduce: (qrels, ties, jobs) -> Reduced. source: its file, if it has one.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,7 @@ from gradeval.judgments import Qrels
 from gradeval.segments import Floats, Ints, distinct, stable_order
 
 
-@dataclass(frozen=True, eq=False)
-class Lines:
+class Lines(NamedTuple):
     """Run lines as read, those of a query together.
 
     query: the number of each query, (S,); one of the qrels' Q queries, or Q and above where it is not judged.
@@ -60,11 +59,10 @@ class Lines:
 
     def later(self, by: int) -> Lines:
         """The same lines, counted from `by` lines earlier."""
-        return replace(self, line=self.line + by)
+        return self._replace(line=self.line + by)
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
+class Found(NamedTuple):
     """What a run says of some queries.
 
     query, retrieved: the number of each query and of its documents, (S,). row, rank, score: the judgments (rows
@@ -79,7 +77,7 @@ class Found:
     rank: Ints
     score: Floats
     tied: Ints
-    repeated: list[tuple[int, int, bytes]] = field(default_factory=list)
+    repeated: list[tuple[int, int, bytes]]
 
 
 class QueryNumbers:

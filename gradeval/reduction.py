@@ -8,7 +8,7 @@ sorted by query through a temporary file. Memory follows the judgments and the l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ from gradeval.ranking import Found, Lines, QueryNumbers, find
 from gradeval.segments import Floats, Ints, distinct
 
 
-@dataclass(frozen=True, eq=False)
-class Reduced:
+class Reduced(NamedTuple):
     """What is kept of a run.
 
     row, rank, score: of the retrieved judgments, rows of the qrels, (n,). retrieved: how many documents each
@@ -105,8 +104,7 @@ class _Total:
         return Reduced(row, rank, score, self.retrieved, len(self.seen_others), tied, tag)
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
+class _Part(NamedTuple):
     """What a thread makes of a block: pieces in order, either Found or a cut query's Lines."""
 
     pieces: list[Found | Lines]

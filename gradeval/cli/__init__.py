@@ -7,18 +7,20 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from gradeval import __version__
 from gradeval.cli import output as out
 from gradeval.cli.eval import eval_command
-from gradeval.cli.ir_measures import ir_measures_command
-from gradeval.cli.metrics import metrics_command
-from gradeval.cli.trec_eval import trec_eval_command
 from gradeval.errors import GradevalError
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+COMMANDS = ("eval", "ir_measures", "metrics", "trec_eval")  # each a module here, imported when it is named
 EPILOG = """\b
 Examples:
   gradeval qrels.txt bm25.run                     the default metrics
@@ -40,12 +42,21 @@ INTERRUPTED = 128 + signal.SIGINT
 class _EvalByDefault(click.Group):
     """A group in which `gradeval QRELS RUN` means `gradeval eval QRELS RUN`."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"gradeval.cli.{cmd_name}"), f"{cmd_name}_command")
+        return command
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {option for param in self.get_params(ctx) for option in param.opts}
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help(), err=True)
             ctx.exit(2)
-        if args and args[0] not in self.commands and args[0] not in own:
+        if args and args[0] not in COMMANDS and args[0] not in own:
             if not (ctx.resilient_parsing or args[0].startswith("-") or os.path.exists(args[0])):
                 self._suggest(args[0])
             args = ["eval", *args]
@@ -54,7 +65,7 @@ class _EvalByDefault(click.Group):
     def _suggest(self, name: str) -> None:
         from difflib import get_close_matches
 
-        for near in get_close_matches(name, self.commands, n=1):
+        for near in get_close_matches(name, COMMANDS, n=1):
             raise click.UsageError(f"'{name}' is neither a file nor a command. Did you mean {near}?")
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -69,6 +80,8 @@ class _EvalByDefault(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """What may come first: an option of ours or of eval, a file, or a command."""
+        from click.shell_completion import CompletionItem
+
         found = super().shell_complete(ctx, incomplete) if incomplete else []
         if incomplete.startswith("-"):
             names = [item.value for item in found]
@@ -91,12 +104,6 @@ def app() -> None:
     """
 
 
-app.add_command(eval_command)
-app.add_command(ir_measures_command)
-app.add_command(metrics_command)
-app.add_command(trec_eval_command)
-
-
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     gc.disable()  # too short a life for the search for garbage to pay
@@ -107,7 +114,7 @@ def main(args: Sequence[str] | None = None) -> None:
         # end as one whom the signal has ended, so that a shell's loop ends too; and wait for no thread's read
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
-    sys.exit(code)
+    os._exit(code)  # all is written; taking modules and arrays apart would cost a small job a tenth of its time
 
 
 def run(args: Sequence[str] | None = None) -> int:
@@ -126,9 +133,7 @@ def run(args: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):  # click exits where what it writes finds no reader
-        # who reads us has seen enough; what Python still holds must not fail at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 0  # who reads us has seen enough
     except OSError as error:
         return _failed(
             f"gradeval: {error.strerror or error} ({error.filename or 'a temporary file; TMPDIR says where'})"

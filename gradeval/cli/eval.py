@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from gradeval.cli import output as out
 from gradeval.cli.metrics import complete_metric
@@ -19,6 +17,8 @@ from gradeval.options import DEFAULT_METRICS, QRELS_FORMATS, QUERIES, RANGES, RU
 from gradeval.render import FORMATS
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from gradeval.results import Digits
 
 
@@ -45,6 +45,8 @@ class _Command(click.Command):
 
 
 def _complete_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
     return [CompletionItem(incomplete, type="file")]
 
 
@@ -231,7 +233,7 @@ def eval_command(
             summary=not no_summary,
             digits=digits,
             colour=on_terminal and "NO_COLOR" not in os.environ,
-            width=shutil.get_terminal_size().columns if on_terminal else None,
+            width=out.columns() if on_terminal else None,
         )
         out.write(text, output)
     return 2 if failed else 0

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
-from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The names of metrics that begin like this, for the shell: our own, then others' for the same."""
+    from click.shell_completion import CompletionItem
+
     from gradeval.metrics import load
     from gradeval.metrics.registry import REGISTRY
     from gradeval.metrics.spec import fold

@@ -29,6 +29,13 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+def columns() -> int:
+    """How wide the terminal is."""
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
 def check(output: str, inputs: Iterable[str]) -> None:
     """Raise what would keep us from writing, before there is anything to write."""
     target = os.path.realpath(output)

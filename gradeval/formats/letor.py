@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +52,7 @@ class Letor:
         return column
 
 
-@dataclass(frozen=True, eq=False)
-class _Values:
+class _Values(NamedTuple):
     """The values of wanted features in a block: feature features[i] has the entries bounds[i]:bounds[i+1].
 
     row, value: of each entry. rows: how many data lines the block has.
@@ -65,8 +65,7 @@ class _Values:
     rows: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
+class _Part(NamedTuple):
     """The data lines of a block. query, document: ids of length 0 where the line has none."""
 
     query: Ids
@@ -125,7 +124,7 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
         lines, first = np.unique(np.searchsorted(line_end, hashes), return_index=True)
         hashes = hashes[first]
     tokens = tokenize(text, hashes)
-    comment = tokens.first + tokens.count  # the first token of each line's comment
+    comment = tokens.first + tokens.counts  # the first token of each line's comment
     if len(hashes):
         comment[lines] = np.searchsorted(tokens.start, hashes)
     count = comment - tokens.first
@@ -198,7 +197,7 @@ def _values(
 
 def _documents(block: Bytes, tokens: Tokens, data: Ints, comment: Ints) -> Ids:
     """The document of each data line: X of `docid = X`, or the first word of its comment; length 0 without."""
-    end = tokens.first[data] + tokens.count[data]
+    end = tokens.first[data] + tokens.counts[data]
     last = len(tokens.start) - 1
 
     def word(place: Ints) -> tuple[Ints, Ints]:

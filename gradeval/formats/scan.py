@@ -6,7 +6,7 @@ A block is a uint8 array of whole lines, `size` bytes of them, with at least PAD
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,7 @@ _EXACT = _U(2**53)
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(NamedTuple):
     """The lines of a block that hold data.
 
     fields: the wanted fields, each a column. line: the 0-based line in the block of each row. lines: how many
@@ -84,9 +83,9 @@ def _regular(
 def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], least: int, most: int | None) -> Rows:
     """The rows of any block: runs of separators, CRLF, comments, blank lines, fields missing or left over."""
     tokens = tokenize(text)
-    data = np.flatnonzero(tokens.count)
+    data = np.flatnonzero(tokens.counts)
     data = data[block[tokens.start[tokens.first[data]]] != HASH]
-    counts = tokens.count[data]
+    counts = tokens.counts[data]
     odd = (counts < least) | (counts > (most or counts.max(initial=0)))
     wrong = tuple(zip(data[odd].tolist(), counts[odd].tolist(), strict=True))
     data = data[~odd]
@@ -94,18 +93,17 @@ def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], least: int, most: i
     return Rows(fields, data, tokens.lines, wrong, tokens.binary)
 
 
-@dataclass(frozen=True, eq=False)
-class Tokens:
+class Tokens(NamedTuple):
     """What stands between spaces in a block.
 
-    start, end: of each token. first, count: of each line, its first token and how many it has; lines: how many
+    start, end: of each token. first, counts: of each line, its first token and how many it has; lines: how many
     lines there are. line_end: where each line ends. binary: the first line with a NUL byte, None without one.
     """
 
     start: Ints
     end: Ints
     first: Ints
-    count: Ints
+    counts: Ints
     line_end: Ints
     binary: int | None
 

@@ -9,9 +9,8 @@ import stat
 import sys
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +22,7 @@ _LF = 10
 _UTF8_MARK = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
+class Block(NamedTuple):
     """Whole lines of a source. bytes: uint8, `size` of them and at least PAD more to read into.
 
     first, last: whether it is the source's first block, and whether none follows.

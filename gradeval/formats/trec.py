@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from gradeval.segments import Floats, Ints
 _FIELD = re.compile(rb"[^ \t\r]+")
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
+class Columns(NamedTuple):
     """The data lines of a block: ids and one number a line, and what is wrong with other lines.
 
     queries: the id of each group of neighbouring lines with one query, (S,). bounds: group s owns rows
@@ -46,7 +45,7 @@ def read_qrels(source: Source, jobs: int = 1) -> Qrels:
     before = 0
     for part in ordered_map(qrels_columns, source.blocks(), jobs):
         problems.add(part.problems, before)
-        parts.append(replace(part, line=part.line + before))
+        parts.append(part._replace(line=part.line + before))
         before += part.lines
     problems.check()
     if not any(len(part.number) for part in parts):
@@ -71,7 +70,7 @@ def run_columns(block: Block) -> Columns:
     rows = split(block.bytes, block.size, (0, 2, 4), 5)
     hint = "This looks like qrels; the qrels come first, then the runs"
     read = _columns(rows, "score", _odd(rows, "a run has 6 (query Q0 document rank score tag)", (4,), hint))
-    return replace(read, tag=_last_tag(block, rows))
+    return read._replace(tag=_last_tag(block, rows))
 
 
 def _last_tag(block: Block, rows: Rows) -> bytes | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradeval.metrics.spec import Spec, parse_one
 
@@ -59,8 +58,7 @@ _SAME: dict[str, tuple[str, dict[str, Any]]] = {
 _OWN_DEFAULTS = {"RBP": {"p": 0.8}}  # where ours is another
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(NamedTuple):
     """A metric, and its name as ir_measures prints it."""
 
     name: str

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,7 @@ REVERSE_IS_ZERO = "the reversed ideal ranking scores 0"
 UNJUDGED_IGNORED = "unjudged documents change nothing"
 
 
-@dataclass(frozen=True)
-class Dotted:
+class Dotted(NamedTuple):
     """What trec_eval's name for a metric takes after a dot.
 
     param: the parameter that is set there. values: what it is where nothing is given. form: the commas part

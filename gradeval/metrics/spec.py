@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradeval.errors import MetricError
 from gradeval.metrics import load, load_plugins
@@ -16,8 +15,7 @@ from gradeval.metrics.params import Param
 from gradeval.metrics.registry import REGISTRY, Dotted, Metric
 
 
-@dataclass(frozen=True)
-class Spec:
+class Spec(NamedTuple):
     """A metric with the parameters that were given for it, in the metric's own order."""
 
     metric: Metric

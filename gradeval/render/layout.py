@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,8 +31,7 @@ Row = tuple[str, ...]
 ALL = "all"  # stands where a query would, in rows of the summary
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """What is printed, and how; colour and width are for the table."""
 
     per_query: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -322,6 +323,7 @@ def test_completion_scripts(shell: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_main_ends_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli.os, "_exit", sys.exit)
     for args, code in ((["--version"], 0), (["none", "r"], 2)):
         with pytest.raises(SystemExit) as ended:
             cli.main(args)
@@ -337,6 +339,7 @@ def test_an_interrupted_command_ends_by_the_signal(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(app, "main", interrupt)
     monkeypatch.setattr(cli.os, "kill", lambda *args: sent.append(args))
+    monkeypatch.setattr(cli.os, "_exit", sys.exit)
     monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
     with pytest.raises(SystemExit) as ended:
         cli.main(["q", "r"])

@@ -138,7 +138,7 @@ def test_tokenize(text, data):
     parted = bytes(32 if i in places else b for i, b in enumerate(text))
     tokens = tokenize(np.frombuffer(text, np.uint8), np.array(sorted(places), np.int64))
     spans = list(zip(tokens.start.tolist(), tokens.end.tolist(), strict=True))
-    bounds = zip(tokens.first.tolist(), (tokens.first + tokens.count).tolist(), strict=True)
+    bounds = zip(tokens.first.tolist(), (tokens.first + tokens.counts).tolist(), strict=True)
     assert [[text[a:b] for a, b in spans[i:j]] for i, j in bounds] == fields_of(parted)
     assert tokens.line_end.tolist() == [i for i, b in enumerate(text) if b == 10]
     assert tokens.lines == text.count(b"\n")
