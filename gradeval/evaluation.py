@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from gradeval.metrics.spec import Spec, parse
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.parallel import default_jobs, ordered_map
 from gradeval.results import Results, RunResult, run_names
-from gradeval.segments import Bools, Floats, distinct
+from gradeval.segments import Bools, Floats
 
 
 def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> Results:
@@ -108,15 +109,24 @@ def _evaluate(
     if not (has_lines & wanted).any():
         raise InputError(run.path, f"it has no query in common with {qrels.path}", hint="Check the query ids")
     tag = reduced.tag or run.name or run.path
-    judgments = Judgments.of(
-        qrels, reduced.row, reduced.rank, reduced.score, reduced.retrieved, options.rel, tag
-    )
-    if options.depth is not None:  # trec_eval's order: what stands below the depth is gone before -J looks
-        judgments = judgments.cut(options.depth)
-    if options.judged_only:
-        judgments = judgments.judged_only()
-    values = np.array([_values(spec, judgments) for spec in specs])
-    texts = {m: s.metric.texts(judgments, **s.params) for m, s in enumerate(specs) if s.metric.text}
+
+    def found(queries: slice) -> tuple[Floats, list[list[str]]]:
+        judgments = Judgments.of(
+            qrels, queries, reduced.rank, reduced.score, reduced.retrieved, options.rel, tag
+        )
+        if options.depth is not None:  # trec_eval's order: what stands below the depth is gone before -J looks
+            judgments = judgments.cut(options.depth)
+        if options.judged_only:
+            judgments = judgments.judged_only()
+        return (
+            np.array([_values(spec, judgments) for spec in specs]),
+            [spec.metric.texts(judgments, **spec.params) for spec in specs if spec.metric.text],
+        )
+
+    shares = list(ordered_map(found, qrels.shares(), jobs))
+    values = np.concatenate([values for values, _ in shares], axis=1)
+    words = ([*chain(*parts)] for parts in zip(*(texts for _, texts in shares), strict=True))
+    texts = dict(zip((m for m, spec in enumerate(specs) if spec.metric.text), words, strict=True))
     counted = wanted & has_lines if options.queries == "both" else wanted
 
     warnings = []
@@ -178,7 +188,7 @@ def _reach(specs: Sequence[Spec], options: Options) -> float:
 
 def _with_levels(specs: Sequence[Spec], qrels: Qrels) -> list[Spec]:
     """AP(rel=t) for each grade t above 0, before muAP (or first)."""
-    grades = distinct(qrels.grade)
+    grades = qrels.grades
     levels = [one for t in grades[grades > 0].tolist() for one in parse(f"AP(rel={t!r})")]
     names = [spec.metric.name for spec in specs]
     at = names.index("muAP") if "muAP" in names else 0

@@ -122,6 +122,11 @@ class Ids:
                 keys[row] = hash(self[row]) & 0xFFFFFFFFFFFFFFFF
         return keys
 
+    @property
+    def short(self) -> bool:
+        """Whether no id is longer than a word, so that keys are equal only where ids are."""
+        return int(self.length.max(initial=0)) <= 8
+
     def same(self, rows: Ints, other: Ids, other_rows: Ints) -> Bools:
         """Whether the ids of these rows equal those of the other column's rows, pair by pair."""
         length = self.length[rows]
@@ -158,21 +163,11 @@ class Ids:
 
     def distinct(self) -> tuple[Ints, Ints]:
         """The rows where each different id first stands, in order; and for each row which of them it is."""
-        keys = self.keys()
-        order = order_of(keys)
-        new = np.ones(len(keys), bool)
-        new[1:] = keys[order[1:]] != keys[order[:-1]]
-        first = order[new]
-        group = np.empty(len(keys), np.int64)
-        group[order] = np.cumsum(new) - 1
-        if not self.same(np.arange(len(keys)), self, first[group]).all():  # two ids with one key
-            seen: dict[bytes, int] = {}
-            group = np.array([seen.setdefault(one, len(seen)) for one in self.tolist()], np.int64)
-            return np.unique(group, return_index=True)[1], group
-        by_appearance = order_of(first.astype(np.uint64))
-        number = np.empty(len(first), np.int64)
-        number[by_appearance] = np.arange(len(first))
-        return first[by_appearance], number[group]
+        again, first = repeats(KeyTable(self.keys()), self, np.zeros(len(self), np.int64))
+        first_of = np.arange(len(self))
+        first_of[again] = first
+        is_first = first_of == np.arange(len(self))
+        return np.flatnonzero(is_first), (np.cumsum(is_first) - 1)[first_of]
 
     def descending(self, group: Ints) -> Ints:
         """The order of the rows by group, and within a group by id from the last to the first, as bytes."""
@@ -210,75 +205,91 @@ class IdIndex:
 
     def __init__(self, ids: Ids) -> None:
         self.ids = ids
-        keys = ids.keys()
-        self.order = order_of(keys)
-        self.keys = keys[self.order]
+        self.table = KeyTable(ids.keys())
+        self.others = {
+            ids[row]: row for row in self.table.again.tolist()
+        }  # another id has their key: never seen
 
     def find(self, wanted: Ids) -> Ints:
         """The row of each wanted id, -1 where the column does not have it."""
-        found = np.full(len(wanted), -1)
-        if not len(self.ids) or not len(wanted):
-            return found
-        # they often stand in the same order here, so look behind where the first one is
-        likely = np.arange(len(wanted)) + max(0, self._search(wanted.take(slice(1)))[0])
-        inside = np.flatnonzero(likely < len(self.ids))
-        inside = inside[wanted.same(inside, self.ids, likely[inside])]
-        found[inside] = likely[inside]
-        open_ = np.flatnonzero(found < 0)
-        found[open_] = self._search(wanted.take(open_))
+        found = self.table.find(wanted.keys())
+        if not (self.ids.short and wanted.short):
+            hits = np.flatnonzero(found >= 0)
+            for other in hits[~wanted.same(hits, self.ids, found[hits])].tolist():
+                found[other] = self.others.get(wanted[other], -1)
         return found
 
-    def _search(self, wanted: Ids) -> Ints:
-        found = np.full(len(wanted), -1)
-        keys = wanted.keys()
-        place = np.empty(len(wanted), np.int64)
-        ascending = order_of(keys)  # so the search stays inside the cache
-        place[ascending] = np.searchsorted(self.keys, keys[ascending])
-        open_ = np.arange(len(wanted))
-        while True:  # again only where two different ids share a 64-bit key
-            inside = place[open_] < len(self.keys)
-            open_ = open_[inside]
-            open_ = open_[self.keys[place[open_]] == keys[open_]]
-            if not len(open_):
-                return found
-            rows = self.order[place[open_]]
-            same = wanted.same(open_, self.ids, rows)
-            found[open_[same]] = rows[same]
-            open_ = open_[~same]
-            place[open_] += 1
+
+class KeyTable:
+    """A hash table of 64-bit keys, as arrays: the first row of each key, found by one look at a slot.
+
+    All rows are written into their slots at once, and the first of those that meet in one stays. The others,
+    a few, go to a smaller table, by other bits of their keys, and so on. A slot that others have left holds
+    ~row for row.
+
+    again, first: the rows whose key has come before, and the rows where it came first.
+    """
+
+    def __init__(self, keys: Words) -> None:
+        self.keys = keys
+        self.levels: list[tuple[NDArray[np.int32], np.uint64]] = []
+        again, first = [], []
+        rows, bits = np.arange(len(keys), dtype=np.int32), keys
+        while len(rows):
+            size = (4 * len(rows)).bit_length()
+            shift = np.uint64(64 - size)
+            slots = np.zeros(1 << size, np.int32)
+            at = (bits >> shift).view(np.int64)
+            slots[at[::-1]] = rows[::-1]  # numpy leaves what is written last
+            left = np.flatnonzero(slots[at] != rows)
+            rows, at, bits = rows[left], at[left], bits[left]
+            winner = slots[at]
+            slots[at] = ~winner
+            self.levels.append((slots, shift))
+            same = keys[winner] == keys[rows]
+            again.append(rows[same])
+            first.append(winner[same])
+            rows, bits = rows[~same], bits[~same] * _MIX
+        self.again, self.first = (np.concatenate([np.empty(0, np.int64), *parts]) for parts in (again, first))
+
+    def find(self, wanted: Words) -> Ints:
+        """The first row of each wanted key, -1 where there is none."""
+        return self._find(wanted, wanted, 0) if self.levels else np.full(len(wanted), -1)
+
+    def _find(self, wanted: Words, bits: Words, level: int) -> Ints:
+        slots, shift = self.levels[level]
+        row = slots[(bits >> shift).view(np.int64)]
+        left = row < 0
+        row ^= row >> 31  # ~row where it is below 0
+        hit = self.keys[row] == wanted
+        found: Ints = np.where(hit, row, np.int64(-1))
+        open_ = np.flatnonzero(left & ~hit)
+        if len(open_) and level + 1 < len(self.levels):
+            found[open_] = self._find(wanted[open_], bits[open_] * _MIX, level + 1)
+        return found
 
 
-def short_keys(documents: Words, queries: Words) -> NDArray[np.uint32]:
-    """A 32-bit key of a query and a document from the 64-bit keys of each."""
-    key: NDArray[np.uint32] = (mix(documents + queries) >> np.uint64(32)).astype(np.uint32)
-    return key
+def in_group(keys: Words, group: Ints) -> Words:
+    """A key of each (group, id), from the id's; of equal ids those in different groups differ."""
+    return mix(keys + mix(group.astype(np.uint64)))
 
 
-def order_of(keys: NDArray[np.uint32] | Words) -> Ints:
-    """A stable argsort of keys, 16 bits at a time: numpy sorts those by radix, many times faster than wider."""
-    digits = (
-        keys.astype(keys.dtype.newbyteorder("<"), copy=False).view("<u2").reshape(len(keys), keys.itemsize // 2)
-    )
-    order = np.argsort(digits[:, 0], kind="stable")
-    for k in range(1, digits.shape[1]):
-        order = order[np.argsort(digits[order, k], kind="stable")]
-    return order
+def repeats(table: KeyTable, ids: Ids, group: Ints) -> tuple[Ints, Ints]:
+    """The rows whose id has come before in the same group, and the rows of the first time.
 
-
-def alike(order: Ints, keys: NDArray[np.uint32]) -> Ints:
-    """The rows whose sorted key stands more than once, ascending."""
-    equal = np.zeros(len(keys) + 1, bool)
-    equal[1:-1] = keys[1:] == keys[:-1]
-    return np.sort(order[equal[1:] | equal[:-1]])
-
-
-def repeats(rows: Ints, group: Ints, ids: Ids) -> list[tuple[int, int, bytes]]:
-    """(row, row of the first time, id) of each of these rows whose id has come before in the same group."""
+    table: of keys that are equal where group and id are; the bytes decide whether they are.
+    """
+    if ids.same(table.again, ids, table.first).all() and (group[table.again] == group[table.first]).all():
+        return table.again, table.first
     seen: dict[tuple[int, bytes], int] = {}
-    found = []
-    for row, at in zip(rows.tolist(), group.tolist(), strict=True):
-        one = ids[row]
-        first = seen.setdefault((at, one), row)
-        if first != row:
-            found.append((row, first, one))
-    return found
+    pairs = zip(group.tolist(), ids.tolist(), strict=True)
+    first = np.array([seen.setdefault(pair, row) for row, pair in enumerate(pairs)])
+    again = np.flatnonzero(first != np.arange(len(first)))
+    return again, first[again]
+
+
+def order_of(keys: NDArray[np.uint32]) -> Ints:
+    """A stable argsort of keys, 16 bits at a time: numpy sorts those by radix, many times faster than wider."""
+    digits = keys.astype("<u4", copy=False).view("<u2").reshape(len(keys), 2)
+    order = np.argsort(digits[:, 0], kind="stable")
+    return order[np.argsort(digits[order, 1], kind="stable")]

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradeval.errors import InputError, OptionError
 from gradeval.formats.detect import detect
-from gradeval.formats.problems import Problem, Problems
+from gradeval.formats.problems import Problem, Problems, shown
 from gradeval.formats.sources import Source
 from gradeval.ids import Ids
 from gradeval.judgments import Qrels
@@ -228,8 +228,9 @@ def _ids(values: Iterable[Any]) -> Ids:
 
 
 def _id(value: Any) -> bytes:
-    if isinstance(value, bytes):
-        return value
     if value is None or value != value:
         raise ValueError("an id is missing")
-    return str(value).encode("utf-8", "surrogateescape")
+    text = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
+    if b"\0" in text:  # columns of ids have none, as files have none
+        raise ValueError(f"the id {shown(text)} holds a NUL")
+    return text

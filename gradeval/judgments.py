@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,13 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gradeval.formats.problems import Problem, Problems, shown
-from gradeval.ids import IdIndex, Ids, Words, alike, mix, order_of, repeats, short_keys
-from gradeval.segments import Bools, Floats, Ints, Segments, stable_order
+from gradeval.ids import IdIndex, Ids, KeyTable, Words, in_group, repeats
+from gradeval.segments import Bools, Floats, Ints, Segments, distinct, stable_order
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
 
 _Made = TypeVar("_Made")
+
+SHARE = 1 << 16  # rows whose columns fit a processor's cache, where metrics are several times faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,16 +58,13 @@ class Qrels:
         first, number = ids.distinct()
         query = np.repeat(number, np.diff(bounds))
         keys = documents.keys()
-        short = short_keys(keys, mix(query.astype(np.uint64)))
-        order = order_of(short)
-        rows = alike(order, short[order])
-        twice = repeats(rows, query[rows], documents)
+        again, before = repeats(KeyTable(in_group(keys, query)), documents, query)
         warnings: tuple[str, ...] = ()
-        if twice:
-            _check_grades(path, twice, grade, line)
-            warnings = (f"{path}: {_times(len(twice))} judged again with the same grade",)
+        if len(again):
+            _check_grades(path, again, before, documents, grade, line)
+            warnings = (f"{path}: {_times(len(again))} judged again with the same grade",)
             kept = np.ones(len(grade), bool)
-            kept[[row for row, _, _ in twice]] = False
+            kept[again] = False
             query, documents, grade, keys = query[kept], documents.take(kept), grade[kept], keys[kept]
         if (query[1:] < query[:-1]).any():
             order = stable_order(query)
@@ -84,20 +84,37 @@ class Qrels:
         """A 64-bit key for each document, (N,)."""
         return self.documents.keys()
 
+    @cached_property
+    def short_documents(self) -> bool:
+        return self.documents.short
+
+    @cached_property
+    def grades(self) -> Floats:
+        """The different grades, ascending."""
+        return distinct(self.grade)
+
+    def shares(self) -> list[slice]:
+        """The queries in shares of about SHARE judgments each."""
+        steps = np.arange(0, len(self.grade), SHARE)[1:]
+        cuts = distinct(np.concatenate([[0], np.searchsorted(self.offsets, steps), [len(self.queries)]]))
+        return [slice(a, b) for a, b in itertools.pairwise(cuts.tolist())]
+
     def less(self, zero_grade: float) -> Qrels:
         """The same judgments with zero_grade taken from every grade."""
         return self if zero_grade == 0 else replace(self, grade=self.grade - zero_grade)
 
 
-def _check_grades(path: str, twice: list[tuple[int, int, bytes]], grade: Floats, line: Ints | None) -> None:
+def _check_grades(
+    path: str, again: Ints, before: Ints, documents: Ids, grade: Floats, line: Ints | None
+) -> None:
+    """Raise where a row that comes again has another grade than the one before."""
     problems = Problems(path)
-    for row, first, document in twice:
-        if grade[row] != grade[first]:
-            place = f" in line {int(line[first]) + 1}" if line is not None else ""
-            what = (
-                f"document {shown(document)} has grade {grade[row]:g} here and {grade[first]:g} before{place}"
-            )
-            problems.add([Problem(int(line[row]) if line is not None else None, what)])
+    other = np.flatnonzero(grade[again] != grade[before])
+    for row, first in zip(again[other].tolist(), before[other].tolist(), strict=True):
+        place = f" in line {int(line[first]) + 1}" if line is not None else ""
+        grades = f"grade {grade[row]:g} here and {grade[first]:g} before{place}"
+        what = f"document {shown(documents[row])} has {grades}"
+        problems.add([Problem(int(line[row]) if line is not None else None, what)])
     problems.check()
 
 
@@ -144,13 +161,14 @@ class Hits:
 class Judgments:
     """Where a run put the judged documents: a row for each judgment, in rank order within its query.
 
+    These are some of the qrels' queries, as many as are evaluated together.
     segments: how rows fall into the Q queries, in qrels order. grade: float64 (N,).
     rank: float64 (N,), 1-based, inf where the run did not retrieve the document (such rows come last).
     score: float64 (N,), never rising with the rank, -inf where not retrieved.
     document: the row of the qrels this is, int64 (N,).
     retrieved: documents retrieved for each query, judged or not, int64 (Q,).
     relevance_level: the least grade that is relevant, or None for any grade above 0.
-    tag: what the run calls itself.
+    tag: what the run calls itself. qrels: where they are from; None where they are all there is.
     """
 
     segments: Segments
@@ -161,27 +179,43 @@ class Judgments:
     retrieved: Ints
     relevance_level: float | None = None
     tag: str = ""
+    qrels: Qrels | None = None
 
     @classmethod
     def of(
         cls,
         qrels: Qrels,
-        row: Ints,
-        rank: Ints,
+        queries: slice,
+        rank: Floats,
         score: Floats,
         retrieved: Ints,
         level: float | None = None,
         tag: str = "",
     ) -> Judgments:
-        """Put the ranks and scores of the retrieved judged documents (`row` of the qrels) into the table."""
-        ranks = np.full(len(qrels.grade), np.inf)
-        ranks[row] = rank
-        scores = np.full(len(qrels.grade), -np.inf)
-        scores[row] = score
-        segments = Segments(qrels.offsets)
-        behind = rank.max(initial=0) + 1.0 + segments.place
-        order = segments.descending(-np.where(np.isinf(ranks), behind, ranks))
-        return cls(segments, qrels.grade[order], ranks[order], scores[order], order, retrieved, level, tag)
+        """These queries of the qrels; rank and score, (N,), and retrieved, (Q,), are those of all."""
+        offsets = qrels.offsets[queries.start : queries.stop + 1]
+        rows = slice(offsets[0], offsets[-1])
+        segments = Segments(offsets - offsets[0])
+        rank, score, grade = rank[rows], score[rows], qrels.grade[rows]
+        is_found = np.isfinite(rank)
+        behind = rank.max(initial=0, where=is_found) + 1 + segments.place
+        order = segments.descending(-np.where(is_found, rank, behind))
+        return cls(
+            segments,
+            grade[order],
+            rank[order],
+            score[order],
+            order + offsets[0],
+            retrieved[queries],
+            level,
+            tag,
+            qrels,
+        )
+
+    @property
+    def grades(self) -> Floats:
+        """The different grades in the whole qrels, ascending."""
+        return distinct(self.grade) if self.qrels is None else self.qrels.grades
 
     @cached_property
     def _made(self) -> dict[Hashable, Any]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.ids import Ids, mix, order_of, short_keys
+from gradeval.ids import Ids, KeyTable, in_group, repeats
 from gradeval.judgments import Qrels
 from gradeval.segments import Floats, Ints, distinct, stable_order
 
@@ -111,12 +111,12 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     """
     lengths = np.diff(lines.bounds)
     judged = np.flatnonzero(lines.query < len(qrels.queries))
-    counts = np.diff(qrels.offsets)[lines.query[judged]]
-    row = ranges(qrels.offsets[lines.query[judged]], counts)
+    query = lines.query[judged]
+    counts = qrels.offsets[query + 1] - qrels.offsets[query]
+    row = ranges(qrels.offsets[query], counts)
     segment = np.repeat(judged, counts)
-    at, repeated = _pair_up(lines, lengths, qrels, row, segment)
-    hit = np.flatnonzero(at >= 0)
-    row, at, segment = row[hit], at[hit], segment[hit]
+    hit, at, repeated = _pair_up(lines, qrels, row, segment)
+    row, segment = row[hit], segment[hit]
     place, tied = _places(lines, at, qrels.grade[row], ties)
     rank = place - lines.bounds[segment] + 1
     return Found(lines.query, lengths, row, rank, lines.score[at], tied, repeated)
@@ -130,52 +130,34 @@ def ranges(starts: Ints, counts: Ints) -> Ints:
 
 
 def _pair_up(
-    lines: Lines, lengths: Ints, qrels: Qrels, row: Ints, segment: Ints
-) -> tuple[Ints, list[tuple[int, int, bytes]]]:
-    """The line of each wanted judgment (`row` of the qrels, of query `segment`), -1 where there is none; and
+    lines: Lines, qrels: Qrels, row: Ints, segment: Ints
+) -> tuple[Ints, Ints, list[tuple[int, int, bytes]]]:
+    """Which of the wanted judgments (`row` of the qrels, of query `segment`) have a line, and their lines; and
     (line, line of the first time, document) of each document that comes twice.
 
-    One sort by a key of query and document makes neighbours of what may be the same: a line and a judgment,
-    as a rule. Keys only suggest; the bytes decide.
+    Keys only suggest; the bytes decide.
     """
-    n = len(lines.score)
-    salt = mix(lines.query.astype(np.uint64))
-    keys = np.concatenate(
-        [
-            short_keys(lines.documents.keys(), np.repeat(salt, lengths)),
-            short_keys(qrels.keys[row], salt[segment]),
-        ]
-    )
-    order = order_of(keys)
-    keys = keys[order]
-    equal = np.zeros(len(keys) + 1, bool)  # to the one before
-    equal[1:-1] = keys[1:] == keys[:-1]
-    first = np.flatnonzero(equal[1:-1] & ~equal[:-2] & ~equal[2:])  # of exactly two
-    line, wanted = order[first], order[first + 1] - n
-    both = (line < n) & (wanted >= 0)
-    line, wanted = line[both], wanted[both]
-    of = segment[wanted]
-    same = qrels.documents.same(row[wanted], lines.documents, line)
-    same &= (line >= lines.bounds[of]) & (line < lines.bounds[of + 1])
-    at = np.full(len(row), -1)
-    at[wanted[same]] = line[same]
-
-    # larger groups, and pairs of lines: rare, unless documents repeat
-    several = equal[1:] | equal[:-1]
-    several[first[both]] = several[first[both] + 1] = False
-    members = np.sort(order[several])
-    candidates = members[members < n]
-    segments = np.searchsorted(lines.bounds, candidates, "right") - 1
-    line_of: dict[tuple[int, bytes], int] = {}
-    repeated = []
-    for place, query in zip(candidates.tolist(), segments.tolist(), strict=True):
-        document = lines.documents[place]
-        before = line_of.setdefault((query, document), place)
-        if before != place:
-            repeated.append((int(lines.line[place]), int(lines.line[before]), document))
-    for one in (members[members >= n] - n).tolist():
-        at[one] = line_of.get((int(segment[one]), qrels.documents[int(row[one])]), -1)
-    return at, repeated
+    query = np.repeat(np.arange(len(lines.query)), np.diff(lines.bounds))
+    keys = lines.documents.keys()
+    table = KeyTable(in_group(keys, query))
+    again, first = repeats(table, lines.documents, query)
+    at = table.find(in_group(qrels.keys[row], segment))
+    hit = np.flatnonzero(at >= 0)
+    at = at[hit]
+    if lines.documents.short and qrels.short_documents:
+        same = keys[at] == qrels.keys[row[hit]]
+    else:
+        same = qrels.documents.same(row[hit], lines.documents, at)
+    if len(again) < len(table.again) or not same.all():  # different documents have one key: never seen
+        line_of = {
+            pair: line for line, pair in enumerate(zip(query.tolist(), lines.documents.tolist(), strict=True))
+        }
+        pairs = zip(segment.tolist(), qrels.documents.take(row).tolist(), strict=True)
+        at = np.array([line_of.get(pair, -1) for pair in pairs], np.int64)
+        hit = np.flatnonzero(at >= 0)
+        at = at[hit]
+    repeated = zip(lines.line[again].tolist(), lines.line[first].tolist(), strict=True)
+    return hit, at, [(*both, lines.documents[i]) for both, i in zip(repeated, again.tolist(), strict=True)]
 
 
 def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints]:

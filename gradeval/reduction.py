@@ -26,14 +26,13 @@ from gradeval.segments import Floats, Ints, distinct
 class Reduced(NamedTuple):
     """What is kept of a run.
 
-    row, rank, score: of the retrieved judgments, rows of the qrels, (n,). retrieved: how many documents each
-    judged query retrieved, (Q,). unjudged: how many queries of the run the qrels lack. tied: from which rank of
-    a judged query on tied scores could change a value, 0 without such, (Q,). tag: what the run calls itself in
-    its last line.
+    rank, score: of each judgment, (N,), inf and -inf where the run did not retrieve the document.
+    retrieved: how many documents each judged query retrieved, (Q,). unjudged: how many queries of the run the
+    qrels lack. tied: from which rank of a judged query on tied scores could change a value, 0 without such,
+    (Q,). tag: what the run calls itself in its last line.
     """
 
-    row: Ints
-    rank: Ints
+    rank: Floats
     score: Floats
     retrieved: Ints
     unjudged: int
@@ -72,7 +71,9 @@ class _Total:
         self.seen = np.zeros(len(qrels.queries), bool)
         self.seen_others: set[int] = set()
         self.retrieved = np.zeros(len(qrels.queries), np.int64)
-        self.found: list[Found] = []
+        self.tied = np.zeros(len(qrels.queries), np.int64)
+        self.rank = np.full(len(qrels.grade), np.inf)
+        self.score = np.full(len(qrels.grade), -np.inf)
         self.tag = b""
 
     def add(self, found: Found, first_line: int) -> None:
@@ -85,23 +86,17 @@ class _Total:
         self.seen[query] = True
         self.seen_others.update(others)
         self.retrieved[query] = found.retrieved[judged]
-        self.found.append(found)
+        self.tied[query] = found.tied[judged]
+        self.rank[found.row] = found.rank
+        self.score[found.row] = found.score
         for line, first, document in found.repeated:
             what = f"document {shown(document)} comes a second time for its query"
             hint = f"The first time is line {first_line + first + 1}"
             self.problems.add([Problem(line, what, hint)], first_line)
 
     def reduced(self) -> Reduced:
-        row, rank, score = (
-            np.concatenate([getattr(found, name) for found in self.found] or [np.empty(0, np.int64)])
-            for name in ("row", "rank", "score")
-        )
-        tied = np.zeros(len(self.seen), np.int64)
-        for found in self.found:
-            judged = found.query < len(tied)
-            tied[found.query[judged]] = found.tied[judged]
         tag = self.tag.decode("utf-8", "surrogateescape")
-        return Reduced(row, rank, score, self.retrieved, len(self.seen_others), tied, tag)
+        return Reduced(self.rank, self.score, self.retrieved, len(self.seen_others), self.tied, tag)
 
 
 class _Part(NamedTuple):

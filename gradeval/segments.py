@@ -102,7 +102,12 @@ class Segments:
 
     def take(self, rows: Ints) -> Segments:
         """The same queries with only these rows, which are in ascending order."""
-        return Segments(np.searchsorted(rows, self.offsets))
+        query = self.query[rows]
+        offsets = np.zeros(self.count + 1, np.int64)
+        np.cumsum(np.bincount(query, minlength=self.count), out=offsets[1:])
+        taken = Segments(offsets)
+        taken.__dict__["query"] = query  # the cached property, already known
+        return taken
 
     def ties(self, values: Column) -> Segments:
         """Neighbouring rows of a query with equal values, as segments of their own."""

@@ -324,6 +324,12 @@ def test_a_missing_id_is_an_error(missing):
         evaluate([(missing, "d", 1)], [("q", "d", 1.0)], "AP")
 
 
+@pytest.mark.parametrize("name", ["d\0", b"\0"])
+def test_an_id_with_a_nul_is_an_error(name):
+    with pytest.raises(InputError, match="holds a NUL"):
+        evaluate([("q", "d", 1)], [("q", name, 1.0)], "AP")
+
+
 def test_one_query_id():
     results = evaluate({"q1": {"d": 1}, "q2": {"d": 1}}, {"q1": {"d": 1.0}}, "num_q", query_ids="q1")
     assert results.mean(0, "num_q") == 1

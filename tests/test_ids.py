@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradeval.ids import LONG, PAD, IdIndex, Ids, alike, mix, order_of, repeats, short_keys
+from gradeval.ids import LONG, PAD, IdIndex, Ids, KeyTable, in_group, order_of, repeats
 
 # few different ones, alike in their first words, of lengths around those of words and of LONG
 NAMES = st.one_of(
@@ -26,9 +26,10 @@ COLUMNS = st.one_of(st.lists(NAMES, max_size=20), st.lists(SHORT_NAMES, max_size
 
 @contextmanager
 def colliding(keys):
-    """Only so many different keys."""
+    """Only so many different keys, even of short ids."""
     plain = Ids.keys
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ids, "short", False)
         patch.setattr(Ids, "keys", lambda ids: plain(ids) % np.uint64(keys))
         yield
 
@@ -139,38 +140,59 @@ def test_index(names, wanted, keys):
     assert found.tolist() == [names.index(name) if name in names else -1 for name in wanted + names]
 
 
-def test_short_keys():
-    """Of the query as much as of the document."""
-    documents = Ids.of([b"%d" % n for n in range(300)]).keys()
-    queries = mix(np.arange(300, dtype=np.uint64))
-    pairs = short_keys(np.tile(documents, 300), np.repeat(queries, 300))
-    assert pairs.dtype == np.uint32
-    assert len(np.unique(pairs)) > 0.999 * len(pairs)
+@settings(deadline=None)
+@given(COLUMNS)
+def test_short_ids_are_told_by_their_keys(names):
+    ids = Ids.of(names)
+    assert ids.short == all(len(name) <= 8 for name in names)
+    if ids.short:
+        assert len(set(ids.keys().tolist())) == len(set(names))
 
 
-SHORT_KEYS = st.lists(
-    st.one_of(st.integers(0, 2**32 - 1), st.integers(0, 3), st.integers(0, 3).map(lambda n: n << 16))
+# few different ones, some of which meet in a slot of the first level and of others
+TABLE_KEYS = st.one_of(
+    st.integers(0, 2**64 - 1),
+    st.integers(0, 9),
+    st.integers(0, 9).map(lambda n: n << 50),
+    st.integers(0, 3).map(lambda n: (n << 62) + 1),
 )
 
 
-@settings(deadline=None)
-@given(SHORT_KEYS)
-def test_order_of_and_alike(keys):
-    column = np.array(keys, np.uint32)
-    order = order_of(column)
-    assert order.tolist() == sorted(range(len(keys)), key=keys.__getitem__)
-    assert alike(order, column[order]).tolist() == [row for row, key in enumerate(keys) if keys.count(key) > 1]
+@settings(deadline=None, max_examples=300)
+@given(st.lists(TABLE_KEYS, max_size=60), st.lists(TABLE_KEYS, max_size=60))
+def test_key_table(keys, others):
+    table = KeyTable(np.array(keys, np.uint64))
+    repeated = [(row, keys.index(key)) for row, key in enumerate(keys) if keys.index(key) < row]
+    assert sorted(zip(table.again.tolist(), table.first.tolist(), strict=True)) == repeated
+    found = table.find(np.array(others + keys, np.uint64))
+    assert found.tolist() == [keys.index(key) if key in keys else -1 for key in others + keys]
+
+
+def test_key_table_of_many_keys():
+    keys = Ids.of([b"%d" % (n // 2) for n in range(100_000)]).keys()
+    table = KeyTable(keys)
+    assert sorted(table.again.tolist()) == list(range(1, 100_000, 2))
+    assert table.find(keys).tolist() == [n // 2 * 2 for n in range(100_000)]
+    assert (table.find(Ids.of([b"x%d" % n for n in range(100_000)]).keys()) == -1).all()
+
+
+def test_keys_in_groups():
+    """Of the group as much as of the id."""
+    documents = np.tile(Ids.of([b"%d" % n for n in range(300)]).keys(), 300)
+    assert len(np.unique(in_group(documents, np.repeat(np.arange(300), 300)))) == len(documents)
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([b"a", b"b", b"aa"])), max_size=12), st.data())
-def test_repeats(rows, data):
-    """Only among the rows asked about."""
-    asked = sorted(data.draw(st.sets(st.sampled_from(range(len(rows)))))) if rows else []
-    group = np.array([rows[row][0] for row in asked], np.int64)
-    expected = []
-    for place, row in enumerate(asked):
-        before = [other for other in asked[:place] if rows[other] == rows[row]]
-        if before:
-            expected.append((row, before[0], rows[row][1]))
-    assert repeats(np.array(asked, np.int64), group, Ids.of([name for _, name in rows])) == expected
+@given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 3) | st.integers(0, 3).map(lambda n: n << 16)))
+def test_order_of(keys):
+    assert order_of(np.array(keys, np.uint32)).tolist() == sorted(range(len(keys)), key=keys.__getitem__)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([b"a", b"b", b"aa"])), max_size=12), KEYS)
+def test_repeats(rows, keys):
+    ids, group = Ids.of([name for _, name in rows]), np.array([group for group, _ in rows], np.int64)
+    with colliding(keys):
+        again, first = repeats(KeyTable(in_group(ids.keys(), group)), ids, group)
+    expected = [(row, rows.index(pair)) for row, pair in enumerate(rows) if rows.index(pair) < row]
+    assert sorted(zip(again.tolist(), first.tolist(), strict=True)) == expected

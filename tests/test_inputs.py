@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError
@@ -34,15 +35,14 @@ def ranks_of(run, qrels=QRELS, ties="trec", **options):
     result = []
     for one in open_runs(None, run, table, chosen):
         reduced = one.reduce(table, ties, 1)
-        places = zip(reduced.row.tolist(), reduced.rank.tolist(), reduced.score.tolist(), strict=True)
+        places = enumerate(zip(reduced.rank.tolist(), reduced.score.tolist(), strict=True))
         query_of = [
             queries[q]
             for q, n in enumerate((table.offsets[1:] - table.offsets[:-1]).tolist())
             for _ in range(n)
         ]
-        result.append(
-            (one.name, {(query_of[row], documents[row]): (rank, score) for row, rank, score in places})
-        )
+        found = {(query_of[row], documents[row]): at for row, at in places if at[0] != np.inf}
+        result.append((one.name, found))
     return result
 
 

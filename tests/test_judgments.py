@@ -99,15 +99,14 @@ def rankings(draw):
 
 
 def judgments_of(queries, level=None):
-    """The table, its hits given in any order; the score of rank r is -r."""
+    """The table; the score of rank r is -r."""
     rows = [
         (b"%d" % q, b"%d" % d, grade) for q, (of, _) in enumerate(queries) for d, (grade, _) in enumerate(of)
     ]
     ranks = [rank for of, _ in queries for _, rank in of]
-    hits = [row for row, rank in enumerate(ranks) if rank is not None][::-1]
-    rank = np.array([ranks[row] for row in hits], np.int64)
+    rank = np.array([np.inf if rank is None else rank for rank in ranks], np.float64)
     retrieved = np.array([count for _, count in queries])
-    return Judgments.of(qrels_of(rows), np.array(hits, np.int64), rank, -rank.astype(float), retrieved, level)
+    return Judgments.of(qrels_of(rows), slice(0, len(queries)), rank, -rank, retrieved, level)
 
 
 def plain(queries):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gradeval import __version__
+from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.eval import eval_command
 from gradeval.errors import GradevalError
@@ -107,6 +108,7 @@ def app() -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     gc.disable()  # too short a life for the search for garbage to pay
+    heap.prepare()
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as __main__ leaves it while all is imported
         signal.signal(signal.SIGINT, signal.default_int_handler)
     code = run(args)

@@ -16,6 +16,7 @@ from gradeval.judgments import Qrels
 from gradeval.parallel import ordered_map
 from gradeval.segments import Floats, Ints
 
+_WORTH_THREADS = 2**28  # with less to read, what threads gain is lost to memory that each has its own of
 _FIELD = re.compile(rb"[^ \t\r]+")
 
 
@@ -39,10 +40,10 @@ class Columns(NamedTuple):
 
 def read_qrels(source: Source, jobs: int = 1) -> Qrels:
     """The judgments of a file. Raises InputError(s)."""
-
     problems = Problems(source.name)
     parts: list[Columns] = []
     before = 0
+    jobs = jobs if source.expected_size > _WORTH_THREADS else 1
     for part in ordered_map(qrels_columns, source.blocks(), jobs):
         problems.add(part.problems, before)
         parts.append(part._replace(line=part.line + before))

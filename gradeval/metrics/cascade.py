@@ -26,12 +26,12 @@ GDEVAL_LARGEST = 4.0
 def satisfaction(judgments: Judgments, gain: str | Pairs, max_grade: float | None) -> Floats:
     """The chance that a document satisfies the reader: gain / (largest gain + 1), below 1, (N,)."""
     grade = judgments.grade
-    highest = float(grade.max(initial=0.0))
+    highest = float(judgments.grades.max(initial=0.0))
     if max_grade is not None and max_grade < highest:
         raise MetricError(f"max_grade={max_grade:g} is below the largest grade, {highest:g}")
     if not isinstance(gain, str):
         gains = mapped(grade, gain)
-        most = max(float(gains.max(initial=0.0)), *(worth for _, worth in gain))
+        most = max(float(mapped(judgments.grades, gain).max(initial=0.0)), *(worth for _, worth in gain))
         return gains / (max(most, max_grade or 0.0) + 1)
     largest = max(GDEVAL_LARGEST, highest) if max_grade is None else max_grade
     if gain == "linear":

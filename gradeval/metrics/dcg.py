@@ -210,7 +210,8 @@ def normalized_discounted_cumulated_gain(
         best = float(len(top)) if top else _largest_grade(judgments, max_grade)
         grade = np.array([best])
         if not isinstance(gain, str):  # it may give another grade more
-            grade = np.maximum(mapped(grade, gain), table.grade.max(initial=0.0))
+            others = np.arange(best) if top else judgments.grades
+            grade = np.maximum(mapped(grade, gain), mapped(others, gain).max(initial=0.0))
         ranks = np.arange(1.0, (cutoff or 0) + 1)
         perfect = np.cumsum(worth(grade, np.zeros(1, np.int64)) / divisor(ranks, discount))[-1:]
         return share(value, np.broadcast_to(perfect, value.shape))
@@ -218,7 +219,7 @@ def normalized_discounted_cumulated_gain(
 
 
 def _largest_grade(judgments: Judgments, max_grade: float | None) -> float:
-    highest = float(judgments.grade.max(initial=0.0))
+    highest = float(judgments.grades.max(initial=0.0))
     if max_grade is not None and max_grade < highest:
         raise MetricError(f"max_grade={max_grade:g} is below the largest grade, {highest:g}")
     return highest if max_grade is None else max_grade

@@ -13,7 +13,7 @@ from gradeval.segments import Bools, Floats
 
 def _share_sum(judgments: Judgments, rows: Bools) -> Floats:
     """The sum over these rows of the grade, over the largest grade in the qrels, (Q,)."""
-    highest = judgments.grade.max(initial=0.0)
+    highest = judgments.grades.max(initial=0.0)
     share = linear_gain(judgments.grade[rows]) / (highest if highest > 0 else 1.0)
     return judgments.segments.take(np.flatnonzero(rows)).sum(share)
 

@@ -12,6 +12,7 @@ import pytest
 from helpers import ranking
 
 import gradeval
+from gradeval import judgments
 from gradeval.metrics import load
 from gradeval.metrics.params import REL
 from gradeval.metrics.registry import REGISTRY
@@ -147,3 +148,15 @@ def test_the_options_do_something():
 @every_metric
 def test_parameters_that_are_needed_are_known(name):
     assert parse(spec(name))
+
+
+WITH_SCALE = ["ERR(gain=0:0/1:9)", "ERR(gain=linear)", "nDCG(ideal=max)@5", "nDCG(ideal=max,gain=1:7/2:3)@5"]
+
+
+@pytest.mark.parametrize("name", [*REGISTRY, *WITH_SCALE, "nDCG(ideal=max,top=2/4,gain=1:7)@5"])
+def test_queries_evaluated_apart_or_together(name, monkeypatch):
+    """In shares of a query each: to the last bit, even where the scale of the whole qrels counts."""
+    name = spec(name) if name in REGISTRY else name
+    together = values(name)
+    monkeypatch.setattr(judgments, "SHARE", 1)
+    assert repr(values(name)) == repr(together)
