@@ -28,7 +28,10 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_metric)
 def metrics_command(names: tuple[str, ...]) -> None:
     """List the metrics, or show what NAME means, takes and promises."""
-    from gradeval.cli.output import write
+    from gradeval.cli import output as out
+    from gradeval.metrics import load_plugins
     from gradeval.render.metrics import page, table
 
-    write(("\n\n".join(page(name) for name in names) if names else table()) + "\n")
+    out.write(("\n\n".join(page(name) for name in names) if names else table()) + "\n")
+    for failed in () if names else load_plugins():
+        out.say(f"warning: {failed}")

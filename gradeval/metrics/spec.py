@@ -282,10 +282,11 @@ def _named(name: str, text: str) -> tuple[Metric, Dotted | None]:
     from difflib import get_close_matches  # only a mistake pays for it
 
     near = get_close_matches(fold(stem), _names(True), n=5)
+    unread = "".join(f" ({failed})" for failed in load_plugins())  # it may be the metric's home
     if near:
         # two letters that changed places are likelier than another letter
         best = min(near, key=lambda one: sorted(one) != sorted(fold(stem)))
         metric = _names(True)[best][0]
         spelled = metric.name if best == fold(metric.name) else best
-        raise MetricError(text, hint=f"did you mean {text.replace(stem, spelled, 1)}?")
-    raise MetricError(f"{text}: there is no such metric", hint="'gradeval metrics' lists them")
+        raise MetricError(text, hint=f"did you mean {text.replace(stem, spelled, 1)}?{unread}")
+    raise MetricError(f"{text}: there is no such metric", hint=f"'gradeval metrics' lists them{unread}")
