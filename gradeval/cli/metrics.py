@@ -7,19 +7,21 @@ from click.shell_completion import CompletionItem
 
 
 def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The names of metrics that begin like this, for the shell: our own, then others' for the same."""
+    """The names of metrics that begin like this, for the shell: our own, others' for the same, then groups."""
     from gradeval.metrics import load
+    from gradeval.metrics.groups import GROUPS
     from gradeval.metrics.registry import REGISTRY
     from gradeval.metrics.spec import fold
 
     load()
-    names = {fold(metric.name): (metric.name, metric) for metric in REGISTRY.values()}
+    names = {fold(metric.name): (metric.name, metric.summary) for metric in REGISTRY.values()}
     for metric in REGISTRY.values():
         for name in (*metric.aliases, *metric.trec):
-            names.setdefault(fold(name), (name, metric))
+            names.setdefault(fold(name), (name, metric.summary))
+    names |= {name: (name, group.about) for name, group in GROUPS.items()}
     return [
-        CompletionItem(name, help=metric.summary)
-        for folded, (name, metric) in names.items()
+        CompletionItem(name, help=about)
+        for folded, (name, about) in names.items()
         if folded.startswith(fold(incomplete))
     ]
 

@@ -97,7 +97,7 @@ def split(text: str) -> list[str]:
 def parse_one(text: str) -> list[Spec]:
     """The Specs of one name; several where it lists cutoffs, or is that of a group."""
     if fold(text) in GROUPS:
-        return [spec for name in GROUPS[fold(text)] for spec in parse_one(name)]
+        return [spec for name in GROUPS[fold(text)].measures for spec in parse_one(name)]
     dotted = _dotted(text)
     if dotted is not None:
         return dotted
