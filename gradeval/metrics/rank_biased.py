@@ -44,7 +44,7 @@ def _check(params: Mapping[str, Any]) -> None:
     "rbp",
     params=[PERSISTENCE, GAINING, WORTH, CUTOFF],
     holds=[PROMOTION_HELPS],
-    trec={"rbp": Dotted("gain", form="pairs", named=("p",))},
+    trec={"rbp": Dotted("gain", form="pairs", named=("p",), digits="p")},
     check=_check,
     example="rbp(p=0.8)",
 )
@@ -65,7 +65,8 @@ def rank_biased_precision(
     that its values are left to chance.
 
     ir_measures' RBP has p = 0.8; its cwl_eval, asked where rel is given, divides by 1 - p^1000 and looks at
-    1,000 ranks, its trectools, asked otherwise, and ranx take the grade itself for the gain, however high.
+    1,000 ranks. Its trectools, asked otherwise, and ranx (rbp.95) take the grade itself for the gain, however
+    high: they say the same where no grade is above 1.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing that gains is retrieved. Unit free.
     Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.

@@ -188,7 +188,9 @@ def _dotted(text: str) -> list[Spec] | None:
 
 
 def _paired(metric: Metric, takes: Dotted, name: str, separator: str, values: str, text: str) -> dict[str, Any]:
-    """'1=3,2=9' as the map that it is, 'p=0.8' as the parameter that it names."""
+    """'1=3,2=9' as the map that it is, 'p=0.8' as the parameter that it names, ranx's '95' as p=0.95."""
+    if takes.digits and separator == "." and values.isdigit():
+        return {takes.digits: _value(metric.by_name[takes.digits], f"0.{values}", text)}
     pairs = [one.partition("=") for one in values.split(",")]
     if not all(equals for _, equals, _ in pairs):
         hint = f"did you mean {metric.name}@{values}?" if "cutoff" in metric.by_name else f"{name}.1=3,2=9"
