@@ -32,6 +32,18 @@ def test_as_ranx_spells_it():
             parse(name)
 
 
+def test_binary_gain_has_a_level():
+    query = ranked([1, 2, None, 3])
+    assert value("rbp(p=0.5,gain=binary)", query) == pytest.approx(0.5 * (1 + 1 / 2 + 1 / 8))
+    assert value("rbp(p=0.5,gain=Binary)", query, level=2) == pytest.approx(0.5 * (1 / 2 + 1 / 8))
+    assert value("rbp(p=0.5,rel=3)", query, level=2) == pytest.approx(0.5 / 8)
+    assert value("rbp(p=0.5)", query, level=2) == value("rbp(p=0.5)", query)
+    with pytest.raises(MetricError, match=r"gain must be binary, linear, exp, or grade:gain.*, not 'square'"):
+        parse("rbp(gain=square)")
+    with pytest.raises(MetricError, match="rel takes the place of gain"):
+        parse("rbp(gain=binary,rel=2)")
+
+
 def test_graded():
     """The gains of a query are its grades over the largest one judged, where that is above 1."""
     assert value("rbp(p=0.5)", ranked([1, 4, 2])) == pytest.approx(0.5 * (1 / 4 + 1 / 2 + 1 / 8))
