@@ -10,7 +10,7 @@ from typing import Any
 
 from gradeval.errors import MetricError
 from gradeval.metrics import load, load_plugins
-from gradeval.metrics.aliases import named, resolve, split_items, unquoted
+from gradeval.metrics.aliases import aliases, named, resolve, split_items, unquoted
 from gradeval.metrics.groups import GROUPS
 from gradeval.metrics.params import Param
 from gradeval.metrics.registry import REGISTRY, Dotted, Metric
@@ -280,15 +280,13 @@ def _named(name: str, text: str) -> tuple[Metric, Dotted | None]:
     for plugins in (False, True):
         if fold(name) in _names(plugins):
             return _names(plugins)[fold(name)]
-    stem = _TAIL.sub("", name)
-    from difflib import get_close_matches  # only a mistake pays for it
+    from gradeval.typos import nearest  # only a mistake pays for it
 
-    near = get_close_matches(fold(stem), _names(True), n=5)
+    stem = _TAIL.sub("", name)
+    near = nearest(fold(stem), [*_names(True), *GROUPS, *(alias.name.lower() for alias in aliases())])
     unread = "".join(f" ({failed})" for failed in load_plugins())  # it may be the metric's home
-    if near:
-        # two letters that changed places are likelier than another letter
-        best = min(near, key=lambda one: sorted(one) != sorted(fold(stem)))
-        metric = _names(True)[best][0]
-        spelled = metric.name if best == fold(metric.name) else best
-        raise MetricError(text, hint=f"did you mean {text.replace(stem, spelled, 1)}?{unread}")
-    raise MetricError(f"{text}: there is no such metric", hint=f"'gradeval metrics' lists them{unread}")
+    if near is None:
+        raise MetricError(f"{text}: there is no such metric", hint=f"'gradeval metrics' lists them{unread}")
+    spelled = next((own for own in REGISTRY if fold(own) == near), near)
+    meant = near if near in GROUPS else text.replace(stem, spelled, 1)
+    raise MetricError(text, hint=f"did you mean {meant}?{unread}")
