@@ -114,9 +114,12 @@ def test_texts() -> None:
     results = words()
     assert results.texts(0, "runid") == {"b": "me", "a": "me"}
     assert results.texts("run0", 2) == {"b": "1-", "a": '0\t"'}
-    assert math.isnan(results.mean(0, "relstring"))
-    with pytest.raises(MetricError, match="AP is no text"):
+    with pytest.raises(MetricError, match=r"AP has numbers, not words: Results.values\(\) has them"):
         results.texts(0, "AP")
+    for asked in (results.mean, results.values, results.per_query, results.undefined):
+        for name in ("relstring", "runid", 2, results.specs[0]):
+            with pytest.raises(MetricError, match=r"has words, not numbers: Results.texts\(\) has them"):
+                asked(0, name)
     [run] = results.to_dict(per_query=True)["runs"]
     assert run["summary"] == {"runid": "me", "AP": 0.5}
     assert run["undefined"] == {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from gradeval.options import DEFAULT_METRICS, QRELS_FORMATS, QUERIES, RANGES, RU
 from gradeval.render import FORMATS
 
 if TYPE_CHECKING:
+    from gradeval.metrics.spec import Spec
     from gradeval.results import Digits
 
 
@@ -205,6 +207,8 @@ def eval_command(
     from gradeval.render.progress import Progress
 
     specs = parse(metrics or DEFAULT_METRICS)
+    if not options["by_level"]:
+        _check_printed(specs, per_query, not no_summary)
     chosen = Options.of(**options, query_ids=_ids(query_ids), jobs=jobs or 0)
     with Progress(enabled=False if quiet else None) as progress:
         results, failed = evaluate_all(
@@ -235,6 +239,15 @@ def eval_command(
         )
         out.write(text, output)
     return 2 if failed else 0
+
+
+def _check_printed(specs: Sequence[Spec], per_query: bool, summary: bool) -> None:
+    """Raise where none of the metrics has anything of what is to be printed."""
+    names, says = ", ".join(map(str, specs)), {spec.metric.says for spec in specs}
+    if says == {"queries"} and not per_query:
+        raise click.UsageError(f"{names}: there are values per query only; give -q too.")
+    if says == {"summary"} and not summary:
+        raise click.UsageError(f"{names}: there is a summary only, and -n leaves it out.")
 
 
 def _ids(given: str | None) -> tuple[str, ...] | None:
