@@ -183,6 +183,10 @@ class Results:
     def __str__(self) -> str:
         return self.render()
 
+    def __repr__(self) -> str:
+        counts = f"runs={len(self.runs)}, metrics={len(self.specs)}, queries={len(self.queries)}"
+        return f"Results(qrels={self.qrels!r}, {counts})"
+
     def _run(self, run: str | int) -> int:
         if isinstance(run, int):
             return range(len(self.runs))[run]

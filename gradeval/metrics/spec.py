@@ -31,6 +31,13 @@ class Spec:
         """The canonical name, ASCII; it parses back to this spec."""
         return self._written(self.metric.name)
 
+    def __repr__(self) -> str:
+        return f"Spec({str(self)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its name: a metric is that of the registry, and its function cannot be pickled."""
+        return _unpickled, (str(self),)
+
     @property
     def display(self) -> str:
         """The name as tables show it: µAP, nDCGφ@10."""
@@ -66,6 +73,11 @@ class Spec:
         at = texts.pop(self.metric.at, "")
         inside = ",".join(f"{key}={text}" for key, text in texts.items())
         return name + (f"({inside})" if inside else "") + (f"@{at}" if at else "")
+
+
+def _unpickled(name: str) -> Spec:
+    [spec] = parse_one(name)
+    return spec
 
 
 _TAIL = re.compile(r"[._][\d.,]+$")

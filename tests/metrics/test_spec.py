@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +31,8 @@ def test_what_is_written_is_read_back(data):
     assert parse(spec.display) == [spec]
     assert parse(spec.trec) == [spec]
     assert parse(str(spec).swapcase()) == [spec]
+    assert pickle.loads(pickle.dumps(spec)) == spec
+    assert repr(spec) == f"Spec({str(spec)!r})"
 
 
 @pytest.mark.parametrize(
