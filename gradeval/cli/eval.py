@@ -16,7 +16,16 @@ from gradeval.cli import output as out
 from gradeval.cli.metrics import complete_metric
 from gradeval.cli.types import DigitsOrFull, Finite, Whole
 from gradeval.errors import InputError, OptionError
-from gradeval.options import DEFAULT_METRICS, QRELS_FORMATS, QUERIES, RANGES, RUN_FORMATS, TIES, Options
+from gradeval.options import (
+    DEFAULT_METRICS,
+    QRELS_FORMATS,
+    QUERIES,
+    RANGES,
+    RUN_FORMATS,
+    TIES,
+    Options,
+    parse_ids,
+)
 from gradeval.render import FORMATS
 
 if TYPE_CHECKING:
@@ -256,12 +265,12 @@ def _ids(given: str | None) -> tuple[str, ...] | None:
         return None
     try:
         with open(given, "rb") as file:
-            ids = re.split("[ \t\r\n]+", file.read().decode("utf-8-sig", "surrogateescape"))
+            text = file.read().decode("utf-8-sig", "surrogateescape")
+            ids = tuple(filter(None, re.split("[ \t\r\n]+", text)))
     except OSError as error:
         if os.path.isfile(given) or "/" in given:
             raise InputError(given, f"the query ids cannot be read ({error.strerror})") from None
-        ids = re.split("[, \t\r\n]+", given)
-    ids = list(filter(None, ids))
+        ids = parse_ids(given)
     if not ids:
         raise OptionError(f"--query-ids {given}: no query is named")
-    return tuple(ids)
+    return ids
