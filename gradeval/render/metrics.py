@@ -60,9 +60,9 @@ def page(name: str) -> str:
         parts.append("Holds:\n" + "\n".join(f"  {promise}" for promise in metric.holds))
     if metric.example:
         values = ", ".join(value_of(spec) for spec in parse(metric.example))
-        parts.append(
-            f"Example: gradeval -m '{metric.example}' qrels.txt my.run\n" + _wrapped("  ", f"{values} {ABOUT}")
-        )
+        more = "-q " if metric.says == "queries" else ""
+        command = f"gradeval {more}-m '{metric.example}' qrels.txt my.run"
+        parts.append(f"Example: {command}\n" + _wrapped("  ", f"{values} {ABOUT}"))
     return "\n\n".join(parts)
 
 

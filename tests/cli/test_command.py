@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -180,7 +181,7 @@ def test_a_page_for_each_metric(name: str) -> None:
     assert max(map(len, done.out.splitlines())) <= 120
     example = next(line for line in done.out.splitlines() if line.startswith("Example: "))
     assert f"-m '{metric.example}'" in example
-    assert gradeval("q", "r", "-m", metric.example).code == 0
+    assert gradeval("q", "r", *shlex.split(example)[2:-2]).code == 0
 
 
 def test_pages_by_other_names() -> None:

@@ -37,7 +37,7 @@ def test_page(name):
         assert f"  {promise}" in text
     for other in (*metric.aliases, *metric.trec):
         assert other in text
-    assert f"Example: gradeval -m '{metric.example}' qrels.txt my.run\n  " in text
+    assert re.search(rf"Example: gradeval (-q )?-m '{re.escape(metric.example)}' qrels.txt my.run\n  ", text)
     assert all(len(line) <= WIDTH + 1 for line in text.splitlines())
 
 
