@@ -26,7 +26,7 @@ from gradeval.options import (
     Options,
     parse_ids,
 )
-from gradeval.render import FORMATS
+from gradeval.render import BY_ROWS, FORMATS
 
 if TYPE_CHECKING:
     from gradeval.metrics.spec import Spec
@@ -213,7 +213,9 @@ def eval_command(
     from gradeval.evaluation import evaluate_all
     from gradeval.metrics.spec import parse
     from gradeval.render import render
+    from gradeval.render.layout import ALL
     from gradeval.render.progress import Progress
+    from gradeval.results import counted_queries
 
     specs = parse(metrics or DEFAULT_METRICS)
     if not options["by_level"]:
@@ -230,10 +232,14 @@ def eval_command(
         )
     for line in dict.fromkeys(map(out.described, failed)):
         out.say(line)
+    warnings = list(results.warnings)
+    mixed = per_query and not no_summary and format_ in BY_ROWS
+    if mixed and any(ALL in counted_queries(results, run) for run in results.runs):
+        warnings.append(f"a query is named '{ALL}', as the summary is; -n leaves the summary out")
     if not quiet or strict:
-        for warning in results.warnings:
+        for warning in warnings:
             out.say(f"warning: {warning}")
-    if strict and results.warnings:
+    if strict and warnings:
         out.say("gradeval: warnings are errors here (--strict)")
         return 2
     if results.runs:
