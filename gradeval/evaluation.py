@@ -26,7 +26,8 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
     qrels: a path, a dict of dicts {query: {document: grade}}, tuples (query, document, grade), or a data frame.
     runs: one run (a path, {query: {document: score}}, tuples (query, document, score), or a data frame), a list
     of runs, or a dict of runs by name. Data frames are read by column name: query_id, doc_id, relevance or
-    score, and the other usual ones. metrics: names as on the command line. options: those of options.Options.
+    score, and the other usual ones. metrics: names as on the command line. options: those of options.Options;
+    query_ids are a list, or as on the command line a text with commas or spaces between.
 
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """

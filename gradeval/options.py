@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -58,6 +59,8 @@ class Options:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int) and least <= value <= most):
                 raise OptionError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
+        if self.query_ids == ():
+            raise OptionError("query_ids: no query is named")
         for name in ("rel", "zero_grade"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, (int, float)) and math.isfinite(value)):
@@ -70,14 +73,17 @@ class Options:
 
     @classmethod
     def of(cls, **given: Any) -> Options:
-        """Options from what a Python caller writes: lists of ids, features as numbers or '1,5,9-12'."""
+        """Options from what a Python caller writes: lists, or '401,402' for ids, '1,5,9-12' for features.
+
+        An id with a comma in it needs a list.
+        """
         unknown = set(given) - {field.name for field in fields(cls)}
         if unknown:
             names = ", ".join(field.name for field in fields(cls))
             raise OptionError(f"there is no option {sorted(unknown)[0]}: there are {names}")
-        if given.get("query_ids") is not None:
-            ids = given["query_ids"]
-            given["query_ids"] = (ids,) if isinstance(ids, str) else tuple(map(str, ids))
+        ids = given.get("query_ids")
+        if ids is not None:
+            given["query_ids"] = parse_ids(ids) if isinstance(ids, str) else tuple(map(str, ids))
         if given.get("groups") is not None:
             given["groups"] = os.fspath(given["groups"])
         features = given.get("features", ())
@@ -87,6 +93,11 @@ class Options:
     def to_dict(self) -> dict[str, object]:
         """What decides the values, as JSON can hold it."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "jobs"}
+
+
+def parse_ids(text: str) -> tuple[str, ...]:
+    """'401, 402' -> the ids, which commas or spaces part."""
+    return tuple(filter(None, re.split("[, \t\r\n]+", text)))
 
 
 def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:

@@ -48,7 +48,8 @@ class Results:
 
     queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
     options: what the evaluation was asked for, as JSON can hold it. warnings: a line each.
-    A run is named by its name or its place, a metric by any spelling that the command takes.
+    A run is named by its name or its place, a metric by any spelling that the command takes. What has words for
+    numbers (runid, relstring) is in texts() alone.
     """
 
     qrels: str
@@ -102,29 +103,29 @@ class Results:
 
     def mean(self, run: str | int, metric: str | Spec | int) -> float:
         """The summary value: the mean over the counted queries where it is defined, or the sum of a count."""
-        return float(self.means[self._run(run), self._metric(metric)])
+        return float(self.means[self._run(run), self._number(metric)])
 
     def undefined(self, run: str | int, metric: str | Spec | int) -> int:
         """How many counted queries have no value, and are left out of the mean."""
         result = self.runs[self._run(run)]
-        return int((result.counted & np.isnan(result.values[self._metric(metric)])).sum())
+        return int((result.counted & np.isnan(result.values[self._number(metric)])).sum())
 
     def values(self, run: str | int, metric: str | Spec | int) -> Floats:
         """The value of each query in qrels order, (Q,): NaN where undefined or not counted."""
         result = self.runs[self._run(run)]
-        return np.where(result.counted, result.values[self._metric(metric)], np.nan)
+        return np.where(result.counted, result.values[self._number(metric)], np.nan)
 
     def per_query(self, run: str | int, metric: str | Spec | int) -> dict[str, float]:
         """Query id -> value, for the counted queries in qrels order."""
         result = self.runs[self._run(run)]
-        values = result.values[self._metric(metric), result.counted]
+        values = result.values[self._number(metric), result.counted]
         return dict(zip(counted_queries(self, result), values.tolist(), strict=True))
 
     def texts(self, run: str | int, metric: str | Spec | int) -> dict[str, str]:
         """Query id -> words of a metric that is text, for the counted queries in qrels order."""
         result, m = self.runs[self._run(run)], self._metric(metric)
         if m not in result.texts:
-            raise MetricError(f"{self.specs[m]} is no text")
+            raise MetricError(f"{self.specs[m]} has numbers, not words", hint="Results.values() has them")
         return dict(zip(counted_queries(self, result), counted_texts(result, m), strict=True))
 
     def to_dict(self, *, per_query: bool = False, summary: bool = True) -> dict[str, Any]:
@@ -182,6 +183,10 @@ class Results:
     def __str__(self) -> str:
         return self.render()
 
+    def __repr__(self) -> str:
+        counts = f"runs={len(self.runs)}, metrics={len(self.specs)}, queries={len(self.queries)}"
+        return f"Results(qrels={self.qrels!r}, {counts})"
+
     def _run(self, run: str | int) -> int:
         if isinstance(run, int):
             return range(len(self.runs))[run]
@@ -201,6 +206,13 @@ class Results:
                 f"{specs[0]} was not evaluated", hint="there are " + ", ".join(map(str, self.specs))
             )
         return self.specs.index(specs[0])
+
+    def _number(self, metric: str | Spec | int) -> int:
+        """The place of a metric that has numbers."""
+        m = self._metric(metric)
+        if self.specs[m].metric.text:
+            raise MetricError(f"{self.specs[m]} has words, not numbers", hint="Results.texts() has them")
+        return m
 
 
 def counted_queries(results: Results, run: RunResult) -> list[str]:

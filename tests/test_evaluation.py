@@ -146,6 +146,11 @@ def test_options(options, expected):
     }
 
 
+@pytest.mark.parametrize("ids", ["3, 1", "1 3", ["1", "3"]])
+def test_query_ids_as_on_the_command_line(ids):
+    assert list(evaluate(QRELS, RUN, "AP", query_ids=ids).per_query(0, "AP")) == ["1", "3"]
+
+
 def test_by_level():
     specs = evaluate(QRELS, RUN, "RR muAP AP(rel=2)", by_level=True).specs
     assert [str(spec) for spec in specs] == ["RR", "AP(rel=1)", "AP(rel=2)", "muAP"]

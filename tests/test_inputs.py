@@ -316,6 +316,11 @@ def test_options():
     assert Options.of() == Options()
     options = Options.of(query_ids=[1, "b"], features=["1", 7, "3-4"], rel=2, depth=None, jobs=4)
     assert options == Options(query_ids=("1", "b"), features=(1, 7, 3, 4), rel=2, jobs=4)
+    assert Options.of(query_ids="1,b  c,").query_ids == ("1", "b", "c")
+    assert Options.of(query_ids=["1,b"]).query_ids == ("1,b",)  # an id with a comma
+    for none in ("", " ,", [], ()):
+        with pytest.raises(OptionError, match="no query is named"):
+            Options.of(query_ids=none)
     assert Options.of(features="2,1").features == (2, 1)
     assert Options.of(features=5).features == (5,)
     told = options.to_dict()

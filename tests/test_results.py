@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import math
+import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradeval.errors import GradevalError, MetricError
+from gradeval.evaluation import evaluate
 from gradeval.metrics.spec import parse
 from gradeval.results import Results, RunResult, run_names
 
@@ -114,9 +119,12 @@ def test_texts() -> None:
     results = words()
     assert results.texts(0, "runid") == {"b": "me", "a": "me"}
     assert results.texts("run0", 2) == {"b": "1-", "a": '0\t"'}
-    assert math.isnan(results.mean(0, "relstring"))
-    with pytest.raises(MetricError, match="AP is no text"):
+    with pytest.raises(MetricError, match=r"AP has numbers, not words: Results.values\(\) has them"):
         results.texts(0, "AP")
+    for asked in (results.mean, results.values, results.per_query, results.undefined):
+        for name in ("relstring", "runid", 2, results.specs[0]):
+            with pytest.raises(MetricError, match=r"has words, not numbers: Results.texts\(\) has them"):
+                asked(0, name)
     [run] = results.to_dict(per_query=True)["runs"]
     assert run["summary"] == {"runid": "me", "AP": 0.5}
     assert run["undefined"] == {}
@@ -144,7 +152,23 @@ def test_a_sum_depends_on_the_order_as_in_a_loop() -> None:
 
 
 def test_repr_is_short(results: Results) -> None:
-    assert "q1" not in repr(results) and "array" not in repr(results)
+    assert repr(results) == "Results(qrels='qrels', runs=2, metrics=3, queries=3)"
+
+
+def test_pickle(tmp_path: Path) -> None:
+    """Read again by a process that knows nothing of metrics yet."""
+    judged, mine = {"q\udcff": {"a": 3, "b": 0}, "2": {"a": 1}}, {"q\udcff": {"a": 0.2, "b": 0.9}}
+    results = evaluate(judged, {"mine": mine}, "nDCG(gain=1:2/3:9)@5 relstring runid Q(beta=10)", rel=2)
+    again = pickle.loads(pickle.dumps(results))
+    assert again.to_dict(per_query=True) == results.to_dict(per_query=True)
+    np.testing.assert_array_equal(again.means, results.means)
+    assert again.specs == results.specs and repr(again) == repr(results)
+    (tmp_path / "p").write_bytes(pickle.dumps(results))
+    code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')).mean('mine', 'Q(beta=10)'))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "p"], capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) == results.mean(0, 3)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,22 @@ from gradeval.cli import output as out
 from gradeval.cli.metrics import complete_metric
 from gradeval.cli.types import DigitsOrFull, Finite, Whole
 from gradeval.errors import InputError, OptionError
-from gradeval.options import DEFAULT_METRICS, QRELS_FORMATS, QUERIES, RANGES, RUN_FORMATS, TIES, Options
-from gradeval.render import FORMATS
+from gradeval.options import (
+    DEFAULT_METRICS,
+    QRELS_FORMATS,
+    QUERIES,
+    RANGES,
+    RUN_FORMATS,
+    TIES,
+    Options,
+    parse_ids,
+)
+from gradeval.render import BY_ROWS, FORMATS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from gradeval.metrics.spec import Spec
     from gradeval.results import Digits
 
 
@@ -204,9 +215,13 @@ def eval_command(
     from gradeval.evaluation import evaluate_all
     from gradeval.metrics.spec import parse
     from gradeval.render import render
+    from gradeval.render.layout import ALL
     from gradeval.render.progress import Progress
+    from gradeval.results import counted_queries
 
     specs = parse(metrics or DEFAULT_METRICS)
+    if not options["by_level"]:
+        _check_printed(specs, per_query, not no_summary)
     chosen = Options.of(**options, query_ids=_ids(query_ids), jobs=jobs or 0)
     with Progress(enabled=False if quiet else None) as progress:
         results, failed = evaluate_all(
@@ -219,10 +234,14 @@ def eval_command(
         )
     for line in dict.fromkeys(map(out.described, failed)):
         out.say(line)
+    warnings = list(results.warnings)
+    mixed = per_query and not no_summary and format_ in BY_ROWS
+    if mixed and any(ALL in counted_queries(results, run) for run in results.runs):
+        warnings.append(f"a query is named '{ALL}', as the summary is; -n leaves the summary out")
     if not quiet or strict:
-        for warning in results.warnings:
+        for warning in warnings:
             out.say(f"warning: {warning}")
-    if strict and results.warnings:
+    if strict and warnings:
         out.say("gradeval: warnings are errors here (--strict)")
         return 2
     if results.runs:
@@ -239,18 +258,27 @@ def eval_command(
     return 2 if failed else 0
 
 
+def _check_printed(specs: Sequence[Spec], per_query: bool, summary: bool) -> None:
+    """Raise where none of the metrics has anything of what is to be printed."""
+    names, says = ", ".join(map(str, specs)), {spec.metric.says for spec in specs}
+    if says == {"queries"} and not per_query:
+        raise click.UsageError(f"{names}: there are values per query only; give -q too.")
+    if says == {"summary"} and not summary:
+        raise click.UsageError(f"{names}: there is a summary only, and -n leaves it out.")
+
+
 def _ids(given: str | None) -> tuple[str, ...] | None:
     """The ids in the file of this name, or those of a list."""
     if given is None:
         return None
     try:
         with open(given, "rb") as file:
-            ids = re.split("[ \t\r\n]+", file.read().decode("utf-8-sig", "surrogateescape"))
+            text = file.read().decode("utf-8-sig", "surrogateescape")
+            ids = tuple(filter(None, re.split("[ \t\r\n]+", text)))
     except OSError as error:
         if os.path.isfile(given) or "/" in given:
             raise InputError(given, f"the query ids cannot be read ({error.strerror})") from None
-        ids = re.split("[, \t\r\n]+", given)
-    ids = list(filter(None, ids))
+        ids = parse_ids(given)
     if not ids:
         raise OptionError(f"--query-ids {given}: no query is named")
-    return tuple(ids)
+    return ids

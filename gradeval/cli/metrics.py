@@ -11,21 +11,23 @@ if TYPE_CHECKING:
 
 
 def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The names of metrics that begin like this, for the shell: our own, then others' for the same."""
+    """The names of metrics that begin like this, for the shell: our own, others' for the same, then groups."""
     from click.shell_completion import CompletionItem
 
     from gradeval.metrics import load
+    from gradeval.metrics.groups import GROUPS
     from gradeval.metrics.registry import REGISTRY
     from gradeval.metrics.spec import fold
 
     load()
-    names = {fold(metric.name): (metric.name, metric) for metric in REGISTRY.values()}
+    names = {fold(metric.name): (metric.name, metric.summary) for metric in REGISTRY.values()}
     for metric in REGISTRY.values():
         for name in (*metric.aliases, *metric.trec):
-            names.setdefault(fold(name), (name, metric))
+            names.setdefault(fold(name), (name, metric.summary))
+    names |= {name: (name, group.about) for name, group in GROUPS.items()}
     return [
-        CompletionItem(name, help=metric.summary)
-        for folded, (name, metric) in names.items()
+        CompletionItem(name, help=about)
+        for folded, (name, about) in names.items()
         if folded.startswith(fold(incomplete))
     ]
 
@@ -34,7 +36,10 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_metric)
 def metrics_command(names: tuple[str, ...]) -> None:
     """List the metrics, or show what NAME means, takes and promises."""
-    from gradeval.cli.output import write
+    from gradeval.cli import output as out
+    from gradeval.metrics import load_plugins
     from gradeval.render.metrics import page, table
 
-    write(("\n\n".join(page(name) for name in names) if names else table()) + "\n")
+    out.write(("\n\n".join(page(name) for name in names) if names else table()) + "\n")
+    for failed in () if names else load_plugins():
+        out.say(f"warning: {failed}")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from gradeval.errors import MetricError
-
 FAMILIES = (
     "average_precision",
     "dcg",
@@ -39,17 +37,20 @@ def load() -> None:
 
 
 @cache
-def load_plugins() -> None:
+def load_plugins() -> tuple[str, ...]:
     """Add what other packages offer under the entry point group 'gradeval.metrics': modules that use @metric.
 
     Finding them takes longer than all our own metrics, so it is done only where a name is not one of ours,
-    or all are listed. Raises MetricError for a package that cannot be loaded.
+    or all are listed. Returns a line for each that cannot be loaded; the others do not suffer from it.
     """
     from importlib.metadata import entry_points
 
     load()
+    failed = []
     for point in entry_points(group="gradeval.metrics"):
         try:
             point.load()
         except Exception as error:
-            raise MetricError(f"{point.value}: its metrics cannot be loaded ({error})") from error
+            why = " ".join(str(error).split())  # some tell a story of many lines
+            failed.append(f"the plugin {point.value} cannot be loaded: {type(error).__name__} ({why})")
+    return tuple(failed)

@@ -58,6 +58,7 @@ TOOLS: dict[str, dict[str, str]] = {
         "f1": "set_F",
         "f1@k": "F@k",
         "hit_rate@k": "Success@k",
+        "hits@k": "num_rel_ret@k",
         "map@k": "AP@k",
         "mrr@k": "RR@k",
         "ndcg@k": "nDCG@k",
@@ -65,6 +66,7 @@ TOOLS: dict[str, dict[str, str]] = {
         "precision": "set_P",
         "precision@k": "P@k",
         "r-precision": "Rprec",
+        "rbp.95": "rbp(p=0.95)",
         "recall@k": "R@k",
     },
     "scikit-learn": {

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradeval.judgments import Judgments
-from gradeval.metrics.params import REL
+from gradeval.metrics.params import CUTOFF, REL
 from gradeval.metrics.precision import hits, relevant_count
-from gradeval.metrics.registry import SCALE_FREE, UNJUDGED_IGNORED, metric
+from gradeval.metrics.registry import PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED, metric
 from gradeval.segments import Floats
 
 COUNT: dict[str, Any] = {"range": (0, None), "aggregate": "sum", "whole": True, "order": False}
@@ -60,21 +60,25 @@ def relevant_judged_count(judgments: Judgments, *, rel: float | None = None) -> 
 
 @metric(
     "num_rel_ret",
-    params=[REL],
-    holds=[SCALE_FREE, UNJUDGED_IGNORED],
+    params=[REL, CUTOFF],
+    holds=[SCALE_FREE, PROMOTION_HELPS],
     trec={"num_rel_ret": None},
     example="num_rel_ret(rel=2)",
     **COUNT,
 )
-def relevant_retrieved_count(judgments: Judgments, *, rel: float | None = None) -> Floats:
+def relevant_retrieved_count(
+    judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None
+) -> Floats:
     """The number of relevant documents retrieved.
 
-    num_rel_ret = documents in the run that are relevant to the query.
+    num_rel_ret@k = documents in the first k ranks that are relevant to the query; without a cutoff, in the
+    whole run.
 
-    Returns float64 (Q,), from 0 up; the summary is their sum. Unit: documents.
+    Returns float64 (Q,), from 0 up; the summary is their sum (that of ranx's hits is their mean). Unit:
+    documents.
     Source: trec_eval.
     """
-    return hits(judgments, rel).astype(np.float64)
+    return hits(judgments, rel, cutoff).astype(np.float64)
 
 
 @metric(

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradeval.judgments import Judgments
 from gradeval.metrics.dcg import graded
-from gradeval.metrics.params import CUTOFF, WORTH, Pairs, fraction, number
+from gradeval.metrics.params import CUTOFF, REL, WORTH, Pairs, fraction
 from gradeval.metrics.registry import PROMOTION_HELPS, Dotted, metric
 from gradeval.segments import Floats
 
@@ -30,9 +30,19 @@ def chance_of_reaching(rank: Floats, p: float) -> Floats:
     return chances[rank.astype(np.int64) - 1]
 
 
-GAINING = number(
-    "rel", "the least grade that gains 1; all others gain 0", without="gains that grow with the grade"
+def _gain(text: str) -> str | Pairs:
+    try:
+        return text.lower() if text.lower() == "binary" else WORTH.parse(text)
+    except ValueError as error:
+        raise ValueError(f"binary, {error}") from None
+
+
+GAIN = WORTH.but(
+    parse=_gain,
+    about=f"{WORTH.about}; or binary: 1 from the --rel level up, or for any grade above 0",
+    allowed=f"binary, {WORTH.allowed}",
 )
+LEVEL = REL.but(about="as gain=binary, with this as the least grade that is relevant", without="as gain= says")
 
 
 def _check(params: Mapping[str, Any]) -> None:
@@ -42,9 +52,9 @@ def _check(params: Mapping[str, Any]) -> None:
 
 @metric(
     "rbp",
-    params=[PERSISTENCE, GAINING, WORTH, CUTOFF],
+    params=[PERSISTENCE, LEVEL, GAIN, CUTOFF],
     holds=[PROMOTION_HELPS],
-    trec={"rbp": Dotted("gain", form="pairs", named=("p",))},
+    trec={"rbp": Dotted("gain", form="pairs", named=("p",), digits="p")},
     check=_check,
     example="rbp(p=0.8)",
 )
@@ -59,18 +69,20 @@ def rank_biased_precision(
     """Rank-biased precision.
 
     rbp@k = (1 - p) · (sum over the documents in the first k ranks of gain · p^(rank - 1)), with gain = the
-    grade, or as listed, or 1 for a grade from rel up. Where gains are not in [0, 1], they become
-    (gain - least) / (largest - least), of those of the query's judged documents, 0 and the listed ones.
-    trec_eval means the same, but never sets what its search for the least and the largest begins with, so
-    that its values are left to chance.
+    grade, or as listed, or with gain=binary 1 for what is relevant. Where gains are not in [0, 1], they
+    become (gain - least) / (largest - least), of those of the query's judged documents, 0 and the listed
+    ones. trec_eval means the same, but never sets what its search for the least and the largest begins with,
+    so that its values are left to chance. The --rel level changes gain=binary only: grades have none, there
+    as here.
 
     ir_measures' RBP has p = 0.8; its cwl_eval, asked where rel is given, divides by 1 - p^1000 and looks at
-    1,000 ranks, its trectools, asked otherwise, and ranx take the grade itself for the gain, however high.
+    1,000 ranks. Its trectools, asked otherwise, and ranx (rbp.95) take the grade itself for the gain, however
+    high: they say the same where no grade is above 1.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing that gains is retrieved. Unit free.
     Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
     """
-    if rel is not None:
+    if rel is not None or gain == "binary":
         found = judgments.hits(rel)
         chance = np.where(found.rank <= (cutoff or np.inf), chance_of_reaching(found.rank, p), 0.0)
         return (1 - p) * found.segments.sum(chance)

@@ -37,6 +37,7 @@ class Dotted(NamedTuple):
     param: the parameter that is set there. values: what it is where nothing is given. form: the commas part
     several values, a metric each (P.5,10); or the numbers of a 'list' (utility.1,-1,0,0), or the 'pairs' of a
     map (ndcg.1=3,2=9), which are a single value. named: parameters that a pair can set (rbp.p=0.8).
+    digits: the parameter whose decimals can stand there alone, as in ranx (rbp.95).
     decimals: how many trec_eval prints of the value, None for all.
     """
 
@@ -44,6 +45,7 @@ class Dotted(NamedTuple):
     values: tuple[Any, ...] = ()
     form: str = "each"
     named: tuple[str, ...] = ()
+    digits: str = ""
     decimals: int | None = None
 
 

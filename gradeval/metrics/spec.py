@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from gradeval.errors import MetricError
 from gradeval.metrics import load, load_plugins
-from gradeval.metrics.aliases import named, resolve, split_items, unquoted
+from gradeval.metrics.aliases import aliases, named, resolve, split_items, unquoted
 from gradeval.metrics.groups import GROUPS
 from gradeval.metrics.params import Param
 from gradeval.metrics.registry import REGISTRY, Dotted, Metric
@@ -28,6 +28,13 @@ class Spec(NamedTuple):
     def __str__(self) -> str:
         """The canonical name, ASCII; it parses back to this spec."""
         return self._written(self.metric.name)
+
+    def __repr__(self) -> str:
+        return f"Spec({str(self)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its name: a metric is that of the registry, and its function cannot be pickled."""
+        return _unpickled, (str(self),)
 
     @property
     def display(self) -> str:
@@ -66,6 +73,11 @@ class Spec(NamedTuple):
         return name + (f"({inside})" if inside else "") + (f"@{at}" if at else "")
 
 
+def _unpickled(name: str) -> Spec:
+    [spec] = parse_one(name)
+    return spec
+
+
 _TAIL = re.compile(r"[._][\d.,]+$")
 _LETTERS = {"µ": "mu", "μ": "mu", "φ": "phi", "ϕ": "phi", "τ": "tau", "ρ": "rho"}
 
@@ -95,7 +107,7 @@ def split(text: str) -> list[str]:
 def parse_one(text: str) -> list[Spec]:
     """The Specs of one name; several where it lists cutoffs, or is that of a group."""
     if fold(text) in GROUPS:
-        return [spec for name in GROUPS[fold(text)] for spec in parse_one(name)]
+        return [spec for name in GROUPS[fold(text)].measures for spec in parse_one(name)]
     dotted = _dotted(text)
     if dotted is not None:
         return dotted
@@ -186,7 +198,9 @@ def _dotted(text: str) -> list[Spec] | None:
 
 
 def _paired(metric: Metric, takes: Dotted, name: str, separator: str, values: str, text: str) -> dict[str, Any]:
-    """'1=3,2=9' as the map that it is, 'p=0.8' as the parameter that it names."""
+    """'1=3,2=9' as the map that it is, 'p=0.8' as the parameter that it names, ranx's '95' as p=0.95."""
+    if takes.digits and separator == "." and values.isdigit():
+        return {takes.digits: _value(metric.by_name[takes.digits], f"0.{values}", text)}
     pairs = [one.partition("=") for one in values.split(",")]
     if not all(equals for _, equals, _ in pairs):
         hint = f"did you mean {metric.name}@{values}?" if "cutoff" in metric.by_name else f"{name}.1=3,2=9"
@@ -276,14 +290,13 @@ def _named(name: str, text: str) -> tuple[Metric, Dotted | None]:
     for plugins in (False, True):
         if fold(name) in _names(plugins):
             return _names(plugins)[fold(name)]
-    stem = _TAIL.sub("", name)
-    from difflib import get_close_matches  # only a mistake pays for it
+    from gradeval.typos import nearest  # only a mistake pays for it
 
-    near = get_close_matches(fold(stem), _names(True), n=5)
-    if near:
-        # two letters that changed places are likelier than another letter
-        best = min(near, key=lambda one: sorted(one) != sorted(fold(stem)))
-        metric = _names(True)[best][0]
-        spelled = metric.name if best == fold(metric.name) else best
-        raise MetricError(text, hint=f"did you mean {text.replace(stem, spelled, 1)}?")
-    raise MetricError(f"{text}: there is no such metric", hint="'gradeval metrics' lists them")
+    stem = _TAIL.sub("", name)
+    near = nearest(fold(stem), [*_names(True), *GROUPS, *(alias.name.lower() for alias in aliases())])
+    unread = "".join(f" ({failed})" for failed in load_plugins())  # it may be the metric's home
+    if near is None:
+        raise MetricError(f"{text}: there is no such metric", hint=f"'gradeval metrics' lists them{unread}")
+    spelled = next((own for own in REGISTRY if fold(own) == near), near)
+    meant = near if near in GROUPS else text.replace(stem, spelled, 1)
+    raise MetricError(text, hint=f"did you mean {meant}?{unread}")

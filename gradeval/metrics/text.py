@@ -40,7 +40,8 @@ def grades_in_a_row(judgments: Judgments, *, length: int = 10) -> Strings:
     relstring@k = for each rank the whole number in the grade, '>' where it is above 9, '.' where it is below
     0, and '-' where the document is not in the qrels.
 
-    Returns str (Q,), of k letters, or as many as there are documents. Unit: grades.
+    Returns str (Q,), of k letters, or as many as there are documents; there is no summary of them. Unit:
+    grades.
     Source: Buckley, trec_eval.
     """
     width = min(length, int(judgments.retrieved.max(initial=0)))

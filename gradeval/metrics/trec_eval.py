@@ -41,9 +41,14 @@ def parse_measures(texts: Iterable[str], size: float = 0.0) -> list[Measure]:
             raise MetricError(f"{text}: {name} stands for several measures and takes no value after '.'")
         if dot and not values:
             raise MetricError(f"{text}: there is nothing after '.'")
-        if name not in MEASURES and name not in GROUPS:
+        if name in GROUPS:
+            named = GROUPS[name].measures
+        elif name in MEASURES:
+            named = (name,)
+        else:
+            named = ()
             ours += parse(text)
-        for one in GROUPS.get(name, [name] if name in MEASURES else []):
+        for one in named:
             marked[one] = marked.get(one) or values
     found = [measure for name in MEASURES if name in marked for measure in _measures(name, marked[name], size)]
     known = {measure.spec for measure in found}

@@ -24,6 +24,7 @@ FORMATS = {
     "latex": "a tabular for LaTeX with booktabs",
     "trec": "trec_eval's own columns",
 }
+BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a query 'all'
 
 
 def render(

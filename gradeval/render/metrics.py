@@ -1,4 +1,4 @@
-"""The metrics as text: the list by group, and a page for one."""
+"""The metrics as text: the list by family, and a page for one, or for a group of trec_eval's."""
 
 from __future__ import annotations
 
@@ -8,29 +8,34 @@ from textwrap import fill
 from gradeval.metrics import load_plugins
 from gradeval.metrics.aliases import aliases
 from gradeval.metrics.example import ABOUT, value_of
+from gradeval.metrics.groups import GROUPS, Group
 from gradeval.metrics.params import Param
 from gradeval.metrics.registry import REGISTRY, Metric
-from gradeval.metrics.spec import metric_of, parse
+from gradeval.metrics.spec import fold, metric_of, parse
 
 WIDTH = 105  # of the pages in the docstrings
 
 
 def table() -> str:
-    """Every metric with its one line, by group."""
+    """Every metric with its one line, by family; then the groups."""
     load_plugins()
     width = max(len(name) for name in REGISTRY)
     lines = []
     metrics = sorted(REGISTRY.values(), key=lambda metric: metric.group)
-    for group, members in groupby(metrics, key=lambda metric: metric.group):
-        lines += ["", group]
-        lines += [f"  {metric.name:<{width}}  {metric.summary}" for metric in members]
-    return "\n".join(
-        [*lines[1:], "", "'gradeval metrics NAME' shows the formula, parameters and source of one."]
-    )
+    for family, members in groupby(metrics, key=lambda metric: metric.group):
+        lines += [family, *(f"  {metric.name:<{width}}  {metric.summary}" for metric in members), ""]
+    lines += [
+        "groups of metrics",
+        *(f"  {name:<{width}}  {group.about}" for name, group in GROUPS.items()),
+        "",
+    ]
+    return "\n".join([*lines, "'gradeval metrics NAME' shows the formula, parameters and source of one."])
 
 
 def page(name: str) -> str:
-    """What a metric means, takes and promises. Raises MetricError."""
+    """What a metric means, takes and promises; or what a group is of. Raises MetricError."""
+    if fold(name) in GROUPS:
+        return _group_page(fold(name), GROUPS[fold(name)])
     metric = metric_of(name)
     parts = [
         f"{metric.name}" + (f"  ({metric.display})" if metric.display != metric.name else ""),
@@ -55,10 +60,22 @@ def page(name: str) -> str:
         parts.append("Holds:\n" + "\n".join(f"  {promise}" for promise in metric.holds))
     if metric.example:
         values = ", ".join(value_of(spec) for spec in parse(metric.example))
-        parts.append(
-            f"Example: gradeval -m '{metric.example}' qrels.txt my.run\n" + _wrapped("  ", f"{values} {ABOUT}")
-        )
+        more = "-q " if metric.says == "queries" else ""
+        command = f"gradeval {more}-m '{metric.example}' qrels.txt my.run"
+        parts.append(f"Example: {command}\n" + _wrapped("  ", f"{values} {ABOUT}"))
     return "\n\n".join(parts)
+
+
+def _group_page(name: str, group: Group) -> str:
+    return "\n\n".join(
+        [
+            name,
+            group.about,
+            "Measures:\n" + _wrapped("  ", ", ".join(group.measures)),
+            "Each comes with the cutoffs that trec_eval gives it; 'gradeval metrics NAME' says what it is.",
+            f"Example: gradeval -m {name} qrels.txt my.run",
+        ]
+    )
 
 
 def _about(param: Param) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -16,6 +17,7 @@ from gradeval import __version__, cli
 from gradeval.cli import app
 from gradeval.cli.eval import eval_command
 from gradeval.metrics import load, load_plugins
+from gradeval.metrics.groups import GROUPS
 from gradeval.metrics.registry import REGISTRY
 
 from .command import RUN, fails, gradeval, values
@@ -159,9 +161,11 @@ def test_metrics_lists_all() -> None:
     done = gradeval("metrics")
     assert (done.code, done.err) == (0, "")
     listed = [line.split()[0] for line in done.out.splitlines() if line.startswith("  ")]
-    assert sorted(listed) == sorted(REGISTRY)
+    assert sorted(listed) == sorted([*REGISTRY, *GROUPS])
     for metric in REGISTRY.values():
         assert metric.summary in done.out
+    for group in GROUPS.values():
+        assert group.about in done.out
 
 
 @pytest.mark.parametrize("name", REGISTRY)
@@ -178,7 +182,7 @@ def test_a_page_for_each_metric(name: str) -> None:
     assert max(map(len, done.out.splitlines())) <= 120
     example = next(line for line in done.out.splitlines() if line.startswith("Example: "))
     assert f"-m '{metric.example}'" in example
-    assert gradeval("q", "r", "-m", metric.example).code == 0
+    assert gradeval("q", "r", *shlex.split(example)[2:-2]).code == 0
 
 
 def test_pages_by_other_names() -> None:
@@ -187,6 +191,18 @@ def test_pages_by_other_names() -> None:
         assert gradeval("metrics", name).out == page
     assert gradeval("metrics", "µAP").out == gradeval("metrics", "muAP").out
     assert gradeval("metrics", "nDCG", "AP").out == page + "\n" + gradeval("metrics", "AP").out
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_page_for_each_group(name: str) -> None:
+    done = gradeval("metrics", name.upper())
+    assert (done.code, done.err) == (0, "")
+    title, about, measures, *_, example = done.out[:-1].split("\n\n")
+    assert (title, about) == (name, GROUPS[name].about)
+    assert measures.split() == ["Measures:", *", ".join(GROUPS[name].measures).split()]
+    assert example == f"Example: gradeval -m {name} qrels.txt my.run"
+    assert gradeval("q", "r", "-m", name).out == gradeval("q", "r", "-m", " ".join(GROUPS[name].measures)).out
+    assert max(map(len, done.out.splitlines())) <= 120
 
 
 def test_a_metric_that_is_none() -> None:
@@ -303,6 +319,9 @@ def test_values_are_completed(line: str, found: list[str]) -> None:
         ("q r -m µA", {"muAP"}),
         ("metrics rank", {"rankDCG"}),
         ("metrics nDCG Suc", {"Success"}),
+        ("-m o", {"official"}),
+        ("-m AP -m ALL", {"all_trec"}),
+        ("metrics set", {"set", "set_P", "set_F"}),
     ],
 )
 def test_names_of_metrics_are_completed(line: str, found: set[str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from gradeval.cli import run
 from gradeval.formats.sources import Source
-from gradeval.render import progress
+from gradeval.render import FORMATS, progress
 from gradeval.render.progress import Progress
 
 from .command import QRELS, RUN, Stream, fails, gradeval
@@ -96,6 +96,18 @@ def test_repeated_judgments() -> None:
     assert said(qrels="q1 0 a 1\nq1 0 b 0\nq1 0 a 1\n", ranking="q1 Q0 a 1 1 t\n") == [
         "warning: q: 1 document is judged again with the same grade"
     ]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_query_named_as_the_summary_is(format: str) -> None:
+    """In formats with a row for each value, where nothing else tells them apart."""
+    line = "warning: a query is named 'all', as the summary is; -n leaves the summary out"
+    files = {"qrels": "all 0 a 1\nq1 0 a 1\n", "ranking": "all Q0 a 1 1 t\nq1 Q0 a 1 1 t\n"}
+    assert said("-q", "-f", format, **files) == ([line] if format in ("tsv", "csv", "jsonl", "trec") else [])
+    for args in (("-qn",), (), ("-q", "--query-ids", "q1"), ("-q", "--quiet")):
+        assert said(*args, "-f", format, **files) == []
+    if format == "tsv":
+        assert fails("q", "r", "-q", "--strict").splitlines()[-2] == line
 
 
 def test_each_run_has_its_lines() -> None:

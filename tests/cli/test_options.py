@@ -63,6 +63,18 @@ def test_per_query_and_no_summary() -> None:
     assert fails("q", "r", "-n").startswith("gradeval: -n leaves nothing to print; give -q too.")
 
 
+def test_what_has_nothing_to_print_is_told() -> None:
+    assert fails("q", "r", "-m", "relstring relstring@2").startswith(
+        "gradeval: relstring, relstring@2: there are values per query only; give -q too."
+    )
+    assert fails("q", "r", "-m", "num_q", "-qn").startswith(
+        "gradeval: num_q: there is a summary only, and -n leaves it out."
+    )
+    assert gradeval("q", "r", "-m", "relstring", "-q", "-f", "tsv").out.count("\trelstring\t") == 3
+    assert list(values("q", "r", "-m", "relstring AP")) == [("all", "AP")]
+    assert ("all", "AP(rel=1)") in values("q", "r", "-m", "relstring", "--by-level")
+
+
 def test_rel() -> None:
     assert per_query("AP", "-l", "2") == pytest.approx({"q1": (1 / 4) / 2, "q2": 0, "q3": 0})
     assert per_query("num_rel", "--rel", "1.5") == {"q1": 2, "q2": 0, "q3": 0}

@@ -127,7 +127,7 @@ def test_every_measure_is_one() -> None:
     assert [measure.printed.split("_")[0] for name in MEASURES for measure in parse_measures([name])[:1]] == [
         name.split("_")[0] for name in MEASURES
     ]
-    assert set(GROUPS["official"]) < set(GROUPS["all_trec"])
+    assert set(GROUPS["official"].measures) < set(GROUPS["all_trec"].measures)
 
 
 def test_level() -> None:

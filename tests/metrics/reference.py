@@ -398,5 +398,5 @@ def _(qrels, run, level, judged, rel=None):
 
 
 @reference("num_rel_ret")
-def _(qrels, run, level, judged, rel=None):
-    return float(hits(qrels, run, level, rel))
+def _(qrels, run, level, judged, rel=None, cutoff=None):
+    return float(hits(qrels, run, level, rel, cutoff))

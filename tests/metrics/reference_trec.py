@@ -193,7 +193,7 @@ def _(qrels, run, level, judged, rel=None):
 
 @reference("rbp")
 def _(qrels, run, level, judged, p=0.9, rel=None, gain="linear", cutoff=None):
-    if rel is not None:
+    if rel is not None or gain == "binary":
         good = relevant_set(qrels, level, rel)
         return (1 - p) * sum(p**place for place, d in enumerate(ranked(run, cutoff)) if d in good)
     own = gains(qrels, gain)[0]

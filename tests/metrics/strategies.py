@@ -81,12 +81,13 @@ VALUES = {
     "b": positive.map(lambda number: -number),
     "s": positive,
 } | {name: st.sampled_from(words) for name, words in WORDS.items()}
+OWN_VALUES = {"nDCGphi": {"points": points()}, "rbp": {"gain": st.just("binary") | VALUES["gain"]}}
 
 
 @st.composite
 def params(draw, metric):
     """Parameters that a metric accepts; those it needs are always there."""
-    values = VALUES | {"points": points()} if metric.name == "nDCGphi" else VALUES
+    values = VALUES | OWN_VALUES.get(metric.name, {})
     given = {p.name: draw(values[p.name]) for p in metric.params if p.required or draw(st.booleans())}
     if given.get("ideal") == "max":
         given.setdefault("cutoff", draw(VALUES["cutoff"]))

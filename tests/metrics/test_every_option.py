@@ -14,7 +14,6 @@ from helpers import ranking
 import gradeval
 from gradeval import judgments
 from gradeval.metrics import load
-from gradeval.metrics.params import REL
 from gradeval.metrics.registry import REGISTRY
 from gradeval.metrics.spec import parse
 
@@ -23,6 +22,7 @@ load()
 NEEDED = {"cutoff": "3", "max_rel": "3", "recall": "0.5", "multiple": "0.6"}
 BY_SCORE = {"tau", "rho", "pearson", "AUC", "rankDCG"}  # tied scores are tied, for each by its own rule
 BY_GRADE_TOO = {"Rndcg"}  # looks at the grades of the documents that are relevant at the level
+BINARY = {"rbp": {"gain": "binary"}}  # how a metric of grades is told to know only relevant and not
 Qrels = dict[str, dict[str, float]]
 Run = dict[str, dict[str, float]]
 
@@ -79,15 +79,18 @@ every_metric = pytest.mark.parametrize("name", REGISTRY)
 @every_metric
 @pytest.mark.parametrize("level", [2, 2.5])
 def test_level(name, level):
-    with_option = values(spec(name), rel=level)
-    if REL not in REGISTRY[name].params:
-        assert same(with_option, values(spec(name))), "a metric of grades has no level"
+    has_level, binary = "rel" in REGISTRY[name].by_name, spec(name, **BINARY.get(name, {}))
+    if not has_level or name in BINARY:
+        assert same(values(spec(name), rel=level), values(spec(name))), "a metric of grades has no level"
+    if not has_level:
         return
+    with_option = values(binary, rel=level)
     assert same(with_option, values(spec(name, rel=level)))
+    assert same(with_option, values(spec(name, rel=level), rel=4)), "its own level goes first"
     if name in BY_GRADE_TOO:
         return
     by_hand = grades(lambda grade: 1.0 if grade >= level else min(grade, 0.0))
-    assert same(with_option, values(spec(name), by_hand))
+    assert same(with_option, values(binary, by_hand))
 
 
 @every_metric

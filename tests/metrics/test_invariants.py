@@ -114,7 +114,7 @@ def _(metric, data):
     qrels, run = draw_query(data)
     assume(run)  # with nothing retrieved the query is missing, which is another case
     more = run | {f"new{place}": data.draw(strategies.scores) for place in range(data.draw(st.integers(1, 5)))}
-    params = draw_params(metric, data)
+    params = draw_params(metric, data, optional=True)
     assert same(one(metric, qrels, run, **params), one(metric, qrels, more, **params))
 
 

@@ -9,6 +9,7 @@ import pytest
 import gradeval
 from gradeval.metrics import example, load
 from gradeval.metrics.aliases import TOOLS
+from gradeval.metrics.groups import GROUPS
 from gradeval.metrics.registry import REGISTRY
 from gradeval.metrics.spec import parse
 from gradeval.render.metrics import WIDTH, page, table
@@ -16,8 +17,9 @@ from gradeval.render.metrics import WIDTH, page, table
 load()
 
 
-def test_the_list_has_a_line_for_each_by_group():
-    blocks = [block.splitlines() for block in table().split("\n\n")[:-1]]
+def test_the_list_has_a_line_for_each_by_family():
+    *blocks, groups, _ = [block.splitlines() for block in table().split("\n\n")]
+    assert groups[1:] == [f"  {name:<21}  {group.about}" for name, group in GROUPS.items()]
     assert [block[0] for block in blocks] == sorted({metric.group for metric in REGISTRY.values()})
     listed = {line.split()[0]: block[0] for block in blocks for line in block[1:]}
     assert listed == {metric.name: metric.group for metric in REGISTRY.values()}
@@ -35,7 +37,7 @@ def test_page(name):
         assert f"  {promise}" in text
     for other in (*metric.aliases, *metric.trec):
         assert other in text
-    assert f"Example: gradeval -m '{metric.example}' qrels.txt my.run\n  " in text
+    assert re.search(rf"Example: gradeval (-q )?-m '{re.escape(metric.example)}' qrels.txt my.run\n  ", text)
     assert all(len(line) <= WIDTH + 1 for line in text.splitlines())
 
 

@@ -40,19 +40,33 @@ FILES = {
     f"{INFO}/WHEEL": "Wheel-Version: 1.0\nGenerator: a test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     f"{INFO}/entry_points.txt": f"[gradeval.metrics]\ntoy = {NAME}.metrics\n",
 }
+BROKEN = {
+    f"{NAME}/old.py": "raise RuntimeError('made for\\nanother gradeval')\n",
+    f"{INFO}/entry_points.txt": "[gradeval.metrics]\n"
+    f"a_gone = {NAME}.gone\nold = {NAME}.old\ntoy = {NAME}.metrics\nz_gone = {NAME}_gone\n",
+}
 
 pytestmark = pytest.mark.skipif(find_spec("pip") is None, reason="there is no pip")
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return installed(tmp_path_factory.mktemp("toy"), FILES)
+
+
+@pytest.fixture(scope="module")
+def broken_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One with entry points that cannot be loaded, too, before the one that can and after it."""
+    return installed(tmp_path_factory.mktemp("broken"), FILES | BROKEN)
+
+
+def installed(folder: Path, files: dict[str, str]) -> Path:
     """A folder with the package in it, put there by pip from a wheel."""
-    folder = tmp_path_factory.mktemp("toy")
     wheel = folder / f"{NAME}-{VERSION}-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
-        for name, text in FILES.items():
+        for name, text in files.items():
             archive.writestr(name, text)
-        archive.writestr(f"{INFO}/RECORD", "".join(f"{name},,\n" for name in [*FILES, f"{INFO}/RECORD"]))
+        archive.writestr(f"{INFO}/RECORD", "".join(f"{name},,\n" for name in [*files, f"{INFO}/RECORD"]))
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
     target = folder / "site"
     subprocess.run([*pip, "--no-index", "--no-deps", "--target", str(target), str(wheel)], check=True)
@@ -95,6 +109,39 @@ def test_a_typo_of_it_gets_a_suggestion(site, tmp_path):
     done = command(site, "metrics", "ToyGian")
     assert done.returncode == 2
     assert "did you mean ToyGain?" in done.stderr
+
+
+FAILED = [
+    f"the plugin {NAME}.gone cannot be loaded: ModuleNotFoundError (No module named '{NAME}.gone')",
+    f"the plugin {NAME}.old cannot be loaded: RuntimeError (made for another gradeval)",
+    f"the plugin {NAME}_gone cannot be loaded: ModuleNotFoundError (No module named '{NAME}_gone')",
+]
+
+
+def test_the_list_has_what_works_and_says_what_does_not(site, broken_site):
+    done = command(broken_site, "metrics")
+    assert (done.returncode, done.stdout) == (0, command(site, "metrics").stdout)
+    assert done.stderr.splitlines() == [f"warning: {line}" for line in FAILED]
+
+
+@pytest.mark.parametrize("name", ["ToyGain", "nDCG"])
+def test_a_metric_that_is_there_does_not_suffer_from_a_broken_plugin(name, site, broken_site):
+    done = command(broken_site, "metrics", name)
+    assert (done.returncode, done.stdout, done.stderr) == (0, command(site, "metrics", name).stdout, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("ToyGian", "ToyGian: did you mean ToyGain?"),
+        ("nDGC@10", "nDGC@10: did you mean nDCG@10?"),
+        ("xyzzy", "xyzzy: there is no such metric: 'gradeval metrics' lists them"),
+    ],
+)
+def test_what_is_missing_may_be_of_a_broken_plugin(name, said, broken_site):
+    done = command(broken_site, "metrics", name)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"gradeval: {said}{''.join(f' ({line})' for line in FAILED)}\n"
 
 
 def test_without_the_package_there_is_no_such_metric(tmp_path):

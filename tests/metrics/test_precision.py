@@ -32,6 +32,9 @@ UNJUDGED = ({}, {"a": 1.0})
         ("num_ret", 5),
         ("num_rel", 4),
         ("num_rel_ret", 3),
+        ("num_rel_ret@2", 2),
+        ("hits@3", 2),
+        ("hits", 3),
     ],
 )
 def test_by_hand(name, expected):

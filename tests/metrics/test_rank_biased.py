@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from helpers import ranked, value, values
 
+from gradeval.errors import MetricError
 from gradeval.metrics import load
+from gradeval.metrics.spec import parse
 
 load()  # all families in their order, before one is taken by itself
 rank_biased = import_module("gradeval.metrics.rank_biased")
@@ -19,6 +21,27 @@ QUERY = ranked([1, None, 0, 1, -1])
 def test_binary():
     assert value("rbp", QUERY) == pytest.approx(0.1 * (1 + 0.9**3))
     assert value("rbp(p=0.5)", QUERY) == pytest.approx(0.5 * (1 + 0.5**3))
+
+
+def test_as_ranx_spells_it():
+    """The digits are those after the point; 0.095125 is what ranx 0.3.21 says of this query."""
+    assert value("rbp.95", ranked([1, None, 1, 0], missed=[1])) == pytest.approx(0.095125, abs=1e-15)
+    assert parse("rbp.95 rbp.5 rbp.050") == parse("rbp(p=0.95) rbp(p=0.5) rbp(p=0.05)")
+    for name in ("rbp.0", "rbp.٣", "rbp.9x", "rbp.9,8", "rbp_95", "rbp_resid.95"):
+        with pytest.raises(MetricError):
+            parse(name)
+
+
+def test_binary_gain_has_a_level():
+    query = ranked([1, 2, None, 3])
+    assert value("rbp(p=0.5,gain=binary)", query) == pytest.approx(0.5 * (1 + 1 / 2 + 1 / 8))
+    assert value("rbp(p=0.5,gain=Binary)", query, level=2) == pytest.approx(0.5 * (1 / 2 + 1 / 8))
+    assert value("rbp(p=0.5,rel=3)", query, level=2) == pytest.approx(0.5 / 8)
+    assert value("rbp(p=0.5)", query, level=2) == value("rbp(p=0.5)", query)
+    with pytest.raises(MetricError, match=r"gain must be binary, linear, exp, or grade:gain.*, not 'square'"):
+        parse("rbp(gain=square)")
+    with pytest.raises(MetricError, match="rel takes the place of gain"):
+        parse("rbp(gain=binary,rel=2)")
 
 
 def test_graded():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +31,8 @@ def test_what_is_written_is_read_back(data):
     assert parse(spec.display) == [spec]
     assert parse(spec.trec) == [spec]
     assert parse(str(spec).swapcase()) == [spec]
+    assert pickle.loads(pickle.dumps(spec)) == spec
+    assert repr(spec) == f"Spec({str(spec)!r})"
 
 
 @pytest.mark.parametrize(
@@ -137,6 +141,12 @@ def test_display(text, display):
         ("ndcg.10", "did you mean nDCG@10?"),
         ("AP.10", "did you mean AP@10?"),
         ("xyzzy", "'gradeval metrics' lists them"),
+        ("alpha_nDCG@10", "'gradeval metrics' lists them"),  # what is not here at all is no typo of ideal_dcg
+        ("ERR_IA@20", "'gradeval metrics' lists them"),
+        ("preccision@5", "did you mean precision@5?"),
+        ("nDCH@10", "did you mean nDCG@10?"),
+        ("al_trec", "did you mean all_trec?"),
+        ("official@10", "did you mean official?"),
         (".5x", "'gradeval metrics' lists them"),
     ],
 )

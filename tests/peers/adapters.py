@@ -147,7 +147,7 @@ RANX = [
         "dcg@5",
         "dcg_burges@5",
     ),
-    *("precision", "precision@5", "recall@5", "f1@5", "f1", "hit_rate@5", "r-precision"),
+    *("precision", "precision@5", "recall@5", "f1@5", "f1", "hit_rate@5", "hits", "hits@5", "r-precision"),
 ]
 
 
