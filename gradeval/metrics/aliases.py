@@ -45,6 +45,7 @@ TOOLS: dict[str, dict[str, str]] = {
         "SetAP": "set_map",
         "SetF": "set_F",
         "SetP": "set_P",
+        "SetP(relative=false)": "set_P",
         "SetP(relative=true)": "set_relative_P",
         "SetR": "set_recall",
         "SetRelP": "set_relative_P",

@@ -104,6 +104,7 @@ def test_an_alias_is_what_it_stands_for(tool, name, target):
         ("IPrec@0.1,0.5", "iprec_at_recall(rounding=up)@0.1 iprec_at_recall(rounding=up)@0.5"),
         ("RBP(p=0.8,rel=1)@10", "rbp(p=0.8,rel=1)@10"),
         ("SetP(relative=True) SetRelP SetP(rel=2,relative=True)", "set_relative_P set_relative_P(rel=2)"),
+        ("SetP(relative=False) SetP(relative=False,rel=2)", "set_P set_P(rel=2)"),
         ("NumRet NumRet(rel=2) NumRelRet", "num_ret num_rel_ret(rel=2) num_rel_ret"),
     ],
 )
