@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 LARGEST_WHOLE = 10**15
-_GAIN_FORM = "linear, exp, or grade:gain/grade:gain/…"
+_PAIRS_FORM = "grade:gain/grade:gain/…"
+_GAIN_FORM = f"linear, exp, or {_PAIRS_FORM}"
 
 Pairs = tuple[tuple[float, float], ...]
 
@@ -195,16 +196,16 @@ def pairs(text: str, what: str) -> Pairs:
 def _gain(text: str) -> str | Pairs:
     found = _worth(text)
     if not isinstance(found, str) and any(gain < 0 for _, gain in found):
-        raise ValueError(f"{_GAIN_FORM}, with no number below 0")
+        raise ValueError(f"{_PAIRS_FORM}, with no number below 0")
     return found
 
 
 def _worth(text: str) -> str | Pairs:
     if text.lower() in ("linear", "exp"):
         return text.lower()
-    found = pairs(text, _GAIN_FORM)
+    found = pairs(text, _PAIRS_FORM if ":" in text else _GAIN_FORM)
     if any(grade < 0 != gain for grade, gain in found):
-        raise ValueError(f"{_GAIN_FORM}, with no gain for a grade below 0")
+        raise ValueError(f"{_PAIRS_FORM}, with no gain for a grade below 0")
     return found
 
 
