@@ -10,7 +10,7 @@ import gradeval
 from gradeval.metrics.spec import parse
 
 from .adapters import Peer
-from .data import Collection
+from .data import ORDERS, Collection, without_ties
 
 
 @dataclass
@@ -41,7 +41,8 @@ class Comparisons:
         names = list(peer.names)
         theirs = peer.evaluate(names, given)
         specs = [parse(peer.names[name])[0] for name in names]
-        results = gradeval.evaluate(given.qrels, {"run": given.run}, list(dict.fromkeys(map(str, specs))))
+        mine = without_ties(given, peer.ties) if peer.ties in ORDERS else given
+        results = gradeval.evaluate(given.qrels, {"run": mine.run}, list(dict.fromkeys(map(str, specs))))
         for name, spec in zip(names, specs, strict=True):
             key = (str(spec), peer.name)
             row = self.found.setdefault(key, Comparison(str(spec), peer))

@@ -94,6 +94,8 @@ def test_collections() -> None:
     assert small.qrels == {"1": {"a": 0, "b": 2}}
     assert (small.ties, small.complete, small.largest) == (True, True, 2)
     assert without_ties(small).run == {"1": {"b": 2.0, "a": 1.0}}
+    assert without_ties(small, "ascending").run == {"1": {"a": 2.0, "b": 1.0}}
+    assert without_ties(small, "run").run == without_ties(small).run
 
 
 def test_files_and_the_command(tmp_path: Path, monkeypatch, capsys) -> None:
