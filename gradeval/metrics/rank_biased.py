@@ -64,8 +64,9 @@ def rank_biased_precision(
     trec_eval means the same, but never sets what its search for the least and the largest begins with, so
     that its values are left to chance.
 
-    ir_measures' RBP has p = 0.8; its cwl_eval, asked where rel is given, divides by 1 - p^1000 and looks at
-    1,000 ranks, its trectools, asked otherwise, and ranx take the grade itself for the gain, however high.
+    ir_measures' RBP has p = 0.8. Its cwl_eval, which needs rel, divides by 1 - p^1000 and looks at 1,000
+    ranks; its trectools, which must be asked by name, and ranx take the grade itself for the gain, however
+    high, and trectools gives documents with tied scores the mean of their weights.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing that gains is retrieved. Unit free.
     Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
