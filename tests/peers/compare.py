@@ -58,9 +58,10 @@ class Comparisons:
         return [one for one in self.found.values() if not one.agrees]
 
     def markdown(self, peers: Sequence[Peer]) -> str:
-        """A row for each metric, a column for each peer: the largest difference."""
+        """A row for each metric, a column for each peer, there or not: the largest difference."""
         metrics = sorted(dict.fromkeys(metric for metric, _ in self.found), key=str.lower)
-        lines = [row(["metric", *(peer.name for peer in peers)]), row(["---", *(["---:"] * len(peers))])]
+        heads = [peer.name + " (not installed)" * (not peer.there) for peer in peers]
+        lines = [row(["metric", *heads]), row(["---", *(["---:"] * len(peers))])]
         for metric in metrics:
             cells = (self.found.get((metric, peer.name)) for peer in peers)
             lines.append(row([f"`{metric}`", *("" if one is None else cell(one) for one in cells)]))

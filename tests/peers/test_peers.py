@@ -73,6 +73,8 @@ def test_table() -> None:
     assert compared.markdown([liar, deaf]) == (
         "| metric | liar | deaf |\n| --- | ---: | ---: |\n| `AP` | 0 |  |\n| `P@5` | 2e-01 ✗ |  |\n"
     )
+    absent = Peer("absent", {"AP": "AP"}, evaluate, "no_such_module")
+    assert compared.markdown([deaf, absent]).startswith("| metric | deaf | absent (not installed) |\n")
     [wrong] = compared.disagreeing()
     assert (wrong.metric, wrong.values) == ("P@5", 5)
     assert wrong.where.startswith("random, query ")
