@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gradeval.cli import output as out
+from gradeval.cli.abbreviated import AbbreviatedCommand
 from gradeval.errors import MetricError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ SUMMARY = "all"
 
 @click.command(
     "ir_measures",
+    cls=AbbreviatedCommand,
     short_help="Take ir_measures' measures, and print as it does.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -98,6 +98,12 @@ def test_by_query(files, options):
     assert list(dict.fromkeys(line.split()[0] for line in mine.splitlines()))[:3] == ["2", "1", "3"]
 
 
+def test_options_cut_short(files):
+    """As argparse takes them."""
+    short = ["--by", "--no", "--pl", "2", "--out=jsonl", "--quiet", "q", "r", "AP"]
+    assert gradeval("ir_measures", *short).out == ours("-qn", "-p2", "-o", "jsonl", "q", "r", "AP")
+
+
 @pytest.mark.parametrize("options", [[], ["-q"], ["-q", "-n"]])
 def test_jsonl(files, options):
     mine, other = (one("q", "r", "AP", "P@2", "-o", "jsonl", *options) for one in (ours, theirs))
