@@ -34,7 +34,7 @@ def average_precision(judgments: Judgments, *, rel: float | None = None, cutoff:
     is the number of relevant documents in the qrels.
 
     ir_measures' cwl_eval divides by the number of relevant documents in the first 1,000 ranks instead of R,
-    and its trectools says NaN where R is 0.
+    and its trectools prints nan where R is 0.
 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.

@@ -203,7 +203,7 @@ def normalized_discounted_cumulated_gain(
     is nDCG, and LETOR's Eval-Score-3.0 computes nDCG(gain=exp,discount=letor).
 
     For nDCG(dcg='exp-log2')@k ir_measures asks gdeval, which rounds to 5 places, refuses grades above 4, and
-    wants numbers for query ids; without a cutoff it asks ranx. Its trectools says NaN where nothing is
+    wants numbers for query ids; without a cutoff it asks ranx. Its trectools prints nan where nothing is
     gained.
 
     Returns float64 (Q,), in [0, 1]; 0 where the ideal gains nothing. Unit free.
