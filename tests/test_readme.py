@@ -1,6 +1,6 @@
 """The README says what the program does: its commands are run, its tables and examples compared.
 
-`python tests/test_readme.py` writes the output of its commands, and its two tables, anew.
+`python tests/test_readme.py` writes the output of its commands, and the tables made from the code, anew.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from gradeval.cli.eval import eval_command
+from gradeval.cli.trec_eval import DIFFERENCES
 from gradeval.metrics import load
 from gradeval.metrics.registry import REGISTRY
 from gradeval.options import DEFAULT_METRICS
@@ -83,6 +84,10 @@ def format_rows() -> str:
     return "".join(row(f"`{name}`", about) for name, about in FORMATS.items())
 
 
+def difference_rows() -> str:
+    return "".join(row(*one) for one in DIFFERENCES)
+
+
 def under(head: str) -> str:
     """The rows of the table with this head line."""
     text = README.read_text("utf-8")
@@ -90,19 +95,24 @@ def under(head: str) -> str:
     return text[start : text.index("\n\n", start) + 1]
 
 
-METRICS, FORMATS_HEAD = (row(name, "what it is") + row("---", "---") for name in ("metric", "format"))
+def head(*cells: str) -> str:
+    return row(*cells) + row(*["---"] * len(cells))
 
 
-def test_metrics_are_those_of_the_registry():
-    assert under(METRICS) == metric_rows()
+TABLES = {
+    head("metric", "what it is"): metric_rows,
+    head("format", "what it is"): format_rows,
+    head("where", "trec_eval 10", "gradeval trec_eval"): difference_rows,
+}
+
+
+@pytest.mark.parametrize(("head", "rows"), TABLES.items(), ids=["metrics", "formats", "differences"])
+def test_tables_are_those_of_the_code(head, rows):
+    assert under(head) == rows()
 
 
 def test_default_metrics_are_named():
     assert f"`{DEFAULT_METRICS}`" in README.read_text("utf-8")
-
-
-def test_formats_are_those_there_are():
-    assert under(FORMATS_HEAD) == format_rows()
 
 
 def test_there_are_commands():
@@ -182,9 +192,9 @@ def write() -> None:
         return "```console\n" + "".join(f"$ {one}\n{run(one)}" for one, _ in commands(match[2])) + "```"
 
     text = BLOCK.sub(shown, README.read_text("utf-8"))
-    for head, rows in ((METRICS, metric_rows()), (FORMATS_HEAD, format_rows())):
+    for head, rows in TABLES.items():
         before, after = text.split(head)
-        text = before + head + rows + "\n" + after.split("\n\n" if after[0] == "|" else "\n", 1)[1]
+        text = before + head + rows() + "\n" + after.split("\n\n" if after[0] == "|" else "\n", 1)[1]
     README.write_text(text, "utf-8")
 
 

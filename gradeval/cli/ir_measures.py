@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gradeval.cli import output as out
+from gradeval.cli.abbreviated import AbbreviatedCommand
 from gradeval.errors import MetricError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ SUMMARY = "all"
 
 @click.command(
     "ir_measures",
+    cls=AbbreviatedCommand,
     short_help="Take ir_measures' measures, and print as it does.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -26,7 +28,13 @@ SUMMARY = "all"
 @click.argument("run", type=click.Path())
 @click.argument("measures", nargs=-1, required=True)
 @click.option("-p", "--places", type=click.IntRange(-1, 100), default=PLACES, help="Decimals; -1 for all.")
-@click.option("-q", "--by_query", is_flag=True, help="The values of each query too.")
+@click.option(
+    "-q",
+    "--by_query",
+    is_flag=True,
+    help="The values of each query too, in the order of the qrels; ir_measures has them provider by provider, "
+    "in the order of the run.",
+)
 @click.option("-n", "--no_summary", is_flag=True, help="No means; with -q.")
 @click.option("-o", "--output_format", type=click.Choice(("tsv", "jsonl")), default="tsv", show_default=True)
 @click.option("--provider", metavar="NAME", help="Taken and passed over: there is one here.")
@@ -45,7 +53,8 @@ def ir_measures_command(
     """Evaluate RUN against QRELS with MEASURES as ir_measures spells them.
 
     The output is laid out as its own: nDCG@10, P(rel=2)@5, ERR@20, Compat(p=0.9), BPM(T=1.0,max_rel=3)@10, …
-    A query that the run lacks has 0 in everything, counts too. Ties are ordered as everywhere in gradeval.
+    A query that the run lacks has 0 in everything, counts too. Ties are ordered as everywhere in gradeval;
+    'gradeval metrics NAME' says how ir_measures' providers order them.
     """
     if no_summary and not by_query:
         raise click.UsageError("-n leaves nothing to print; give -q too.")

@@ -2,51 +2,101 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from gradeval import __version__
 from gradeval.cli import output as out
+from gradeval.cli.abbreviated import AbbreviatedCommand
 from gradeval.cli.types import Finite, Whole
 from gradeval.options import RANGES
 
 VERSION = "10.0"  # of trec_eval, whose output this is
 LONGEST = 2**63 - 1
-DIFFERENCES = """\b
-What differs from trec_eval 10, where it is wrong or leaves things to chance:
-  a judged query is not in the run   left out, as its help says; it stops (-c counts it)
-  grades such as 1.5                 as they are; it cuts them to 1
-  a grade or score such as abc       an error with file and line; it takes 0
-  gains such as ndcg.1=0.3,2=0.6     in their order; it mixes up those within 1 of each other
-  rbp                                gains above 1 over the query's largest; its divisor is unset
-  num_rel with -c and -l             at that level; it counts all grades above 0
-  -J, and nothing judged is found    0; it prints nan in places
-  -c, and a query is missing         all as for an empty ranking; it has a document where utility,
-                                     rbp_resid or relstring take values
-  dcg.1=2 beside ndcg                each its own gains; it mixes them up and ends in a crash
-"""
 
 
-class _OneFormat(click.ParamType):  # type: ignore[type-arg]
-    """The one format there is."""
+class Difference(NamedTuple):
+    """Where trec_eval 10 does one thing and gradeval another."""
 
-    name = "FORMAT"
+    where: str
+    trec_eval: str
+    gradeval: str
 
-    def __init__(self, only: str, others: str) -> None:
-        self.only, self.others = only, others
+
+# the table in the README, and the end of --help
+DIFFERENCES = tuple(
+    Difference(*texts)
+    for texts in (
+        (
+            "a score such as `abc` or `nan`, a grade such as `x`",
+            "takes it for a number, in silence, exit code 0",
+            "stops, and names the line",
+        ),
+        ("a grade of 1.9, or `-l 1.9`", "takes it for 1, in silence", "takes it as it is"),
+        ("`-l x`, `-M x`, `-N x`", "takes it for 0, in silence", "stops"),
+        ("gains less than 1 apart, `ndcg.1=0.3,2=0.6`", "mixes them up", "takes them in their order"),
+        ("`dcg.1=2` beside `ndcg`", "mixes up their gains and crashes", "has own gains for each"),
+        (
+            "a document twice for a query",
+            "stops, without the line",
+            "stops, and names the line; in the qrels, warns where it is the same grade",
+        ),
+        (
+            "judged queries that the run lacks",
+            "stops, or with `-c` counts them as 0",
+            "leaves them out of the mean, as its help says and version 9 did, and reports it; with `-c`, 0",
+        ),
+        ("`-c`, and no query in common", "prints zeros", "stops, as it is nearly surely a mistake"),
+        (
+            "`-c`, a query missing, and `utility`, `rbp_resid` or `relstring` with values",
+            "has a document of its own for it",
+            "has an empty ranking for it",
+        ),
+        ("`-c`, `-l` and `num_rel`", "counts all grades above 0", "counts from the level up"),
+        ("a query with all grades below 0", "stops", "says that nothing is relevant to it"),
+        (
+            "`rbp`",
+            "divides by a variable that was never set",
+            "divides by the largest gain of the query",
+        ),
+        ("`Rndcg` where what is relevant gains nothing (`-l 0`)", "prints nan", "prints 0"),
+        (
+            "`-J`, nothing judged found, and `iprec_at_recall` or `11pt_avg`",
+            "prints nan",
+            "prints 0",
+        ),
+        ("`-R prefs` and such, `-D 1`", "reads preferences; says more", "stops"),
+    )
+)
+
+
+class _Command(AbbreviatedCommand):
+    """A command whose help ends with the differences."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("What differs from trec_eval 10"):
+            rows = [(one.where, f"it {one.trec_eval}; gradeval {one.gradeval}") for one in DIFFERENCES]
+            formatter.write_dl([(where.replace("`", ""), what.replace("`", "")) for where, what in rows])
+
+
+class _Only(click.ParamType):  # type: ignore[type-arg]
+    """The one value there is. more: what else is said of others."""
+
+    def __init__(self, only: str, more: str = "", name: str = "FORMAT") -> None:
+        self.only, self.more, self.name = only, more, name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value != self.only:
-            self.fail(f"gradeval reads '{self.only}' only, not '{value}'{self.others}.", param, ctx)
+            self.fail(f"gradeval takes '{self.only}' only, not '{value}'{self.more}.", param, ctx)
         return self.only
 
 
 @click.command(
     "trec_eval",
+    cls=_Command,
     short_help="Take trec_eval's options, and print what it prints.",
     options_metavar="[OPTIONS]",
-    epilog=DIFFERENCES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.argument("qrels", type=click.Path())
@@ -59,7 +109,7 @@ class _OneFormat(click.ParamType):  # type: ignore[type-arg]
     multiple=True,
     metavar="NAME[.VALUES]",
     help="A measure, such as map, P.5,10 or ndcg.1=3,2=9; or official (the default), all_trec or set; or one "
-    "of gradeval's own, such as muAP.",
+    "of gradeval's own, such as muAP. 'gradeval metrics NAME' explains one.",
 )
 @click.option(
     "-c",
@@ -113,18 +163,30 @@ class _OneFormat(click.ParamType):  # type: ignore[type-arg]
 @click.option(
     "-R",
     "--Rel_info_format",
-    type=_OneFormat("qrels", ": preferences and several judges are not"),
+    type=_Only("qrels", ": preferences and several judges are not read"),
     metavar="qrels",
     help="The format of the judgments.",
 )
 @click.option(
     "-T",
     "--Results_format",
-    type=_OneFormat("trec_results", ""),
+    type=_Only("trec_results"),
     metavar="trec_results",
     help="The format of the run.",
 )
-@click.option("-o", "--Output_old_results_format", is_flag=True, help="Changes nothing, as in trec_eval.")
+@click.option(
+    "-D",
+    "--Debug_level",
+    type=_Only("0", ": there is no debugging output"),
+    metavar="0",
+    help="Changes nothing.",
+)
+@click.option("-o", "old_output", is_flag=True, help="Changes nothing, as in trec_eval.")
+@click.option(
+    "--Output_old_results_format",
+    metavar="X",
+    help="The same, but it takes a value, as in trec_eval.",
+)
 @click.version_option(__version__, "-v", "--version", message=f"%(prog)s %(version)s, as trec_eval {VERSION}")
 def trec_eval_command(
     qrels: str,
@@ -142,7 +204,7 @@ def trec_eval_command(
 ) -> int:
     """Evaluate a run as trec_eval does, with its options and its output.
 
-    Scripts go on as they are with 'gradeval trec_eval' in place of 'trec_eval'.
+    Scripts go on as they are with 'gradeval trec_eval' in place of 'trec_eval'. A long option may be cut short.
     """
     if level < 0:
         raise click.BadParameter("a grade below 0 is that of a document that was not judged.", param_hint="-l")

@@ -14,7 +14,8 @@ def detect(source: Source) -> str:
     """'trec', 'letor' or 'scores' (one number a line). Raises InputError where the file cannot be read."""
     lines = 0
     for block in source.blocks(1 << 16):
-        for line in block.bytes[: block.size].tobytes().split(b"\n"):
+        # a bare CR ends a line here too, so that the right reader refuses it
+        for line in block.bytes[: block.size].tobytes().splitlines():
             fields = line.split(b"#", 1)[0].split()
             if fields:
                 return _format_of(line, fields)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradeval.errors import InputError
-from gradeval.formats.problems import LastProblem, Problem, Problems, no_data, shown
-from gradeval.formats.scan import HASH, Tokens, floats, split, tokenize, whole_numbers
+from gradeval.formats.problems import Problem, Problems, no_data, shown
+from gradeval.formats.scan import HASH, Tokens, floats, split, tokenize, unreadable, whole_numbers
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import not_a_number
 from gradeval.ids import Bytes, Ids, order_of
@@ -20,6 +21,7 @@ from gradeval.ranking import ranges
 from gradeval.segments import Bools, Floats, Ints
 
 _COLON, _EQUALS = b":="
+_LINE, _NUMBER = re.compile(rb"[ \t]*[-+.\d][^ \t]*[ \t]+(?:qid|\d+):"), re.compile(rb"[ \t]*[-+.\d]")
 _QID = np.uint64(int.from_bytes(b"qid:", "little"))
 _DOCID = np.uint64(int.from_bytes(b"docid", "little"))
 
@@ -130,9 +132,9 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     count = comment - tokens.first
     data = np.flatnonzero(count)
     first_token, count = tokens.first[data], count[data]
-    if tokens.binary is not None:
-        problem = Problem(tokens.binary, "binary data (a NUL byte)", "Is this the right file?")
-        return _failed(tokens.lines, problem)
+    wrong = unreadable(text, tokens, _LINE)
+    if wrong is not None:
+        return _failed(tokens.lines, Problem(*wrong))
 
     labels = tokens.ids(block.bytes, first_token)
     label, bad = floats(labels)
@@ -268,8 +270,9 @@ def read_numbers(source: Source, name: str, whole: bool = False) -> Floats:
         value, bad = floats(rows.fields[0])
         found = [Problem(line, f"{count} fields where there is one {name} a line") for line, count in rows.odd]
         found += [Problem(int(rows.line[i]), not_a_number(name, rows.fields[0][i])) for i in bad.tolist()]
-        if rows.binary is not None:
-            found = [LastProblem(rows.binary, "binary data (a NUL byte)", "Is this the right file?")]
+        wrong = unreadable(block.bytes[: block.size], rows, _NUMBER)
+        if wrong is not None:
+            found = [wrong]
         if whole:
             odd = np.flatnonzero(np.isfinite(value) & ((value < 0) | (value != np.floor(value))))
             found += [

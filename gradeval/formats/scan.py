@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gradeval.formats.problems import LastProblem
 from gradeval.ids import Bytes, Ids, Words, words
 from gradeval.segments import Bools, Floats, Ints
 
@@ -32,7 +33,7 @@ class Rows(NamedTuple):
 
     fields: the wanted fields, each a column. line: the 0-based line in the block of each row. lines: how many
     lines the block has. odd: (line, fields) of each line with too few or too many. binary: the first line with
-    a NUL byte, None where there is none.
+    a NUL byte, None where there is none. returns: the lines that go on behind a CR.
     """
 
     fields: tuple[Ids, ...]
@@ -40,6 +41,7 @@ class Rows(NamedTuple):
     lines: int
     odd: tuple[tuple[int, int], ...] = ()
     binary: int | None = None
+    returns: tuple[int, ...] = ()
 
 
 def split(block: Bytes, size: int, wanted: tuple[int, ...], least: int, most: int | None = None) -> Rows:
@@ -90,14 +92,14 @@ def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], least: int, most: i
     wrong = tuple(zip(data[odd].tolist(), counts[odd].tolist(), strict=True))
     data = data[~odd]
     fields = tuple(tokens.ids(block, tokens.first[data] + k) for k in wanted)
-    return Rows(fields, data, tokens.lines, wrong, tokens.binary)
+    return Rows(fields, data, tokens.lines, wrong, tokens.binary, tokens.returns)
 
 
 class Tokens(NamedTuple):
     """What stands between spaces in a block.
 
     start, end: of each token. first, counts: of each line, its first token and how many it has; lines: how many
-    lines there are. line_end: where each line ends. binary: the first line with a NUL byte, None without one.
+    lines there are. line_end: where each line ends. binary, returns: as in Rows.
     """
 
     start: Ints
@@ -106,6 +108,7 @@ class Tokens(NamedTuple):
     counts: Ints
     line_end: Ints
     binary: int | None
+    returns: tuple[int, ...]
 
     @property
     def lines(self) -> int:
@@ -132,7 +135,31 @@ def tokenize(text: Bytes, also: Ints | None = None) -> Tokens:
     first = np.concatenate([[0], bounds[:-1]]).astype(np.int64)
     nul = np.flatnonzero(text == 0)[:1]
     binary = int(np.searchsorted(line_end, nul[0])) if len(nul) else None
-    return Tokens(start, end, first, bounds - first, line_end, binary)
+    return Tokens(start, end, first, bounds - first, line_end, binary, _returns(text, line_end))
+
+
+def _returns(text: Bytes, line_end: Ints) -> tuple[int, ...]:
+    """The lines that go on behind a CR; two counts tell that there is none, as nearly always."""
+    is_return = text == CR
+    if np.count_nonzero(is_return) == np.count_nonzero(text[line_end - 1] == CR):
+        return ()
+    behind = text[1:]
+    inside = np.flatnonzero(is_return[:-1] & (behind != CR) & (behind != LF))
+    return tuple(np.unique(np.searchsorted(line_end, inside)).tolist())
+
+
+def unreadable(text: Bytes, found: Rows | Tokens, a_line: re.Pattern[bytes]) -> LastProblem | None:
+    """Why whole lines are not what they should be, if they are not.
+
+    a_line: what begins like a line of data; a CR between two of them says that lines end in it.
+    """
+    if found.binary is not None:
+        return LastProblem(found.binary, "binary data (a NUL byte)", "Is this the right file?")
+    lines = text.tobytes().split(b"\n") if found.returns else []
+    for line in found.returns:
+        if sum(a_line.match(part) is not None for part in lines[line].split(b"\r")) > 1:
+            return LastProblem(line, "lines end in a bare CR", r"Convert them with tr '\r' '\n'")
+    return None
 
 
 def floats(text: Ids) -> tuple[Floats, Ints]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradeval.formats.problems import LastProblem, Problem, Problems, no_data, shown
-from gradeval.formats.scan import Rows, floats, split
+from gradeval.formats.scan import Rows, floats, split, unreadable
 from gradeval.formats.sources import Block, Source
 from gradeval.ids import Ids
 from gradeval.judgments import Qrels
@@ -18,6 +18,7 @@ from gradeval.segments import Floats, Ints
 
 _WORTH_THREADS = 2**28  # with less to read, what threads gain is lost to memory that each has its own of
 _FIELD = re.compile(rb"[^ \t\r]+")
+_QRELS_LINE, _RUN_LINE = (re.compile(rb"[ \t]*(?:[^ \t]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4))
 
 
 class Columns(NamedTuple):
@@ -63,15 +64,16 @@ def qrels_columns(block: Block) -> Columns:
     """The judgments of a block; number is the grade."""
     rows = split(block.bytes, block.size, (0, 2, 3), 4, 4)
     hint = "This looks like a run; the qrels come first, then the runs"
-    return _columns(rows, "grade", _odd(rows, "qrels have 4 (query iter document grade)", (5, 6), hint))
+    problems = _odd(rows, "qrels have 4 (query iter document grade)", (5, 6), hint)
+    return _columns(block, rows, "grade", _QRELS_LINE, problems)
 
 
 def run_columns(block: Block) -> Columns:
     """The run lines of a block; number is the score. The tag may be missing; what follows it is ignored."""
     rows = split(block.bytes, block.size, (0, 2, 4), 5)
     hint = "This looks like qrels; the qrels come first, then the runs"
-    read = _columns(rows, "score", _odd(rows, "a run has 6 (query Q0 document rank score tag)", (4,), hint))
-    return read._replace(tag=_last_tag(block, rows))
+    problems = _odd(rows, "a run has 6 (query Q0 document rank score tag)", (4,), hint)
+    return _columns(block, rows, "score", _RUN_LINE, problems)._replace(tag=_last_tag(block, rows))
 
 
 def _last_tag(block: Block, rows: Rows) -> bytes | None:
@@ -96,12 +98,15 @@ def _odd(rows: Rows, expected: str, others: tuple[int, ...], hint: str) -> list[
     return problems
 
 
-def _columns(rows: Rows, name: str, problems: list[Problem]) -> Columns:
+def _columns(
+    block: Block, rows: Rows, name: str, a_line: re.Pattern[bytes], problems: list[Problem]
+) -> Columns:
     queries, documents, text = rows.fields
     number, bad = floats(text)
     problems += [Problem(int(rows.line[row]), not_a_number(name, text[row])) for row in bad.tolist()]
-    if rows.binary is not None:
-        problems = [LastProblem(rows.binary, "binary data (a NUL byte)", "Is this the right file?")]
+    wrong = unreadable(block.bytes[: block.size], rows, a_line)
+    if wrong is not None:
+        problems = [wrong]
     bounds = np.concatenate([[0], queries.changes(), [len(queries)]])
     if not len(queries):
         bounds = bounds[:1]

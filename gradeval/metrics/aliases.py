@@ -45,7 +45,8 @@ TOOLS: dict[str, dict[str, str]] = {
         "SetAP": "set_map",
         "SetF": "set_F",
         "SetP": "set_P",
-        "SetP(relative=true)": "set_relative_P",
+        "SetP(relative=False)": "set_P",
+        "SetP(relative=True)": "set_relative_P",
         "SetR": "set_recall",
         "SetRelP": "set_relative_P",
         "Success@k": "Success@k",
@@ -71,8 +72,10 @@ TOOLS: dict[str, dict[str, str]] = {
     },
     "scikit-learn": {
         "average_precision_score": "AP",
-        "dcg_score@k": "DCG@k",
-        "ndcg_score@k": "nDCG@k",
+        "dcg_score": "DCG",
+        "dcg_score(k)": "DCG",
+        "ndcg_score": "nDCG",
+        "ndcg_score(k)": "nDCG",
         "roc_auc_score": "AUC",
     },
     "SciPy": {

@@ -33,6 +33,9 @@ def average_precision(judgments: Judgments, *, rel: float | None = None, cutoff:
     AP@k = (sum over the relevant documents retrieved in the first k ranks of P at their rank) / R, where R
     is the number of relevant documents in the qrels.
 
+    ir_measures' cwl_eval divides by the number of relevant documents in the first 1,000 ranks instead of R,
+    and its trectools prints nan where R is 0.
+
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
     """

@@ -91,7 +91,8 @@ def expected_reciprocal_rank(
     document at a rank satisfies the reader, is gain(grade) / (gain(largest grade) + 1): with gain=exp,
     (2^grade - 1) / 2^largest. Unjudged documents and grades <= 0 never satisfy.
 
-    gdeval, which ir_measures asks, takes 4 as the largest grade, refuses higher ones, and rounds to 5 places;
+    gdeval, which ir_measures asks, takes 4 as the largest grade, refuses higher ones, rounds to 5 places, and
+    wants numbers for query ids;
     NTCIREVAL is told the gains (gain=linear, max_grade=). In both the value of a perfect ranking is below 1.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unit free.

@@ -140,7 +140,8 @@ def discounted_cumulated_gain(
 
     DCG@k = sum over the first k ranks i of gain(grade) / d(i), with gain(grade) = grade, or 2^grade - 1
     (exp), or as listed; and d(i) = log2(i + 1), or 1, then log2(i) (letor), or i (zipf), or 1 (none).
-    Unjudged documents and grades <= 0 gain nothing, unless the list gives grade 0 a gain.
+    Unjudged documents and grades <= 0 gain nothing, unless the list gives grade 0 a gain. From grade 54 on
+    2^grade - 1 is rounded to 2^grade.
 
     Returns float64 (Q,), from 0 up; 0 where nothing is gained. Unit: gain.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002; exp:
@@ -200,6 +201,10 @@ def normalized_discounted_cumulated_gain(
     query by falling grade (global), k documents of the largest grade in the qrels or of max_grade (max), or
     all retrieved documents by falling grade (local). Scheel et al. call nDCG(gain=exp) NDCG; trec_eval's ndcg
     is nDCG, and LETOR's Eval-Score-3.0 computes nDCG(gain=exp,discount=letor).
+
+    For nDCG(dcg='exp-log2')@k ir_measures asks gdeval, which rounds to 5 places, refuses grades above 4, and
+    wants numbers for query ids; without a cutoff it asks ranx. Its trectools prints nan where nothing is
+    gained.
 
     Returns float64 (Q,), in [0, 1]; 0 where the ideal gains nothing. Unit free.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.

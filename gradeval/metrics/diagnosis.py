@@ -33,7 +33,7 @@ def accuracy(judgments: Judgments, *, rel: float | None = None, cutoff: int | No
     pairs), both in the first k ranks. An unjudged document is one that is not relevant.
 
     ir_measures leaves a query without a value out too, but counts it as 0 if other measures are asked beside,
-    and fails where all that was retrieved is relevant. It leaves tied scores as they stand in the run.
+    and fails where all that was retrieved is relevant.
 
     Returns float64 (Q,), in [0, 1]; NaN where none or all of the retrieved documents are relevant, 0 where
     the run lacks the query. Unit free.

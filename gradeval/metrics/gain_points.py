@@ -198,7 +198,8 @@ def normalized_gain(judgments: Judgments, *, gain: str | Pairs = "linear") -> Fl
 
     G = (sum over the documents retrieved of gain / log2(2 + most - gained)) / (sum of all gains), with gained
     what there is up to and with its rank, and most what the ideal ranking has gained there, where each rank
-    counts for 1 at least.
+    counts for 1 at least. Sums of 2^53 and more are rounded (gain=exp, from grade 53 on), and what is missed
+    by less than that is not seen.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing can be gained. Unit free.
     Source: Buckley, trec_eval, experimental.

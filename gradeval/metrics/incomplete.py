@@ -31,7 +31,7 @@ def binary_preference(judgments: Judgments, *, rel: float | None = None) -> Floa
 
     bpref = (sum over the relevant documents retrieved of 1 - min(n, R) / min(N, R)) / R, with n the
     documents judged not relevant above it, N all of them, and R the relevant ones. A grade below 0 is no
-    judgment.
+    judgment; in ir_measures' trectools it is one of a relevant document.
 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: Buckley and Voorhees, "Retrieval evaluation with incomplete information", SIGIR 2004; as in

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradeval.judgments import Judgments
 from gradeval.metrics.dcg import graded, share
-from gradeval.metrics.params import CUTOFF, GAIN, TOP, Pairs, positive
+from gradeval.metrics.params import CUTOFF, GAIN, TOP, Pairs, Spelling, positive
 from gradeval.metrics.registry import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, metric
 from gradeval.segments import Floats, Ints
 
@@ -56,7 +56,7 @@ BASE = positive(
     "base",
     "the base of the logarithm, above 1; ranks below it have no discount",
     2.0,
-    aliases={"b": {}, "beta": {}, "logb": {}},
+    aliases={"b": Spelling(), "beta": Spelling(), "logb": Spelling("NTCIREVAL")},
 )
 
 

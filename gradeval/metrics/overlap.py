@@ -33,12 +33,14 @@ def _agreement(p: float, deepest: int) -> Floats:
 def compatibility(judgments: Judgments, *, p: float = 0.95, normalize: bool = True) -> Floats:
     """Compatibility: rank-biased overlap with the ideal ranking that is most like this one.
 
-    Compat = RBO(ranking) / RBO(ideal), with RBO = (sum over the ranks i of p^(i-1) |first i of both| / i) /
-    (sum of p^(i-1)), down to the end of the longer one; normalize=false leaves the division out. The ideal
-    ranking has the documents with grades above 0 by falling grade, those of equal grade as in the ranking.
+    Compat = RBO(ranking) / RBO(ideal), with RBO(x) = (sum over the ranks i up to n of p^(i-1) |what the first
+    i of x and of the ideal ranking share| / i) / (sum of p^(i-1)); normalize=false leaves out the division.
+    The ideal ranking has the documents with grades above 0 by falling grade, those of equal grade as in the
+    ranking, and behind them those not retrieved. In both RBOs n is the number of documents retrieved, or of
+    those in the ideal ranking if they are more; the first i of a ranking that ends before i are all it has.
 
-    The authors' code, which ir_measures runs, orders tied scores by document id ascending, and places ideal
-    documents that were not retrieved as if their score were 0, so before those with negative scores.
+    The authors' code, which ir_measures runs, takes the same n. It places ideal documents that were not
+    retrieved as if their score were 0, so before those of equal grade with negative scores.
 
     Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unit free.
     Source: Clarke, Vtyurina, Smucker, "Assessing top-k preferences", TOIS 2021.

@@ -6,12 +6,25 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 LARGEST_WHOLE = 10**15
-_GAIN_FORM = "linear, exp, or grade:gain/grade:gain/…"
+_PAIRS_FORM = "grade:gain/grade:gain/…"
+_GAIN_FORM = f"linear, exp, or {_PAIRS_FORM}"
 
 Pairs = tuple[tuple[float, float], ...]
+
+
+class Spelling(NamedTuple):
+    """How a parameter is spelled elsewhere.
+
+    tool: where, '' for more than one. words: what its values are here; none where they are written as here.
+    example: a value that is written in another way.
+    """
+
+    tool: str = ""
+    words: Mapping[str, str] | None = None
+    example: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +33,8 @@ class Param:
 
     parse: turns the text after `=` into the value, and raises ValueError with what the text must be.
     allowed: what a value may be, for people. default: the value when none is given; None where it is
-    required, or where the metric has a meaning of its own without it: `without` says which. aliases: its names
-    in other tools, and what their words are here (none: all values are written as here).
+    required, or where the metric has a meaning of its own without it: `without` says which. aliases: its other
+    names.
     """
 
     name: str
@@ -31,7 +44,7 @@ class Param:
     default: Any = None
     without: str = ""
     required: bool = False
-    aliases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    aliases: Mapping[str, Spelling] = field(default_factory=dict)
 
     def but(self, **fields: Any) -> Param:
         """The same parameter with something else about it, such as its default."""
@@ -195,16 +208,16 @@ def pairs(text: str, what: str) -> Pairs:
 def _gain(text: str) -> str | Pairs:
     found = _worth(text)
     if not isinstance(found, str) and any(gain < 0 for _, gain in found):
-        raise ValueError(f"{_GAIN_FORM}, with no number below 0")
+        raise ValueError(f"{_PAIRS_FORM}, with no number below 0")
     return found
 
 
 def _worth(text: str) -> str | Pairs:
     if text.lower() in ("linear", "exp"):
         return text.lower()
-    found = pairs(text, _GAIN_FORM)
+    found = pairs(text, _PAIRS_FORM if ":" in text else _GAIN_FORM)
     if any(grade < 0 != gain for grade, gain in found):
-        raise ValueError(f"{_GAIN_FORM}, with no gain for a grade below 0")
+        raise ValueError(f"{_PAIRS_FORM}, with no gain for a grade below 0")
     return found
 
 
@@ -230,8 +243,8 @@ def _points(text: str) -> Pairs:
     return found
 
 
-CUTOFF = whole("cutoff", "only the first k ranks count", without="all ranks", aliases={"k": {}})
-CUTOFF_NEEDED = whole("cutoff", "how many ranks count", required=True, aliases={"k": {}})
+CUTOFF = whole("cutoff", "only the first k ranks count", without="all ranks", aliases={"k": Spelling()})
+CUTOFF_NEEDED = whole("cutoff", "how many ranks count", required=True, aliases={"k": Spelling()})
 REL = number("rel", "the least grade that is relevant", without="the --rel level, or any grade above 0")
 GAIN = Param(
     "gain",
@@ -239,7 +252,10 @@ GAIN = Param(
     _gain,
     _GAIN_FORM,
     "linear",
-    aliases={"gains": {}, "dcg": {"log2": "linear", "exp-log2": "exp"}},
+    aliases={
+        "gains": Spelling("ir_measures", example="{0:0,1:5}"),
+        "dcg": Spelling("ir_measures", {"log2": "linear", "exp-log2": "exp"}),
+    },
 )
 WORTH = GAIN.but(parse=_worth, about=f"{GAIN.about}; a gain below 0 takes away")
 JUDGED_ONLY = flag("judged_only", "take unjudged documents out of the ranking first, as --judged-only does")

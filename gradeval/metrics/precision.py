@@ -6,7 +6,7 @@ import numpy as np
 
 from gradeval.judgments import Judgments
 from gradeval.metrics.average_precision import TREC_CUTOFFS
-from gradeval.metrics.params import CUTOFF, CUTOFF_NEEDED, REL, positive
+from gradeval.metrics.params import CUTOFF, CUTOFF_NEEDED, REL, Spelling, positive
 from gradeval.metrics.registry import (
     IDEAL_IS_ONE,
     PROMOTION_HELPS,
@@ -46,7 +46,8 @@ def harmonic(precision: Floats, recall: Floats, x: float) -> Floats:
 def precision(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Floats:
     """Precision.
 
-    P@k = (relevant documents in the first k ranks) / k, also where fewer than k were retrieved.
+    P@k = (relevant documents in the first k ranks) / k, also where fewer than k were retrieved. ir_measures'
+    cwl_eval looks at 1,000 ranks at most.
 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
@@ -124,7 +125,7 @@ def set_recall(judgments: Judgments, *, rel: float | None = None) -> Floats:
 @metric(
     "set_F",
     order=False,
-    params=[REL, WEIGHT.but(aliases={"beta": {}})],
+    params=[REL, WEIGHT.but(aliases={"beta": Spelling("ir_measures")})],
     holds=[SCALE_FREE],
     trec={"set_F": Dotted("x")},
     example="set_F(x=0.5)",
@@ -172,7 +173,8 @@ def _of_possible(found: Ints, ranks: Ints | int, relevant: Ints) -> Floats:
 def set_relative_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
     """Precision of all that was retrieved, relative to the highest possible.
 
-    set_relative_P = (relevant documents retrieved) / min(documents retrieved, relevant documents).
+    set_relative_P = (relevant documents retrieved) / min(documents retrieved, relevant documents). Asked for
+    SetP(relative=True), ir_measures' ranx says set_P.
 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: Buckley, trec_eval.
@@ -228,6 +230,9 @@ def reciprocal_rank(judgments: Judgments, *, rel: float | None = None, cutoff: i
     """Reciprocal rank.
 
     RR@k = 1 / (rank of the first relevant document), 0 where that is below rank k.
+
+    ir_measures asks pytrec_eval for RR and msmarco for RR@k, so that with ties the two can disagree; its
+    cwl_eval looks at 1,000 ranks at most.
 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: Kantor and Voorhees, "The TREC-5 confusion track", 1997; as in trec_eval.

@@ -75,9 +75,9 @@ def rank_biased_precision(
     so that its values are left to chance. The --rel level changes gain=binary only: grades have none, there
     as here.
 
-    ir_measures' RBP has p = 0.8; its cwl_eval, asked where rel is given, divides by 1 - p^1000 and looks at
-    1,000 ranks. Its trectools, asked otherwise, and ranx (rbp.95) take the grade itself for the gain, however
-    high: they say the same where no grade is above 1.
+    ir_measures' RBP has p = 0.8. Its cwl_eval, which needs rel, divides by 1 - p^1000 and looks at 1,000
+    ranks; its trectools, which must be asked by name, and ranx (rbp.95) take the grade itself for the gain,
+    however high, and trectools gives documents with tied scores the mean of their weights.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing that gains is retrieved. Unit free.
     Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.

@@ -33,7 +33,8 @@ MULTIPLE = at_least("multiple", "how many times R ranks count", 0.0, required=Tr
 def r_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
     """Precision at R, the number of relevant documents.
 
-    Rprec = (relevant documents in the first R ranks) / R; it is recall there too.
+    Rprec = (relevant documents in the first R ranks) / R; it is recall there too. ir_measures' trectools
+    prints nan where none is there.
 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.

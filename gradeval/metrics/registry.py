@@ -99,7 +99,11 @@ class Metric:
     @cached_property
     def by_spelling(self) -> dict[str, tuple[Param, Mapping[str, str]]]:
         """What a parameter may be called, without case -> the parameter, and its words in that tool."""
-        other = {alias: (param, words) for param in self.params for alias, words in param.aliases.items()}
+        other = {
+            alias: (param, spelling.words or {})
+            for param in self.params
+            for alias, spelling in param.aliases.items()
+        }
         return other | {param.name.lower(): (param, {}) for param in self.params}
 
     def __call__(self, judgments: Judgments, **params: Any) -> Floats:

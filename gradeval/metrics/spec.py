@@ -79,6 +79,7 @@ def _unpickled(name: str) -> Spec:
 
 
 _TAIL = re.compile(r"[._][\d.,]+$")
+_OURS, _THEIRS = str.maketrans(",=", "/:"), str.maketrans("/:", ",=")  # separators here and in trec_eval
 _LETTERS = {"µ": "mu", "μ": "mu", "φ": "phi", "ϕ": "phi", "τ": "tau", "ρ": "rho"}
 
 
@@ -187,13 +188,13 @@ def _dotted(text: str) -> list[Spec] | None:
             continue
         metric, takes = entry
         if takes is None:
-            hint = f"did you mean {name}@{values}?" if "cutoff" in metric.by_name else ""
+            hint = _at_cutoff(metric, name, values)
             raise MetricError(f"{text}: {name} takes no value after '{separator}'", hint=hint)
         if takes.form == "pairs":
             return [_spec(metric, _paired(metric, takes, name, separator, values, text), text)]
         param = metric.by_name[takes.param]
-        items = [values.replace(",", "/")] if takes.form == "list" else values.split(",")
-        return [_spec(metric, {param.name: _value(param, one, text)}, text) for one in items]
+        items = [values] if takes.form == "list" else values.split(",")
+        return [_spec(metric, {param.name: _dotted_value(param, one, text)}, text) for one in items]
     return None
 
 
@@ -202,27 +203,48 @@ def _paired(metric: Metric, takes: Dotted, name: str, separator: str, values: st
     if takes.digits and separator == "." and values.isdigit():
         return {takes.digits: _value(metric.by_name[takes.digits], f"0.{values}", text)}
     pairs = [one.partition("=") for one in values.split(",")]
-    if not all(equals for _, equals, _ in pairs):
-        hint = f"did you mean {metric.name}@{values}?" if "cutoff" in metric.by_name else f"{name}.1=3,2=9"
-        hint = hint if values.isdigit() else f"{name}.1=3,2=9"
-        raise MetricError(f"{text}: {name} takes grade=gain pairs after '{separator}'", hint=hint)
-    params: dict[str, Any] = {}
-    for key, _, value in pairs:
-        if key in takes.named:
-            params[key] = _value(metric.by_name[key], value, text)
-    gains = sorted((one for one in pairs if one[0] not in takes.named), key=_leading)
+    try:
+        gains = sorted((float(key), f"{key}={value}") for key, _, value in pairs if key not in takes.named)
+        understood = all(equals for _, equals, _ in pairs) and not (gains and takes.param in takes.named)
+    except ValueError:
+        understood = False
+    if not understood:
+        kinds = [f"{key}=" for key in takes.named] + ["grade=gain pairs"] * (takes.param not in takes.named)
+        hint = _at_cutoff(metric, name, values) or f"{name}.{after_dot(metric, takes)}"
+        raise MetricError(f"{text}: {name} takes {' and '.join(kinds)} after '{separator}'", hint=hint)
+    params = {key: _value(metric.by_name[key], value, text) for key, _, value in pairs if key in takes.named}
     if gains:
-        param = metric.by_name[takes.param]
-        params[param.name] = _value(param, "/".join(f"{key}:{value}" for key, _, value in gains), text)
+        together = ",".join(pair for _, pair in gains)
+        params[takes.param] = _dotted_value(metric.by_name[takes.param], together, text)
     return params
 
 
-def _leading(pair: tuple[str, str, str]) -> float:
-    """The number that a pair begins with; what is none is refused later."""
+def after_dot(metric: Metric, takes: Dotted) -> str:
+    """What trec_eval takes after the dot of a name: as an example, or what a single value is called."""
+    if takes.form == "each":
+        return "k" if takes.param == "cutoff" else takes.param
+    texts = {key: param.text(param.default).translate(_THEIRS) for key, param in metric.by_name.items()}
+    if takes.form == "list":
+        return texts[takes.param]
+    pairs = [f"{key}={texts[key]}" for key in takes.named]
+    return ",".join([*pairs, *(["1=3,2=9"] if takes.param not in takes.named else [])])
+
+
+def _at_cutoff(metric: Metric, name: str, values: str) -> str:
+    """The hint where cutoffs stand behind a name that takes none there, in the spelling of the name."""
+    if "cutoff" not in metric.by_name or not values.replace(",", "").isdigit():
+        return ""
+    cut = [f"{cut}." for cut, takes in metric.trec.items() if takes and takes.param == "cutoff"]
+    return f"did you mean {cut[0] if cut and name in metric.trec else name + '@'}{values}?"
+
+
+def _dotted_value(param: Param, value: str, text: str) -> Any:
+    """A value with trec_eval's separators, which what is said of it has too."""
     try:
-        return float(pair[0])
-    except ValueError:
-        return 0.0
+        return param.parse(value.strip().translate(_OURS))
+    except ValueError as error:
+        must = str(error).translate(_THEIRS)
+        raise MetricError(f"{text}: {param.name} must be {must}, not '{value.strip()}'") from None
 
 
 def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:

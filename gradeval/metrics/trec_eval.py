@@ -80,8 +80,7 @@ def _at_cutoffs(name: str, takes: Dotted, values: str) -> list[Measure]:
     if takes.param == "cutoff":
         texts = [_DECIMAL.sub(r"\1", text) for text in texts]  # it takes 23.4 as 23
     found: dict[float, Measure] = {}
-    for text in texts:
-        [spec] = parse_one(f"{name}.{text}")
+    for text, spec in zip(texts, parse_one(f"{name}.{','.join(texts)}"), strict=True):
         value = spec.params[takes.param]
         if value in found:
             raise MetricError(f"{name}.{values}: {text} is given twice")

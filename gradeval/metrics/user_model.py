@@ -14,7 +14,9 @@ from gradeval.metrics.registry import PROMOTION_HELPS, metric
 from gradeval.relevance import log2
 from gradeval.segments import Floats, Segments
 
-MIN_REL = number("min_rel", "the grade that gains 0; lower ones gain 0 too", 0.0)
+MIN_REL = number(
+    "min_rel", "the grade that gains 0; lower ones gain 0 too, and grades below 0 gain what 0 does", 0.0
+)
 MAX_REL = number("max_rel", "the grade that gains 1; higher ones gain 1 too", required=True)
 TARGET = positive("T", "how much the reader wants to gain", 1.0)
 RANKS = whole("n", "the ranks there are to look at, whatever was retrieved; 1000 as in cwl_eval", 1000)
@@ -76,8 +78,6 @@ def inst(
     C(i) = ((i + 2T - G(i) - 1) / (i + 2T - G(i)))^2, where G(i) = g(1) + … + g(i). The gain g is
     (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1; unjudged documents gain 0.
 
-    Only cwl_eval has it in ir_measures, which orders tied scores as they stand in the run.
-
     Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
     Source: Bailey, Moffat, Scholer, Thomas, "User variability and IR system evaluation", SIGIR 2015; Moffat,
     Bailey, Scholer, Thomas, "INST: An adaptive metric for information retrieval evaluation", ADCS 2015.
@@ -111,8 +111,6 @@ def insq(
     INSQ = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(i) = (2T / (2T + i - 1))^2.
     The gain g is (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1; unjudged documents gain 0.
 
-    Only cwl_eval has it in ir_measures, which orders tied scores as they stand in the run.
-
     Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
     Source: Moffat, Scholer, Thomas, "Models and metrics: IR evaluation as a user process", ADCS 2012.
     """
@@ -136,8 +134,7 @@ def bejeweled_player_model(
     BPM@k = (g(1) + … + g(i)) / i, with i the first rank where g(1) + … + g(i) >= T, k at most. The gain g is
     (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1; unjudged documents gain 0.
 
-    This is the static model. Only cwl_eval has it in ir_measures, which looks at 1,000 ranks at most and
-    orders tied scores as they stand in the run.
+    This is the static model. ir_measures' cwl_eval looks at 1,000 ranks at most.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
     Source: Zhang et al., "Evaluating web search with a Bejeweled player model", SIGIR 2017.
@@ -162,8 +159,7 @@ def scaled_dcg(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: fl
     (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1; unjudged documents gain 0. With min_rel=0
     and no grade above max_rel it is nDCG(ideal=max,max_grade=…).
 
-    Only cwl_eval has it in ir_measures, which looks at 1,000 ranks at most and orders tied scores as they
-    stand in the run.
+    ir_measures' cwl_eval looks at 1,000 ranks at most.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit free.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002, as scaled
@@ -200,8 +196,7 @@ def nearly_err_8(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: 
     W(i+1) = (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1;
     unjudged documents gain 0.
 
-    Only cwl_eval has it in ir_measures, which looks at 1,000 ranks at most and orders tied scores as they
-    stand in the run.
+    ir_measures' cwl_eval looks at 1,000 ranks at most.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 8.
@@ -217,8 +212,7 @@ def nearly_err_9(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: 
     W(i+1) = (1 - g(i)) W(i) i / (i + 1). The gain g is (grade - min_rel) / (max_rel - min_rel), kept within
     0 and 1; unjudged documents gain 0.
 
-    Only cwl_eval has it in ir_measures, which looks at 1,000 ranks at most and orders tied scores as they
-    stand in the run.
+    ir_measures' cwl_eval looks at 1,000 ranks at most.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 9.
@@ -247,8 +241,6 @@ def nearly_err_10(
     W(i+1) = p (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1;
     unjudged documents gain 0.
 
-    Only cwl_eval has it in ir_measures, which orders tied scores as they stand in the run.
-
     Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 10.
     """
@@ -276,8 +268,6 @@ def nearly_err_11(
     NERR11 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
     W(i+1) = (1 - g(i)) W(i) ((i + 2T - 1) / (i + 2T))^2. The gain g is (grade - min_rel) / (max_rel -
     min_rel), kept within 0 and 1; unjudged documents gain 0.
-
-    Only cwl_eval has it in ir_measures, which orders tied scores as they stand in the run.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 11.

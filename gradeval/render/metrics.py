@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from itertools import groupby
 from textwrap import fill
 
@@ -10,10 +12,12 @@ from gradeval.metrics.aliases import aliases
 from gradeval.metrics.example import ABOUT, value_of
 from gradeval.metrics.groups import GROUPS, Group
 from gradeval.metrics.params import Param
+from gradeval.metrics.providers import ties
 from gradeval.metrics.registry import REGISTRY, Metric
-from gradeval.metrics.spec import fold, metric_of, parse
+from gradeval.metrics.spec import after_dot, fold, metric_of, parse
 
 WIDTH = 105  # of the pages in the docstrings
+_VALUE_LEFT = re.compile(r"\((\w+)\)")  # in RBP(p)@k
 
 
 def table() -> str:
@@ -43,19 +47,16 @@ def page(name: str) -> str:
     ]
     if metric.params:
         names = ["@k" if param.name == metric.at else f"{param.name}=" for param in metric.params]
-        width = max(map(len, names))
-        lines = (
-            _wrapped(f"  {name:<{width}} ", _about(param))
-            for name, param in zip(names, metric.params, strict=True)
-        )
-        parts.append("Parameters:\n" + "\n".join(lines))
+        parts.append(_listed("Parameters:", list(zip(names, map(_about, metric.params), strict=True))))
     if metric.aliases:
         parts.append("Also named: " + ", ".join(metric.aliases))
-    elsewhere = _elsewhere(metric)
-    if elsewhere:
-        width = max(len(tool) for tool, _ in elsewhere)
-        lines = (_wrapped(f"  {tool:<{width}}  ", ", ".join(names)) for tool, names in elsewhere)
-        parts.append("Names in other tools:\n" + "\n".join(lines))
+    parts += filter(
+        None,
+        [
+            _listed("Names in other tools:", _elsewhere(metric)),
+            _listed("Equal scores in ir_measures, by provider:", ties(metric.name)),
+        ],
+    )
     if metric.holds:
         parts.append("Holds:\n" + "\n".join(f"  {promise}" for promise in metric.holds))
     if metric.example:
@@ -80,21 +81,43 @@ def _group_page(name: str, group: Group) -> str:
 
 def _about(param: Param) -> str:
     default = "required" if param.required else f"default {param.without or param.text(param.default)}"
-    return f"{param.about}; {param.allowed}; {default}"
+    return "; ".join([param.about, param.allowed, default, *_also(param)])
 
 
-def _elsewhere(metric: Metric) -> list[tuple[str, list[str]]]:
+def _also(param: Param) -> Iterator[str]:
+    """'also gains={0:0,1:5} as in ir_measures': what else a parameter can be called, tool by tool."""
+    for tool, spellings in groupby(param.aliases.items(), key=lambda alias: alias[1].tool):
+        texts = [
+            text
+            for name, spelling in spellings
+            for text in (
+                [f"{name}={word} ({own})" for word, own in (spelling.words or {}).items()]
+                or [f"{name}={spelling.example}"]
+            )
+        ]
+        yield f"also {', '.join(texts)}" + (f" as in {tool}" if tool else "")
+
+
+def _listed(heading: str, rows: list[tuple[str, str]]) -> str:
+    """Two columns under a heading; nothing where there are no rows."""
+    width = max((len(name) for name, _ in rows), default=0)
+    return (
+        "\n".join([heading, *(_wrapped(f"  {name:<{width}}  ", text) for name, text in rows)]) if rows else ""
+    )
+
+
+def _elsewhere(metric: Metric) -> list[tuple[str, str]]:
     """What other tools call it: (tool, names as they are spelled there)."""
     found: dict[str, list[str]] = {}
     for name, dotted in metric.trec.items():
-        after = "" if dotted is None else "." + ("k" if dotted.param == "cutoff" else dotted.param)
+        after = "" if dotted is None else "." + after_dot(metric, dotted)
         found.setdefault("trec_eval", []).append(name + after)
     for alias in aliases():
         target, _, inside = alias.target.rstrip(")").partition("(")
         if target == metric.name:
-            spelled = alias.spelled + (f" ({inside})" if inside else "")
+            spelled = _VALUE_LEFT.sub(r"(\1=…)", alias.spelled) + (f" ({inside})" if inside else "")
             found.setdefault(alias.tool, []).append(spelled)
-    return list(found.items())
+    return [(tool, ", ".join(names)) for tool, names in found.items()]
 
 
 def _wrapped(indent: str, text: str) -> str:

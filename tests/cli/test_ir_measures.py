@@ -88,13 +88,20 @@ def test_all_places(files):
 
 @pytest.mark.parametrize("options", [[], ["-n"], ["-p", "2"], ["--places", "0"], ["--no_summary"]])
 def test_by_query(files, options):
-    """Theirs has the queries in no order that could be told before."""
+    """Theirs has other rows first, as the help says."""
     mine, other = (one("q", "r", "AP", "nDCG@2", "Judged@2", "-q", *options) for one in (ours, theirs))
     assert sorted(mine.splitlines()) == sorted(other.splitlines())
     assert [line for line in mine.splitlines() if line.startswith("all")] == [
         line for line in other.splitlines() if line.startswith("all")
     ]
     assert mine == ours("--by_query", *options, "q", "r", "AP nDCG@2 Judged@2")
+    assert list(dict.fromkeys(line.split()[0] for line in mine.splitlines()))[:3] == ["2", "1", "3"]
+
+
+def test_options_cut_short(files):
+    """As argparse takes them."""
+    short = ["--by", "--no", "--pl", "2", "--out=jsonl", "--quiet", "q", "r", "AP"]
+    assert gradeval("ir_measures", *short).out == ours("-qn", "-p2", "-o", "jsonl", "q", "r", "AP")
 
 
 @pytest.mark.parametrize("options", [[], ["-q"], ["-q", "-n"]])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gradeval.cli.trec_eval import DIFFERENCES
 from gradeval.errors import MetricError
 from gradeval.metrics.groups import GROUPS, MEASURES
 from gradeval.metrics.trec_eval import parse_measures
@@ -185,10 +186,34 @@ def test_options_by_their_long_names() -> None:
     assert short == lines(
         *("--query_eval_wanted", "--complete_rel_info_wanted", "--nosummary", "--level_for_rel", "1"),
         *("--Judged_docs_only", "--Number_docs_in_coll", "9", "--Max_retrieved_per_topic", "5"),
-        *("--Rel_info_format", "qrels", "--Results_format", "trec_results", "--Output_old_results_format"),
-        *("--measure", "map", "q", "r"),
+        *("--Rel_info_format", "qrels", "--Results_format", "trec_results", "--Output_old_results_format", "x"),
+        *("--Debug_level", "0", "--measure", "map", "q", "r"),
     )
     assert lines("q", "r", "-q", "-m", "map") == lines("-q", "-m", "map", "q", "r")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--query --complete --measure map",
+        "--q --co --meas=map",
+        "-qcmmap",
+        "q --q -cm map r",
+        "-c --q -m map --",
+    ],
+)
+def test_options_cut_short(options: str) -> None:
+    files = [] if " r" in options else ["q", "r"]
+    assert lines(*options.split(), *files) == lines("-q", "-c", "-m", "map", "q", "r")
+
+
+def test_a_value_is_no_option() -> None:
+    assert "--q: there is no such metric" in gradeval("trec_eval", "-m", "--q", "q", "r").err
+
+
+def test_a_file_that_looks_like_an_option(folder: Path) -> None:
+    (folder / "r").rename(folder / "--q")
+    assert lines("-c", "-m", "map", "--", "q", "--q") == ["map all 0.2593"]
 
 
 def test_standard_input(folder: Path) -> None:
@@ -218,7 +243,9 @@ def test_help_and_version() -> None:
     for option in ("-h", "--help"):
         done = gradeval("trec_eval", option)
         assert done.code == 0
-        assert "What differs from trec_eval 10" in done.out
+        text = " ".join(done.out.split("What differs from trec_eval 10")[1].split())
+        for one in DIFFERENCES:
+            assert f"{one.where} it {one.trec_eval}; gradeval {one.gradeval}".replace("`", "") in text
         assert max(map(len, done.out.splitlines())) <= 100
     for option in ("-v", "--version"):
         done = gradeval("trec_eval", option)
@@ -236,16 +263,27 @@ def test_help_and_version() -> None:
         ("-m P. q r", "P.: there is nothing after '.'"),
         ("-m P.0 q r", "cutoff must be a whole number from 1, not '0'"),
         ("-m P.5,x q r", "not 'x'"),
+        ("-m P.5,,10 q r", "P.5,,10: cutoff must be a whole number from 1, not ''"),
         ("-m P.5,5.2 q r", "5 is given twice"),
-        ("-m map.5 q r", "map takes no value after '.': did you mean map@5?"),
+        ("-m map.5,10 q r", "map takes no value after '.': did you mean map_cut.5,10?"),
         ("-m official.5 q r", "official stands for several measures"),
         ("-m set_F.1,2 q r", "set_F takes one value"),
-        ("-m utility.1,2 q r", "weights must be 4 numbers"),
-        ("-m ndcg.5 q r", "ndcg takes grade=gain pairs"),
+        ("-m utility.1,2 q r", "weights must be 4 numbers with ',' between, such as 1,-1,0,0, not '1,2'"),
+        ("-m 11pt_avg.2,3 q r", "such as 0,0.1,0.2, each a number from 0 to 1, not '2,3'"),
+        ("-m ndcg.5 q r", "ndcg takes grade=gain pairs after '.': did you mean ndcg_cut.5?"),
+        ("-m ndcg.a=1 q r", "ndcg takes grade=gain pairs after '.': ndcg.1=3,2=9"),
+        ("-m ndcg.1=a q r", "gain must be grade=gain,grade=gain,…, not '1=a'"),
+        ("-m ndcg.1=3,1=4 q r", "each number once and in rising order, not '1=3,1=4'"),
+        ("-m rbp.0.8 q r", "rbp takes p= and grade=gain pairs after '.': rbp.p=0.9,1=3,2=9"),
+        ("-m rbp_resid.1=3 q r", "rbp_resid takes p= after '.': rbp_resid.p=0.9"),
         ("-m iprec_at_recall.5 q r", "recall must be a number from 0 to 1"),
         ("-m rbp.p=2 q r", "p must be a number between 0 and 1"),
-        ("-R prefs q r", "gradeval reads 'qrels' only, not 'prefs'"),
-        ("-T other q r", "gradeval reads 'trec_results' only"),
+        ("-R prefs q r", "gradeval takes 'qrels' only, not 'prefs': preferences"),
+        ("-T other q r", "gradeval takes 'trec_results' only"),
+        ("-D 1 q r", "'-D' / '--Debug_level': gradeval takes '0' only, not '1': there is no debugging output"),
+        ("--Re qrels q r", "--Re can be --Rel_info_format or --Results_format. 'gradeval trec_eval --help'"),
+        ("--qu=3 q r", "No such option '--qu'"),
+        ("--Output_old_results_format q r", "Missing argument 'RUN'"),
         ("-l -1 q r", "-l: a grade below 0"),
         ("-l x q r", "'x' is not a finite number"),
         ("-M 0 q r", "'0' is not a whole number"),
@@ -276,7 +314,20 @@ def test_bad_lines_are_told(folder: Path) -> None:
     assert (done.code, done.out) == (2, "")
     assert [line.split(": ")[0] for line in done.err.splitlines()] == ["r:1", "r:4"]
     (folder / "r").write_text("x Q0 a 1 2 t\n")
-    assert "no query in common" in gradeval("trec_eval", "-c", "q", "r").err
+    done = gradeval("trec_eval", "-c", "q", "r")
+    assert (done.code, done.out) == (2, "") and "no query in common" in done.err
+
+
+def test_where_trec_eval_prints_nan(folder: Path) -> None:
+    (folder / "q").write_text("q1 0 a 0\nq1 0 b 0\n")
+    assert lines("-l", "0", "-m", "Rndcg", "q", "r") == ["Rndcg all 0.0000"]
+    (folder / "q").write_text("q1 0 z 1\n")
+    assert lines("-J", "-m", "11pt_avg", "q", "r") == ["11pt_avg all 0.0000"]
+
+
+def test_a_query_with_all_grades_below_0(folder: Path) -> None:
+    (folder / "q").write_text("q1 0 a -1\nq1 0 b -2\n")
+    assert lines("-m", "num_rel", "-m", "map", "q", "r") == ["num_rel all 0", "map all 0.0000"]
 
 
 def test_measures_from_python() -> None:

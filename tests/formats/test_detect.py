@@ -58,6 +58,12 @@ def test_the_first_line_of_data_tells(line, kind, before, behind, source):
     assert detect(source(before + line + behind)) == kind
 
 
+@pytest.mark.parametrize(("line", "kind"), CASES[:3] + CASES[10:])
+def test_lines_that_end_in_a_bare_cr(line, kind, source):
+    """The reader refuses them; it must be the one of the format."""
+    assert detect(source(b"# 1\r" + line + b"\r" + line)) == kind
+
+
 def test_unpacked_and_from_a_pipe(source):
     assert detect(source(gzip.compress(b"2 qid:1 1:0.5\n"))) == "letor"
     with pipe(b"0.5\n") as path:

@@ -196,6 +196,9 @@ ERRORS = [
     (b"1 1:1 qid:1", "'qid:1' is not feature:value"),
     (b"1 QID:1 1:1", "'QID:1' is not feature:value"),
     (b"1 qid:1 \0", "binary data (a NUL byte). Is this the right file?"),
+    (b"1 qid:1 1:1\r0 qid:1 1:2", r"lines end in a bare CR. Convert them with tr '\r' '\n'"),
+    (b"1 qid:1 1:1 # a\r0 qid:1 1:2 # b\r", r"lines end in a bare CR. Convert them with tr '\r' '\n'"),
+    (b"-1 1:1\r 0.5 1:2", r"lines end in a bare CR. Convert them with tr '\r' '\n'"),
 ]  # fmt: skip
 
 
@@ -321,6 +324,7 @@ def test_read_numbers(size, path):
         (b"1\nx\n2 3\n", ["2: the score 'x' is not a number", "3: 2 fields where there is one score a line"]),
         (b"1\n\n# c\nnan\n", ["4: the score 'nan' is not a finite number"]),
         (b"1\n2\n\0\n", ["3: binary data (a NUL byte). Is this the right file?"]),
+        (b"1\n.5\r-2\r3", [r"2: lines end in a bare CR. Convert them with tr '\r' '\n'"]),
         (b"", [" the file is empty"]),
         (b"#\n", [" no line holds data: all are blank or comments"]),
     ],

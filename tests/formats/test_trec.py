@@ -201,6 +201,37 @@ def test_run_columns_errors(path):
     ]
 
 
+BARE = "lines end in a bare CR. Convert them with tr '\\r' '\\n'"
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("before", [b"", b"q 0 a 1\r\n# and\n\n", b"# c\r"], ids=["first", "behind", "comment"])
+@pytest.mark.parametrize("end", [b"", b"\r", b"\n"], ids=ascii)
+def test_lines_that_end_in_a_bare_cr_are_one_error(size, before, end, path):
+    text = before + b"q 0 b 1\r r  0 a -1\rq 0 c .5" + end
+    assert errors_of(path, text, size) == [f"{before.count(10) + 1}: {BARE}"]
+    text = before.replace(b"a 1", b"a 1 2") + b"q Q0 b 1 2\rq Q0 c 2 1.5 tag\rq Q0 d 3 1 tag" + end
+    assert run_of(path, text)[1] == [(before.count(10), *BARE.split(". "))]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"1 Q0 b 1 2 tag\r",
+        b"1 Q0 b 1 2 tag\r\r",
+        b"1 Q0\rb 1 2\rtag",
+        b"\r1 Q0 b 1 2",
+        b"1 Q0 b 1 2 tag of\rmore words than a line has",
+        b"# 1 Q0 b 1 2\rand a comment",
+    ],
+    ids=ascii,
+)
+def test_a_cr_elsewhere_is_a_space(line, path):
+    rows, problems = run_of(path, b"1 Q0 a 1 3 tag\r\n" + line + b"\n1 Q0 c 3 1 tag\r\n")
+    assert problems == []
+    assert [document for _, document, _ in rows] == [b"a", *[b"b"] * (line[:1] != b"#"), b"c"]
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     ("text", "what"),

@@ -59,12 +59,47 @@ def test_examples_say_something():
 def test_names_elsewhere():
     text = page("nDCG")
     assert (
-        "\nNames in other tools:\n  trec_eval     ndcg.gain, ndcg_cut.k\n  ir_measures   nDCG@k, NDCG@k\n"
+        "\nNames in other tools:\n  trec_eval     ndcg.1=3,2=9, ndcg_cut.k\n  ir_measures   nDCG@k, NDCG@k\n"
         in text
     )
+    assert "  scikit-learn  ndcg_score, ndcg_score(k=…)\n" in text
     assert "ndcg_burges@k (gain=exp)" in text
     assert "set_F.x" in page("set_F")
+    assert "  ir_measures  RBP(p=…)@k\n" in page("rbp")
+    assert "  ir_measures  SetP, SetP(relative=False)\n" in page("set_P")
     assert "\nAlso named: kendall\n" in page("tau")
+
+
+@pytest.mark.parametrize(
+    ("name", "takes"),
+    [("rbp", "rbp.p=0.9,1=3,2=9"), ("rbp_resid", "rbp_resid.p=0.9"), ("utility", "utility.1,-1,0,0")],
+)
+def test_what_trec_eval_takes(name, takes):
+    """Where it is more than a value, as it takes it."""
+    assert f"\n  trec_eval    {takes}\n".replace(" " * 4, "  ") in page(name).replace(" " * 4, "  ")
+    assert parse(takes)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        (
+            "nDCG",
+            "default linear; also gains={0:0,1:5}, dcg=log2 (linear), dcg=exp-log2 (exp) as in ir_measures",
+        ),
+        ("P", "required; also k="),
+        ("set_F", "default 1; also beta= as in ir_measures"),
+        ("JKnDCG", "default 2; also b=, beta=; also logb= as in NTCIREVAL"),
+    ],
+)
+def test_parameters_elsewhere(name, other):
+    assert other in " ".join(page(name).split())
+
+
+def test_ties_elsewhere():
+    assert page("RR").count("as they stand in the run") == 2
+    assert "\nEqual scores in ir_measures, by provider:\n  cwl_eval  as they stand in the run\n" in page("INST")
+    assert "Equal scores" not in page("muAP") + page("set_P")
 
 
 @pytest.mark.parametrize(
@@ -72,9 +107,9 @@ def test_names_elsewhere():
 )
 def test_an_alias_is_what_it_stands_for(tool, name, target):
     """In every spelling: with a cutoff and without, as far as the metric can do without."""
-    name = name.replace("(rel)", "(rel=2)").replace("(p)", "(p=0.5)")
+    name = name.replace("(rel)", "(rel=2)").replace("(p)", "(p=0.5)").replace("(k)", "(k=10)")
     more = "max_rel=3" if name[:3] in ("BPM", "INS", "NER", "SDC") else ""
-    for given in re.findall(r"\((?:rel|p)=.*?\)", name):
+    for given in re.findall(r"\((?:rel|p|k)=.*?\)", name):
         target = re.sub(r"^(\w+)", rf"\1{given}", target)
     if more:
         name, target = (re.sub(r"^(\w+)", rf"\1({more})", one) for one in (name, target))
@@ -106,6 +141,7 @@ def test_an_alias_is_what_it_stands_for(tool, name, target):
         ("IPrec@0.1,0.5", "iprec_at_recall(rounding=up)@0.1 iprec_at_recall(rounding=up)@0.5"),
         ("RBP(p=0.8,rel=1)@10", "rbp(p=0.8,rel=1)@10"),
         ("SetP(relative=True) SetRelP SetP(rel=2,relative=True)", "set_relative_P set_relative_P(rel=2)"),
+        ("SetP(relative=False) SetP(relative=False,rel=2)", "set_P set_P(rel=2)"),
         ("NumRet NumRet(rel=2) NumRelRet", "num_ret num_rel_ret(rel=2) num_rel_ret"),
     ],
 )

@@ -159,3 +159,25 @@ def test_as_the_others_where_they_meet():
     binary = [ranked([0, 1, None, 1], missed=[1]), ranked([1])]
     assert values("BPM(T=9,max_rel=1)@4", *binary) == values("P@4", *binary)
     assert values("BPM(max_rel=1)@4", *binary) == values("RR@4", *binary)
+
+
+@pytest.mark.parametrize("name", ["SDCG(min_rel=-1,max_rel=3)@3", "INST(min_rel=-1,max_rel=3)"])
+def test_a_grade_below_0_gains_what_0_does(name):
+    """Also where min_rel is lower, and 0 gains something; what is unjudged gains nothing."""
+    below, zero, unjudged = (value(name, ranked([2, grade, 1])) for grade in (-1, 0, None))
+    assert below == zero > unjudged
+
+
+@pytest.mark.parametrize("grades", [[1, None, 2], [0, 1]], ids=["longer ranking", "longer ideal ranking"])
+def test_compatibility_as_deep_as_the_longer_of_both(grades):
+    query, p = ranked(grades, missed=[1] * (len(grades) == 2) * 2), 0.5
+    own = list(range(len(grades)))  # the documents by rank, those that were missed behind
+    ideal = sorted((d for d in own if grades[d]), key=lambda d: -grades[d]) + [7, 8] * (len(grades) == 2)
+    ranks = range(1, max(len(own), len(ideal)) + 1)
+
+    def overlap(ranking: list[int]) -> float:
+        return sum(p ** (i - 1) * len({*ranking[:i]} & {*ideal[:i]}) / i for i in ranks)
+
+    assert value("Compat(p=0.5)", query) == pytest.approx(overlap(own) / overlap(ideal))
+    normal = sum(p ** (i - 1) for i in ranks)
+    assert value("Compat(p=0.5,normalize=false)", query) == pytest.approx(overlap(own) / normal)

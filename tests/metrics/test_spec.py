@@ -138,7 +138,8 @@ def test_display(text, display):
         ("num_rle", "did you mean num_rel?"),
         ("RankDGC", "did you mean rankDCG?"),
         ("kendal", "did you mean kendall?"),
-        ("ndcg.10", "did you mean nDCG@10?"),
+        ("ndcg.10", "did you mean ndcg_cut.10?"),
+        ("recip_rank.10", "did you mean recip_rank@10?"),
         ("AP.10", "did you mean AP@10?"),
         ("xyzzy", "'gradeval metrics' lists them"),
         ("alpha_nDCG@10", "'gradeval metrics' lists them"),  # what is not here at all is no typo of ideal_dcg

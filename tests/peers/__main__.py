@@ -30,18 +30,14 @@ def main() -> int:
     for pair in zip(args.files[::2], args.files[1::2], strict=True):
         one = read(*pair)
         given += [one, without_ties(one)] if one.ties else [one]
-    there = [peer for peer in PEERS if peer.there]
     compared = Comparisons()
-    for peer in there:
+    for peer in (peer for peer in PEERS if peer.there):
         for one in given:
             compared.add(peer, one)
         print(f"{peer.name}: done", file=sys.stderr)
-    print(compared.markdown(there))
+    print(compared.markdown(PEERS))
     values = sum(one.values for one in compared.found.values())
     print(f"{values:,} values on {len(given)} collections, {sum(len(one.run) for one in given):,} queries.")
-    missing = [peer.name for peer in PEERS if not peer.there]
-    if missing:
-        print(f"Not installed: {', '.join(missing)}.")
     for one in compared.disagreeing():
         print(f"{one.metric} is not that of {one.peer.name}: {one.where}", file=sys.stderr)
     return 1 if compared.disagreeing() else 0

@@ -20,15 +20,16 @@ Values = dict[str, dict[str, float]]
 class Peer:
     """Somebody who computes our metrics.
 
-    names: its measures -> ours. evaluate: does it. needs: the module it is in. ties: it orders tied scores as
-    we do (else it is not asked about them). tolerance: how far its digits go. fits: what it can take.
+    names: its measures -> ours. evaluate: does it. needs: the module it is in. ties: how it orders tied scores,
+    a name in data.ORDERS, 'ours' for what we do, '' where it is not asked about them. tolerance: how far its
+    digits go. fits: what it can take.
     """
 
     name: str
     names: Mapping[str, str]
     evaluate: Callable[[Sequence[str], Collection], Values]
     needs: str
-    ties: bool = False
+    ties: str = ""
     tolerance: float = 1e-9
     fits: Callable[[Collection], bool] = lambda given: True
 
@@ -244,15 +245,18 @@ def same(names: Sequence[str]) -> dict[str, str]:
     return {name: name for name in names}
 
 
+# as gradeval/metrics/providers.py says; compat has another order in the ideal ranking
+TIES = {"pytrec_eval": "ours", "gdeval": "ours", "cwl_eval": "run", "accuracy": "run"}
+TIES |= {"judged": "ascending", "msmarco": "ascending"}
 PEERS = [
-    Peer("pytrec_eval", {name: ours_of_trec(name) for name in TREC}, pytrec_eval, "pytrec_eval", ties=True),
+    Peer("pytrec_eval", {name: ours_of_trec(name) for name in TREC}, pytrec_eval, "pytrec_eval", ties="ours"),
     *(
         Peer(
             f"ir_measures: {provider}",
             same(names),
             ir_measures(provider),
             "cwl" if provider == "cwl_eval" else "ir_measures",
-            ties=provider in ("pytrec_eval", "gdeval"),
+            ties=TIES.get(provider, ""),
             tolerance=5.1e-6 if provider == "gdeval" else 1e-9,  # it prints five places
             fits=lambda given: given.largest <= 4,
         )
@@ -266,7 +270,7 @@ PEERS = [
         "sklearn",
         fits=lambda given: given.complete and all(len(of) > 1 for of in given.run.values()),
     ),
-    Peer("scikit-learn: pairs", same(["roc_auc_score"]), scikit_learn, "sklearn", ties=True),
-    Peer("SciPy", same(["kendalltau", "spearmanr", "pearsonr"]), scikit_learn, "sklearn", ties=True),
+    Peer("scikit-learn: pairs", same(["roc_auc_score"]), scikit_learn, "sklearn", ties="ours"),
+    Peer("SciPy", same(["kendalltau", "spearmanr", "pearsonr"]), scikit_learn, "sklearn", ties="ours"),
     Peer("NTCIREVAL", NTCIREVAL, ntcireval, "pyNTCIREVAL", fits=lambda given: given.largest <= 4),
 ]

@@ -10,7 +10,7 @@ import gradeval
 from gradeval.metrics.spec import parse
 
 from .adapters import Peer
-from .data import Collection
+from .data import ORDERS, Collection, without_ties
 
 
 @dataclass
@@ -41,7 +41,8 @@ class Comparisons:
         names = list(peer.names)
         theirs = peer.evaluate(names, given)
         specs = [parse(peer.names[name])[0] for name in names]
-        results = gradeval.evaluate(given.qrels, {"run": given.run}, list(dict.fromkeys(map(str, specs))))
+        mine = without_ties(given, peer.ties) if peer.ties in ORDERS else given
+        results = gradeval.evaluate(given.qrels, {"run": mine.run}, list(dict.fromkeys(map(str, specs))))
         for name, spec in zip(names, specs, strict=True):
             key = (str(spec), peer.name)
             row = self.found.setdefault(key, Comparison(str(spec), peer))
@@ -57,9 +58,10 @@ class Comparisons:
         return [one for one in self.found.values() if not one.agrees]
 
     def markdown(self, peers: Sequence[Peer]) -> str:
-        """A row for each metric, a column for each peer: the largest difference."""
+        """A row for each metric, a column for each peer, there or not: the largest difference."""
         metrics = sorted(dict.fromkeys(metric for metric, _ in self.found), key=str.lower)
-        lines = [row(["metric", *(peer.name for peer in peers)]), row(["---", *(["---:"] * len(peers))])]
+        heads = [peer.name + " (not installed)" * (not peer.there) for peer in peers]
+        lines = [row(["metric", *heads]), row(["---", *(["---:"] * len(peers))])]
         for metric in metrics:
             cells = (self.found.get((metric, peer.name)) for peer in peers)
             lines.append(row([f"`{metric}`", *("" if one is None else cell(one) for one in cells)]))

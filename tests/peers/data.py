@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,14 +92,20 @@ def _lines(path: Path) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
-def without_ties(given: Collection) -> Collection:
-    """The same rankings with scores that are all different and positive, tied documents by id descending."""
+# documents and scores of a query, in the order that tied scores have
+ORDERS: dict[str, Callable[[dict[str, float]], list[str]]] = {
+    "descending": lambda run: sorted(run, reverse=True),
+    "ascending": sorted,
+    "run": list,
+}
+
+
+def without_ties(given: Collection, order: str = "descending") -> Collection:
+    """The same rankings with scores that are all different and positive, tied documents in an order."""
     run = {
-        query: {d: float(len(of) - place) for place, d in enumerate(_ranked(of))}
+        query: {
+            d: float(len(of) - place) for place, d in enumerate(sorted(ORDERS[order](of), key=lambda d: -of[d]))
+        }
         for query, of in given.run.items()
     }
     return collection(given.name, given.qrels, run)
-
-
-def _ranked(run: dict[str, float]) -> list[str]:
-    return sorted(sorted(run, reverse=True), key=lambda document: -run[document])

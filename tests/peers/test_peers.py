@@ -73,6 +73,8 @@ def test_table() -> None:
     assert compared.markdown([liar, deaf]) == (
         "| metric | liar | deaf |\n| --- | ---: | ---: |\n| `AP` | 0 |  |\n| `P@5` | 2e-01 ✗ |  |\n"
     )
+    absent = Peer("absent", {"AP": "AP"}, evaluate, "no_such_module")
+    assert compared.markdown([deaf, absent]).startswith("| metric | deaf | absent (not installed) |\n")
     [wrong] = compared.disagreeing()
     assert (wrong.metric, wrong.values) == ("P@5", 5)
     assert wrong.where.startswith("random, query ")
@@ -94,6 +96,8 @@ def test_collections() -> None:
     assert small.qrels == {"1": {"a": 0, "b": 2}}
     assert (small.ties, small.complete, small.largest) == (True, True, 2)
     assert without_ties(small).run == {"1": {"b": 2.0, "a": 1.0}}
+    assert without_ties(small, "ascending").run == {"1": {"a": 2.0, "b": 1.0}}
+    assert without_ties(small, "run").run == without_ties(small).run
 
 
 def test_files_and_the_command(tmp_path: Path, monkeypatch, capsys) -> None:
