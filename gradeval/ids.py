@@ -15,6 +15,7 @@ Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 
 PAD = 32  # bytes that must follow the last id of a block, so that reading whole words stays inside it
+_AT_ONCE = 1 << 16  # rows whose keys are made together, so that what is made on the way stays in the cache
 LONG = 64  # ids longer than this are rare: they are hashed and compared one by one
 
 _MASKS: Words = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
@@ -109,6 +110,9 @@ class Ids:
 
     def keys(self) -> Words:
         """A 64-bit key of each row: equal ids have equal keys, different ids almost always different ones."""
+        if len(self) > _AT_ONCE:
+            parts = (self.take(slice(a, a + _AT_ONCE)) for a in range(0, len(self), _AT_ONCE))
+            return np.concatenate([part.keys() for part in parts])
         keys = mix(self.word(0) ^ _MASKS[8])
         longest = int(self.length.max(initial=0))
         for k in range(1, -(-min(longest, LONG) // 8)):

@@ -74,7 +74,7 @@ def open_qrels(
     grade = letor.label if feature is None else letor.feature(feature)
     bounds = np.arange(len(grade) + 1)
     ids = letor.queries.take(letor.query)
-    return Qrels.of(source.name, ids, bounds, letor.documents, grade, letor.line, letor), source
+    return Qrels.of(source.name, ids, bounds, letor.documents, grade, lambda: letor.line, letor), source
 
 
 def open_runs(

@@ -47,13 +47,13 @@ class Qrels:
         bounds: Ints,
         documents: Ids,
         grade: Floats,
-        line: Ints | None = None,
+        line: Callable[[], Ints] | None = None,
         letor: Letor | None = None,
     ) -> Qrels:
         """Judgments from rows as read: ids (S,) names the query of rows bounds[s]:bounds[s+1].
 
         Raises InputError where a document has two different grades for a query; the same grade twice is a
-        warning. line: the 0-based line of each row, for messages.
+        warning. line: makes the 0-based line of each row, for messages.
         """
         first, number = ids.distinct()
         query = np.repeat(number, np.diff(bounds))
@@ -61,7 +61,7 @@ class Qrels:
         again, before = repeats(KeyTable(in_group(keys, query)), documents, query)
         warnings: tuple[str, ...] = ()
         if len(again):
-            _check_grades(path, again, before, documents, grade, line)
+            _check_grades(path, again, before, documents, grade, line() if line else None)
             warnings = (f"{path}: {_times(len(again))} judged again with the same grade",)
             kept = np.ones(len(grade), bool)
             kept[again] = False

@@ -18,7 +18,9 @@ from gradeval.segments import Segments
 def qrels_of(rows, line=None):
     ids, documents = Ids.of([query for query, _, _ in rows]), Ids.of([document for _, document, _ in rows])
     grade = np.array([grade for _, _, grade in rows], float)
-    return Qrels.of("Q", ids, np.arange(len(rows) + 1), documents, grade, line)
+    return Qrels.of(
+        "Q", ids, np.arange(len(rows) + 1), documents, grade, None if line is None else lambda: line
+    )
 
 
 def rows_of(qrels):

@@ -47,7 +47,7 @@ def read_qrels(source: Source, jobs: int = 1) -> Qrels:
     jobs = jobs if source.expected_size > _WORTH_THREADS else 1
     for part in ordered_map(qrels_columns, source.blocks(), jobs):
         problems.add(part.problems, before)
-        parts.append(part._replace(line=part.line + before))
+        parts.append(part)
         before += part.lines
     problems.check()
     if not any(len(part.number) for part in parts):
@@ -56,8 +56,13 @@ def read_qrels(source: Source, jobs: int = 1) -> Qrels:
     ids = Ids.joined([part.queries for part in parts])
     documents = Ids.joined([part.documents for part in parts])
     grade = np.concatenate([part.number for part in parts])
-    line = np.concatenate([part.line for part in parts])
-    return Qrels.of(source.name, ids, bounds, documents, grade, line)
+    return Qrels.of(source.name, ids, bounds, documents, grade, lambda: _lines(parts))
+
+
+def _lines(parts: list[Columns]) -> Ints:
+    """The line in the file of each row of its parts."""
+    before = np.cumsum([0, *(part.lines for part in parts)])
+    return np.concatenate([part.line + by for part, by in zip(parts, before[:-1], strict=True)])
 
 
 def qrels_columns(block: Block) -> Columns:
