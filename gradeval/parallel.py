@@ -21,6 +21,7 @@ def default_jobs() -> int:
 def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
     """function(item) for each item, in order, made by `jobs` threads that take the items in turn.
 
+    One of them is the caller's, which has its share of the work while the result that it waits for is made.
     The items are drawn by the threads themselves, so that a slow iterator is read while others compute.
     At most 2 * jobs results wait to be taken. An error of the function or the iterator is raised in its place.
     """
@@ -33,42 +34,69 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
     ready: dict[int, tuple[R | None, BaseException | None]] = {}
     state = {"drawn": 0, "taken": 0, "total": -1, "stop": False}
 
-    def work() -> None:
-        while True:
-            with drawing:
-                place = state["drawn"]
-                with changed:
-                    changed.wait_for(lambda: state["stop"] or state["drawn"] < state["taken"] + 2 * jobs)
-                    if state["stop"] or state["total"] >= 0:
-                        return
-                try:
-                    item = next(source)
-                except BaseException as error:
-                    with changed:
-                        if not isinstance(error, StopIteration):
-                            ready[place] = (None, error)
-                            place += 1
-                        state["total"] = place
-                        changed.notify_all()
-                    return
-                state["drawn"] = place + 1
-            try:
-                outcome: tuple[R | None, BaseException | None] = (function(item), None)
-            except BaseException as error:
-                outcome = (None, error)
-            with changed:
-                ready[place] = outcome
-                changed.notify_all()
+    def may_draw() -> bool:
+        return not is_over() and state["drawn"] < state["taken"] + 2 * jobs
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(jobs)]
+    def is_over() -> bool:
+        return bool(state["stop"]) or state["total"] >= 0
+
+    def is_next_there() -> bool:
+        return state["taken"] in ready or state["taken"] == state["total"]
+
+    def put(place: int, result: R | None, error: BaseException | None) -> None:
+        with changed:
+            ready[place] = (result, error)
+            changed.notify_all()
+
+    def make_one(is_callers: bool) -> None:
+        """Draw an item, if there still is one to draw, and make its result."""
+        with drawing:
+            if not may_draw() or (is_callers and is_next_there()):
+                return
+            place = state["drawn"]
+            try:
+                item = next(source)
+            except KeyboardInterrupt:  # of the caller's thread, which does not go on
+                raise
+            except StopIteration:
+                with changed:
+                    state["total"] = place
+                    changed.notify_all()
+                return
+            except BaseException as error:
+                state["total"] = place + 1
+                put(place, None, error)
+                return
+            state["drawn"] = place + 1
+        try:
+            result = function(item)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            put(place, None, error)
+        else:
+            put(place, result, None)
+
+    def work() -> None:
+        while not is_over():
+            make_one(is_callers=False)
+            with changed:
+                changed.wait_for(lambda: is_over() or may_draw())
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(jobs - 1)]
     for thread in threads:
         thread.start()
     try:
         while True:
+            while not is_next_there():
+                if may_draw():
+                    make_one(is_callers=True)
+                else:
+                    with changed:
+                        changed.wait_for(lambda: is_next_there() or may_draw())
+            if state["taken"] == state["total"]:
+                return
             with changed:
-                changed.wait_for(lambda: state["taken"] in ready or state["taken"] == state["total"])
-                if state["taken"] == state["total"]:
-                    return
                 result, error = ready.pop(state["taken"])
                 state["taken"] += 1
                 changed.notify_all()

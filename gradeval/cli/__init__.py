@@ -108,7 +108,7 @@ def app() -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     gc.disable()  # too short a life for the search for garbage to pay
-    heap.prepare()
+    heap.keep_freed()
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as __main__ leaves it while all is imported
         signal.signal(signal.SIGINT, signal.default_int_handler)
     code = run(args)

@@ -17,7 +17,7 @@ import numpy as np
 from gradeval.errors import InputError
 from gradeval.ids import PAD, Bytes
 
-BLOCK = 2 << 20
+BLOCK = 3 << 20
 _LF = 10
 _UTF8_MARK = b"\xef\xbb\xbf"
 

@@ -16,7 +16,6 @@ from gradeval.judgments import Qrels
 from gradeval.parallel import ordered_map
 from gradeval.segments import Floats, Ints
 
-_WORTH_THREADS = 2**28  # with less to read, what threads gain is lost to memory that each has its own of
 _FIELD = re.compile(rb"[^ \t\r]+")
 _QRELS_LINE, _RUN_LINE = (re.compile(rb"[ \t]*(?:[^ \t]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4))
 
@@ -44,7 +43,6 @@ def read_qrels(source: Source, jobs: int = 1) -> Qrels:
     problems = Problems(source.name)
     parts: list[Columns] = []
     before = 0
-    jobs = jobs if source.expected_size > _WORTH_THREADS else 1
     for part in ordered_map(qrels_columns, source.blocks(), jobs):
         problems.add(part.problems, before)
         parts.append(part)

@@ -1,0 +1,28 @@
+"""Memory that is kept, where the C library can be told so."""
+
+from __future__ import annotations
+
+import ctypes
+from types import SimpleNamespace
+
+import pytest
+
+from gradeval.cli import heap
+
+
+def test_what_the_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: dict[int, int] = {}
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(mallopt=told.__setitem__))
+    heap.keep_freed()
+    assert told == {-3: 32 << 20, -1: 512 << 20}  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
+
+
+@pytest.mark.parametrize("error", [OSError, TypeError, None])
+def test_other_libraries(error: type[Exception] | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def library(_: None) -> SimpleNamespace:
+        if error:
+            raise error
+        return SimpleNamespace()
+
+    monkeypatch.setattr(ctypes, "CDLL", library)
+    heap.keep_freed()
