@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from gradeval.metrics.registry import (
 )
 from gradeval.relevance import discount as divisor
 from gradeval.relevance import exp2_gain, linear_gain, mapped
-from gradeval.segments import Bools, Floats, Ints
+from gradeval.segments import Bools, Floats, Ints, Segments
 
 Gain = Callable[[Floats, Ints], Floats]
 """(grade, query) of some rows -> their gain, which never falls as the grade rises."""
@@ -32,21 +32,42 @@ def counts(judgments: Judgments, gain: Gain) -> Bools:
     return judgments.grade != 0 if gain is _listed else judgments.grade > 0
 
 
+class _Terms(NamedTuple):
+    """What each document adds to a DCG. within: how they fall into queries. rank, value: of each, (n,)."""
+
+    within: Segments
+    rank: Floats
+    value: Floats
+
+    def sum(self, cutoff: int | None) -> Floats:
+        """Over the first k ranks, (Q,)."""
+        if cutoff is None:
+            return self.within.sum(self.value)
+        rows = np.flatnonzero(self.rank <= cutoff)
+        return self.within.take(rows).sum(self.value[rows])
+
+
 def dcg_sum(judgments: Judgments, gain: Gain, cutoff: int | None, kind: str = "log2") -> Floats:
     """The sum of gain / discount over the first k ranks, (Q,)."""
-    rows = np.flatnonzero(counts(judgments, gain) & judgments.top(cutoff))
-    found = judgments.segments.take(rows)
-    return found.sum(gain(judgments.grade[rows], found.query) / divisor(judgments.rank[rows], kind))
+
+    def make() -> _Terms:
+        rows = np.flatnonzero(counts(judgments, gain) & judgments.is_retrieved)
+        found, rank = judgments.segments.take(rows), judgments.rank[rows]
+        return _Terms(found, rank, gain(judgments.grade[rows], found.query) / divisor(rank, kind))
+
+    return judgments.once(("dcg", gain, kind), make).sum(cutoff)
 
 
 def ideal_dcg_sum(judgments: Judgments, gain: Gain, cutoff: int | None, kind: str = "log2") -> Floats:
     """dcg_sum of the ranking that has all judged documents in the order of their grades, (Q,)."""
-    place = judgments.segments.place
-    rows = np.flatnonzero((judgments.ideal > 0) & (place < (len(place) if cutoff is None else cutoff)))
-    best = judgments.segments.take(rows)
-    return best.sum(
-        gain(judgments.ideal[rows], best.query) / divisor((place[rows] + 1).astype(np.float64), kind)
-    )
+
+    def make() -> _Terms:
+        rows = np.flatnonzero(judgments.ideal > 0)
+        best = judgments.segments.take(rows)
+        rank = (judgments.segments.place[rows] + 1).astype(np.float64)
+        return _Terms(best, rank, gain(judgments.ideal[rows], best.query) / divisor(rank, kind))
+
+    return judgments.once(("ideal dcg", gain, kind), make).sum(cutoff)
 
 
 def share(value: Floats, of: Floats) -> Floats:
