@@ -132,14 +132,17 @@ def _unjudged_sum(judgments: Judgments, p: float) -> Floats:
     if not width:
         return total
     chance = chance_of_reaching(np.arange(1, before.max() + width + 1).astype(np.float64), p)
+    from_unjudged = np.lib.stride_tricks.sliding_window_view(chance, width)
     place = judged.rank.astype(np.int64) - 1 - before[within.query]
     step = max(_AT_ONCE // width, 1)
     for first in range(0, within.count, step):
         queries = slice(first, first + step)
-        ranks = before[queries, None] + np.arange(width)
-        block = np.where(ranks < retrieved[queries, None], chance[ranks], 0.0)
+        block = from_unjudged[before[queries]]
+        end = retrieved[queries] - before[queries]
+        short = np.flatnonzero(end < width)
+        block[short] *= np.arange(width) < end[short, None]
         rows = slice(within.offsets[first], within.offsets[min(first + step, within.count)])
         inside = (place[rows] >= 0) & (place[rows] < width)
         block[within.query[rows][inside] - first, place[rows][inside]] = 0.0
-        total[queries] = np.cumsum(block, axis=1)[:, -1]
+        total[queries] = np.cumsum(block, axis=1, out=block)[:, -1]
     return total
