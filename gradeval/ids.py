@@ -240,7 +240,7 @@ class KeyTable:
         again, first = [], []
         rows, bits = np.arange(len(keys), dtype=np.int32), keys
         while len(rows):
-            size = (4 * len(rows)).bit_length()
+            size = (2 * len(rows)).bit_length()
             shift = np.uint64(64 - size)
             slots = np.zeros(1 << size, np.int32)
             at = (bits >> shift).view(np.int64)

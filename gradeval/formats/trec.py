@@ -54,13 +54,15 @@ def read_qrels(source: Source, jobs: int = 1) -> Qrels:
     ids = Ids.joined([part.queries for part in parts])
     documents = Ids.joined([part.documents for part in parts])
     grade = np.concatenate([part.number for part in parts])
-    return Qrels.of(source.name, ids, bounds, documents, grade, lambda: _lines(parts))
+    lines = [(part.line, part.lines) for part in parts]
+    del part, parts  # what comes now is made in the memory that they leave
+    return Qrels.of(source.name, ids, bounds, documents, grade, lambda: _joined(lines))
 
 
-def _lines(parts: list[Columns]) -> Ints:
-    """The line in the file of each row of its parts."""
-    before = np.cumsum([0, *(part.lines for part in parts)])
-    return np.concatenate([part.line + by for part, by in zip(parts, before[:-1], strict=True)])
+def _joined(lines: list[tuple[Ints, int]]) -> Ints:
+    """The lines of the rows of a file, from those of each block and how many the block has."""
+    before = np.cumsum([0, *(count for _, count in lines)])
+    return np.concatenate([line + by for (line, _), by in zip(lines, before[:-1], strict=True)])
 
 
 def qrels_columns(block: Block) -> Columns:
