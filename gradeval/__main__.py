@@ -1,5 +1,6 @@
 """Where the program starts, as `gradeval` and as `python -m gradeval`."""
 
+import os
 import signal
 
 
@@ -7,6 +8,8 @@ def main() -> None:
     """Run the command line and exit with its code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the imports without a traceback
+    # numpy's matrix library starts a thread for each processor, which spins; no matrix is multiplied here
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from gradeval import cli
 
     cli.main()

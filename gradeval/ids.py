@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gradeval.segments import Bools, Ints
+from gradeval.segments import Bools, Ints, ranges
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
@@ -59,14 +59,17 @@ class Ids:
         block = np.frombuffer(b"".join(strings) + bytes(PAD), np.uint8)
         return cls(block, np.cumsum(length) - length, length)
 
-    @classmethod
-    def joined(cls, parts: Sequence[Ids]) -> Ids:
+    @staticmethod
+    def joined(parts: Sequence[Ids]) -> Ids:
         """One column from several (compact ones: their whole blocks are taken over)."""
         if len(parts) == 1:
             return parts[0]
+        words = [part.words for part in parts if isinstance(part, ShortIds)]
+        if parts and len(words) == len(parts):
+            return ShortIds(np.concatenate(words))
         shift = np.cumsum([0, *(len(part.block) for part in parts)])
         none = np.empty(0, np.int64)
-        return cls(
+        return Ids(
             np.concatenate([*(part.block for part in parts), np.zeros(PAD, np.uint8)]),
             np.concatenate([none, *(part.start + by for part, by in zip(parts, shift[:-1], strict=True))]),
             np.concatenate([none, *(part.length for part in parts)]),
@@ -80,26 +83,26 @@ class Ids:
         return self.block[start : start + self.length[row]].tobytes()
 
     def tolist(self) -> list[bytes]:
-        own = self.compact()
-        text = own.block.tobytes()
-        return [text[a:b] for a, b in zip(own.start.tolist(), own._ends(), strict=True)]
+        text = self.text().tobytes()
+        ends = np.cumsum(self.length)
+        return [text[a:b] for a, b in zip((ends - self.length).tolist(), ends.tolist(), strict=True)]
 
-    def _ends(self) -> list[int]:
-        ends: list[int] = (self.start + self.length).tolist()
-        return ends
+    def text(self) -> Bytes:
+        """The bytes of all ids, one behind the other."""
+        return self.block[ranges(self.start, self.length)]
 
     def take(self, rows: Ints | Bools | slice) -> Ids:
         """Some of the rows, still in the same block."""
         return Ids(self.block, self.start[rows], self.length[rows])
 
+    def light(self) -> Ids:
+        """The same column, as words without a block if its ids are short."""
+        return ShortIds(self.word(0)) if self.short else self
+
     def compact(self) -> Ids:
-        """The same column in a block that holds nothing else."""
-        start = np.cumsum(self.length) - self.length
-        source = np.repeat(self.start - start, self.length)
-        source += np.arange(len(source))
-        block = np.zeros(len(source) + PAD, np.uint8)
-        np.take(self.block, source, out=block[: len(source)], mode="clip")
-        return Ids(block, start, self.length.copy())
+        """The same column, holding on to nothing else."""
+        block = np.concatenate([self.text(), np.zeros(PAD, np.uint8)])
+        return Ids(block, np.cumsum(self.length) - self.length, self.length.copy())
 
     def word(self, k: int, rows: Ints | slice = slice(None)) -> Words:
         """Bytes 8k to 8k+7 of each row as a little-endian integer, 0 in place of bytes past its end."""
@@ -114,7 +117,7 @@ class Ids:
             parts = (self.take(slice(a, a + _AT_ONCE)) for a in range(0, len(self), _AT_ONCE))
             return np.concatenate([part.keys() for part in parts])
         keys = mix(self.word(0) ^ _MASKS[8])
-        longest = int(self.length.max(initial=0))
+        longest = self.longest
         for k in range(1, -(-min(longest, LONG) // 8)):
             rows = np.flatnonzero(self.length > 8 * k)
             if len(rows) == len(keys):
@@ -127,9 +130,14 @@ class Ids:
         return keys
 
     @property
+    def longest(self) -> int:
+        """The length of the longest id."""
+        return int(self.length.max(initial=0))
+
+    @property
     def short(self) -> bool:
         """Whether no id is longer than a word, so that keys are equal only where ids are."""
-        return int(self.length.max(initial=0)) <= 8
+        return self.longest <= 8
 
     def same(self, rows: Ints, other: Ids, other_rows: Ints) -> Bools:
         """Whether the ids of these rows equal those of the other column's rows, pair by pair."""
@@ -154,7 +162,7 @@ class Ids:
         n = len(self)
         if n == 0:
             return np.empty(0, np.int64)
-        longest = int(self.length.max())
+        longest = self.longest
         if longest > LONG:
             rows = np.arange(1, n)
             return rows[~self.same(rows, self, rows - 1)]
@@ -175,7 +183,7 @@ class Ids:
 
     def descending(self, group: Ints) -> Ints:
         """The order of the rows by group, and within a group by id from the last to the first, as bytes."""
-        longest = int(self.length.max(initial=0))
+        longest = self.longest
         if longest > LONG:
             ids = self.tolist()
             places = sorted(range(len(ids)), key=ids.__getitem__, reverse=True)
@@ -185,6 +193,46 @@ class Ids:
         # big-endian words compare as the bytes do; their complement sorts from the last to the first
         columns = [~self.word(k).byteswap() for k in range(-(-longest // 8))]
         return np.lexsort((*columns[::-1], group))
+
+
+class ShortIds(Ids):
+    """A column of ids of up to eight bytes, each a little-endian word that ends in NULs. words: uint64 (N,)."""
+
+    longest = 8  # at most
+
+    def __init__(self, words: Words) -> None:
+        self.words = words
+
+    @cached_property
+    def block(self) -> Bytes:  # type: ignore[override]
+        return np.concatenate([self.words.astype("<u8", copy=False).view(np.uint8), np.zeros(PAD, np.uint8)])
+
+    @cached_property
+    def start(self) -> Ints:  # type: ignore[override]
+        return 8 * np.arange(len(self.words))
+
+    @cached_property
+    def length(self) -> Ints:  # type: ignore[override]
+        return np.searchsorted(_MASKS, self.words).astype(np.int64)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def word(self, k: int, rows: Ints | slice = slice(None)) -> Words:
+        return super().word(k, rows) if k else self.words[rows]
+
+    def take(self, rows: Ints | Bools | slice) -> Ids:
+        return ShortIds(self.words[rows])
+
+    def compact(self) -> Ids:
+        return self
+
+    def tolist(self) -> list[bytes]:
+        found: list[bytes] = self.words.astype("<u8", copy=False).view("S8").tolist()  # which drops the NULs
+        return found
+
+    def keys(self) -> Words:
+        return mix(self.words ^ _MASKS[8])
 
 
 class Texts(Sequence[str]):
@@ -283,13 +331,14 @@ def repeats(table: KeyTable, ids: Ids, group: Ints) -> tuple[Ints, Ints]:
 
     table: of keys that are equal where group and id are; the bytes decide whether they are.
     """
-    if ids.same(table.again, ids, table.first).all() and (group[table.again] == group[table.first]).all():
-        return table.again, table.first
+    again, first = table.again, table.first
+    if not len(again) or (ids.same(again, ids, first) & (group[again] == group[first])).all():
+        return again, first
     seen: dict[tuple[int, bytes], int] = {}
     pairs = zip(group.tolist(), ids.tolist(), strict=True)
-    first = np.array([seen.setdefault(pair, row) for row, pair in enumerate(pairs)])
-    again = np.flatnonzero(first != np.arange(len(first)))
-    return again, first[again]
+    first_of = np.array([seen.setdefault(pair, row) for row, pair in enumerate(pairs)])
+    again = np.flatnonzero(first_of != np.arange(len(first_of)))
+    return again, first_of[again]
 
 
 def order_of(keys: NDArray[np.uint32]) -> Ints:

@@ -12,7 +12,8 @@ import numpy as np
 
 from gradeval.formats.problems import Problem, Problems, shown
 from gradeval.ids import IdIndex, Ids, KeyTable, Words, in_group, repeats
-from gradeval.segments import Bools, Floats, Ints, Segments, distinct, stable_order
+from gradeval.parallel import ordered_map
+from gradeval.segments import Bools, Floats, Ints, Segments, distinct, ranges, stable_order
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -49,31 +50,49 @@ class Qrels:
         grade: Floats,
         line: Callable[[], Ints] | None = None,
         letor: Letor | None = None,
+        jobs: int = 1,
     ) -> Qrels:
         """Judgments from rows as read: ids (S,) names the query of rows bounds[s]:bounds[s+1].
 
         Raises InputError where a document has two different grades for a query; the same grade twice is a
         warning. line: makes the 0-based line of each row, for messages.
         """
+        starts = np.append(0, ids.changes())[: len(ids)]
+        ids, bounds = ids.take(starts), bounds[np.append(starts, len(ids))]
         first, number = ids.distinct()
-        query = np.repeat(number, np.diff(bounds))
-        keys = documents.keys()
-        again, before = repeats(KeyTable(in_group(keys, query)), documents, query)
-        warnings: tuple[str, ...] = ()
+        rows: Ints | slice = slice(None)
+        if len(first) < len(ids):  # queries come back
+            order, counts = stable_order(number), np.diff(bounds)
+            rows = ranges(bounds[order], counts[order])
+            documents, grade = documents.take(rows), grade[rows]
+            bounds = np.append(0, np.cumsum(np.bincount(number, counts))).astype(np.int64)
+        qrels = cls(path, ids.take(first).compact(), bounds, documents, grade, (), letor)
+        parts = list(ordered_map(qrels._look_at, qrels.shares(), jobs))
+        keys, again, before = (np.concatenate(column) for column in zip(*parts, strict=True))
         if len(again):
-            _check_grades(path, again, before, documents, grade, line() if line else None)
+            _check_grades(path, again, before, documents, grade, line()[rows] if line else None)
             warnings = (f"{path}: {_times(len(again))} judged again with the same grade",)
             kept = np.ones(len(grade), bool)
             kept[again] = False
-            query, documents, grade, keys = query[kept], documents.take(kept), grade[kept], keys[kept]
-        if (query[1:] < query[:-1]).any():
-            order = stable_order(query)
-            documents, grade, keys = documents.take(order), grade[order], keys[order]
-        counts = np.bincount(query, minlength=len(first))
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        qrels = cls(path, ids.take(first).compact(), offsets, documents, grade, warnings, letor)
+            qrels = replace(
+                qrels,
+                offsets=np.append(0, np.cumsum(kept))[bounds],
+                documents=documents.take(kept),
+                grade=grade[kept],
+                warnings=warnings,
+            )
+            keys = keys[kept]
         qrels.__dict__["keys"] = keys  # the cached property, already known
         return qrels
+
+    def _look_at(self, queries: slice) -> tuple[Words, Ints, Ints]:
+        """The keys of these queries' documents; the rows that judge one again, and those of the first time."""
+        offsets = self.offsets[queries.start : queries.stop + 1]
+        documents = self.documents.take(slice(offsets[0], offsets[-1]))
+        query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        keys = documents.keys()
+        again, first = repeats(KeyTable(in_group(keys, query)), documents, query)
+        return keys, again + offsets[0], first + offsets[0]
 
     @cached_property
     def query_index(self) -> IdIndex:

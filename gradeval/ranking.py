@@ -9,7 +9,7 @@ import numpy as np
 
 from gradeval.ids import Ids, KeyTable, in_group, repeats
 from gradeval.judgments import Qrels
-from gradeval.segments import Floats, Ints, distinct, stable_order
+from gradeval.segments import Floats, Ints, distinct, ranges, stable_order
 
 
 class Lines(NamedTuple):
@@ -120,13 +120,6 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     place, tied = _places(lines, at, qrels.grade[row], ties)
     rank = place - lines.bounds[segment] + 1
     return Found(lines.query, lengths, row, rank, lines.score[at], tied, repeated)
-
-
-def ranges(starts: Ints, counts: Ints) -> Ints:
-    """starts[0], starts[0]+1, … counts[0] of them, then those of starts[1], …"""
-    rows = np.repeat(starts - np.cumsum(counts) + counts, counts)
-    rows += np.arange(len(rows))
-    return rows
 
 
 def _pair_up(

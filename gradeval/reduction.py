@@ -184,14 +184,13 @@ def _by_sorting(
         query = np.repeat(numbers.of(read.queries), np.diff(read.bounds))
         share = (query % shares).astype(np.uint16)
         order = np.argsort(share, kind="stable")
-        documents = read.documents.take(order).compact()
+        documents = read.documents.take(order)
         kept = np.empty(len(order), _KEPT)
         kept["query"], kept["score"], kept["line"] = query[order], read.number[order], read.line[order]
         kept["length"] = documents.length
         rows = np.concatenate([[0], np.cumsum(np.bincount(share, minlength=shares))])
         ends = np.concatenate([[0], np.cumsum(documents.length)])[rows]
-        text = documents.block[: ends[-1]]
-        return kept, text, rows * _KEPT.itemsize, ends, read.lines, read.problems, read.tag
+        return kept, documents.text(), rows * _KEPT.itemsize, ends, read.lines, read.problems, read.tag
 
     problems = Problems(source.name)
     total = _Total(qrels, problems)

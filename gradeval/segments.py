@@ -220,6 +220,13 @@ def stable_order(*keys: NDArray[np.int64]) -> Ints:
     return packed % n
 
 
+def ranges(starts: Ints, counts: Ints) -> Ints:
+    """starts[0], starts[0]+1, … counts[0] of them, then those of starts[1], …"""
+    rows = np.repeat(starts - np.cumsum(counts) + counts, counts)
+    rows += np.arange(len(rows))
+    return rows
+
+
 def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
     """The different values, ascending; np.unique would import numpy.ma, a tenth of a short command's time."""
     ordered = np.sort(values)

@@ -17,8 +17,7 @@ from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import not_a_number
 from gradeval.ids import Bytes, Ids, order_of
 from gradeval.parallel import ordered_map
-from gradeval.ranking import ranges
-from gradeval.segments import Bools, Floats, Ints
+from gradeval.segments import Bools, Floats, Ints, ranges
 
 _COLON, _EQUALS = b":="
 _LINE, _NUMBER = re.compile(rb"[ \t]*[-+.\d][^ \t]*[ \t]+(?:qid|\d+):"), re.compile(rb"[ \t]*[-+.\d]")

@@ -51,24 +51,21 @@ def split(block: Bytes, size: int, wanted: tuple[int, ...], least: int, most: in
     `most` fields are listed, not returned.
     """
     text = block[:size]
-    is_space = text <= SPACE
-    ends = np.flatnonzero(is_space)
-    return _regular(block, is_space, ends, wanted, least, most) or _any(text, block, wanted, least, most)
+    ends = np.flatnonzero(text <= SPACE)
+    return _regular(block, ends, wanted, least, most) or _any(text, block, wanted, least, most)
 
 
-def _regular(
-    block: Bytes, is_space: Bools, ends: Ints, wanted: tuple[int, ...], least: int, most: int | None
-) -> Rows | None:
+def _regular(block: Bytes, ends: Ints, wanted: tuple[int, ...], least: int, most: int | None) -> Rows | None:
     """The rows of a block whose lines all have the same number of fields, one separator behind each."""
     breaks = block[ends[:64]] == LF
     n = int(breaks.argmax()) + 1
     lines, rest = divmod(len(ends), n)
-    if rest or not breaks.any() or n < least or (most is not None and n > most) or is_space[0]:
+    if rest or not breaks.any() or n < least or (most is not None and n > most):
         return None
     separators = block[ends]
     line_ends = separators[n - 1 :: n] == LF
     blanks = np.count_nonzero(separators == SPACE) + np.count_nonzero(separators == TAB)
-    if not line_ends.all() or blanks != len(ends) - lines or (is_space[1:] & is_space[:-1]).any():
+    if not line_ends.all() or blanks != len(ends) - lines:
         return None
     starts = np.empty(lines, np.int64)
     starts[0] = 0
@@ -76,9 +73,13 @@ def _regular(
     if (block[starts] == HASH).any():
         return None
     fields = []
-    for k in wanted:
-        start = starts if k == 0 else ends[k - 1 :: n] + 1
-        fields.append(Ids(block, start, ends[k::n] - start))
+    for k in range(n):
+        start = ends[k - 1 :: n] + 1 if k else starts
+        length = ends[k::n] - start
+        if not length.all():  # two separators side by side
+            return None
+        if k in wanted:
+            fields.append(Ids(block, start, length))
     return Rows(tuple(fields), np.arange(lines), lines)
 
 

@@ -56,7 +56,7 @@ def read_qrels(source: Source, jobs: int = 1) -> Qrels:
     grade = np.concatenate([part.number for part in parts])
     lines = [(part.line, part.lines) for part in parts]
     del part, parts  # what comes now is made in the memory that they leave
-    return Qrels.of(source.name, ids, bounds, documents, grade, lambda: _joined(lines))
+    return Qrels.of(source.name, ids, bounds, documents, grade, lambda: _joined(lines), jobs=jobs)
 
 
 def _joined(lines: list[tuple[Ints, int]]) -> Ints:
@@ -70,7 +70,8 @@ def qrels_columns(block: Block) -> Columns:
     rows = split(block.bytes, block.size, (0, 2, 3), 4, 4)
     hint = "This looks like a run; the qrels come first, then the runs"
     problems = _odd(rows, "qrels have 4 (query iter document grade)", (5, 6), hint)
-    return _columns(block, rows, "grade", _QRELS_LINE, problems)
+    read = _columns(block, rows, "grade", _QRELS_LINE, problems)
+    return read._replace(queries=read.queries.light(), documents=read.documents.light())
 
 
 def run_columns(block: Block) -> Columns:
