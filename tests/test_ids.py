@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradeval.ids import LONG, PAD, IdIndex, Ids, KeyTable, in_group, order_of, repeats
+from gradeval.ids import LONG, PAD, IdIndex, Ids, KeyTable, ShortIds, in_group, order_of, repeats
 
 # few different ones, alike in their first words, of lengths around those of words and of LONG
 NAMES = st.one_of(
@@ -147,6 +147,35 @@ def test_short_ids_are_told_by_their_keys(names):
     assert ids.short == all(len(name) <= 8 for name in names)
     if ids.short:
         assert len(set(ids.keys().tolist())) == len(set(names))
+
+
+@settings(deadline=None)
+@given(st.lists(NAMES.map(lambda name: name[-8:]), max_size=20), COLUMNS)
+def test_short_ids_are_as_others(names, more):
+    plain = scattered(names, b"9")
+    short = plain.light()
+    assert isinstance(short, ShortIds)
+    assert short.tolist() == short.compact().tolist() == names
+    assert [short[row] for row in range(len(names))] == names
+    assert short.take(slice(None, None, 2)).tolist() == names[::2]
+    assert short.text().tobytes() == b"".join(names)
+    assert short.keys().tolist() == plain.keys().tolist()
+    assert short.changes().tolist() == plain.changes().tolist()
+    assert [part.tolist() for part in short.distinct()] == [part.tolist() for part in plain.distinct()]
+    group = np.zeros(len(names), np.int64)
+    assert short.descending(group).tolist() == plain.descending(group).tolist()
+    rows, others = np.repeat(np.arange(len(names)), len(more)), np.tile(np.arange(len(more)), len(names))
+    expected = [name == other for name in names for other in more]
+    assert short.same(rows, Ids.of(more), others).tolist() == expected
+    assert Ids.of(more).same(others, short, rows).tolist() == expected
+    assert Ids.joined([short, short]).tolist() == names + names
+    assert Ids.joined([short, Ids.of(more), short]).tolist() == names + more + names
+
+
+@given(st.lists(NAMES.filter(lambda name: len(name) > 8), min_size=1))
+def test_long_ids_stay_as_they_are(names):
+    ids = Ids.of(names)
+    assert ids.light() is ids
 
 
 # few different ones, some of which meet in a slot of the first level and of others

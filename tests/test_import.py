@@ -45,6 +45,16 @@ def test_import_gradeval_is_light() -> None:
     ) == ("gradeval\n")
 
 
+def test_numpy_starts_no_threads_for_the_command() -> None:
+    """They would spin for 60 ms, on a processor that a thread of ours could have."""
+    tell = "import numpy, os\nprint(len(os.listdir('/proc/self/task')))"
+    stopped = "import os\nos.environ.pop('OPENBLAS_NUM_THREADS', None)\n"
+    stopped += "from gradeval import __main__, cli\ncli.main = lambda: None\n__main__.main()\n"
+    if not Path("/proc/self/task").is_dir():
+        pytest.skip("only Linux tells the threads of a process")
+    assert python(stopped + tell) == "1\n"
+
+
 def test_everything_public_is_there() -> None:
     for name in gradeval.__all__:
         assert getattr(gradeval, name) is not None
