@@ -52,20 +52,23 @@ def split(block: Bytes, size: int, wanted: tuple[int, ...], least: int, most: in
     """
     text = block[:size]
     ends = np.flatnonzero(text <= SPACE)
-    return _regular(block, ends, wanted, least, most) or _any(text, block, wanted, least, most)
+    return _regular(text, block, ends, wanted, least, most) or _any(text, block, wanted, least, most)
 
 
-def _regular(block: Bytes, ends: Ints, wanted: tuple[int, ...], least: int, most: int | None) -> Rows | None:
+def _regular(
+    text: Bytes, block: Bytes, ends: Ints, wanted: tuple[int, ...], least: int, most: int | None
+) -> Rows | None:
     """The rows of a block whose lines all have the same number of fields, one separator behind each."""
     breaks = block[ends[:64]] == LF
     n = int(breaks.argmax()) + 1
     lines, rest = divmod(len(ends), n)
     if rest or not breaks.any() or n < least or (most is not None and n > most):
         return None
-    separators = block[ends]
-    line_ends = separators[n - 1 :: n] == LF
-    blanks = np.count_nonzero(separators == SPACE) + np.count_nonzero(separators == TAB)
-    if not line_ends.all() or blanks != len(ends) - lines:
+    if not (block[ends[n - 1 :: n]] == LF).all() or not ends[0] or (ends[1:] - ends[:-1]).min(initial=2) < 2:
+        return None
+    blanks = len(ends) - lines  # neither CR nor another character that is no part of a line
+    spaces = np.count_nonzero(text == SPACE)
+    if spaces != blanks and spaces + np.count_nonzero(text == TAB) != blanks:
         return None
     starts = np.empty(lines, np.int64)
     starts[0] = 0
@@ -73,13 +76,9 @@ def _regular(block: Bytes, ends: Ints, wanted: tuple[int, ...], least: int, most
     if (block[starts] == HASH).any():
         return None
     fields = []
-    for k in range(n):
+    for k in wanted:
         start = ends[k - 1 :: n] + 1 if k else starts
-        length = ends[k::n] - start
-        if not length.all():  # two separators side by side
-            return None
-        if k in wanted:
-            fields.append(Ids(block, start, length))
+        fields.append(Ids(block, start, ends[k::n] - start))
     return Rows(tuple(fields), np.arange(lines), lines)
 
 
