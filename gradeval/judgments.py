@@ -67,7 +67,7 @@ class Qrels:
             documents, grade = documents.take(rows), grade[rows]
             bounds = np.append(0, np.cumsum(np.bincount(number, counts))).astype(np.int64)
         qrels = cls(path, ids.take(first).compact(), bounds, documents, grade, (), letor)
-        parts = list(ordered_map(qrels._look_at, qrels.shares(), jobs))
+        parts = list(ordered_map(qrels._keys_and_repeats, qrels.shares(), jobs))
         keys, again, before = (np.concatenate(column) for column in zip(*parts, strict=True))
         if len(again):
             _check_grades(path, again, before, documents, grade, line()[rows] if line else None)
@@ -85,7 +85,7 @@ class Qrels:
         qrels.__dict__["keys"] = keys  # the cached property, already known
         return qrels
 
-    def _look_at(self, queries: slice) -> tuple[Words, Ints, Ints]:
+    def _keys_and_repeats(self, queries: slice) -> tuple[Words, Ints, Ints]:
         """The keys of these queries' documents; the rows that judge one again, and those of the first time."""
         offsets = self.offsets[queries.start : queries.stop + 1]
         documents = self.documents.take(slice(offsets[0], offsets[-1]))
