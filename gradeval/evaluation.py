@@ -18,6 +18,7 @@ from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.parallel import default_jobs, ordered_map
 from gradeval.results import Results, RunResult, run_names
 from gradeval.segments import Bools, Floats
+from gradeval.ties import unsure
 
 
 def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> Results:
@@ -137,8 +138,7 @@ def _evaluate(
         warnings.append(f"{_many(missing, 'judged query is', 'judged queries are')} not in the run, {fate}")
     if reduced.unjudged:
         warnings.append(f"{_many(reduced.unjudged, 'query', 'queries')} of the run not judged, left out")
-    reach = _reach(specs, options)
-    tied = int((wanted & (reduced.tied > 0) & (reduced.tied <= reach)).sum())
+    tied = int((wanted & unsure(reduced.ties, qrels, reduced.rank, specs, options)).sum())
     if tied:
         which = _many(tied, "query has", "queries have")
         warnings.append(
@@ -172,19 +172,6 @@ def _names(runs: Sequence[Run]) -> list[str]:
     made = iter(run_names([run.path for run in runs if run.name is None]))
     names = [next(made) if run.name is None else run.name for run in runs]
     return names if len(set(names)) == len(names) else run_names([run.path for run in runs])
-
-
-def _reach(specs: Sequence[Spec], options: Options) -> float:
-    """The last rank whose order can matter to one of the metrics."""
-    depth = np.inf if options.depth is None else options.depth
-    reach = 0.0
-    for spec in specs:
-        cutoff = spec.params.get("cutoff")
-        if cutoff is not None:
-            reach = max(reach, min(cutoff, depth))
-        elif spec.metric.order or options.depth is not None:
-            reach = max(reach, depth)
-    return reach
 
 
 def _with_levels(specs: Sequence[Spec], qrels: Qrels) -> list[Spec]:

@@ -141,6 +141,11 @@ def _times(count: int) -> str:
     return "1 document is" if count == 1 else f"{count} documents are"
 
 
+def is_relevant(grade: Floats, level: float | None) -> Bools:
+    """Which grades are relevant: those from the level up, or above 0 without one; never those below 0."""
+    return grade > 0 if level is None else grade >= max(level, 0.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Hits:
     """The relevant documents that a run retrieved, in rank order within their queries.
@@ -324,8 +329,7 @@ class Judgments:
 
         A grade below 0 is never relevant.
         """
-        level = self.relevance_level if rel is None else rel
-        return self.grade > 0 if level is None else self.grade >= max(level, 0.0)
+        return is_relevant(self.grade, self.relevance_level if rel is None else rel)
 
     def hits(self, rel: float | None = None) -> Hits:
         """The relevant documents that were retrieved; with rel=0 the judged ones."""

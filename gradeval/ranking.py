@@ -62,13 +62,26 @@ class Lines(NamedTuple):
         return self._replace(line=self.line + by)
 
 
+class Ties(NamedTuple):
+    """The judged documents that share their score with others of their query.
+
+    row: of the qrels. first, last: the ranks between which all with this score stand, (n,).
+    """
+
+    row: Ints
+    first: Ints
+    last: Ints
+
+
+NO_TIES = Ties(*[np.empty(0, np.int64)] * 3)
+
+
 class Found(NamedTuple):
     """What a run says of some queries.
 
     query, retrieved: the number of each query and of its documents, (S,). row, rank, score: the judgments (rows
-    of the qrels) that were retrieved, (n,). tied: the rank of each query from which on tied scores could change
-    a value, 0 without such, (S,). repeated: (line, line of the first time, document) of each document that
-    comes twice.
+    of the qrels) that were retrieved, (n,). repeated: (line, line of the first time, document) of each document
+    that comes twice.
     """
 
     query: Ints
@@ -76,7 +89,7 @@ class Found(NamedTuple):
     row: Ints
     rank: Ints
     score: Floats
-    tied: Ints
+    ties: Ties
     repeated: list[tuple[int, int, bytes]]
 
 
@@ -117,9 +130,10 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     segment = np.repeat(judged, counts)
     hit, at, repeated = _pair_up(lines, qrels, row, segment)
     row, segment = row[hit], segment[hit]
-    place, tied = _places(lines, at, qrels.grade[row], ties)
-    rank = place - lines.bounds[segment] + 1
-    return Found(lines.query, lengths, row, rank, lines.score[at], tied, repeated)
+    place, hits, first, last = _places(lines, at, qrels.grade[row], ties)
+    above = lines.bounds[segment] - 1
+    tied = Ties(row[hits], first - above[hits], last - above[hits])
+    return Found(lines.query, lengths, row, place - above, lines.score[at], tied, repeated)
 
 
 def _pair_up(
@@ -153,14 +167,16 @@ def _pair_up(
     return hit, at, [(*both, lines.documents[i]) for both, i in zip(repeated, again.tolist(), strict=True)]
 
 
-def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints]:
-    """The row each hit would stand in if the lines were sorted; and from where on ties matter, see Found."""
+def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints, Ints, Ints]:
+    """The row each hit would stand in if the lines were sorted; which hits are tied, and the rows of the first
+    and the last line with the same score.
+    """
     score, bounds = lines.score, lines.bounds
     starts = np.zeros(len(score), bool)
     starts[bounds[:-1]] = True
     not_below = np.flatnonzero(~((score[1:] < score[:-1]) | starts[1:])) + 1
     if not len(not_below):
-        return hits, np.zeros(len(lines.query), np.int64)
+        return hits, *NO_TIES
     rises = not_below[score[not_below] > score[not_below - 1]]
     line_at = np.arange(len(score))  # the line that stands in each place
     if len(rises):
@@ -172,40 +188,31 @@ def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, I
         not_below = np.flatnonzero((score[1:] == score[:-1]) & ~starts[1:]) + 1
     place_of = np.empty(len(score), np.int64)
     place_of[line_at] = np.arange(len(score))
-    if not len(not_below):
-        return place_of[hits], np.zeros(len(lines.query), np.int64)
-
-    # groups of equal scores that hold a judged document; in others the order does not matter
-    tied = np.zeros(len(score) + 1, bool)
-    tied[not_below] = True
-    first_in_group = ~tied[:-1] & tied[1:]
-    in_group = tied[:-1] | first_in_group
-    group = np.cumsum(first_in_group) - 1
-    matters = np.zeros(group[-1] + 1, bool)
     hit_place = place_of[hits]
-    hit_in_group = in_group[hit_place]
-    matters[group[hit_place[hit_in_group]]] = True
-    places = np.flatnonzero(in_group & matters[group])
-    group = group[places]
-    grades = np.zeros(len(score))
-    grades[hit_place] = grade
-    grades = grades[places]
+    if not len(not_below):
+        return hit_place, *NO_TIES
 
-    members = line_at[places]
+    tied = np.zeros(len(score) + 1, bool)  # with the line before it
+    tied[not_below] = True
+    first_in_group = np.flatnonzero(~tied[:-1] & tied[1:])
+    last_in_group = np.flatnonzero(tied[:-1] & ~tied[1:])
+    group_of_line = np.searchsorted(last_in_group, hit_place)
+    in_group = tied[hit_place] | tied[hit_place + 1]
+    tied_hits = np.flatnonzero(in_group)
+    group = group_of_line[tied_hits]
+    first, last = first_in_group[group], last_in_group[group]
     if ties != "input":
+        # groups that hold a judged document; in others the order does not matter
+        matters = distinct(group)
+        lengths = last_in_group[matters] - first_in_group[matters] + 1
+        places = ranges(first_in_group[matters], lengths)
+        group = np.repeat(matters, lengths)
+        members = line_at[places]
         order = lines.documents.take(members).descending(group)
         if ties != "trec":
-            by = -grades if ties == "best" else grades
+            grades = np.zeros(len(score))
+            grades[hit_place] = grade
+            by = grades[places] if ties == "worst" else -grades[places]
             order = order[np.lexsort((by[order], group[order]))]
         place_of[members[order]] = places
-    return place_of[hits], _hanging(group, np.maximum(grades, 0), places, bounds)
-
-
-def _hanging(group: Ints, gain: Floats, places: Ints, bounds: Ints) -> Ints:
-    """The rank of each query where the first group of tied documents with unequal gains begins, 0 without."""
-    uneven = np.flatnonzero((gain[1:] != gain[:-1]) & (group[1:] == group[:-1]))[::-1]
-    begins = places[np.searchsorted(group, group[uneven])]
-    segment = np.searchsorted(bounds, begins, "right") - 1
-    ranks = np.zeros(len(bounds) - 1, np.int64)
-    ranks[segment] = begins - bounds[segment] + 1  # the first of a query comes last, and stays
-    return ranks
+    return place_of[hits], tied_hits, first, last

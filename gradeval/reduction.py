@@ -19,7 +19,7 @@ from gradeval.formats.trec import Columns
 from gradeval.ids import PAD, Bytes, Ids
 from gradeval.judgments import Qrels
 from gradeval.parallel import ordered_map
-from gradeval.ranking import Found, Lines, QueryNumbers, find
+from gradeval.ranking import NO_TIES, Found, Lines, QueryNumbers, Ties, find
 from gradeval.segments import Floats, Ints, distinct
 
 
@@ -28,15 +28,15 @@ class Reduced(NamedTuple):
 
     rank, score: of each judgment, (N,), inf and -inf where the run did not retrieve the document.
     retrieved: how many documents each judged query retrieved, (Q,). unjudged: how many queries of the run the
-    qrels lack. tied: from which rank of a judged query on tied scores could change a value, 0 without such,
-    (Q,). tag: what the run calls itself in its last line.
+    qrels lack. ties: the judged documents that share their score. tag: what the run calls itself in its last
+    line.
     """
 
     rank: Floats
     score: Floats
     retrieved: Ints
     unjudged: int
-    tied: Ints
+    ties: Ties
     tag: str = ""
 
 
@@ -71,7 +71,7 @@ class _Total:
         self.seen = np.zeros(len(qrels.queries), bool)
         self.seen_others: set[int] = set()
         self.retrieved = np.zeros(len(qrels.queries), np.int64)
-        self.tied = np.zeros(len(qrels.queries), np.int64)
+        self.ties: list[Ties] = []
         self.rank = np.full(len(qrels.grade), np.inf)
         self.score = np.full(len(qrels.grade), -np.inf)
         self.tag = b""
@@ -86,7 +86,7 @@ class _Total:
         self.seen[query] = True
         self.seen_others.update(others)
         self.retrieved[query] = found.retrieved[judged]
-        self.tied[query] = found.tied[judged]
+        self.ties.append(found.ties)
         self.rank[found.row] = found.rank
         self.score[found.row] = found.score
         for line, first, document in found.repeated:
@@ -96,7 +96,8 @@ class _Total:
 
     def reduced(self) -> Reduced:
         tag = self.tag.decode("utf-8", "surrogateescape")
-        return Reduced(self.rank, self.score, self.retrieved, len(self.seen_others), self.tied, tag)
+        ties = Ties(*map(np.concatenate, zip(*self.ties, strict=True))) if self.ties else NO_TIES
+        return Reduced(self.rank, self.score, self.retrieved, len(self.seen_others), ties, tag)
 
 
 class _Part(NamedTuple):

@@ -86,20 +86,18 @@ def reduced(qrels: Mapping[bytes, Mapping[bytes, float]], run: Sequence[Line], t
     """What must be kept of a run."""
     queries = gathered(run)
     found = {}
-    tied = []
+    tied = {}
     for query, grades in qrels.items():
         lines = queries.get(query, [])
         scores = dict(lines)
         for rank, document in enumerate(ranking(lines, grades, ties), 1):
             if document in grades:
                 found[query, document] = (rank, scores[document])
-        uneven = [
-            score
-            for _, score in lines
-            if not grades.keys().isdisjoint(group := [d for d, other in lines if other == score])
-            and len({max(grades.get(d, 0), 0) for d in group}) > 1
-        ]
-        tied.append(1 + sum(score > max(uneven) for _, score in lines) if uneven else 0)
+        for document, score in lines:
+            above = sum(other > score for _, other in lines)
+            alike = sum(other == score for _, other in lines)
+            if document in grades and alike > 1:
+                tied[query, document] = (above + 1, above + alike)
     return {
         "found": found,
         "retrieved": [len(queries.get(query, [])) for query in qrels],

@@ -13,7 +13,8 @@ from plain import ranking
 from gradeval.ids import Ids
 from gradeval.judgments import Qrels
 from gradeval.options import TIES
-from gradeval.ranking import Lines, QueryNumbers, find, ranges
+from gradeval.ranking import Lines, QueryNumbers, find
+from gradeval.segments import ranges
 
 
 def qrels_of(qrels):
@@ -74,28 +75,15 @@ def test_zero_and_minus_zero_tie(ties):
     assert ranks_of({b"q": grades}, run, ties) == {document: rank for rank, document in enumerate(order, 1)}
 
 
-@pytest.mark.parametrize(
-    ("run", "tied"),
-    [
-        ([(b"a", 1.0), (b"b", 1.0)], 1),
-        ([(b"a", 2.0), (b"b", 1.0)], 0),
-        ([(b"a", 1.0), (b"x", 1.0)], 1),
-        ([(b"x", 1.0), (b"y", 1.0)], 0),
-        ([(b"zero", 1.0), (b"x", 1.0)], 0),
-        ([(b"minus", 1.0), (b"zero", 1.0), (b"x", 1.0)], 0),
-        ([(b"a", 1.0), (b"c", 1.0)], 0),
-        ([(b"x", 3.0), (b"y", 3.0), (b"a", 1.0), (b"b", 0.0)], 0),
-        ([(b"b", 0.0), (b"x", 1.0), (b"y", 1.0), (b"a", 0.0)], 3),
-        ([(b"a", 3.0), (b"x", 2.0), (b"b", 2.0), (b"c", 1.0), (b"y", 1.0)], 2),
-    ],
-)
-def test_ties_that_could_change_a_value(run, tied):
-    table = qrels_of(
-        {b"other": {b"a": 2, b"x": 1}, b"q": {b"a": 1, b"b": 2, b"c": 1, b"zero": 0, b"minus": -1}}
-    )
-    run = {b"unjudged": [(b"a", 1.0), (b"b", 1.0)], b"q": run, b"other": [(b"a", 1.0), (b"x", 0.0)]}
-    found = find(lines_of(table, run), table)
-    assert dict(zip(found.query.tolist(), found.tied.tolist(), strict=True)) == {2: 0, 1: tied, 0: 0}
+def test_tied_documents():
+    """Those that are judged, and the ranks between which all stand that have their score."""
+    table = qrels_of({b"1": {b"z": 1}, b"q": {b"a": 1, b"b": 2, b"c": 1, b"e": 0, b"f": -1}})
+    scores = {b"a": 3, b"x": 3, b"y": 4, b"c": 2, b"v": 1, b"w": 1, b"f": 0, b"e": 0, b"z": 0, b"b": -1}
+    for ties in TIES:
+        found = find(lines_of(table, {b"other": [(b"a", 1.0), (b"b", 1.0)], b"q": scores.items()}), table, ties)
+        names = [table.documents[row] for row in found.ties.row]
+        ranks = zip(found.ties.first.tolist(), found.ties.last.tolist(), strict=True)
+        assert dict(zip(names, ranks, strict=True)) == {b"a": (2, 3), b"e": (7, 9), b"f": (7, 9)}
 
 
 def test_found():
@@ -104,7 +92,7 @@ def test_found():
     found = find(lines_of(table, run), table)
     assert dict(zip(found.query.tolist(), found.retrieved.tolist(), strict=True)) == {0: 1, 1: 3, 3: 1}
     assert (found.row.tolist(), found.rank.tolist(), found.score.tolist()) == ([2], [2], [2.5])
-    assert (found.tied.tolist(), found.repeated) == ([0, 0, 0], [])
+    assert (found.ties.row.tolist(), found.repeated) == ([], [])
 
 
 def test_repeated():

@@ -93,7 +93,10 @@ def as_plain(result, table):
         "found": found,
         "retrieved": result.retrieved.tolist(),
         "unjudged": result.unjudged,
-        "tied": result.tied.tolist(),
+        "tied": {
+            (queries[query[row]], documents[row]): (first, last)
+            for row, first, last in zip(*(column.tolist() for column in result.ties), strict=True)
+        },
     }
 
 
@@ -304,4 +307,4 @@ def test_no_lines_in_memory(folder):
     table = table_of(folder, {b"1": {b"a": 1}})
     none = np.empty(0, np.int64)
     result = reduce_lines(Lines.grouped(none, Ids.of([]), np.empty(0), none), table, "trec", "run")
-    assert as_plain(result, table) == {"found": {}, "retrieved": [0], "unjudged": 0, "tied": [0]}
+    assert as_plain(result, table) == {"found": {}, "retrieved": [0], "unjudged": 0, "tied": {}}

@@ -13,6 +13,7 @@ from gradeval.metrics.registry import (
     REVERSE_IS_ZERO,
     SCALE_FREE,
     UNJUDGED_IGNORED,
+    Sees,
     metric,
 )
 from gradeval.segments import Floats, Ints, Segments
@@ -36,6 +37,7 @@ def _pairs(size: Ints) -> Ints:
 @metric(
     "tau",
     order=False,
+    sees=Sees.JUDGMENT,
     display="τ",
     range=(-1, 1),
     holds=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
@@ -94,6 +96,7 @@ def _correlation(within: Segments, x: Floats, y: Floats) -> Floats:
 @metric(
     "rho",
     order=False,
+    sees=Sees.JUDGMENT,
     display="ρ",
     range=(-1, 1),
     holds=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
@@ -120,6 +123,7 @@ def spearman(judgments: Judgments) -> Floats:
 @metric(
     "pearson",
     order=False,
+    sees=Sees.JUDGMENT,
     range=(-1, 1),
     holds=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
     undefined=True,
@@ -140,6 +144,7 @@ def pearson(judgments: Judgments) -> Floats:
 @metric(
     "AUC",
     order=False,
+    sees=Sees.JUDGMENT,
     params=[REL],
     holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
     undefined=True,

@@ -9,13 +9,20 @@ import numpy as np
 from gradeval.judgments import Judgments
 from gradeval.metrics.params import CUTOFF, REL
 from gradeval.metrics.precision import hits, relevant_count
-from gradeval.metrics.registry import PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED, metric
+from gradeval.metrics.registry import PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED, Sees, metric
 from gradeval.segments import Floats
 
 COUNT: dict[str, Any] = {"range": (0, None), "aggregate": "sum", "whole": True, "order": False}
 
 
-@metric("num_q", holds=[SCALE_FREE, UNJUDGED_IGNORED], trec={"num_q": None}, says="summary", **COUNT)
+@metric(
+    "num_q",
+    sees=Sees.NOTHING,
+    holds=[SCALE_FREE, UNJUDGED_IGNORED],
+    trec={"num_q": None},
+    says="summary",
+    **COUNT,
+)
 def query_count(judgments: Judgments) -> Floats:
     """The number of queries.
 
@@ -27,7 +34,7 @@ def query_count(judgments: Judgments) -> Floats:
     return np.ones(judgments.segments.count)
 
 
-@metric("num_ret", holds=[SCALE_FREE], trec={"num_ret": None}, **COUNT)
+@metric("num_ret", sees=Sees.PLACE, holds=[SCALE_FREE], trec={"num_ret": None}, **COUNT)
 def retrieved_count(judgments: Judgments) -> Floats:
     """The number of documents retrieved.
 
@@ -41,6 +48,7 @@ def retrieved_count(judgments: Judgments) -> Floats:
 
 @metric(
     "num_rel",
+    sees=Sees.NOTHING,
     params=[REL],
     holds=[SCALE_FREE, UNJUDGED_IGNORED],
     trec={"num_rel": None},
@@ -83,6 +91,7 @@ def relevant_retrieved_count(
 
 @metric(
     "num_nonrel_judged_ret",
+    sees=Sees.JUDGMENT,
     params=[REL],
     holds=[SCALE_FREE, UNJUDGED_IGNORED],
     trec={"num_nonrel_judged_ret": None},

@@ -6,11 +6,18 @@ import numpy as np
 
 from gradeval.judgments import Judgments
 from gradeval.metrics.params import CUTOFF, REL
-from gradeval.metrics.registry import PROMOTION_HELPS, SCALE_FREE, metric
+from gradeval.metrics.registry import PROMOTION_HELPS, SCALE_FREE, Sees, metric
 from gradeval.segments import Floats
 
 
-@metric("Judged", order=False, params=[CUTOFF], holds=[SCALE_FREE, PROMOTION_HELPS], example="Judged@10")
+@metric(
+    "Judged",
+    order=False,
+    sees=Sees.JUDGED,
+    params=[CUTOFF],
+    holds=[SCALE_FREE, PROMOTION_HELPS],
+    example="Judged@10",
+)
 def judged(judgments: Judgments, *, cutoff: int | None = None) -> Floats:
     """Share of the retrieved documents that was judged.
 

@@ -22,6 +22,7 @@ from gradeval.metrics.registry import (
     SCALE_FREE,
     UNJUDGED_IGNORED,
     Dotted,
+    Sees,
     metric,
 )
 from gradeval.relevance import discount, log2
@@ -175,6 +176,7 @@ def trec_eval_9_ndcg(judgments: Judgments, *, gain: str | Pairs = "linear") -> F
 @metric(
     "ideal_dcg",
     order=False,
+    sees=Sees.NOTHING,
     params=[WORTH],
     range=(0, None),
     holds=[UNJUDGED_IGNORED],

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradeval.judgments import Hits, Judgments
 from gradeval.metrics.params import CUTOFF_NEEDED, REL
-from gradeval.metrics.registry import IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED, Dotted, metric
+from gradeval.metrics.registry import IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED, Dotted, Sees, metric
 from gradeval.segments import Floats, Ints
 
 UNJUDGED_CUTOFFS = (5, 10, 20)
@@ -21,6 +21,7 @@ def _worse_above(judgments: Judgments, hits: Hits) -> Ints:
 
 @metric(
     "bpref",
+    sees=Sees.JUDGMENT,
     params=[REL],
     holds=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
     trec={"bpref": None},
@@ -45,7 +46,9 @@ def binary_preference(judgments: Judgments, *, rel: float | None = None) -> Floa
     return hits.segments.sum(1.0 - above / np.maximum(most, 1)[query]) / np.maximum(relevant, 1)
 
 
-@metric("infAP", params=[REL], holds=[SCALE_FREE], trec={"infAP": None}, example="infAP(rel=2)")
+@metric(
+    "infAP", sees=Sees.JUDGMENT, params=[REL], holds=[SCALE_FREE], trec={"infAP": None}, example="infAP(rel=2)"
+)
 def inferred_average_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
     """Inferred average precision, where only a sample of the pool was judged.
 
@@ -69,6 +72,8 @@ def inferred_average_precision(judgments: Judgments, *, rel: float | None = None
 
 @metric(
     "unj",
+    order=False,
+    sees=Sees.JUDGED,
     params=[CUTOFF_NEEDED],
     holds=[SCALE_FREE],
     trec={"unj": Dotted("cutoff", UNJUDGED_CUTOFFS)},

@@ -38,6 +38,7 @@ def harmonic(precision: Floats, recall: Floats, x: float) -> Floats:
 
 @metric(
     "P",
+    order=False,
     params=[REL, CUTOFF_NEEDED],
     holds=[SCALE_FREE, PROMOTION_HELPS],
     trec={"P": Dotted("cutoff", TREC_CUTOFFS)},
@@ -57,6 +58,7 @@ def precision(judgments: Judgments, *, cutoff: int, rel: float | None = None) ->
 
 @metric(
     "R",
+    order=False,
     params=[REL, CUTOFF_NEEDED],
     holds=[SCALE_FREE, PROMOTION_HELPS],
     trec={"recall": Dotted("cutoff", TREC_CUTOFFS)},
@@ -75,6 +77,7 @@ def recall(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Fl
 
 @metric(
     "F",
+    order=False,
     params=[REL, WEIGHT, CUTOFF_NEEDED],
     holds=[SCALE_FREE, PROMOTION_HELPS],
     example="F@10",
@@ -184,6 +187,7 @@ def set_relative_precision(judgments: Judgments, *, rel: float | None = None) ->
 
 @metric(
     "relative_P",
+    order=False,
     params=[REL, CUTOFF_NEEDED],
     holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     trec={"relative_P": Dotted("cutoff", TREC_CUTOFFS)},
@@ -202,6 +206,7 @@ def relative_precision(judgments: Judgments, *, cutoff: int, rel: float | None =
 
 @metric(
     "Success",
+    order=False,
     params=[REL, CUTOFF_NEEDED],
     holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     trec={"success": Dotted("cutoff", (1, 5, 10))},

@@ -11,7 +11,7 @@ import numpy as np
 from gradeval.judgments import Judgments
 from gradeval.metrics.dcg import graded
 from gradeval.metrics.params import CUTOFF, REL, WORTH, Pairs, fraction
-from gradeval.metrics.registry import PROMOTION_HELPS, Dotted, metric
+from gradeval.metrics.registry import PROMOTION_HELPS, Dotted, Sees, metric
 from gradeval.segments import Floats
 
 PERSISTENCE = fraction("p", "the chance that the reader goes on to the next rank", 0.9)
@@ -102,6 +102,7 @@ def rank_biased_precision(
 
 @metric(
     "rbp_resid",
+    sees=Sees.JUDGED,
     params=[PERSISTENCE],
     trec={"rbp_resid": Dotted("p", form="pairs", named=("p",))},
     example="rbp_resid(p=0.8)",

@@ -11,6 +11,7 @@ from gradeval.metrics.registry import (
     REVERSE_IS_ZERO,
     SCALE_FREE,
     UNJUDGED_IGNORED,
+    Sees,
     metric,
 )
 from gradeval.segments import Floats
@@ -19,6 +20,7 @@ from gradeval.segments import Floats
 @metric(
     "rankDCG",
     order=False,
+    sees=Sees.JUDGMENT,
     holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
     undefined=True,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
@@ -29,6 +30,17 @@ BINARY_IS_AP = "with one grade above 0 it equals AP"
 REVERSAL_NEGATES = "reversing the ranking turns the sign"
 REVERSE_IS_ZERO = "the reversed ideal ranking scores 0"
 UNJUDGED_IGNORED = "unjudged documents change nothing"
+
+
+class Sees(Enum):
+    """What of a document a metric looks at; the notice of tied scores relies on it."""
+
+    RELEVANCE = "whether it is relevant"
+    GAIN = "its grade where that is above 0, and with a parameter rel whether it is relevant"
+    JUDGMENT = "its grade, and whether it has one"
+    JUDGED = "whether it has a grade"
+    PLACE = "whether it is in the ranking"
+    NOTHING = "nothing"
 
 
 class Dotted(NamedTuple):
@@ -60,6 +72,7 @@ class Metric:
     are whole numbers. undefined: it can be NaN. text: the values are words, not numbers; over all queries
     they are those of the first. says: something of 'queries', of their 'summary', or of 'both'.
     order: the order of the documents that a cutoff lets through matters (that of equal scores, too).
+    sees: what of a document it looks at.
     group: its family, the module it stands in. example: how it is written. at: the parameter after '@'.
     """
 
@@ -78,6 +91,7 @@ class Metric:
     text: bool = False
     says: str = "both"
     order: bool = True
+    sees: Sees = Sees.GAIN
     group: str = ""
     example: str = ""
     at: str = "cutoff"
@@ -143,7 +157,9 @@ def metric(
     """
 
     def declare(function: _Declared) -> _Declared:
+        names = {param.name for param in params}
         fields = {
+            "sees": Sees.RELEVANCE if "rel" in names and "gain" not in names else Sees.GAIN,
             "group": function.__module__.rsplit(".", 1)[-1].replace("_", " "),
             "example": name,
             "params": (*params, JUDGED_ONLY),

@@ -6,13 +6,15 @@ import numpy as np
 
 from gradeval.judgments import Judgments
 from gradeval.metrics.params import whole
-from gradeval.metrics.registry import Dotted, Strings, metric
+from gradeval.metrics.registry import Dotted, Sees, Strings, metric
 
 LENGTH = whole("length", "how many ranks are shown", 10)
 _NOT_IN_POOL, _NOT_JUDGED, _ZERO, _HIGHER = b"-.0>"
 
 
-@metric("runid", order=False, text=True, says="summary", range=(None, None), trec={"runid": None})
+@metric(
+    "runid", order=False, sees=Sees.NOTHING, text=True, says="summary", range=(None, None), trec={"runid": None}
+)
 def run_id(judgments: Judgments) -> Strings:
     """What the run calls itself.
 
@@ -26,6 +28,7 @@ def run_id(judgments: Judgments) -> Strings:
 
 @metric(
     "relstring",
+    sees=Sees.JUDGMENT,
     params=[LENGTH],
     text=True,
     says="queries",

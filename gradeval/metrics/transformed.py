@@ -12,6 +12,7 @@ from gradeval.metrics.registry import (
     PROMOTION_HELPS,
     SCALE_FREE,
     UNJUDGED_IGNORED,
+    Sees,
     metric,
 )
 from gradeval.relevance import natural_log
@@ -41,6 +42,7 @@ def geometric_average_precision(judgments: Judgments, *, rel: float | None = Non
 
 @metric(
     "gm_bpref",
+    sees=Sees.JUDGMENT,
     params=[REL],
     holds=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
     aggregate="geometric",

@@ -27,7 +27,7 @@ TIED = "warning: r: 1 query has tied scores that could change a value; they are 
 def said(*args: object, qrels: str = QRELS, ranking: str = RUN) -> list[str]:
     Path("q").write_text(qrels)
     Path("r").write_text(ranking)
-    done = gradeval("q", "r", "-m", "AP", *args)
+    done = gradeval("q", "r", "-m", "nDCG", *args)
     assert done.code == 0, done.err
     return done.lines
 
@@ -112,7 +112,7 @@ def test_a_query_named_as_the_summary_is(format: str) -> None:
 
 def test_each_run_has_its_lines() -> None:
     Path("r2").write_text("q1 Q0 a 1 1 t\n")
-    lines = gradeval("q", "r", "r2", "-m", "AP").lines
+    lines = gradeval("q", "r", "r2", "-m", "nDCG").lines
     assert lines == [MISSING, UNJUDGED, TIED, "warning: r2: 2 judged queries are not in the run, counted as 0"]
 
 
@@ -125,7 +125,7 @@ def test_quiet() -> None:
 def test_strict(quiet: tuple[str, ...]) -> None:
     """What is an error is said."""
     lines = [MISSING, UNJUDGED, TIED, "gradeval: warnings are errors here (--strict)"]
-    assert fails("q", "r", "--strict", *quiet, "-m", "AP").splitlines() == lines
+    assert fails("q", "r", "--strict", *quiet, "-m", "nDCG").splitlines() == lines
     assert said("--strict", qrels="q1 0 a 1\n", ranking="q1 Q0 a 1 1 t\n") == []
 
 
@@ -214,7 +214,7 @@ def test_no_progress_elsewhere() -> None:
 @pytest.mark.usefixtures("impatient")
 def test_progress_of_the_command() -> None:
     with Terminal() as terminal, redirect_stdout(Stream()) as out:
-        assert run(["q", "r", "r", "r", "-m", "AP"]) == 0
+        assert run(["q", "r", "r", "r", "-m", "nDCG"]) == 0
     assert b"reading" in terminal.shown
     assert terminal.shown.count(b"warning: ") == 9
     assert out.text.count("\n") == 4

@@ -1,0 +1,147 @@
+"""Where another order of equal scores could change a value: what the notice of tied scores is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from gradeval.judgments import Qrels, is_relevant
+from gradeval.metrics.registry import UNJUDGED_IGNORED, Sees
+from gradeval.metrics.spec import Spec
+from gradeval.options import Options
+from gradeval.ranking import Ties
+from gradeval.segments import Bools, Floats, Ints, Segments
+
+_CUTOFFS = ("cutoff", "length")  # what a metric calls the last rank it looks at
+
+
+class _View(NamedTuple):
+    """What a metric makes of tied documents.
+
+    sees: what it looks at. has_level, level: whether it asks if they are relevant, and from which grade on they
+    are. judged_only: unjudged documents are taken out first. ignores: they change nothing. order: the order in
+    the first ranks matters. cutoff: the last of these.
+    """
+
+    sees: Sees
+    has_level: bool
+    level: float | None
+    judged_only: bool
+    ignores: bool
+    order: bool
+    cutoff: float
+
+    @classmethod
+    def of(cls, spec: Spec, options: Options) -> _View:
+        metric, params = spec.metric, spec.params
+        listed = isinstance(params.get("gain"), tuple)  # which may give grade 0 a gain, or take some away
+        cutoff = next((params[name] for name in _CUTOFFS if params.get(name) is not None), np.inf)
+        level = params.get("rel")
+        return cls(
+            Sees.JUDGMENT if listed else metric.sees,
+            "rel" in metric.by_name,
+            options.rel if level is None else level,
+            options.judged_only or params.get("judged_only", False),
+            UNJUDGED_IGNORED in metric.holds,
+            metric.order,
+            cutoff,
+        )
+
+
+class _Groups:
+    """The documents with equal scores, those of a query and a score together.
+
+    members: which of the judged ones, by their place, belong to each of the G groups. query, first, last: of
+    each group, (G,). grade: of each judged document, (n,).
+    """
+
+    def __init__(self, ties: Ties, qrels: Qrels, rank: Floats) -> None:
+        query = np.searchsorted(qrels.offsets, ties.row, "right") - 1
+        order = np.lexsort((ties.first, query))
+        query, row, first, last = query[order], *(column[order] for column in ties)
+        new = np.ones(len(order) + 1, bool)
+        new[1:-1] = (query[1:] != query[:-1]) | (first[1:] != first[:-1])
+        offsets = np.flatnonzero(new)
+        self.members = Segments(offsets)
+        self.query, self.first, self.last = (column[offsets[:-1]] for column in (query, first, last))
+        self.grade = qrels.grade[row]
+        self.kept = self.grade >= 0  # those that are judged; a grade below 0 says that it is not
+        self.qrels, self.rank = qrels, rank
+        self._uneven: dict[_View, Bools] = {}
+
+    @cached_property
+    def size(self) -> Ints:
+        return self.last - self.first + 1
+
+    @cached_property
+    def above(self) -> Ints:
+        """How many judged documents stand above each group, (G,)."""
+        rows = np.flatnonzero(np.isfinite(self.rank) & (self.qrels.grade >= 0))
+        query = np.searchsorted(self.qrels.offsets, rows, "right") - 1
+        width = int(max(self.rank[rows].max(initial=0), self.first.max())) + 1
+        places = np.sort(query * width + self.rank[rows].astype(np.int64))
+        start = self.query * width
+        return np.searchsorted(places, start + self.first) - np.searchsorted(places, start)
+
+    def uneven(self, view: _View) -> Bools:
+        """Whether the metric can tell documents of the group apart, (G,)."""
+        key = view._replace(order=True, cutoff=0)  # which have no say here
+        if key not in self._uneven:
+            self._uneven[key] = self._tell_apart(view)
+        return self._uneven[key]
+
+    def _tell_apart(self, view: _View) -> Bools:
+        if view.sees == Sees.JUDGMENT:
+            return self._differ(self.grade, -np.inf, view)
+        if view.sees == Sees.JUDGED:
+            return self._differ(self.kept.astype(np.float64), -np.inf, view)
+        differ = np.zeros(len(self.first), bool)
+        if view.sees == Sees.GAIN:
+            differ |= self._differ(np.maximum(self.grade, 0.0), 0.0, view)
+        if view.has_level:
+            differ |= self._differ(is_relevant(self.grade, view.level).astype(np.float64), 0.0, view)
+        return differ
+
+    def _differ(self, value: Floats, unjudged: float, view: _View) -> Bools:
+        """Whether one of the documents that the metric looks at has another value than the others, (G,)."""
+        low, high = value, value
+        if view.judged_only:
+            low, high = np.where(self.kept, value, np.inf), np.where(self.kept, value, -np.inf)
+        lowest, highest = self.members.min(low), self.members.max(high)
+        if not (view.judged_only or view.ignores):
+            others = self.size > self.members.lengths
+            lowest[others] = np.minimum(lowest[others], unjudged)
+            highest[others] = np.maximum(highest[others], unjudged)
+        return lowest < highest
+
+    def matter(self, view: _View, depth: float) -> Bools:
+        """Whether another order could change what the metric finds in the first `depth` ranks, (G,)."""
+        if view.sees == Sees.NOTHING:
+            return np.zeros(len(self.first), bool)
+        uneven = self.uneven(view)
+        which_stay, first, last = uneven, self.first, self.last
+        if view.judged_only or view.ignores:
+            number = self.members.number(self.kept) if view.judged_only else self.members.lengths
+            which_stay = uneven | ((number > 0) & (number < self.size))
+            if view.judged_only:
+                first, last = self.above + 1, self.above + number
+        seen = first <= view.cutoff
+        is_cut = (self.first <= depth) & (depth < self.last)
+        inside = (self.first <= depth) & (seen if view.order else seen & (view.cutoff < last))
+        return np.where(is_cut, which_stay & seen, uneven & inside)
+
+
+def unsure(ties: Ties, qrels: Qrels, rank: Floats, specs: Iterable[Spec], options: Options) -> Bools:
+    """The queries in which another order of equal scores could change the value of a metric, (Q,).
+
+    rank: of each judgment, (N,).
+    """
+    found = np.zeros(len(qrels.queries), bool)
+    if len(ties.row):
+        groups = _Groups(ties, qrels, rank)
+        for view in {_View.of(spec, options) for spec in specs}:
+            found[groups.query[groups.matter(view, options.depth or np.inf)]] = True
+    return found
