@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 
+def printable(text: str) -> str:
+    """The text with escapes in place of what a terminal would not show, or would obey."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
 class GradevalError(Exception):
     """Base of every error that gradeval raises on purpose. Its text is one line for a person to read."""
 
@@ -42,3 +49,14 @@ class MetricError(GradevalError):
 
 class OptionError(GradevalError):
     """An option whose value is out of range, or that does not go with another."""
+
+
+class UnknownQueryError(OptionError):
+    """Queries that are asked for and not judged. queries: their ids. path: the qrels."""
+
+    def __init__(self, queries: list[str], path: str) -> None:
+        self.queries, self.path = queries, path
+        names = ", ".join(f"'{query}'" for query in queries[:5]) + (", …" if len(queries) > 5 else "")
+        super().__init__(
+            f"query {names} is not in {path}" if len(queries) == 1 else f"queries {names} are not in {path}"
+        )

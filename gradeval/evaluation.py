@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.errors import GradevalError, InputError, MetricError, OptionError
+from gradeval.errors import GradevalError, InputError, MetricError, UnknownQueryError
 from gradeval.formats.sources import Source
 from gradeval.ids import Texts
 from gradeval.inputs import Run, is_file, is_path, open_qrels, open_runs
@@ -138,6 +138,8 @@ def _evaluate(
         warnings.append(f"{_many(missing, 'judged query is', 'judged queries are')} not in the run, {fate}")
     if reduced.unjudged:
         warnings.append(f"{_many(reduced.unjudged, 'query', 'queries')} of the run not judged, left out")
+    if not np.isfinite(reduced.rank).any():
+        warnings.append("none of its documents is judged; are the document ids those of the qrels?")
     tied = int((wanted & unsure(reduced.ties, qrels, reduced.rank, specs, options)).sum())
     if tied:
         which = _many(tied, "query has", "queries have")
@@ -187,12 +189,12 @@ def _wanted(qrels: Qrels, ids: tuple[str, ...] | None) -> Bools:
     if ids is None:
         return np.ones(len(qrels.queries), bool)
     known = {query: place for place, query in enumerate(qrels.queries.tolist())}
+    places = [known.get(one.encode("utf-8", "surrogateescape"), -1) for one in ids]
+    unknown = [one for one, place in zip(ids, places, strict=True) if place < 0]
+    if unknown:
+        raise UnknownQueryError(unknown, qrels.path)
     wanted = np.zeros(len(known), bool)
-    for one in ids:
-        place = known.get(one.encode("utf-8", "surrogateescape"))
-        if place is None:
-            raise OptionError(f"query '{one}' is not in {qrels.path}")
-        wanted[place] = True
+    wanted[places] = True
     return wanted
 
 

@@ -84,7 +84,7 @@ def open_runs(
     options: Options,
     watch: Callable[[Source], None] | None = None,
     place: int = 1,
-) -> list[Run]:
+) -> list[Run | InputError]:
     """The run, or the runs that the features of a LETOR file are. place: its number among the runs."""
     if not is_path(run):
         return [_run_from_data(run, name or f"run{place}")]
@@ -130,8 +130,8 @@ def _read_features(source: Source, options: Options) -> Letor:
     return read_letor(source, set(options.features), options.groups, options.jobs or default_jobs())
 
 
-def _feature_runs(source: Source, letor: Letor, features: Sequence[int]) -> list[Run]:
-    """A run for each feature."""
+def _feature_runs(source: Source, letor: Letor, features: Sequence[int]) -> list[Run | InputError]:
+    """A run for each feature that a line names, and one error for the others."""
 
     def reduce(feature: int, qrels: Qrels, ties: str) -> Reduced:
         numbers = QueryNumbers(qrels).of(letor.queries)[letor.query]
@@ -146,7 +146,9 @@ def _feature_runs(source: Source, letor: Letor, features: Sequence[int]) -> list
             f"{source.name}:{name}", lambda qrels, ties, jobs: reduce(feature, qrels, ties), source, name
         )
 
-    return [run(feature) for feature in features]
+    runs: list[Run | InputError] = [run(feature) for feature in features if feature in letor.features]
+    missing = [feature for feature in features if feature not in letor.features]
+    return [*runs, letor.without(missing)] if missing else runs
 
 
 def _reduce_scores(source: Source, qrels: Qrels, ties: str) -> Reduced:
@@ -155,8 +157,8 @@ def _reduce_scores(source: Source, qrels: Qrels, ties: str) -> Reduced:
 
     letor = qrels.letor
     if letor is None:
-        what = "this is a file of scores, one number a line"
-        raise InputError(source.name, what, hint="It goes with a LETOR file as qrels, line by line")
+        what = f"scores, one a line, go with the lines of a LETOR file, but {qrels.path} is not one"
+        raise InputError(source.name, what, hint="Give the LETOR file as qrels")
     scores = read_numbers(source, "score")
     if len(scores) != len(letor.line):
         raise InputError(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradeval.formats.problems import Problem, Problems, no_data, shown
-from gradeval.formats.sources import Block, Source
+from gradeval.formats.sources import Block, Source, unreadable
 from gradeval.formats.trec import Columns
 from gradeval.ids import PAD, Bytes, Ids
 from gradeval.judgments import Qrels
@@ -56,7 +56,10 @@ def reduce_blocks(
     try:
         return _in_one_pass(source, columns, qrels, ties, jobs)
     except _ComesBack:
-        return _by_sorting(source, columns, qrels, ties, jobs)
+        try:
+            return _by_sorting(source, columns, qrels, ties, jobs)
+        except OSError as error:
+            raise unreadable(source.name, error) from None
 
 
 class _ComesBack(Exception):

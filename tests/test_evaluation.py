@@ -204,14 +204,14 @@ def test_features_of_the_judged_file(tmp_path):
     assert evaluate(path, [path, other], "RR", features=1).means[:, 0].tolist() == [0.75, 1.0]
 
 
-def test_a_file_without_the_features_is_one_error(tmp_path):
+def test_features_that_no_line_has_are_one_error(tmp_path):
     judged, other = tmp_path / "judged", tmp_path / "other"
     judged.write_bytes(LETOR)
     other.write_bytes(LETOR)
     runs = [(None, other), ("last", [("1", "a", 1.0)])]
     results, failed = evaluate_all(judged, runs, parse("RR"), Options.of(features="1-9999"))
-    assert [str(error) for error in failed] == [f"{other}: no line has feature 3"]
-    assert [run.name for run in results.runs] == ["last"]
+    assert [str(error) for error in failed] == [f"{other}: no line has features 3-9999"]
+    assert [run.name for run in results.runs] == ["feature1", "feature2", "last"]
 
 
 def test_scores_of_the_judged_file(tmp_path):

@@ -219,8 +219,10 @@ def test_letor_features_are_runs(letor):
     assert dict(ranks_of(letor, {"1": {"a": 1, "b": 0}, "2": {"1": 1}}, features=2)) == {
         "feature2": expected["feature2"]
     }
-    with pytest.raises(InputError, match="no line has feature 4"):
-        ranks_of(letor, letor, features="1,4")
+    chosen = Options.of(features="1,4,2,5")
+    *runs, error = open_runs(None, letor, open_qrels(letor, chosen, with_features=True)[0], chosen)
+    assert [run.path for run in runs] == [f"{letor}:feature1", f"{letor}:feature2"]
+    assert str(error) == f"{letor}: no line has features 4-5"
 
 
 def test_letor_with_groups(tmp_path):
@@ -247,7 +249,7 @@ def test_scores(letor, tmp_path):
         ranks_of(scores, letor)
     assert str(caught.value) == f"{scores}: there are 2 scores, but {letor} has 3 lines of data"
     with pytest.raises(
-        InputError, match=r"this is a file of scores.*It goes with a LETOR file as qrels, line by line"
+        InputError, match=r"scores, one a line, go with the lines of a LETOR file, but qrels is not one"
     ):
         ranks_of(scores)
 

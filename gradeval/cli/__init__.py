@@ -137,9 +137,7 @@ def run(args: Sequence[str] | None = None) -> int:
     except (BrokenPipeError, SystemExit):  # click exits where what it writes finds no reader
         return 0  # who reads us has seen enough
     except OSError as error:
-        return _failed(
-            f"gradeval: {error.strerror or error} ({error.filename or 'a temporary file; TMPDIR says where'})"
-        )
+        return _failed(f"gradeval: {error.filename or 'standard output'}: {error.strerror or error}")
     except MemoryError:
         return _failed("gradeval: there is not enough memory")
     return code if isinstance(code, int) else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,8 @@ import click
 
 from gradeval.cli import output as out
 from gradeval.cli.metrics import complete_metric
-from gradeval.cli.types import DigitsOrFull, Finite, Whole
-from gradeval.errors import InputError, OptionError
+from gradeval.cli.types import DigitsOrFull, File, Finite, Whole
+from gradeval.errors import UnknownQueryError
 from gradeval.options import (
     DEFAULT_METRICS,
     QRELS_FORMATS,
@@ -22,13 +21,10 @@ from gradeval.options import (
     RUN_FORMATS,
     TIES,
     Options,
-    parse_ids,
 )
 from gradeval.render import BY_ROWS, FORMATS
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from gradeval.metrics.spec import Spec
     from gradeval.results import Digits
 
@@ -55,12 +51,6 @@ class _Command(click.Command):
                 formatter.write_dl(rows)
 
 
-def _complete_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(incomplete, type="file")]
-
-
 _measure = partial(click.option, cls=_Option, section="What is measured")
 _queries = partial(click.option, cls=_Option, section="Queries")
 _output = partial(click.option, cls=_Option, section="Output")
@@ -75,8 +65,8 @@ _other = partial(click.option, cls=_Option, section="Other")
     options_metavar="[OPTIONS]",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.argument("qrels", type=click.Path())
-@click.argument("runs", metavar="RUN...", type=click.Path(), nargs=-1)
+@click.argument("qrels", type=File())
+@click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
 @_measure(
     "-m",
     "--metric",
@@ -126,8 +116,8 @@ _other = partial(click.option, cls=_Option, section="Other")
 @_queries("-c", "complete", is_flag=True, help="The same as --queries judged, as in trec_eval.")
 @_queries(
     "--query-ids",
+    type=File(),
     metavar="FILE|LIST",
-    shell_complete=_complete_file,
     help="Only these queries: a file of ids, or ids with commas between.",
 )
 @_output(
@@ -148,7 +138,7 @@ _other = partial(click.option, cls=_Option, section="Other")
 @_output(
     "-o",
     "--output",
-    type=click.Path(writable=True, allow_dash=True),
+    type=File(),
     metavar="FILE",
     help="Write to this file, whole or not at all.",
 )
@@ -169,7 +159,7 @@ _other = partial(click.option, cls=_Option, section="Other")
 )
 @_input(
     "--groups",
-    type=click.Path(),
+    type=File(),
     metavar="FILE",
     help="The queries' sizes, for SVMlight files without qid. Default: FILE.query or FILE.group beside it.",
 )
@@ -203,6 +193,10 @@ def eval_command(
         raise click.UsageError("-n leaves nothing to print; give -q too.")
     if not runs and not options["features"]:
         raise click.UsageError("Missing argument 'RUN...': what to evaluate (or --feature, with LETOR).")
+    context = click.get_current_context()
+    root = context.find_root().command
+    if isinstance(root, click.Group) and qrels in root.list_commands(context) and not os.path.exists(qrels):
+        raise click.UsageError(f"The command comes first: gradeval {qrels}, then its options.")
     if [qrels, *runs].count("-") > 1:
         raise click.UsageError("'-' can stand for one file only.")
     if output == "-":
@@ -212,6 +206,7 @@ def eval_command(
     on_terminal = output is None and out.on_terminal()
     format_ = format_ or ("table" if on_terminal else "tsv")
 
+    from gradeval.cli import query_ids as asked
     from gradeval.evaluation import evaluate_all
     from gradeval.metrics.spec import parse
     from gradeval.render import render
@@ -222,16 +217,20 @@ def eval_command(
     specs = parse(metrics or DEFAULT_METRICS)
     if not options["by_level"]:
         _check_printed(specs, per_query, not no_summary)
-    chosen = Options.of(**options, query_ids=_ids(query_ids), jobs=jobs or 0)
-    with Progress(enabled=False if quiet else None) as progress:
-        results, failed = evaluate_all(
-            qrels,
-            [(None, run) for run in runs or (qrels,)],
-            specs,
-            chosen,
-            watch=progress.watch,
-            hashes=format_ == "json",
-        )
+    ids = asked.read(query_ids) if query_ids is not None else None
+    chosen = Options.of(**options, query_ids=ids, jobs=jobs or 0)
+    try:
+        with Progress(enabled=False if quiet else None) as progress:
+            results, failed = evaluate_all(
+                qrels,
+                [(None, run) for run in runs or (qrels,)],
+                specs,
+                chosen,
+                watch=progress.watch,
+                hashes=format_ == "json",
+            )
+    except UnknownQueryError as error:
+        raise asked.unknown(error, query_ids or "", ids or {}) from None
     for line in dict.fromkeys(map(out.described, failed)):
         out.say(line)
     warnings = list(results.warnings)
@@ -251,7 +250,7 @@ def eval_command(
             per_query=per_query,
             summary=not no_summary,
             digits=digits,
-            colour=on_terminal and "NO_COLOR" not in os.environ,
+            colour=on_terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb",
             width=out.columns() if on_terminal else None,
         )
         out.write(text, output)
@@ -265,20 +264,3 @@ def _check_printed(specs: Sequence[Spec], per_query: bool, summary: bool) -> Non
         raise click.UsageError(f"{names}: there are values per query only; give -q too.")
     if says == {"summary"} and not summary:
         raise click.UsageError(f"{names}: there is a summary only, and -n leaves it out.")
-
-
-def _ids(given: str | None) -> tuple[str, ...] | None:
-    """The ids in the file of this name, or those of a list."""
-    if given is None:
-        return None
-    try:
-        with open(given, "rb") as file:
-            text = file.read().decode("utf-8-sig", "surrogateescape")
-            ids = tuple(filter(None, re.split("[ \t\r\n]+", text)))
-    except OSError as error:
-        if os.path.isfile(given) or "/" in given:
-            raise InputError(given, f"the query ids cannot be read ({error.strerror})") from None
-        ids = parse_ids(given)
-    if not ids:
-        raise OptionError(f"--query-ids {given}: no query is named")
-    return ids

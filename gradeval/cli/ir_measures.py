@@ -9,6 +9,7 @@ import click
 
 from gradeval.cli import output as out
 from gradeval.cli.abbreviated import AbbreviatedCommand
+from gradeval.cli.types import File
 from gradeval.errors import MetricError
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ SUMMARY = "all"
     short_help="Take ir_measures' measures, and print as it does.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.argument("qrels", type=click.Path())
-@click.argument("run", type=click.Path())
+@click.argument("qrels", type=File())
+@click.argument("run", type=File())
 @click.argument("measures", nargs=-1, required=True)
 @click.option("-p", "--places", type=click.IntRange(-1, 100), default=PLACES, help="Decimals; -1 for all.")
 @click.option(

@@ -10,13 +10,13 @@ from contextlib import suppress
 
 import click
 
-from gradeval.errors import GradevalError, InputError, InputErrors, OptionError
+from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, printable
 
 
 def say(line: str) -> None:
     """A line on standard error, if anyone is there to read it: that no one is must not cost the results."""
     with suppress(OSError, ValueError):
-        click.echo(line, err=True)
+        click.echo("\n".join(map(printable, line.split("\n"))), err=True)
 
 
 def described(error: GradevalError) -> str:
@@ -40,10 +40,14 @@ def check(output: str, inputs: Iterable[str]) -> None:
     """Raise what would keep us from writing, before there is anything to write."""
     target = os.path.realpath(output)
     folder = os.path.dirname(target)
+    if not output:
+        raise OptionError("--output: no file is named")
     if os.path.isdir(target):
         raise OptionError(f"--output {output}: this is a directory")
     if not os.path.isdir(folder):
         raise OptionError(f"--output {output}: there is no directory {folder}")
+    if os.path.exists(target) and not os.access(target, os.W_OK):
+        raise OptionError(f"--output {output}: the file may not be written")
     for path in inputs:
         if os.path.isfile(output) and os.path.exists(path) and os.path.samefile(output, path):
             raise OptionError(f"--output {output}: this is one of the files to read")

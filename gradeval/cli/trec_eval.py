@@ -9,7 +9,7 @@ import click
 from gradeval import __version__
 from gradeval.cli import output as out
 from gradeval.cli.abbreviated import AbbreviatedCommand
-from gradeval.cli.types import Finite, Whole
+from gradeval.cli.types import File, Finite, Whole
 from gradeval.options import RANGES
 
 VERSION = "10.0"  # of trec_eval, whose output this is
@@ -99,8 +99,8 @@ class _Only(click.ParamType):  # type: ignore[type-arg]
     options_metavar="[OPTIONS]",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.argument("qrels", type=click.Path())
-@click.argument("run", type=click.Path())
+@click.argument("qrels", type=File())
+@click.argument("run", type=File())
 @click.option("-q", "--query_eval_wanted", "per_query", is_flag=True, help="The values of each query too.")
 @click.option(
     "-m",
@@ -156,7 +156,7 @@ class _Only(click.ParamType):  # type: ignore[type-arg]
     "-Z",
     "--Zscore",
     "zscores",
-    type=click.Path(),
+    type=File(),
     metavar="FILE",
     help="Print z-scores, from the 'query measure mean deviation' lines of the file.",
 )

@@ -8,7 +8,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from gradeval.results import Digits
+
+
+class File(click.ParamType):  # type: ignore[type-arg]
+    """The name of a file, which is not looked at before it is read or written: one bad run stops no other."""
+
+    name = "file"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
 
 
 class Whole(click.ParamType):  # type: ignore[type-arg]

@@ -26,7 +26,8 @@ def detect(source: Source) -> str:
 def _format_of(line: bytes, fields: list[bytes]) -> str:
     """fields: those before a # in the line."""
     if len(fields) > 1:
-        return "letor" if all(map(_FEATURE.fullmatch, fields[1:])) else "trec"
+        has_query = fields[1].startswith(b"qid:")  # a file of it, whatever is wrong with a feature
+        return "letor" if has_query or all(map(_FEATURE.fullmatch, fields[1:])) else "trec"
     try:
         float(line.split(maxsplit=1)[0])
     except ValueError:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +19,9 @@ from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import not_a_number
 from gradeval.ids import Bytes, Ids, order_of
 from gradeval.parallel import ordered_map
-from gradeval.segments import Bools, Floats, Ints, ranges
+from gradeval.segments import Bools, Floats, Ints, distinct, ranges
 
+_SHOWN = 20  # ranges of features that an error names
 _COLON, _EQUALS = b":="
 _LINE, _NUMBER = re.compile(rb"[ \t]*[-+.\d][^ \t]*[ \t]+(?:qid|\d+):"), re.compile(rb"[ \t]*[-+.\d]")
 _QID = np.uint64(int.from_bytes(b"qid:", "little"))
@@ -29,10 +32,11 @@ _DOCID = np.uint64(int.from_bytes(b"docid", "little"))
 class Letor:
     """The data lines of a file, in order.
 
-    queries: the ids of the queries, in order of first appearance, (Q,). query: which of them each line is of.
-    documents, label, line (0-based in the file): of each line, (n,).
+    path: as the user named it. queries: the ids of the queries, in order of first appearance, (Q,). query:
+    which of them each line is of. documents, label, line (0-based in the file): of each line, (n,).
     """
 
+    path: str
     queries: Ids
     query: Ints
     documents: Ids
@@ -41,16 +45,46 @@ class Letor:
     _values: list[_Values]
 
     def feature(self, number: int) -> Floats:
-        """The value of a wanted feature in each line, 0 where the line does not name it, (n,)."""
+        """The value of a wanted feature in each line, 0 where the line does not name it, (n,).
+
+        Raises InputError(s) where no line names it, or one does so twice.
+        """
+        if number not in self.features:
+            raise self.without([number])
         column = np.zeros(len(self.line))
+        problems = Problems(self.path)
         before = 0
         for values in self._values:
             at = np.searchsorted(values.features, number)
             if at < len(values.features) and values.features[at] == number:
-                entries = slice(values.bounds[at], values.bounds[at + 1])
-                column[before + values.row[entries]] = values.value[entries]
+                row = before + values.row[values.bounds[at] : values.bounds[at + 1]]
+                column[row] = values.value[values.bounds[at] : values.bounds[at + 1]]
+                again = self.line[distinct(row[1:][row[1:] == row[:-1]])]
+                what = f"feature {number} is given more than once"
+                problems.add(Problem(line, what) for line in again.tolist())
             before += values.rows
+        problems.check()
         return column
+
+    @cached_property
+    def features(self) -> set[int]:
+        """Those of the wanted ones that a line names."""
+        return {number for values in self._values for number in values.features.tolist()}
+
+    def without(self, features: Sequence[int]) -> InputError:
+        """The error of features that no line names."""
+        ranges = _ranges(sorted(features))
+        more = ", …" if len(ranges) > _SHOWN else ""
+        return InputError(
+            self.path, f"no line has feature{'s' * (len(features) > 1)} {', '.join(ranges[:_SHOWN])}{more}"
+        )
+
+
+def _ranges(numbers: Sequence[int]) -> list[str]:
+    """1, 2, 3, 7 -> '1-3', '7'."""
+    edges = [i for i in range(1, len(numbers)) if numbers[i] != numbers[i - 1] + 1]
+    spans = [(numbers[a], numbers[b - 1]) for a, b in pairwise([0, *edges, len(numbers)])]
+    return [f"{first}-{last}" if last > first else str(first) for first, last in spans]
 
 
 class _Values(NamedTuple):
@@ -97,13 +131,13 @@ def read_letor(source: Source, wanted: Set[int], groups: str | None = None, jobs
     label = np.concatenate([np.empty(0), *(part.label for part in parts)])
     if not len(label):
         raise no_data(source.name, before)
-    for part in parts:
-        is_wanted[part.values.features] = False
-    if is_wanted.any():
-        raise InputError(source.name, f"no line has feature {is_wanted.argmax()}")
     line = np.concatenate([part.line for part in parts])
     ids = Ids.joined([part.query for part in parts])
     without = np.flatnonzero(ids.length == 0)
+    if groups is not None and len(without) < len(ids):
+        with_query = int(line[np.flatnonzero(ids.length)[0]]) + 1
+        hint = "Leave --groups out, which is for files without"
+        raise InputError(source.name, "there is a qid: here", line=with_query, hint=hint)
     if groups is None and not len(without):
         first, query = ids.distinct()
         queries = ids.take(first).compact()
@@ -114,7 +148,7 @@ def read_letor(source: Source, wanted: Set[int], groups: str | None = None, jobs
     else:
         queries, query = _grouped(source, groups, len(label))
     documents = _or_place(Ids.joined([part.document for part in parts]), query)
-    return Letor(queries, query, documents, label, line, [part.values for part in parts])
+    return Letor(source.name, queries, query, documents, label, line, [part.values for part in parts])
 
 
 def _read_block(block: Block, is_wanted: Bools) -> _Part:
@@ -186,12 +220,6 @@ def _values(
         for i in bad.tolist()
     ]
     changes = np.flatnonzero(feature[1:] != feature[:-1]) + 1
-    again = np.zeros(len(row) + 1, bool)
-    again[1:-1] = (row[1:] == row[:-1]) & (feature[1:] == feature[:-1])
-    problems += [
-        Problem(int(data[row[i]]), f"feature {feature[i]} is given more than once")
-        for i in np.flatnonzero(again[1:] > again[:-1]).tolist()
-    ]
     bounds = np.concatenate([[0], changes, [len(feature)]])[: None if len(feature) else 1]
     return _Values(feature[bounds[:-1]], bounds, row, value, len(data)), problems
 
@@ -250,7 +278,8 @@ def _grouped(source: Source, groups: str | None, lines: int) -> tuple[Ids, Ints]
     beside = [groups] if groups else [source.path + ".query", source.path + ".group"]
     path = next((one for one in beside if groups or os.path.exists(one)), None)
     if path is None:
-        hint = f"Give their sizes, one a line, in {source.name}.query or with --groups FILE"
+        place = "with" if source.path == "-" else f"in {source.path}.query or with"
+        hint = f"Give their sizes, one a line, {place} --groups FILE"
         raise InputError(source.name, "no line has a qid:, so the queries are not known", hint=hint)
     sizes = read_numbers(Source(path), "group size", whole=True)
     if sizes.sum() != lines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from gradeval.errors import InputError, InputErrors
+from gradeval.errors import InputError, InputErrors, printable
 
 SHOWN = 20
 _WIDTH = 60
@@ -45,7 +45,11 @@ class Problems:
     def check(self) -> None:
         """Raise what there is, in order of line."""
         if self.total:
-            raise InputErrors(self.errors, self.total) if self.total > 1 else self.errors[0]
+            raise self.error()
+
+    def error(self) -> InputError | InputErrors:
+        """All of them as one error; there is one at least."""
+        return InputErrors(self.errors, self.total) if self.total > 1 else self.errors[0]
 
 
 def no_data(path: str, lines: int) -> InputError:
@@ -57,6 +61,5 @@ def no_data(path: str, lines: int) -> InputError:
 
 def shown(field: bytes) -> str:
     """A field as an error may print it: in quotes, short, nothing unprintable."""
-    text = field.decode("utf-8", "backslashreplace")
-    text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    text = printable(field.decode("utf-8", "backslashreplace"))
     return f"'{text}'" if len(text) <= _WIDTH else f"'{text[:_WIDTH]}…'"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradeval.formats.problems import LastProblem
+from gradeval.formats.sources import LONGEST_LINE
 from gradeval.ids import Bytes, Ids, Words, words
 from gradeval.segments import Bools, Floats, Ints
 
@@ -25,6 +26,7 @@ _POWERS: Words = _10 ** np.arange(9, dtype=_U)
 _ROOM: Words = _U(2**63 - 10**8) // _POWERS  # what can be multiplied by the power and still take 8 digits more
 _POWERS_FLOAT: Floats = np.array([10.0**n for n in range(23)])  # all exact
 _EXACT = _U(2**53)
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -153,8 +155,12 @@ def unreadable(text: Bytes, found: Rows | Tokens, a_line: re.Pattern[bytes]) -> 
 
     a_line: what begins like a line of data; a CR between two of them says that lines end in it.
     """
+    if found.binary == 0 and text[:2].tobytes() in _UTF16_MARKS:
+        return LastProblem(0, "this is text in UTF-16", "Convert it with iconv -f UTF-16 -t UTF-8")
     if found.binary is not None:
         return LastProblem(found.binary, "binary data (a NUL byte)", "Is this the right file?")
+    if found.lines == 1 and len(text) > LONGEST_LINE:
+        return LastProblem(0, f"the line is longer than {LONGEST_LINE >> 20} MiB", "Is this the right file?")
     lines = text.tobytes().split(b"\n") if found.returns else []
     for line in found.returns:
         if sum(a_line.match(part) is not None for part in lines[line].split(b"\r")) > 1:

@@ -18,6 +18,7 @@ from gradeval.errors import InputError
 from gradeval.ids import PAD, Bytes
 
 BLOCK = 3 << 20
+LONGEST_LINE = 64 << 20
 _LF = 10
 _UTF8_MARK = b"\xef\xbb\xbf"
 
@@ -59,7 +60,7 @@ class Source:
                     what = f"the archive is damaged or incomplete ({error})"
                     raise InputError(self.name, what, hint="Pack or fetch it again") from None
         except OSError as error:
-            raise InputError(self.name, _reason(error), hint=_hint(error)) from None
+            raise unreadable(self.name, error) from None
 
     def sha256(self) -> str:
         """The SHA-256 of the file as it is stored, in hexadecimal."""
@@ -160,7 +161,11 @@ class _Replayed(io.RawIOBase):
 
 
 def _cut(stream: Any, size: int) -> Iterator[Block]:
-    """Blocks that end where a line ends; one grows where a line is longer than it."""
+    """Blocks that end where a line ends; one grows where a line is longer than it.
+
+    A line with a NUL or of LONGEST_LINE bytes is the last: what can be said of it is known, and no file's size
+    decides how much is held in memory.
+    """
     rest = np.empty(0, np.uint8)
     first, ended = True, False
     while not ended:
@@ -180,6 +185,9 @@ def _cut(stream: Any, size: int) -> Iterator[Block]:
             filled += count
             if filled == room:
                 end = _after_last_line(buffer, filled)
+                if not end and (filled >= LONGEST_LINE or not buffer[:filled].all()):
+                    ended = True
+                    break
         if ended:
             if filled and buffer[filled - 1] != _LF:
                 buffer[filled] = _LF
@@ -279,11 +287,16 @@ def _zstd(name: str) -> Any:
     raise InputError(name, "nothing here can read zstd", hint=hint)
 
 
+def unreadable(name: str, error: OSError) -> InputError:
+    """What is said where the system does not let us read a file, or keep what a pipe brings."""
+    return InputError(name, _reason(error), hint=_hint(error))
+
+
 def _reason(error: OSError) -> str:
     if error.errno == errno.ENOSPC:
         from tempfile import gettempdir
 
-        return f"there is no space left in {gettempdir()}, where a pipe is kept while it is read"
+        return f"there is no space left in {gettempdir()}, where a pipe or an unsorted run is kept meanwhile"
     text = error.strerror or str(error)
     return {
         FileNotFoundError: "there is no such file",

@@ -69,7 +69,7 @@ def qrels_columns(block: Block) -> Columns:
     """The judgments of a block; number is the grade."""
     rows = split(block.bytes, block.size, (0, 2, 3), 4, 4)
     hint = "This looks like a run; the qrels come first, then the runs"
-    problems = _odd(rows, "qrels have 4 (query iter document grade)", (5, 6), hint)
+    problems = _odd(rows, block.first, "qrels have 4 (query iter document grade)", (5, 6), hint)
     read = _columns(block, rows, "grade", _QRELS_LINE, problems)
     return read._replace(queries=read.queries.light(), documents=read.documents.light())
 
@@ -78,7 +78,7 @@ def run_columns(block: Block) -> Columns:
     """The run lines of a block; number is the score. The tag may be missing; what follows it is ignored."""
     rows = split(block.bytes, block.size, (0, 2, 4), 5)
     hint = "This looks like qrels; the qrels come first, then the runs"
-    problems = _odd(rows, "a run has 6 (query Q0 document rank score tag)", (4,), hint)
+    problems = _odd(rows, block.first, "a run has 6 (query Q0 document rank score tag)", (4,), hint)
     return _columns(block, rows, "score", _RUN_LINE, problems)._replace(tag=_last_tag(block, rows))
 
 
@@ -90,17 +90,20 @@ def _last_tag(block: Block, rows: Rows) -> bytes | None:
     return fields[3] if len(fields) > 3 else b""
 
 
-def _odd(rows: Rows, expected: str, others: tuple[int, ...], hint: str) -> list[Problem]:
+def _odd(rows: Rows, is_first: bool, expected: str, others: tuple[int, ...], hint: str) -> list[Problem]:
     """The lines with too few or too many fields; the first speaks for all where all are of the other format.
 
     others: how many fields a line of the other format has.
     """
     problems = [
-        Problem(line, f"{count} field{'s' * (count != 1)} where {expected}", hint if count in others else "")
-        for line, count in rows.odd
+        Problem(line, f"{count} field{'s' * (count != 1)} where {expected}") for line, count in rows.odd
     ]
-    if problems and not len(rows.line) and all(problem.hint for problem in problems):
-        return [LastProblem(*problems[0])]
+    if problems and is_first and not len(rows.line):
+        counts = {count for _, count in rows.odd}
+        if counts <= set(others):
+            return [LastProblem(*problems[0][:2], hint)]
+        if counts == {1}:
+            return [LastProblem(*problems[0][:2], "Scores, one a line, go with a LETOR file as qrels")]
     return problems
 
 

@@ -20,7 +20,7 @@ from gradeval.segments import Floats, Ints, Segments
 
 
 def _missing_is_zero(judgments: Judgments, values: Floats) -> Floats:
-    """The values, with 0 for a query that the run lacks although its grades could have been ordered."""
+    """The values, with 0 where nothing was retrieved although the grades could have been ordered."""
     lost = (judgments.retrieved == 0) & (judgments.levels.lengths > 1)
     return np.where(lost, 0.0, values)
 
@@ -49,8 +49,8 @@ def kendall(judgments: Judgments) -> Floats:
 
     τ-b = (concordant - discordant pairs) / sqrt((pairs not tied in score) (pairs not tied in grade)).
 
-    Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where the run lacks the
-    query. Unit free.
+    Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where nothing was
+    retrieved. Unit free.
     Source: Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
     """
     found = judgments.found
@@ -108,8 +108,8 @@ def spearman(judgments: Judgments) -> Floats:
 
     ρ = Pearson's r between the places by score and the places by grade, tied documents at their mean place.
 
-    Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where the run lacks the
-    query. Unit free.
+    Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where nothing was
+    retrieved. Unit free.
     Source: Spearman, "The proof and measurement of association between two things", 1904.
     """
     found = judgments.found
@@ -133,8 +133,8 @@ def pearson(judgments: Judgments) -> Floats:
 
     r = covariance(score, grade) / (standard deviation of score * standard deviation of grade).
 
-    Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where the run lacks the
-    query. Unit free.
+    Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where nothing was
+    retrieved. Unit free.
     Source: Pearson, "Note on regression and inheritance in the case of two parents", 1895.
     """
     found = judgments.found
@@ -156,8 +156,8 @@ def area_under_curve(judgments: Judgments, *, rel: float | None = None) -> Float
     AUC = (pairs of a relevant and a non-relevant judged document with the relevant one's score higher, and
     half of those with equal scores) / (all such pairs); documents not retrieved are tied below all others.
 
-    Returns float64 (Q,), in [0, 1]; NaN where all or none of the judged documents are relevant, 0 where the
-    run lacks the query. Unit free.
+    Returns float64 (Q,), in [0, 1]; NaN where all or none of the judged documents are relevant, 0 where
+    nothing was retrieved. Unit free.
     Source: Hanley and McNeil, "The meaning and use of the area under a ROC curve", Radiology 1982.
     """
     within = judgments.segments

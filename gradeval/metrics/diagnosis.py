@@ -43,7 +43,7 @@ def accuracy(judgments: Judgments, *, rel: float | None = None, cutoff: int | No
     and fails where all that was retrieved is relevant.
 
     Returns float64 (Q,), in [0, 1]; NaN where none or all of the retrieved documents are relevant, 0 where
-    the run lacks the query. Unit free.
+    nothing was retrieved. Unit free.
     Source: ir_measures.
     """
     rows = np.flatnonzero(judgments.relevant(rel) & judgments.top(cutoff))

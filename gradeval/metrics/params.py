@@ -61,7 +61,7 @@ def _text(value: Any, separators: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        short = f"{value:g}"
+        short = f"{value:.15g}"
         return short if float(short) == value else repr(value)
     return str(value)
 

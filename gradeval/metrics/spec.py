@@ -321,4 +321,6 @@ def _named(name: str, text: str) -> tuple[Metric, Dotted | None]:
         raise MetricError(f"{text}: there is no such metric", hint=f"'gradeval metrics' lists them{unread}")
     spelled = next((own for own in REGISTRY if fold(own) == near), near)
     meant = near if near in GROUPS else text.replace(stem, spelled, 1)
+    if meant == text:  # all that is wrong is what stands behind the name
+        raise MetricError(f"{text}: the cutoff is given twice", hint=f"for example {spelled}@5")
     raise MetricError(text, hint=f"did you mean {meant}?{unread}")

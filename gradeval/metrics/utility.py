@@ -32,7 +32,7 @@ def scaled_utility(
     SU = (max(u, U(s)) - U(s)) / (MaxU - U(s)), with u = a (relevant retrieved) + b (others retrieved),
     U(s) = b s, and MaxU = a (relevant documents in the qrels). The defaults are TREC-8's LF1.
 
-    Returns float64 (Q,), in [0, 1]; 0 where the run lacks the query, as for every metric. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved, as for every metric. Unit free.
     Source: Hull and Robertson, "The TREC-8 filtering track final report", 2000.
     """
     found = hits(judgments, rel)
@@ -73,7 +73,7 @@ def set_utility(
     utility = a (relevant retrieved) + b (others retrieved) + c (relevant not retrieved) + d (others not
     retrieved), with a/b/c/d the weights, and of `size` documents in all.
 
-    Returns float64 (Q,), any number; c (relevant) + d (others) where the run lacks the query. Unit: worth.
+    Returns float64 (Q,), any number; c (relevant) + d (others) where nothing was retrieved. Unit: worth.
     Source: Buckley, trec_eval.
     """
     a, b, c, d = weights

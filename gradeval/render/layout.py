@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from gradeval.metrics.registry import Sees
 from gradeval.results import (
     Digits,
     Results,
@@ -126,11 +127,15 @@ def sheets(results: Results, look: Look) -> Iterator[Sheet]:
 
 
 def _best(results: Results, rows: list[Row]) -> frozenset[tuple[int, int]]:
-    """Where the best values stand; values that read the same are equally good. Counts are no contest."""
+    """Where the best values stand; values that read the same are equally good.
+
+    Counts are no contest, nor is how much was judged.
+    """
     best = set()
     for c, m in enumerate(summary_metrics(results) if len(rows) > 1 else (), 1):
         means = results.means[:, m]
-        if not results.specs[m].metric.whole and not np.isnan(means).all():
+        metric = results.specs[m].metric
+        if not (metric.whole or metric.sees == Sees.JUDGED or np.isnan(means).all()):
             winner = rows[int(np.nanargmax(means))][c]
             best |= {(r, c) for r, row in enumerate(rows) if row[c] == winner}
     return frozenset(best)

@@ -1,11 +1,14 @@
-"""trec_eval's own columns and names of measures: for each run its queries, then the summary."""
+"""trec_eval's own columns and names of measures: for each run its queries, then the summary.
+
+trec_eval knows one run only: where there are more, a row of runid with the run's name stands above each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
 
-from gradeval.render.layout import Look, blocks, column, one_field
+from gradeval.render.layout import ALL, Look, blocks, column, one_field
 from gradeval.results import Results
 
 
@@ -14,7 +17,12 @@ def render(results: Results, look: Look, labels: Sequence[str] | None = None) ->
     firsts = labels or [f"{spec.trec:<22}" for spec in results.specs]
     label = dict(zip(results.specs, firsts, strict=True))
     lines: list[str] = []
+    named = len(results.runs) < 2 or any(spec.metric.name == "runid" for spec in results.specs)
+    above = None
     for block in blocks(results, look, partial(column, digits=look.digits, width=6, signed=True)):
+        if block.run is not above and not named:
+            lines.append(f"{'runid':<22}\t{ALL}\t{one_field(block.run.name)}\n")
+        above = block.run
         names = [label[spec] + "\t" for spec in block.specs]
         quotes = ["'" if spec.metric.says == "queries" else "" for spec in block.specs]  # of relstring
         for query, row in zip(block.queries, block.rows, strict=False):

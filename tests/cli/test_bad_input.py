@@ -47,7 +47,7 @@ BAD_QRELS = {
 }
 # a line of the run, what is said of it
 BAD_RUNS = {
-    "q1 Q0 e 1": f"4 fields {A_RUN_HAS}{LOOKS_LIKE_QRELS}",
+    "q1 Q0 e 1": f"4 fields {A_RUN_HAS}",
     "q1 Q0": f"2 fields {A_RUN_HAS}",
     "q1": f"1 field {A_RUN_HAS}",
     "q1 Q0 e 1 high tag": "the score 'high' is not a number",
@@ -147,10 +147,11 @@ def test_files_without_data(text: str, what: str, pack: Callable[[bytes], bytes]
 
 
 def test_files_that_are_none(folder: Path) -> None:
+    Path("p").write_text("1 1:2\n")
     Path("there").mkdir()
-    for args in (("there", "r"), ("q", "there"), ("l", "s", "--groups", "there")):
+    for args in (("there", "r"), ("q", "there"), ("p", "s", "--groups", "there")):
         assert fails(*args) == "there: this is a directory, not a file"
-    for args in (("none", "r"), ("q", "none"), ("l", "s", "--groups", "none")):
+    for args in (("none", "r"), ("q", "none"), ("p", "s", "--groups", "none")):
         assert fails(*args) == "none: there is no such file. Check the path"
     assert fails("q/none", "r").startswith("q/none: the file cannot be read (Not a directory)")
     assert fails("", "r").startswith(": ")
@@ -233,10 +234,13 @@ def test_a_file_of_another_format() -> None:
     assert "Choose what ranks its documents with --feature" in fails("q", "l")
     assert "Choose what ranks its documents with --feature" in fails("l", "l")
     assert fails("q", "s") == (
-        "s: this is a file of scores, one number a line. It goes with a LETOR file as qrels, line by line"
+        "s: scores, one a line, go with the lines of a LETOR file, but q is not one. "
+        "Give the LETOR file as qrels"
     )
     assert fails("q", "--feature", "1") == "q: this is not a LETOR file. --feature goes with LETOR files"
-    assert fails("s", "r").startswith("s:1: 1 field where qrels have 4")
+    assert fails("s", "r").endswith(f"1 field {QRELS_HAVE}. Scores, one a line, go with a LETOR file as qrels")
+    Path("wide").write_text(QRELS, encoding="utf-16")
+    assert fails("wide", "r") == "wide:1: this is text in UTF-16. Convert it with iconv -f UTF-16 -t UTF-8"
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 100])
@@ -246,7 +250,9 @@ def test_a_scores_file_of_the_wrong_length(count: int) -> None:
 
 
 def test_a_feature_that_no_line_has() -> None:
-    assert fails("l", "--feature", "1,7").endswith("l: no line has feature 7")
+    done = gradeval("l", "--feature", "1,7,2,8,5", "-m", "AP")
+    assert (done.code, done.lines) == (2, ["l: no line has features 5, 7-8"])
+    assert [line.split("\t")[0] for line in done.out.splitlines()[1:]] == ["feature1", "feature2"]
     assert fails("l", "l", "--feature", "9999999").startswith("l: no line has feature 9999999")
 
 

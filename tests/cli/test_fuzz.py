@@ -45,7 +45,9 @@ def check(call: tuple[str, ...], files: dict[str, bytes], *more: str) -> None:
         Path(name).write_bytes(text)
     done = gradeval(*call, "-q", "-j", "1", *more)
     assert done.code in (0, 2)
-    assert (done.out == "") == (done.code == 2)
+    runs = 2 if "1,2" in call else 1  # of several the good ones are printed
+    assert done.out or done.code == 2
+    assert not done.out or done.code == 0 or runs > 1
     assert done.code == 0 or done.err
 
 

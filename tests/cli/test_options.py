@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from math import log2
 from pathlib import Path
 
@@ -126,16 +127,22 @@ def test_query_ids_are_split_as_lines_of_qrels_are(folder: Path) -> None:
 
 def test_query_ids_that_cannot_be(folder: Path) -> None:
     (folder / "none").write_text(" \n")
-    assert fails("q", "r", "--query-ids", "q1,q9") == "gradeval: query 'q9' is not in q"
-    assert fails("q", "r", "--query-ids", "q4") == "gradeval: query 'q4' is not in q"
+    assert fails("q", "r", "--query-ids", "q1,q9") == "gradeval: --query-ids: query 'q9' is not in q"
+    assert fails("q", "r", "--query-ids", "q8,q9").endswith(": queries 'q8', 'q9' are not in q")
+    assert fails("q", "r", "--query-ids", "q4") == (
+        "gradeval: --query-ids: query 'q4' is not in q, nor is there a file 'q4'"
+    )
     for empty in ("none", "", ",", " "):
         assert fails("q", "r", "--query-ids", empty) == f"gradeval: --query-ids {empty}: no query is named"
-    assert fails("q", "r", "--query-ids", "./ids") == (
-        "./ids: the query ids cannot be read (No such file or directory)"
-    )
-    assert fails("q", "r", "--query-ids", "./") == "./: the query ids cannot be read (Is a directory)"
+    assert fails("q", "r", "--query-ids", "./ids") == "./ids: there is no such file. Check the path"
+    assert fails("q", "r", "--query-ids", "./") == "./: this is a directory, not a file"
     (folder / "9").mkdir()
-    assert fails("q", "r", "--query-ids", "9") == "gradeval: query '9' is not in q"
+    assert fails("q", "r", "--query-ids", "9").startswith("gradeval: --query-ids: query '9' is not in q")
+    (folder / "listed").write_bytes(gzip.compress(b"# some\nq1 q9\n\n # none\r\nq8\r\n"))
+    assert fails("q", "r", "--query-ids", "listed").splitlines() == [
+        "listed:2: query 'q9' is not in q",
+        "listed:5: query 'q8' is not in q",
+    ]
     assert "no query in common" in fails("q", "r", "--query-ids", "q3")
 
 

@@ -186,7 +186,6 @@ ERRORS = [
     (b"1 qid:1 1:x", "the value of feature 1 'x' is not a number"),
     (b"1 qid:1 1:", "the value of feature 1 '' is not a number"),
     (b"1 qid:1 1:inf # x", "the value of feature 1 'inf' is not a finite number"),
-    (b"1 qid:1 1:1 2:1 1:1 1:3", "feature 1 is given more than once"),
     (b"1 qid:1 1:1 x", "'x' is not feature:value"),
     (b"1 qid:1 x:1 1:1", "'x:1' is not feature:value"),
     (b"1 qid:1 -1:1 1:1", "'-1:1' is not feature:value"),
@@ -222,18 +221,35 @@ def test_errors_of_several_lines(size, path):
         "3: the value of feature 1 'y' is not a number",
         "4: binary data (a NUL byte). Is this the right file?",
         "6: the value of feature 1 'z' is not a number",
-        "6: feature 1 is given more than once",
     }
     assert set(errors) <= found
     assert errors == sorted(errors, key=lambda error: int(error.split(":")[0]))
     if size == 1:
-        assert len(errors) == 6  # the second z is an error too
+        assert len(errors) == 5  # the second z is an error too
 
 
-def test_features_that_no_line_has(path):
-    assert errors_of(path, FILE, [1, 3, 4]) == [" no line has feature 3"]
-    assert errors_of(path, FILE, [9999999]) == [" no line has feature 9999999"]
-    assert errors_of(path, FILE, [1, 3, 4], size=1) == [" no line has feature 3"]
+@pytest.mark.parametrize("size", SIZES)
+def test_features_that_no_line_has(size, path):
+    path.write_bytes(FILE)
+    letor = read_letor(Cut(path, size), {1, 3, 9999999})
+    assert letor.features == {1}
+    for feature in (3, 9999999):
+        with pytest.raises(InputError, match=f"^{path}: no line has feature {feature}$"):
+            letor.feature(feature)
+    assert str(letor.without([8, 1, 2, 3, 5, 6, 10])) == f"{path}: no line has features 1-3, 5-6, 8, 10"
+    assert str(letor.without(range(0, 99, 3))).endswith(", 54, 57, …")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_feature_that_is_given_twice(size, path):
+    """It is an error of this feature alone, which names the lines."""
+    path.write_bytes(b"# x\n1 qid:1 1:1 2:1 1:1 1:3\n\n1 qid:1 1:4 2:2\n1 qid:1 2:3 1:1 1:1 # d\n")
+    letor = read_letor(Cut(path, size), {1, 2}, jobs=2)
+    assert letor.feature(2).tolist() == [1, 2, 3]
+    with pytest.raises(InputErrors) as caught:
+        letor.feature(1)
+    what = "feature 1 is given more than once"
+    assert str(caught.value).splitlines() == [f"{path}:2: {what}", f"{path}:5: {what}"]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -266,7 +282,7 @@ def test_groups(groups, beside, tmp_path):
     assert rows_of(tmp_path / "file", SVMLIGHT, groups=str(file) if beside is None else None) == GROUPED
 
 
-def test_given_groups_come_before_those_beside_and_before_qid(tmp_path):
+def test_given_groups_come_before_those_beside(tmp_path):
     path = tmp_path / "file"
     (tmp_path / "file.query").write_text("4\n")
     (tmp_path / "file.group").write_text("junk\n")
@@ -274,12 +290,14 @@ def test_given_groups_come_before_those_beside_and_before_qid(tmp_path):
     given_groups.write_text("3\n1\n")
     assert {row[0] for row in rows_of(path, SVMLIGHT)} == {b"1"}
     assert rows_of(path, SVMLIGHT, groups=str(given_groups)) == GROUPED
-    assert [row[0] for row in rows_of(path, b"0 qid:7\n" * 4, groups=str(given_groups))] == [
-        b"1",
-        b"1",
-        b"1",
-        b"2",
-    ]
+
+
+@pytest.mark.parametrize("before", ["", "0 1:1\n0\n"])
+def test_groups_are_for_files_without_qid(before, path, tmp_path):
+    (tmp_path / "sizes").write_text("4\n")
+    said = errors_of(path, f"# x\n{before}0 qid:7 1:1\n".encode(), groups=str(tmp_path / "sizes"))
+    line = 2 + before.count("\n")
+    assert said == [f"{line}: there is a qid: here. Leave --groups out, which is for files without"]
 
 
 @pytest.mark.parametrize(

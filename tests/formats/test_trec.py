@@ -141,13 +141,8 @@ def errors_of(path, text, size=1 << 20, jobs=1):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        (b"q", "1 field where qrels have 4 (query iter document grade)"),
         (b"q 0 d", "3 fields where qrels have 4 (query iter document grade)"),
         (b"q 0 d 1 x y z", "7 fields where qrels have 4 (query iter document grade)"),
-        (b"q Q0 d 1 2.5", "5 fields where qrels have 4 (query iter document grade). "
-         "This looks like a run; the qrels come first, then the runs"),
-        (b"q Q0 d 1 2.5 tag", "6 fields where qrels have 4 (query iter document grade). "
-         "This looks like a run; the qrels come first, then the runs"),
         (b"q 0 d x", "the grade 'x' is not a number"),
         (b"q 0 d 1_0", "the grade '1_0' is not a number"),
         (b"q 0 d nan", "the grade 'nan' is not a finite number"),
@@ -166,6 +161,25 @@ def test_errors_name_the_line(line, what, size, before, path):
     text = before + line + b"\nq 0 z 1\n"
     assert errors_of(path, text, size) == [f"{before.count(10) + 1}: {what}"]
     assert errors_of(path, before + line, size, jobs=2) == [f"{before.count(10) + 1}: {what}"]
+
+
+@pytest.mark.parametrize("size", [40, 1 << 20])
+@pytest.mark.parametrize(
+    ("line", "fields", "hint"),
+    [
+        (b"q", "1 field", ". Scores, one a line, go with a LETOR file as qrels"),
+        (b"q Q0 d 1 2.5", "5 fields", ". This looks like a run; the qrels come first, then the runs"),
+        (b"q Q0 d 1 2.5 tag", "6 fields", ". This looks like a run; the qrels come first, then the runs"),
+        (b"q 0 d 1 x y z", "7 fields", ""),
+    ],
+)
+def test_the_first_lines_tell_what_a_file_looks_like(line, fields, hint, size, path):
+    """All of them must look so: a bad line of its own is no run."""
+    what = f"{fields} where qrels have 4 (query iter document grade)"
+    of_other_lines = [] if hint else [f"{n}: {what}" for n in range(2, 21)] + [" 80 more errors"]
+    assert errors_of(path, (line + b"\n") * 100, size) == [f"1: {what}{hint}", *of_other_lines]
+    assert errors_of(path, b"q 0 a 1\n" + line, size) == [f"2: {what}"]
+    assert errors_of(path, b"q 0 a 1\n" * 99 + line, size) == [f"100: {what}"]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -190,8 +204,7 @@ def test_run_columns_errors(path):
     _, problems = run_of(path, b"1 Q0 a 0 x\n1 Q0 b 0 1\n1 0 d 1\n1\n1 Q0 c 0 1e999 tag\n\n1 Q0 d 0 1_0\n")
     assert sorted(problems) == [
         (0, "the score 'x' is not a number", ""),
-        (2, "4 fields where a run has 6 (query Q0 document rank score tag)",
-         "This looks like qrels; the qrels come first, then the runs"),
+        (2, "4 fields where a run has 6 (query Q0 document rank score tag)", ""),
         (3, "1 field where a run has 6 (query Q0 document rank score tag)", ""),
         (4, "the score '1e999' is not a finite number", ""),
         (6, "the score '1_0' is not a number", ""),

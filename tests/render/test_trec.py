@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gradeval.render import render
@@ -37,7 +39,14 @@ def test_what_trec_eval_prints(make) -> None:
 
 def test_runs_stand_one_after_the_other(make) -> None:
     results = make("num_q AP P@5 nDCG@10", {"bm25": VALUES, "again": VALUES})
-    assert render(results, "trec", per_query=True) == PRINTED * 2
+    blocks = [f"runid                 \tall\t{name}\n{PRINTED}" for name in ("bm25", "again")]
+    assert render(results, "trec", per_query=True) == "".join(blocks)
+
+
+def test_runs_that_name_themselves(make) -> None:
+    results = make("runid num_q", {"bm25": [[NAN], [1]], "again": [[NAN], [1]]})
+    runs = tuple(replace(run, texts={0: [run.name]}) for run in results.runs)
+    assert render(replace(results, runs=runs), "trec").count("runid") == 2
 
 
 def test_long_names_and_values(make) -> None:
