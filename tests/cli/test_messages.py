@@ -62,6 +62,22 @@ def test_queries_that_are_not_judged() -> None:
     ]
 
 
+def test_no_document_in_common() -> None:
+    assert said(qrels="q 0 a 1\nq 0 b 0\n", ranking="q Q0 A 1 1 t\n") == [
+        "warning: r: none of its documents is judged; are the document ids those of the qrels?"
+    ]
+
+
+def test_control_characters_are_escaped() -> None:
+    assert fails("q", "\x1b[31mr\x07") == r"\x1b[31mr\x07: there is no such file. Check the path"
+
+
+def test_the_command_comes_first() -> None:
+    assert fails("-q", "metrics", "r").startswith("gradeval: The command comes first: gradeval metrics, then")
+    Path("metrics").write_text(QRELS)
+    assert gradeval("-q", "metrics", "r", "-m", "AP").code == 0
+
+
 def test_undefined_values() -> None:
     equal = "q1 0 a 1\nq1 0 b 1\nq2 0 a 1\nq2 0 b 0\n"
     ranking = "q1 Q0 a 1 1 t\nq2 Q0 a 1 1 t\n"

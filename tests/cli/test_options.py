@@ -332,6 +332,8 @@ METRICS = {
     " , ": "no metric is named",
     "@10": "the name of the metric is missing",
     "qqq": "there is no such metric: 'gradeval metrics' lists them",
+    "P_5@3": "P_5@3: the cutoff is given twice: for example P@5",
+    "\x1b[31mAP": r"gradeval: \x1b[31mAP: there is no such metric",
 }
 
 

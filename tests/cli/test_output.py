@@ -47,8 +47,10 @@ def test_tsv_where_no_person_looks_and_a_table_where_one_does(monkeypatch: pytes
     assert "\x1b[" in table
     assert re.sub(r"\x1b\[\d*m", "", table) == gradeval("q", "r", "-m", "AP", "-f", "table").out
     assert gradeval("q", "r", "-m", "AP", "-f", "tsv", terminal=True).out == TSV
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[" not in gradeval("q", "r", "-m", "AP", terminal=True).out
+    for name, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
+        with monkeypatch.context() as environment:
+            environment.setenv(name, value)
+            assert "\x1b[" not in gradeval("q", "r", "-m", "AP", terminal=True).out
     gradeval("q", "r", "-m", "AP", "-o", "out", terminal=True)
     assert Path("out").read_text() == TSV
 

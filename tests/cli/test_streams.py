@@ -97,7 +97,8 @@ def test_a_full_disk() -> None:
             2,
             "gradeval: standard output cannot be written (No space left on device)\n",
         )
-    assert shell("gradeval --help > /dev/full").returncode == 2
+    done = shell("gradeval --help > /dev/full")
+    assert (done.returncode, done.stderr) == (2, "gradeval: standard output: No space left on device\n")
 
 
 def test_closed_streams() -> None:

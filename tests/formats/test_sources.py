@@ -228,6 +228,21 @@ def test_pipe(pack):
         assert source.expected_size >= len(text)
 
 
+@pytest.mark.parametrize("text", [b"\0", b"a"], ids=["NUL", "endless"])
+def test_an_endless_line_is_not_read_to_its_end(text, monkeypatch):
+    """The last block ends in it: longer than any line may be, or in the first block with a NUL."""
+    monkeypatch.setattr(sources, "LONGEST_LINE", 1 << 16)
+
+    class Endless:
+        def readinto(self, buffer):
+            buffer[:] = text * len(buffer)
+            return len(buffer)
+
+    [block] = sources._cut(Endless(), 1 << 12)
+    assert block.bytes[: block.size].tobytes() == text * (1 << (12 if text == b"\0" else 16)) + b"\n"
+    assert block.last
+
+
 def test_pipe_larger_than_what_is_kept_in_memory():
     text = random.Random(1).randbytes(9 << 20).replace(b"\n", b" ").replace(b"\0", b" ") + b"\n"
     with pipe(text) as path:

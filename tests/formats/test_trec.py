@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from plain import Cut
 
 from gradeval.errors import InputError, InputErrors
+from gradeval.formats import scan, sources
 from gradeval.formats.trec import not_a_number, read_qrels, run_columns
 
 SIZES = [1, 20, 1 << 20]
@@ -180,6 +181,15 @@ def test_the_first_lines_tell_what_a_file_looks_like(line, fields, hint, size, p
     assert errors_of(path, (line + b"\n") * 100, size) == [f"1: {what}{hint}", *of_other_lines]
     assert errors_of(path, b"q 0 a 1\n" + line, size) == [f"2: {what}"]
     assert errors_of(path, b"q 0 a 1\n" * 99 + line, size) == [f"100: {what}"]
+
+
+@pytest.mark.parametrize("before", [b"", b"q 0 a 1\n" * 500])
+def test_an_endless_line(before, path, monkeypatch):
+    for module in (scan, sources):
+        monkeypatch.setattr(module, "LONGEST_LINE", 1 << 12)
+    text = before + b"q 0 " + b"d" * (1 << 14) + b" 1\nq 0 e x\n"
+    line = before.count(b"\n") + 1
+    assert errors_of(path, text, 1 << 10) == [f"{line}: the line is longer than 0 MiB. Is this the right file?"]
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -71,6 +71,10 @@ def test_values_that_read_the_same_are_equally_good(make) -> None:
     assert best(results, digits=5) == {(1, 1)}
 
 
+def test_how_much_was_judged_is_no_contest(make) -> None:
+    assert best(make("unj@5 AP", {"a": [[1], [0]], "b": [[0], [1]]})) == {(1, 2)}
+
+
 def test_undefined_is_never_best(make) -> None:
     runs = {"a": [[NAN], [NAN], [-1]], "b": [[0.0], [NAN], [NAN]]}
     assert best(make("AP rankDCG P@5", runs)) == {(1, 1), (0, 3)}
