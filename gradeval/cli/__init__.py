@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -107,7 +106,6 @@ def app() -> None:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    gc.disable()  # too short a life for the search for garbage to pay
     heap.keep_freed()
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as __main__ leaves it while all is imported
         signal.signal(signal.SIGINT, signal.default_int_handler)
