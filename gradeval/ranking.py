@@ -196,10 +196,8 @@ def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, I
     tied[not_below] = True
     first_in_group = np.flatnonzero(~tied[:-1] & tied[1:])
     last_in_group = np.flatnonzero(tied[:-1] & ~tied[1:])
-    group_of_line = np.searchsorted(last_in_group, hit_place)
-    in_group = tied[hit_place] | tied[hit_place + 1]
-    tied_hits = np.flatnonzero(in_group)
-    group = group_of_line[tied_hits]
+    tied_hits = np.flatnonzero(tied[hit_place] | tied[hit_place + 1])
+    group = np.searchsorted(last_in_group, hit_place[tied_hits])
     first, last = first_in_group[group], last_in_group[group]
     if ties != "input":
         # groups that hold a judged document; in others the order does not matter

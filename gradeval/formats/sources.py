@@ -60,7 +60,7 @@ class Source:
                     what = f"the archive is damaged or incomplete ({error})"
                     raise InputError(self.name, what, hint="Pack or fetch it again") from None
         except OSError as error:
-            raise unreadable(self.name, error) from None
+            raise system_error(self.name, error) from None
 
     def sha256(self) -> str:
         """The SHA-256 of the file as it is stored, in hexadecimal."""
@@ -287,7 +287,7 @@ def _zstd(name: str) -> Any:
     raise InputError(name, "nothing here can read zstd", hint=hint)
 
 
-def unreadable(name: str, error: OSError) -> InputError:
+def system_error(name: str, error: OSError) -> InputError:
     """What is said where the system does not let us read a file, or keep what a pipe brings."""
     return InputError(name, _reason(error), hint=_hint(error))
 
