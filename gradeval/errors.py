@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+_WIDTH = 60
+
 
 def printable(text: str) -> str:
     """The text with escapes in place of what a terminal would not show, or would obey."""
@@ -10,8 +14,24 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
+def named(text: str) -> str:
+    """What was read or given, as a message may have it: in quotes, short, nothing unprintable."""
+    text = printable(text)
+    return f"'{text}'" if len(text) <= _WIDTH else f"'{text[:_WIDTH]}…'"
+
+
 class GradevalError(Exception):
     """Base of every error that gradeval raises on purpose. Its text is one line for a person to read."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (type(self), str(self), self.__dict__)
+
+
+def _unpickled(kind: type[GradevalError], text: str, state: dict[str, Any]) -> GradevalError:
+    """The error as it was, for who gets it from another process."""
+    error = kind.__new__(kind, text)
+    error.__dict__.update(state)
+    return error
 
 
 class InputError(GradevalError):
@@ -56,7 +76,7 @@ class UnknownQueryError(OptionError):
 
     def __init__(self, queries: list[str], path: str) -> None:
         self.queries, self.path = queries, path
-        names = ", ".join(f"'{query}'" for query in queries[:5]) + (", …" if len(queries) > 5 else "")
+        names = ", ".join(map(named, queries[:5])) + (", …" if len(queries) > 5 else "")
         super().__init__(
             f"query {names} is not in {path}" if len(queries) == 1 else f"queries {names} are not in {path}"
         )

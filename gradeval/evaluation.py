@@ -32,7 +32,10 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
 
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """
-    results, failed = evaluate_all(qrels, list(_separate(runs)), parse(metrics), Options.of(**options))
+    separate = list(_separate(runs))
+    if not separate:
+        raise InputError("runs", "there is none")
+    results, failed = evaluate_all(qrels, separate, parse(metrics), Options.of(**options))
     if failed:
         raise failed[0]
     return results
@@ -188,8 +191,8 @@ def _with_levels(specs: Sequence[Spec], qrels: Qrels) -> list[Spec]:
 def _wanted(qrels: Qrels, ids: tuple[str, ...] | None) -> Bools:
     if ids is None:
         return np.ones(len(qrels.queries), bool)
-    known = {query: place for place, query in enumerate(qrels.queries.tolist())}
-    places = [known.get(one.encode("utf-8", "surrogateescape"), -1) for one in ids]
+    known = {query: place for place, query in enumerate(Texts(qrels.queries))}
+    places = [known.get(one, -1) for one in ids]
     unknown = [one for one, place in zip(ids, places, strict=True) if place < 0]
     if unknown:
         raise UnknownQueryError(unknown, qrels.path)
@@ -203,8 +206,13 @@ def _many(count: int, one: str, more: str) -> str:
 
 
 def _is_row(item: Any) -> bool:
-    """Whether it is (query, document, score) rather than a run."""
-    return isinstance(item, (tuple, list)) and bool(item) and isinstance(item[0], (str, bytes, int))
+    """Whether it is (query, document, score) rather than a run: what comes first is one id, of any type."""
+    if isinstance(item, np.void):  # of a record array
+        item = item.item()
+    if not isinstance(item, (tuple, list, np.ndarray)) or not len(item):
+        return False
+    first = item[0]
+    return not isinstance(first, (tuple, list, Mapping, np.ndarray, np.void)) and not hasattr(first, "columns")
 
 
 def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -109,7 +110,7 @@ def open_runs(
 
 
 def is_path(value: Any) -> bool:
-    return isinstance(value, str) or hasattr(value, "__fspath__")
+    return isinstance(value, (str, bytes)) or hasattr(value, "__fspath__")
 
 
 def is_file(value: Any, name: str) -> bool:
@@ -210,11 +211,18 @@ def _columns(data: Any, path: str, number_names: Sequence[str]) -> tuple[Ids, Id
             all_options = (_QUERY_COLUMNS, _DOCUMENT_COLUMNS, number_names)
             triples = list(zip(*(data[_named(names, options, path)] for options in all_options), strict=True))
         else:
-            triples = [tuple(row)[:3] for row in data]
+            triples = [_triple(row) for row in data]
         numbers = np.array([float(number) for _, _, number in triples], np.float64)
         return _ids(row[0] for row in triples), _ids(row[1] for row in triples), numbers
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise InputError(path, f"each row must be (query, document, number): {error}") from None
+
+
+def _triple(row: Any) -> tuple[Any, Any, Any]:
+    if isinstance(row, (str, bytes)):
+        raise TypeError(f"{shown(os.fsencode(row))} is a text; files are given by their paths")
+    query, document, number = tuple(row)[:3]  # of ir_measures' Qrel, a named tuple of four
+    return query, document, number
 
 
 def _named(names: Sequence[str], options: Sequence[str], path: str) -> str:
@@ -229,8 +237,16 @@ def _ids(values: Iterable[Any]) -> Ids:
     return Ids.of([_id(value) for value in values])
 
 
+def _is_missing(value: Any) -> bool:
+    """Whether it is None, NaN or NaT, or pandas' NA, which is neither true nor false."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
 def _id(value: Any) -> bytes:
-    if value is None or value != value:
+    if _is_missing(value):
         raise ValueError("an id is missing")
     text = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
     if b"\0" in text:  # columns of ids have none, as files have none

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import Any
 
 from gradeval.errors import OptionError
@@ -57,14 +58,18 @@ class Options:
         self._check_choice("run_format", (None, *RUN_FORMATS))
         for name, (least, most) in RANGES.items():
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, int) and least <= value <= most):
+            is_whole = isinstance(value, int) and not isinstance(value, bool)
+            if value is not None and not (is_whole and least <= value <= most):
                 raise OptionError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
         if self.query_ids == ():
             raise OptionError("query_ids: no query is named")
         for name in ("rel", "zero_grade"):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, (int, float)) and math.isfinite(value)):
+            if value is not None and not _is_finite(value):
                 raise OptionError(f"{name} must be a finite number, not {value!r}")
+        for name in ("judged_only", "by_level"):
+            if not isinstance(getattr(self, name), bool):
+                raise OptionError(f"{name} must be true or false, not {getattr(self, name)!r}")
 
     def _check_choice(self, name: str, choices: Sequence[str | None]) -> None:
         value = getattr(self, name)
@@ -81,18 +86,53 @@ class Options:
         if unknown:
             names = ", ".join(field.name for field in fields(cls))
             raise OptionError(f"there is no option {sorted(unknown)[0]}: there are {names}")
-        ids = given.get("query_ids")
+        given = {name: _plain(value) for name, value in given.items()}
+        ids, groups, features = given.get("query_ids"), given.get("groups"), given.get("features", ())
         if ids is not None:
-            given["query_ids"] = parse_ids(ids) if isinstance(ids, str) else tuple(map(str, ids))
-        if given.get("groups") is not None:
-            given["groups"] = os.fspath(given["groups"])
-        features = given.get("features", ())
-        given["features"] = parse_features([features] if isinstance(features, (str, int)) else features)
+            each = (
+                parse_ids(_text(ids))
+                if isinstance(ids, (str, bytes))
+                else map(_text, _several("query_ids", ids))
+            )
+            given["query_ids"] = tuple(each)
+        if groups is not None:
+            if not isinstance(groups, (str, bytes)) and not hasattr(groups, "__fspath__"):
+                raise OptionError(f"groups must be a path, not {groups!r}")
+            given["groups"] = os.fsdecode(groups)
+        given["features"] = parse_features(
+            [features] if isinstance(features, (str, int)) else _several("features", features)
+        )
         return cls(**given)
 
     def to_dict(self) -> dict[str, object]:
         """What decides the values, as JSON can hold it."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "jobs"}
+
+
+def _plain(value: Any) -> Any:
+    """A number or truth of numpy's as Python's own, anything else as it is."""
+    if type(value).__name__.startswith("bool"):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else value
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _several(name: str, values: Any) -> Iterable[Any]:
+    if isinstance(values, Iterable):
+        return values
+    raise OptionError(f"{name} must be several, or a text that names them, not {values!r}")
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 
 def parse_ids(text: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -66,7 +67,9 @@ class Results:
 
         Undefined values are left out; the mean of none is NaN, and so is that of texts.
         """
-        return np.array([self._summary(run) for run in self.runs]).reshape(len(self.runs), len(self.specs))
+        means = np.array([self._summary(run) for run in self.runs]).reshape(len(self.runs), len(self.specs))
+        means.flags.writeable = False  # it is kept
+        return means
 
     def _summary(self, run: RunResult) -> Floats:
         geometric = self._aggregated("geometric")
@@ -188,16 +191,16 @@ class Results:
         return f"Results(qrels={self.qrels!r}, {counts})"
 
     def _run(self, run: str | int) -> int:
-        if isinstance(run, int):
-            return range(len(self.runs))[run]
+        if isinstance(run, Integral):
+            return _place(run, len(self.runs), "run")
         names = [result.name for result in self.runs]
         if run not in names:
             raise GradevalError(f"no run is named '{run}': there are {', '.join(names) or 'none'}")
         return names.index(run)
 
     def _metric(self, metric: str | Spec | int) -> int:
-        if isinstance(metric, int):
-            return range(len(self.specs))[metric]
+        if isinstance(metric, Integral):
+            return _place(metric, len(self.specs), "metric")
         specs = parse(metric) if isinstance(metric, str) else [metric]
         if len(specs) > 1:
             raise MetricError(f"{metric} names {len(specs)} metrics", hint="name one")
@@ -213,6 +216,13 @@ class Results:
         if self.specs[m].metric.text:
             raise MetricError(f"{self.specs[m]} has words, not numbers", hint="Results.texts() has them")
         return m
+
+
+def _place(given: Integral, count: int, what: str) -> int:
+    """The place from 0, of one that may be counted from the end."""
+    if not -count <= int(given) < count:
+        raise GradevalError(f"there is no {what} {given}: there are {count}")
+    return int(given) % count
 
 
 def counted_queries(results: Results, run: RunResult) -> list[str]:

@@ -23,7 +23,7 @@ class _View(NamedTuple):
 
     sees: what it looks at. has_level, level: whether it asks if they are relevant, and from which grade on they
     are. judged_only: unjudged documents are taken out first. ignores: they change nothing. order: the order in
-    the first ranks matters. cutoff: the last of these.
+    the first ranks matters. cutoff: the last of these. stops: see registry.Metric.
     """
 
     sees: Sees
@@ -33,6 +33,7 @@ class _View(NamedTuple):
     ignores: bool
     order: bool
     cutoff: float
+    stops: str
 
     @classmethod
     def of(cls, spec: Spec, options: Options) -> _View:
@@ -48,6 +49,7 @@ class _View(NamedTuple):
             UNJUDGED_IGNORED in metric.holds,
             metric.order,
             cutoff,
+            metric.stops,
         )
 
 
@@ -86,9 +88,18 @@ class _Groups:
         start = self.query * width
         return np.searchsorted(places, start + self.first) - np.searchsorted(places, start)
 
+    def relevant(self, level: float | None) -> Ints:
+        """How many documents are relevant to each group's query, (G,)."""
+        return Segments(self.qrels.offsets).number(is_relevant(self.qrels.grade, level))[self.query]
+
+    def first_relevant(self, level: float | None) -> Floats:
+        """The rank of the first relevant document of each group's query, inf without one, (G,)."""
+        rank = np.where(is_relevant(self.qrels.grade, level), self.rank, np.inf)
+        return Segments(self.qrels.offsets).min(rank, empty=np.inf)[self.query]
+
     def uneven(self, view: _View) -> Bools:
         """Whether the metric can tell documents of the group apart, (G,)."""
-        key = view._replace(order=True, cutoff=0)  # which have no say here
+        key = view._replace(order=True, cutoff=0, stops="")  # which have no say here
         if key not in self._uneven:
             self._uneven[key] = self._tell_apart(view)
         return self._uneven[key]
@@ -96,9 +107,9 @@ class _Groups:
     def _tell_apart(self, view: _View) -> Bools:
         if view.sees == Sees.JUDGMENT:
             return self._differ(self.grade, -np.inf, view)
-        if view.sees == Sees.JUDGED:
-            return self._differ(self.kept.astype(np.float64), -np.inf, view)
         differ = np.zeros(len(self.first), bool)
+        if view.sees in (Sees.JUDGED, Sees.POOL):
+            differ |= self._differ(self.kept.astype(np.float64), -np.inf, view)
         if view.sees == Sees.GAIN:
             differ |= self._differ(np.maximum(self.grade, 0.0), 0.0, view)
         if view.has_level:
@@ -128,10 +139,12 @@ class _Groups:
             which_stay = uneven | ((number > 0) & (number < self.size))
             if view.judged_only:
                 first, last = self.above + 1, self.above + number
-        seen = first <= view.cutoff
+        cutoff = self.relevant(view.level) if view.stops == "R" else view.cutoff
+        seen = first <= cutoff
         is_cut = (self.first <= depth) & (depth < self.last)
-        inside = (self.first <= depth) & (seen if view.order else seen & (view.cutoff < last))
-        return np.where(is_cut, which_stay & seen, uneven & inside)
+        inside = (self.first <= depth) & (seen if view.order else seen & (cutoff < last))
+        matter = np.where(is_cut, which_stay & seen, uneven & inside)
+        return matter & (self.first <= self.first_relevant(view.level)) if view.stops == "first" else matter
 
 
 def unsure(ties: Ties, qrels: Qrels, rank: Floats, specs: Iterable[Spec], options: Options) -> Bools:

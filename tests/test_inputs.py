@@ -182,8 +182,8 @@ def test_ids_that_are_no_text():
 
 
 def test_is_path(tmp_path):
-    assert is_path("a") and is_path(tmp_path)
-    assert not any(map(is_path, (b"a", {}, [], None, 3)))
+    assert is_path("a") and is_path(b"a") and is_path(tmp_path)
+    assert not any(map(is_path, ({}, [], None, 3)))
 
 
 # LETOR

@@ -19,7 +19,7 @@ Ranking = list[tuple[str, float]]
 # those that any order of unlike documents changes, and so the notice can be exact
 EXACT = (
     "AP AP(rel=2) P@1,2,3 P(rel=2,judged_only=true)@2 R@2 CG@1,3 DCG DCG@2 DCG(judged_only=true)@2 "
-    "num_rel_ret@2 num_ret num_rel"
+    "num_rel_ret@2 num_ret num_rel RR RR(rel=2) RR@2 Success@1 Rprec Rprec(rel=2) utility"
 )
 
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from gradeval.errors import GradevalError, OptionError, UnknownQueryError
+from gradeval.errors import GradevalError, InputError, OptionError, UnknownQueryError, named
 from gradeval.formats.problems import Problem, Problems
 from gradeval.formats.sources import Source
 from gradeval.options import parse_ids
@@ -29,6 +29,8 @@ def read(given: str) -> dict[str, int]:
 def _in_file(source: Source) -> dict[str, int]:
     ids: dict[str, int] = {}
     text = b"".join(block.bytes[: block.size].tobytes() for block in source.blocks())
+    if b"\0" in text:
+        raise InputError(source.name, "binary data (a NUL byte)", hint="Is this the right file?")
     for number, line in enumerate(text.split(b"\n")):
         if not line.lstrip().startswith(b"#"):
             for one in filter(None, re.split(b"[ \t\r]+", line)):
@@ -43,5 +45,5 @@ def unknown(error: UnknownQueryError, given: str, ids: Mapping[str, int]) -> Gra
             f"--query-ids: {error}" + (f", nor is there a file '{given}'" if len(ids) == 1 else "")
         )
     problems = Problems(given)
-    problems.add(Problem(ids[one], f"query '{one}' is not in {error.path}") for one in error.queries)
+    problems.add(Problem(ids[one], f"query {named(one)} is not in {error.path}") for one in error.queries)
     return problems.error()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from gradeval.errors import InputError, InputErrors, printable
+from gradeval.errors import InputError, InputErrors, named
 
 SHOWN = 20
-_WIDTH = 60
 
 
 class Problem(NamedTuple):
@@ -60,6 +59,5 @@ def no_data(path: str, lines: int) -> InputError:
 
 
 def shown(field: bytes) -> str:
-    """A field as an error may print it: in quotes, short, nothing unprintable."""
-    text = printable(field.decode("utf-8", "backslashreplace"))
-    return f"'{text}'" if len(text) <= _WIDTH else f"'{text[:_WIDTH]}…'"
+    """A field as a message may have it."""
+    return named(field.decode("utf-8", "backslashreplace"))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.errors import InputError
+from gradeval.errors import InputError, printable
 from gradeval.ids import PAD, Bytes
 
 BLOCK = 3 << 20
@@ -42,8 +42,10 @@ class Source:
     progress, if set, is told how many bytes are taken from the file at each step.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
+    def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
+        self.path = os.fsdecode(path)
+        if "\0" in self.path:
+            raise InputError(printable(self.path), "no path has a NUL in it")
         self.name = "<stdin>" if self.path == "-" else self.path
         self.progress: Callable[[int], object] | None = None
         self._pipe: _Replayed | None = None

@@ -144,7 +144,7 @@ def pearson(judgments: Judgments) -> Floats:
 @metric(
     "AUC",
     order=False,
-    sees=Sees.JUDGMENT,
+    sees=Sees.POOL,
     params=[REL],
     holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
     undefined=True,

@@ -91,7 +91,7 @@ def relevant_retrieved_count(
 
 @metric(
     "num_nonrel_judged_ret",
-    sees=Sees.JUDGMENT,
+    sees=Sees.POOL,
     params=[REL],
     holds=[SCALE_FREE, UNJUDGED_IGNORED],
     trec={"num_nonrel_judged_ret": None},

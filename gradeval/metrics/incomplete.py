@@ -21,7 +21,7 @@ def _worse_above(judgments: Judgments, hits: Hits) -> Ints:
 
 @metric(
     "bpref",
-    sees=Sees.JUDGMENT,
+    sees=Sees.POOL,
     params=[REL],
     holds=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
     trec={"bpref": None},
@@ -46,9 +46,7 @@ def binary_preference(judgments: Judgments, *, rel: float | None = None) -> Floa
     return hits.segments.sum(1.0 - above / np.maximum(most, 1)[query]) / np.maximum(relevant, 1)
 
 
-@metric(
-    "infAP", sees=Sees.JUDGMENT, params=[REL], holds=[SCALE_FREE], trec={"infAP": None}, example="infAP(rel=2)"
-)
+@metric("infAP", sees=Sees.POOL, params=[REL], holds=[SCALE_FREE], trec={"infAP": None}, example="infAP(rel=2)")
 def inferred_average_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
     """Inferred average precision, where only a sample of the pool was judged.
 

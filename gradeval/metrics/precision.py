@@ -207,6 +207,7 @@ def relative_precision(judgments: Judgments, *, cutoff: int, rel: float | None =
 @metric(
     "Success",
     order=False,
+    stops="first",
     params=[REL, CUTOFF_NEEDED],
     holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     trec={"success": Dotted("cutoff", (1, 5, 10))},
@@ -225,6 +226,7 @@ def success(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> F
 
 @metric(
     "RR",
+    stops="first",
     params=[REL, CUTOFF],
     holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     aliases=["MRR"],

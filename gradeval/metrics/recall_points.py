@@ -25,6 +25,8 @@ MULTIPLE = at_least("multiple", "how many times R ranks count", 0.0, required=Tr
 
 @metric(
     "Rprec",
+    order=False,
+    stops="R",
     params=[REL],
     holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     trec={"Rprec": None},

@@ -38,7 +38,8 @@ class Sees(Enum):
     RELEVANCE = "whether it is relevant"
     GAIN = "its grade where that is above 0, and with a parameter rel whether it is relevant"
     JUDGMENT = "its grade, and whether it has one"
-    JUDGED = "whether it has a grade"
+    POOL = "whether it is relevant, judged otherwise, or not judged"
+    JUDGED = "whether it is judged"
     PLACE = "whether it is in the ranking"
     NOTHING = "nothing"
 
@@ -72,7 +73,8 @@ class Metric:
     are whole numbers. undefined: it can be NaN. text: the values are words, not numbers; over all queries
     they are those of the first. says: something of 'queries', of their 'summary', or of 'both'.
     order: the order of the documents that a cutoff lets through matters (that of equal scores, too).
-    sees: what of a document it looks at.
+    sees: what of a document it looks at. stops: where it has seen enough: at the 'first' relevant document, or
+    after 'R' ranks, the number of relevant documents.
     group: its family, the module it stands in. example: how it is written. at: the parameter after '@'.
     """
 
@@ -92,6 +94,7 @@ class Metric:
     says: str = "both"
     order: bool = True
     sees: Sees = Sees.GAIN
+    stops: str = ""
     group: str = ""
     example: str = ""
     at: str = "cutoff"

@@ -85,7 +85,10 @@ _LETTERS = {"µ": "mu", "μ": "mu", "φ": "phi", "ϕ": "phi", "τ": "tau", "ρ":
 
 def parse(text: str | Iterable[str]) -> list[Spec]:
     """The Specs that a text (or several) names, in order, each once. Raises MetricError."""
-    texts = [text] if isinstance(text, str) else list(text)
+    texts = [text] if isinstance(text, str) else list(text) if isinstance(text, Iterable) else [text]
+    for one in texts:
+        if not isinstance(one, str):
+            raise MetricError(f"{one!r} is no name of a metric", hint="for example 'nDCG@10'")
     specs = dict.fromkeys(spec for one in texts for name in split(one) for spec in parse_one(name))
     if not specs:
         raise MetricError("no metric is named", hint="for example nDCG@10")

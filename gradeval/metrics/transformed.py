@@ -42,7 +42,7 @@ def geometric_average_precision(judgments: Judgments, *, rel: float | None = Non
 
 @metric(
     "gm_bpref",
-    sees=Sees.JUDGMENT,
+    sees=Sees.POOL,
     params=[REL],
     holds=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
     aggregate="geometric",

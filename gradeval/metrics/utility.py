@@ -7,14 +7,13 @@ import numpy as np
 from gradeval.judgments import Judgments
 from gradeval.metrics.params import REL, at_least, negative, numbers, positive
 from gradeval.metrics.precision import hits, relevant_count
-from gradeval.metrics.registry import SCALE_FREE, Dotted, Sees, metric
+from gradeval.metrics.registry import SCALE_FREE, Dotted, metric
 from gradeval.segments import Floats
 
 
 @metric(
     "scaled_utility",
     order=False,
-    sees=Sees.JUDGMENT,
     params=[
         REL,
         positive("a", "what a relevant document that was retrieved is worth", 3.0),
@@ -45,7 +44,6 @@ def scaled_utility(
 @metric(
     "utility",
     order=False,
-    sees=Sees.JUDGMENT,
     params=[
         REL,
         numbers(

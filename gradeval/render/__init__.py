@@ -6,6 +6,7 @@ A format's module has render(results, look) -> str. It orders and writes values,
 from __future__ import annotations
 
 from importlib import import_module
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 from gradeval.errors import OptionError
@@ -46,10 +47,11 @@ def render(
     """
     if format not in FORMATS:
         raise OptionError(f"there is no format '{format}': choose from {', '.join(FORMATS)}")
-    if digits != "full" and (not isinstance(digits, int) or digits < 0):
+    if digits != "full" and (isinstance(digits, bool) or not isinstance(digits, Integral) or digits < 0):
         raise OptionError(f"digits must be a whole number from 0, or 'full', not '{digits}'")
     from gradeval.render.layout import Look
 
+    digits = digits if digits == "full" else int(digits)
     text: str = import_module(f"{__name__}.{format}").render(
         results, Look(per_query, summary, digits, colour, width)
     )

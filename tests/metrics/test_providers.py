@@ -18,7 +18,9 @@ def test_they_are_in_its_order_but_for_the_last():
 @pytest.mark.parametrize("name", PROVIDERS)
 def test_each_has_these_metrics(name):
     metrics = [metric_of(measure.NAME) for measure in registry[name].SUPPORTED_MEASURES]
-    with_order = {metric.name for metric in metrics if metric.order or "cutoff" in metric.by_name}
+    with_order = {
+        metric.name for metric in metrics if metric.order or metric.stops or "cutoff" in metric.by_name
+    }
     assert set(PROVIDERS[name].metrics) == with_order
 
 

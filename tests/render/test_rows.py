@@ -38,6 +38,8 @@ def test_csv_quotes_what_needs_it(make) -> None:
     text = render(results, "csv", per_query=True)
     assert text == ('run,query,metric,value\n"a,""b""\n","x,y",AP,0.5000\n"a,""b""\n",all,AP,0.5000\n')
     assert list(csv.reader(io.StringIO(text)))[1] == ['a,"b"\n', "x,y", "AP", "0.5000"]
+    text = render(make("AP", {"a\rb": [[0.5]]}), "csv")
+    assert list(csv.reader(io.StringIO(text, newline="")))[1:] == [["a\rb", "all", "AP", "0.5000"]]
 
 
 def test_a_file_name_cannot_break_a_tsv_line(make) -> None:
