@@ -73,6 +73,12 @@ class _Groups:
         self.kept = self.grade >= 0  # those that are judged; a grade below 0 says that it is not
         self.qrels, self.rank = qrels, rank
         self._uneven: dict[_View, Bools] = {}
+        self._first: dict[float | None, Floats] = {}
+
+    @cached_property
+    def judged(self) -> Segments:
+        """How all judgments fall into queries."""
+        return Segments(self.qrels.offsets)
 
     @cached_property
     def size(self) -> Ints:
@@ -90,12 +96,14 @@ class _Groups:
 
     def relevant(self, level: float | None) -> Ints:
         """How many documents are relevant to each group's query, (G,)."""
-        return Segments(self.qrels.offsets).number(is_relevant(self.qrels.grade, level))[self.query]
+        return self.judged.number(is_relevant(self.qrels.grade, level))[self.query]
 
     def first_relevant(self, level: float | None) -> Floats:
         """The rank of the first relevant document of each group's query, inf without one, (G,)."""
-        rank = np.where(is_relevant(self.qrels.grade, level), self.rank, np.inf)
-        return Segments(self.qrels.offsets).min(rank, empty=np.inf)[self.query]
+        if level not in self._first:
+            rank = np.where(is_relevant(self.qrels.grade, level), self.rank, np.inf)
+            self._first[level] = self.judged.min(rank, empty=np.inf)[self.query]
+        return self._first[level]
 
     def uneven(self, view: _View) -> Bools:
         """Whether the metric can tell documents of the group apart, (G,)."""
@@ -155,6 +163,10 @@ def unsure(ties: Ties, qrels: Qrels, rank: Floats, specs: Iterable[Spec], option
     found = np.zeros(len(qrels.queries), bool)
     if len(ties.row):
         groups = _Groups(ties, qrels, rank)
-        for view in {_View.of(spec, options) for spec in specs}:
-            found[groups.query[groups.matter(view, options.depth or np.inf)]] = True
+        deepest: dict[_View, float] = {}
+        for view in (_View.of(spec, options) for spec in specs):
+            key = view._replace(cutoff=np.inf) if view.order else view  # what is in order is so above, too
+            deepest[key] = max(view.cutoff, deepest.get(key, 0))
+        for view, cutoff in deepest.items():
+            found[groups.query[groups.matter(view._replace(cutoff=cutoff), options.depth or np.inf)]] = True
     return found
