@@ -61,7 +61,7 @@ def test_exact(options: dict[str, object]) -> None:
     draw = random.Random(str(options))
     names = [str(spec) for spec in parse(EXACT) if "depth" not in options or "judged_only" not in spec.params]
     seen = set()
-    for _ in range(40):
+    for _ in range(30):
         grades, ranking = collection(draw)
         for name, changes in zip(names, differ(grades, ranking, names, **options), strict=True):
             assert noticed(grades, ranking, name, **options) is changes, (name, grades, ranking)
@@ -74,7 +74,7 @@ def test_never_missing() -> None:
     load()
     draw = random.Random(7)
     changed = set()
-    for _ in range(70):
+    for _ in range(50):
         grades, ranking = collection(draw)
         options = {
             "depth": draw.choice([None, None, 1, 2, 3]),

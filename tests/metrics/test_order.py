@@ -10,7 +10,7 @@ from gradeval.metrics.registry import REGISTRY
 from gradeval.metrics.spec import parse
 from gradeval.options import TIES
 
-COLLECTIONS = 120
+COLLECTIONS = 60
 
 
 def test_order() -> None:
