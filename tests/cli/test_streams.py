@@ -148,7 +148,7 @@ def test_an_interrupt_while_a_pipe_is_waited_for(jobs: int, lines: int) -> None:
 
 
 def wait_until_it_reads(pid: int) -> None:
-    """Until it has numpy and sleeps twice in a row, as it does at its pipe; where there is no /proc, a while."""
+    """Until it has numpy and sleeps twice in a row, as it does at its pipe; without /proc, a while."""
     import time
 
     asleep = 0
