@@ -206,7 +206,6 @@ def eval_command(
     on_terminal = output is None and out.on_terminal()
     format_ = format_ or ("table" if on_terminal else "tsv")
 
-    from gradeval.cli import query_ids as asked
     from gradeval.evaluation import evaluate_all
     from gradeval.metrics.spec import parse
     from gradeval.render import render
@@ -217,7 +216,11 @@ def eval_command(
     specs = parse(metrics or DEFAULT_METRICS)
     if not options["by_level"]:
         _check_printed(specs, per_query, not no_summary)
-    ids = asked.read(query_ids) if query_ids is not None else None
+    ids = None
+    if query_ids is not None:
+        from gradeval.cli import query_ids as asked
+
+        ids = asked.read(query_ids)
     chosen = Options.of(**options, query_ids=ids, jobs=jobs or 0)
     try:
         with Progress(enabled=False if quiet else None) as progress:
