@@ -20,6 +20,15 @@ def named(text: str) -> str:
     return f"'{text}'" if len(text) <= _WIDTH else f"'{text[:_WIDTH]}…'"
 
 
+def described(value: object) -> str:
+    """A value that is not what it should be, of any type, as a message may have it: on one line, short."""
+    try:
+        text = printable(" ".join(repr(value).split()))
+    except Exception:  # it may be of a class that fails at this too
+        return f"an object of type {type(value).__name__}"
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
+
+
 class GradevalError(Exception):
     """Base of every error that gradeval raises on purpose. Its text is one line for a person to read."""
 

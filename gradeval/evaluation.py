@@ -11,7 +11,7 @@ import numpy as np
 from gradeval.errors import GradevalError, InputError, MetricError, UnknownQueryError
 from gradeval.formats.sources import Source
 from gradeval.ids import Texts
-from gradeval.inputs import Run, is_file, is_path, open_qrels, open_runs
+from gradeval.inputs import Run, is_file, is_path, open_qrels, open_runs, readable, source_of
 from gradeval.judgments import Judgments, Qrels
 from gradeval.metrics.spec import Spec, parse
 from gradeval.options import DEFAULT_METRICS, Options
@@ -32,7 +32,8 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
 
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """
-    separate = list(_separate(runs))
+    with readable("runs"):
+        separate = list(_separate(runs))
     if not separate:
         raise InputError("runs", "there is none")
     results, failed = evaluate_all(qrels, separate, parse(metrics), Options.of(**options))
@@ -56,7 +57,7 @@ def evaluate_all(
     Raises GradevalError where the qrels or the options are wrong.
     """
     jobs = options.jobs or default_jobs()
-    with_features = is_path(qrels) and any(is_file(run, Source(qrels).name) for _, run in runs)
+    with_features = is_path(qrels) and any(is_file(run, source_of(qrels).name) for _, run in runs)
     table, source = open_qrels(qrels, options, jobs, watch, with_features)
     judged = table.less(options.zero_grade)
     specs = _with_levels(specs, judged) if options.by_level else list(specs)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradeval.errors import InputError, OptionError
+from gradeval.errors import GradevalError, InputError, OptionError, described, printable
 from gradeval.formats.detect import detect
 from gradeval.formats.problems import Problem, Problems, shown
 from gradeval.formats.sources import Source
@@ -110,16 +111,38 @@ def open_runs(
 
 
 def is_path(value: Any) -> bool:
-    return isinstance(value, (str, bytes)) or hasattr(value, "__fspath__")
+    return isinstance(value, (str, bytes, os.PathLike))
 
 
 def is_file(value: Any, name: str) -> bool:
     """Whether it is the path of the file that messages call by this name."""
-    return is_path(value) and Source(value).name == name
+    return is_path(value) and source_of(value).name == name
+
+
+def source_of(path: Any) -> Source:
+    """The file of a path. Raises InputError where an object that should be a path is none."""
+    with readable(described(path)):
+        os.fsencode(path)  # a text that no path can be fails here, not where the file is opened
+        return Source(path)
+
+
+@contextmanager
+def readable(path: str, must: str = "it cannot be read") -> Iterator[None]:
+    """Raise InputError for any error of the objects of a Python program, which can fail wherever looked at."""
+    try:
+        yield
+    except (GradevalError, MemoryError):
+        raise
+    except Exception as error:
+        try:
+            why = " ".join(str(error).split())
+        except Exception:
+            why = ""
+        raise InputError(path, printable(f"{must}: {why or type(error).__name__}")) from None
 
 
 def _source(path: Any, watch: Callable[[Source], None] | None) -> Source:
-    source = Source(path)
+    source = source_of(path)
     if watch is not None:
         watch(source)
     return source
@@ -201,7 +224,7 @@ def _check_finite(path: str, numbers: Floats, name: str) -> None:
 
 def _columns(data: Any, path: str, number_names: Sequence[str]) -> tuple[Ids, Ids, Floats]:
     """The three columns of whatever it is, by row."""
-    try:
+    with readable(path, "each row must be (query, document, number)"):
         if isinstance(data, Mapping):
             triples = [
                 (query, document, number) for query, of in data.items() for document, number in of.items()
@@ -212,10 +235,14 @@ def _columns(data: Any, path: str, number_names: Sequence[str]) -> tuple[Ids, Id
             triples = list(zip(*(data[_named(names, options, path)] for options in all_options), strict=True))
         else:
             triples = [_triple(row) for row in data]
-        numbers = np.array([float(number) for _, _, number in triples], np.float64)
+        numbers = _numbers([number for _, _, number in triples])
         return _ids(row[0] for row in triples), _ids(row[1] for row in triples), numbers
-    except (AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(path, f"each row must be (query, document, number): {error}") from None
+
+
+def _numbers(values: Sequence[Any]) -> Floats:
+    if any(issubclass(kind, (complex, np.complexfloating)) for kind in set(map(type, values))):
+        raise TypeError("a complex number is neither a grade nor a score")
+    return np.array([float(value) for value in values], np.float64)
 
 
 def _triple(row: Any) -> tuple[Any, Any, Any]:
@@ -248,6 +275,8 @@ def _is_missing(value: Any) -> bool:
 def _id(value: Any) -> bytes:
     if _is_missing(value):
         raise ValueError("an id is missing")
+    if isinstance(value, Sized) and not isinstance(value, (str, bytes)):
+        raise ValueError(f"{described(value)} is no id")
     text = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
     if b"\0" in text:  # columns of ids have none, as files have none
         raise ValueError(f"the id {shown(text)} holds a NUL")

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from gradeval.errors import OptionError
 from gradeval.formats.problems import Problem, Problems, shown
+from gradeval.grades import LARGEST, RANGE, SMALLEST
 from gradeval.ids import IdIndex, Ids, KeyTable, Words, in_group, repeats
 from gradeval.parallel import ordered_map
 from gradeval.segments import Bools, Floats, Ints, Segments, distinct, ranges, stable_order
@@ -54,9 +56,10 @@ class Qrels:
     ) -> Qrels:
         """Judgments from rows as read: ids (S,) names the query of rows bounds[s]:bounds[s+1].
 
-        Raises InputError where a document has two different grades for a query; the same grade twice is a
-        warning. line: makes the 0-based line of each row, for messages.
+        Raises InputError where a grade is out of range, or a document has two different grades for a query;
+        the same grade twice is a warning. line: makes the 0-based line of each row, for messages.
         """
+        _check_range(path, grade, line)
         starts = np.append(0, ids.changes())[: len(ids)]
         ids, bounds = ids.take(starts), bounds[np.append(starts, len(ids))]
         first, number = ids.distinct()
@@ -119,8 +122,46 @@ class Qrels:
         return [slice(a, b) for a, b in itertools.pairwise(cuts.tolist())]
 
     def less(self, zero_grade: float) -> Qrels:
-        """The same judgments with zero_grade taken from every grade."""
-        return self if zero_grade == 0 else replace(self, grade=self.grade - zero_grade)
+        """The same judgments with zero_grade subtracted from every grade, both as decimal numbers.
+
+        Raises OptionError where what is left is out of the range of grades.
+        """
+        if zero_grade == 0:
+            return self
+        from gradeval.decimals import subtracted  # only who subtracts pays for it
+
+        grade = subtracted(self.grade, float(zero_grade))
+        for row in out_of_range(grade)[:1].tolist():
+            left = f"{self.grade[row]:g} - {zero_grade:g} is {grade[row]:g}"
+            raise OptionError(
+                f"zero_grade {zero_grade:g} makes grades that are out of range: {left}. {_RESCALE}"
+            )
+        return replace(self, grade=grade)
+
+
+_RESCALE = f"Grades are {RANGE}; rescale them"
+
+
+def out_of_range(grade: Floats) -> Ints:
+    """The rows whose grades are too large or too close to 0."""
+    size = np.abs(grade)
+    odd = (size > LARGEST) | (size < SMALLEST)
+    if np.count_nonzero(odd) + np.count_nonzero(grade) == len(grade):  # all that is odd is 0
+        return np.empty(0, np.int64)
+    return np.flatnonzero(odd & (grade != 0))
+
+
+def _check_range(path: str, grade: Floats, line: Callable[[], Ints] | None) -> None:
+    """Raise where a grade is out of range; without lines, as in Python data, the rows are named."""
+    rows = out_of_range(grade)
+    if len(rows):
+        place = rows if line is None else line()[rows]
+        problems = Problems(path)
+        problems.add(
+            Problem(at, f"the grade {number:g} is out of range", _RESCALE)
+            for at, number in zip(place.tolist(), grade[rows].tolist(), strict=True)
+        )
+        problems.check()
 
 
 def _check_grades(

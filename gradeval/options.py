@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any
 
-from gradeval.errors import OptionError
+from gradeval.errors import OptionError, described, named
+from gradeval.grades import RANGE, is_grade
 
 DEFAULT_METRICS = "num_q muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
 QUERIES = ("judged", "both")
@@ -52,29 +53,10 @@ class Options:
     groups: str | None = None
 
     def __post_init__(self) -> None:
-        self._check_choice("queries", QUERIES)
-        self._check_choice("ties", TIES)
-        self._check_choice("qrels_format", (None, *QRELS_FORMATS))
-        self._check_choice("run_format", (None, *RUN_FORMATS))
-        for name, (least, most) in RANGES.items():
-            value = getattr(self, name)
-            is_whole = isinstance(value, int) and not isinstance(value, bool)
-            if value is not None and not (is_whole and least <= value <= most):
-                raise OptionError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
-        if self.query_ids == ():
-            raise OptionError("query_ids: no query is named")
-        for name in ("rel", "zero_grade"):
-            value = getattr(self, name)
-            if value is not None and not _is_finite(value):
-                raise OptionError(f"{name} must be a finite number, not {value!r}")
-        for name in ("judged_only", "by_level"):
-            if not isinstance(getattr(self, name), bool):
-                raise OptionError(f"{name} must be true or false, not {getattr(self, name)!r}")
-
-    def _check_choice(self, name: str, choices: Sequence[str | None]) -> None:
-        value = getattr(self, name)
-        if value not in choices:
-            raise OptionError(f"{name} must be {' or '.join(filter(None, choices))}, not {value!r}")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (value is None and field.default is None):
+                _CHECKS[field.name](field.name, value)
 
     @classmethod
     def of(cls, **given: Any) -> Options:
@@ -86,53 +68,148 @@ class Options:
         if unknown:
             names = ", ".join(field.name for field in fields(cls))
             raise OptionError(f"there is no option {sorted(unknown)[0]}: there are {names}")
-        given = {name: _plain(value) for name, value in given.items()}
-        ids, groups, features = given.get("query_ids"), given.get("groups"), given.get("features", ())
-        if ids is not None:
-            each = (
-                parse_ids(_text(ids))
-                if isinstance(ids, (str, bytes))
-                else map(_text, _several("query_ids", ids))
-            )
-            given["query_ids"] = tuple(each)
-        if groups is not None:
-            if not isinstance(groups, (str, bytes)) and not hasattr(groups, "__fspath__"):
-                raise OptionError(f"groups must be a path, not {groups!r}")
-            given["groups"] = os.fsdecode(groups)
-        given["features"] = parse_features(
-            [features] if isinstance(features, (str, int)) else _several("features", features)
-        )
-        return cls(**given)
+        return cls(**{name: _read(name, value) for name, value in given.items()})
 
     def to_dict(self) -> dict[str, object]:
         """What decides the values, as JSON can hold it."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "jobs"}
 
 
+def _read(name: str, value: Any) -> Any:
+    """What a Python caller gave, as the option holds it; it may be any object."""
+    try:
+        return _READERS.get(name, _plain)(value)
+    except OptionError:
+        raise
+    except Exception as error:  # objects can fail in any way where they are looked at
+        raise OptionError(f"{name} cannot be read from {described(value)} ({type(error).__name__})") from None
+
+
 def _plain(value: Any) -> Any:
-    """A number or truth of numpy's as Python's own, anything else as it is."""
-    if type(value).__name__.startswith("bool"):
+    """A number, truth or string of numpy's as Python's own, anything else as it is."""
+    if type(value).__name__.startswith("bool") and type(value).__module__ in ("builtins", "numpy"):
         return bool(value)
     if isinstance(value, Integral):
         return int(value)
-    return float(value) if isinstance(value, Real) else value
+    if isinstance(value, Real):
+        return float(value)
+    return str(value) if isinstance(value, str) else value
 
 
-def _is_finite(value: Any) -> bool:
-    try:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:
-        return False
+def _read_ids(ids: Any) -> tuple[str, ...] | None:
+    if ids is None or isinstance(ids, (str, bytes)):
+        return None if ids is None else parse_ids(_text(ids))
+    return tuple(map(_id, _several("query_ids", ids)))
+
+
+def _id(value: Any) -> str:
+    is_several = isinstance(value, (Iterable, Sized)) and not isinstance(value, (str, bytes))
+    if value is None or value != value or is_several:
+        raise OptionError(f"query_ids must be ids, not {described(value)}")
+    return _text(value)
+
+
+def _read_features(features: Any) -> tuple[int, ...]:
+    return parse_features(
+        [str(features)] if isinstance(features, (str, Integral)) else _several("features", features)
+    )
+
+
+def _read_groups(path: Any) -> str | None:
+    if path is None or isinstance(path, (str, bytes, os.PathLike)):
+        return None if path is None else str(os.fsdecode(path))
+    raise OptionError(f"groups must be a path, not {described(path)}")
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "query_ids": _read_ids,
+    "features": _read_features,
+    "groups": _read_groups,
+}
 
 
 def _several(name: str, values: Any) -> Iterable[Any]:
-    if isinstance(values, Iterable):
+    if isinstance(values, Iterable) and not isinstance(values, (bytes, bytearray, memoryview, Mapping)):
         return values
-    raise OptionError(f"{name} must be several, or a text that names them, not {values!r}")
+    raise OptionError(f"{name} must be several, or a text that names them, not {described(values)}")
 
 
 def _text(value: Any) -> str:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+Check = Callable[[str, Any], None]
+"""(name, value) of an option: raises OptionError where the value is not what it must be."""
+
+
+def _choice(*choices: str) -> Check:
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, str) or value not in choices:
+            raise OptionError(f"{name} must be {' or '.join(choices)}, not {described(value)}")
+
+    return check
+
+
+def _whole(name: str, value: Any) -> None:
+    least, most = RANGES[name]
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise OptionError(f"{name} must be a whole number from {least} to {most}, not {described(value)}")
+
+
+def _truth(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise OptionError(f"{name} must be true or false, not {described(value)}")
+
+
+def _grade(name: str, value: Any) -> None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not _is_finite(value):
+        raise OptionError(f"{name} must be a finite number, not {described(value)}")
+    if not is_grade(value):
+        raise OptionError(f"{name} must be {RANGE}, not {described(value)}")
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # an int beyond the floats
+        return False
+
+
+def _tuple_of(kind: type) -> Check:
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, tuple) or not all(type(one) is kind for one in value):
+            raise OptionError(f"{name} must be a tuple of {kind.__name__}, not {described(value)}")
+
+    return check
+
+
+def _ids(name: str, value: Any) -> None:
+    _tuple_of(str)(name, value)
+    if not value:
+        raise OptionError("query_ids: no query is named")
+
+
+def _path(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not value:
+        raise OptionError(f"{name} must be a path, not {described(value)}")
+
+
+_CHECKS: dict[str, Check] = {
+    "rel": _grade,
+    "depth": _whole,
+    "judged_only": _truth,
+    "queries": _choice(*QUERIES),
+    "query_ids": _ids,
+    "ties": _choice(*TIES),
+    "zero_grade": _grade,
+    "by_level": _truth,
+    "jobs": _whole,
+    "qrels_format": _choice(*QRELS_FORMATS),
+    "run_format": _choice(*RUN_FORMATS),
+    "features": _tuple_of(int),
+    "qrels_feature": _whole,
+    "groups": _path,
+}
 
 
 def parse_ids(text: str) -> tuple[str, ...]:
@@ -146,10 +223,10 @@ def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:
     for item in (item.strip() for text in texts for item in str(text).split(",")):
         low, dash, high = item.partition("-")
         if not _is_whole(low) or (dash and not _is_whole(high)):
-            raise OptionError(f"features are numbers and ranges such as 1,5,9-12, not '{item}'")
+            raise OptionError(f"features are numbers and ranges such as 1,5,9-12, not {named(item)}")
         first, last = int(low), int(high or low)
         if last < first or last >= 10**7:
-            raise OptionError(f"feature range '{item}' must go up, to 9999999 at most")
+            raise OptionError(f"feature range {named(item)} must go up, to 9999999 at most")
         features.update(dict.fromkeys(range(first, last + 1)))
     return tuple(features)
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from junk import junk
 
-from gradeval import GradevalError, evaluate
+from gradeval import GradevalError, InputError, MetricError, evaluate
 from gradeval.errors import InputErrors
 
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "3": {"d": 1}}
@@ -79,3 +80,66 @@ def test_numbers_of_numpy():
     ).mean(0, 0)
     with pytest.raises(ValueError, match="read-only"):
         results.means[0] = 7
+
+
+def junk_around(value: object) -> dict[str, object]:
+    """The value in each place of judgments and runs."""
+    return {
+        "all of it": value,
+        "one of several": [value],
+        "documents": {"1": value},
+        "number": {"1": {"a": value}},
+        "row": [("1", "a", value)],
+        "query": [(value, "a", 1)],
+        "document": [("1", value, 1)],
+    }
+
+
+NUMBERS = {"True", "0", "1", "-1", "1.5", "Decimal", "Fraction", "'1'", "b'1'", "bytearray", "0-d array"}
+NUMBERS |= {"np.bool", "np.int64", "np.uint8", "np.float32", "np.float64", "np.str_", "np.bytes_"}
+OF_SCORES = {"1e200", "-1e151", "1e-200", "5e-324"}  # too large or too close to 0 for a grade
+
+
+@pytest.mark.parametrize("given", ["qrels", "runs"])
+@pytest.mark.parametrize("place", junk_around(None))
+def test_any_value_in_any_place(given, place):
+    accepted = set()
+    for name, value in junk().items():
+        data = junk_around(value)[place]
+        try:
+            evaluate(data if given == "qrels" else QRELS, data if given == "runs" else RUN, "AP")
+        except InputError as error:
+            assert "\n" not in str(error)
+        else:
+            accepted.add(name)
+    if place in ("number", "row"):
+        assert accepted == NUMBERS | (OF_SCORES if given == "runs" else set())
+    elif place not in ("query", "document"):
+        assert accepted == ({"{'1': 1}"} if place == "documents" else set())
+    else:
+        assert not accepted & {"None", "nan", "[]", "[1]", "{}", "set", "array", "0-d array", "hostile", "NUL"}
+
+
+def test_any_value_as_metrics():
+    for name, value in junk().items():
+        if name != "['1', 'x']":
+            with pytest.raises(MetricError) as caught:
+                evaluate(QRELS, RUN, value)
+            assert "\n" not in str(caught.value)
+
+
+def test_complex_numbers_are_no_grades():
+    with pytest.raises(InputError, match="a complex number is neither a grade nor a score"):
+        evaluate([("1", "a", np.complex64(1))], RUN, "AP")
+
+
+def test_grades_out_of_range_name_the_row():
+    rows = [("1", "a", 1e150), ("1", "b", -1e150), ("1", "c", 1.1e150), ("1", "d", 0.0), ("1", "e", 9e-151)]
+    with pytest.raises(InputErrors) as caught:
+        evaluate(rows, RUN, "AP")
+    hint = "Grades are 0 or between 1e-150 and 1e150 in absolute value; rescale them"
+    assert str(caught.value).splitlines() == [
+        f"qrels:3: the grade 1.1e+150 is out of range. {hint}",
+        f"qrels:5: the grade 9e-151 is out of range. {hint}",
+    ]
+    assert evaluate([*rows[:2], rows[3], ("1", "e", 1e-150)], RUN, "num_rel").mean(0, 0) == 2

@@ -221,7 +221,7 @@ def eval_command(
         from gradeval.cli import query_ids as asked
 
         ids = asked.read(query_ids)
-    chosen = Options.of(**options, query_ids=ids, jobs=jobs or 0)
+    chosen = Options.of(**options, query_ids=ids and [*ids], jobs=jobs or 0)
     try:
         with Progress(enabled=False if quiet else None) as progress:
             results, failed = evaluate_all(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from gradeval.errors import MetricError
+from gradeval.errors import MetricError, described
 from gradeval.metrics import load, load_plugins
 from gradeval.metrics.aliases import aliases, named, resolve, split_items, unquoted
 from gradeval.metrics.groups import GROUPS
@@ -85,10 +85,14 @@ _LETTERS = {"µ": "mu", "μ": "mu", "φ": "phi", "ϕ": "phi", "τ": "tau", "ρ":
 
 def parse(text: str | Iterable[str]) -> list[Spec]:
     """The Specs that a text (or several) names, in order, each once. Raises MetricError."""
-    texts = [text] if isinstance(text, str) else list(text) if isinstance(text, Iterable) else [text]
+    try:
+        is_several = isinstance(text, Iterable) and not isinstance(text, (str, bytes, Mapping))
+        texts: list[Any] = list(text) if is_several else [text]
+    except Exception:  # of an iterator, or an object that only looks like one
+        texts = [text]
     for one in texts:
         if not isinstance(one, str):
-            raise MetricError(f"{one!r} is no name of a metric", hint="for example 'nDCG@10'")
+            raise MetricError(f"{described(one)} is no name of a metric", hint="for example 'nDCG@10'")
     specs = dict.fromkeys(spec for one in texts for name in split(one) for spec in parse_one(name))
     if not specs:
         raise MetricError("no metric is named", hint="for example nDCG@10")

@@ -1,0 +1,89 @@
+"""Options from Python: each field with values of every kind is what it says, or an OptionError."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from junk import junk
+
+from gradeval import OptionError, evaluate
+from gradeval.options import Options
+
+NUMBERS = {"0", "1", "-1", "1.5", "Fraction", "np.int64", "np.uint8", "np.float32", "np.float64"}
+WHOLE = {"1", "np.int64", "np.uint8"}
+TRUTHS = {"True", "np.bool"}
+# the values that are good ones, by field
+GOOD = {
+    "rel": {"None", *NUMBERS},
+    "zero_grade": NUMBERS,
+    "depth": {"None", *WHOLE},
+    "jobs": {"0", *WHOLE},
+    "qrels_feature": {"None", "0", *WHOLE},
+    "judged_only": TRUTHS,
+    "by_level": TRUTHS,
+    "query_ids": {
+        *(
+            "None",
+            "'1'",
+            "'x'",
+            "NUL",
+            "surrogate",
+            "b'1'",
+            "[1]",
+            "[b'1']",
+            "['1', 'x']",
+            "(1,)",
+            "set",
+            "range",
+        ),
+        *("generator", "np.str_", "np.bytes_", "array", "array of texts"),
+    },
+    "features": {
+        *("0", "1", "'1'", "[]", "[1]", "()", "(1,)", "set", "range", "generator"),
+        *("np.int64", "np.uint8", "np.str_", "array", "array of texts", "empty array"),
+    },
+    "groups": {"None", "'1'", "'x'", "NUL", "surrogate", "b'1'", "np.str_", "np.bytes_"},
+}
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Options)])
+def test_any_value_of_any_field(field):
+    accepted = set()
+    for name, value in junk().items():
+        try:
+            options = Options.of(**{field: value})
+        except OptionError as error:
+            assert "\n" not in str(error)
+            assert str(error).startswith((field, "query_ids", "feature"))
+            assert len(str(error)) < 200
+        else:
+            accepted.add(name)
+            kept = getattr(options, field)
+            assert type(kept) in (str, bool, int, float, tuple, type(None))
+            assert options == options
+    assert accepted == GOOD.get(field, {"None"} if getattr(Options(), field) is None else set())
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Options)])
+def test_any_value_without_conversion(field):
+    """A program may make Options itself; what is accepted needs no conversion."""
+    for value in junk().values():
+        try:
+            options = Options(**{field: value})
+        except OptionError:
+            continue
+        assert type(getattr(options, field)) in (str, np.str_, bool, int, float, np.float64, tuple, type(None))
+
+
+def test_a_wrong_option_of_evaluate():
+    for name, value in {
+        "zero_grade": None,
+        "jobs": None,
+        "features": None,
+        "rel": [1],
+        "ties": np.ones(2),
+    }.items():
+        with pytest.raises(OptionError, match=f"^{name}"):
+            evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "AP", **{name: value})
