@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -126,7 +127,7 @@ def _evaluate(
             judgments = judgments.judged_only()
         return (
             np.array([_values(spec, judgments) for spec in specs]),
-            [spec.metric.texts(judgments, **spec.params) for spec in specs if spec.metric.text],
+            [_texts(spec, judgments) for spec in specs if spec.metric.text],
         )
 
     shares = list(ordered_map(found, qrels.shares(), jobs))
@@ -159,18 +160,29 @@ def _evaluate(
 
 
 def _values(spec: Spec, judgments: Judgments) -> Floats:
+    with _named(spec), np.errstate(over="raise", divide="ignore", invalid="ignore"):
+        values = spec.metric(judgments, **spec.params)
+        if np.isinf(values).any() or not (
+            spec.metric.undefined or spec.metric.text or np.isfinite(values).all()
+        ):
+            raise FloatingPointError
+    return values
+
+
+def _texts(spec: Spec, judgments: Judgments) -> list[str]:
+    with _named(spec):
+        return spec.metric.texts(judgments, **spec.params)
+
+
+@contextmanager
+def _named(spec: Spec) -> Iterator[None]:
+    """Name the metric in what is raised: grades are in a range where only its parameters can be too large."""
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # grades near the end of floats: inf and nan say so
-            values = spec.metric(judgments, **spec.params)
+        yield
     except MetricError as error:
         raise MetricError(f"{spec}: {error}") from None
-    except Exception as error:
-        if spec.metric.function.__module__.startswith("gradeval."):
-            raise
-        raise MetricError(f"{spec}: the plugin fails with {type(error).__name__} ({error})") from error
-    if np.shape(values) != judgments.retrieved.shape:
-        raise MetricError(f"{spec}: the plugin returns no value for each query")
-    return values
+    except FloatingPointError:
+        raise MetricError(f"{spec}: a value is too large for a floating-point number") from None
 
 
 def _names(runs: Sequence[Run]) -> list[str]:

@@ -132,10 +132,8 @@ class Qrels:
 
         grade = subtracted(self.grade, float(zero_grade))
         for row in out_of_range(grade)[:1].tolist():
-            left = f"{self.grade[row]:g} - {zero_grade:g} is {grade[row]:g}"
-            raise OptionError(
-                f"zero_grade {zero_grade:g} makes grades that are out of range: {left}. {_RESCALE}"
-            )
+            left = f"{float(self.grade[row])!r} - {zero_grade!r} = {float(grade[row])!r}"
+            raise OptionError(f"zero_grade leaves a grade that is out of range: {left}. {_RESCALE}")
         return replace(self, grade=grade)
 
 
@@ -158,7 +156,7 @@ def _check_range(path: str, grade: Floats, line: Callable[[], Ints] | None) -> N
         place = rows if line is None else line()[rows]
         problems = Problems(path)
         problems.add(
-            Problem(at, f"the grade {number:g} is out of range", _RESCALE)
+            Problem(at, f"the grade {number!r} is out of range", _RESCALE)
             for at, number in zip(place.tolist(), grade[rows].tolist(), strict=True)
         )
         problems.check()

@@ -10,7 +10,8 @@ import numpy as np
 from gradeval.errors import MetricError
 from gradeval.segments import Floats, Ints
 
-LARGEST_EXPONENT = 1000.0  # a sum of any number of gains below 2^1000 stays finite
+LARGEST_EXPONENT = 1000.0  # the gains of eight million documents, all of 2^1000, have a finite sum
+_CANCELS = 1e-9  # of 2^grade - 1, so near 0, the subtraction leaves less than half of the digits
 _TABLED = 1 << 16
 
 
@@ -27,7 +28,21 @@ def exp2_gain(grade: Floats) -> Floats:
             f"gain=exp: 2^{highest:g} is too large a gain",
             hint="NDCNG and nDCGphi take grades of any size",
         )
-    return np.exp2(np.maximum(grade, 0.0)) - 1
+    return _small_gains(np.exp2(np.maximum(grade, 0.0)) - 1, grade, 1.0)
+
+
+def exp2_share(grade: Floats, largest: float | Floats) -> Floats:
+    """(2^grade - 1) / 2^largest, 0 below 0, for grades up to the largest: none is too large."""
+    scale = np.exp2(-largest)
+    return _small_gains(np.where(grade > 0, np.exp2(grade - largest) - scale, 0.0), grade, scale)
+
+
+def _small_gains(gain: Floats, grade: Floats, scale: float | Floats) -> Floats:
+    """The gains, (2^grade - 1) * scale, with those of grades near 0 computed without the subtraction."""
+    small = (grade > 0) & (grade < _CANCELS)
+    if not small.any():
+        return gain
+    return np.where(small, np.expm1(np.minimum(grade, _CANCELS) * math.log(2)) * scale, gain)
 
 
 def mapped(grade: Floats, gains: tuple[tuple[float, float], ...]) -> Floats:
@@ -98,7 +113,10 @@ def monotone_curve(x: Floats, y: Floats, curve: Ints, at: Floats) -> Floats:
 
     Outside its points a curve goes on level.
     """
-    slope = pchip_slopes(x, y)
+    # slopes are made of squares of widths: in units of a power of two, which rounds nothing, these are numbers
+    unit = np.frexp(np.abs(x).max(axis=1, initial=0.0))[1][:, None]
+    scaled = np.ldexp(x, -unit)
+    slope = pchip_slopes(scaled, y)
     right = np.ones(len(at), np.int64)
     for column in range(1, x.shape[1] - 1):
         right += at >= x[curve, column]
@@ -107,7 +125,8 @@ def monotone_curve(x: Floats, y: Floats, curve: Ints, at: Floats) -> Floats:
     t = np.clip((at - x[low]) / width, 0.0, 1.0)
     # the polynomial in the form y + t (…) gives both ends exactly
     rise = y[high] - y[low]
-    first, last = slope[low] * width, slope[high] * width
+    step = scaled[high] - scaled[low]
+    first, last = slope[low] * step, slope[high] * step
     value = y[low] + t * (first + t * ((3 * rise - 2 * first - last) + t * (first + last - 2 * rise)))
     return np.where(t == 1.0, y[high], value)
 

@@ -78,9 +78,9 @@ class Results:
             values = values.copy() if values is run.values else values
             values[m] = natural_log(np.maximum(values[m], GEOMETRIC_LEAST))
         defined = run.counted & ~np.isnan(values)
-        # added one by one in query order, as a loop would: np.sum adds in pairs and can end elsewhere
-        total = np.cumsum(np.where(defined, values, 0.0), axis=1)[:, -1:].sum(axis=1)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            # added one by one in query order, as a loop would: np.sum adds in pairs and can end elsewhere
+            total = np.cumsum(np.where(defined, values, 0.0), axis=1)[:, -1:].sum(axis=1)
             mean: Floats = total / defined.sum(axis=1)
         mean[geometric] = [math.exp(one) for one in mean[geometric].tolist()]
         return np.where(self._aggregated("sum"), total, mean)

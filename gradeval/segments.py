@@ -6,7 +6,7 @@ by one in row order, as trec_eval's loops make them, so that a mean can agree wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from types import EllipsisType
@@ -81,22 +81,30 @@ class Segments:
         """The sum of the query's values up to and with this row, (N,) -> (N,).
 
         One cumulative sum over all queries, which an entry after each query takes back to exactly 0: its
-        total, added up in the same order. So no query's digits depend on the queries before it.
+        total, added up in the same order. So no query's digits depend on the queries before it. A sum that is
+        no finite number is not taken back to 0; then each query is summed on its own.
         """
         place = np.arange(len(values)) + self.query
+        end = self.offsets[1:] + np.arange(self.count)
         steps = np.zeros(len(values) + self.count)
         steps[place] = values
-        steps[self.offsets[1:] + np.arange(self.count)] = -self.sum(values)
-        np.cumsum(steps, out=steps)
+        steps[end] = -self.sum(values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.cumsum(steps, out=steps)
+            if steps[end].any():
+                return self._running(np.cumsum, values)
         total: Floats = steps[place]
         return total
 
     def running_product(self, values: Floats) -> Floats:
         """The product of the query's values up to and with this row, (N,) -> (N,)."""
-        result: Floats = values.copy()
+        return self._running(np.cumprod, values)
+
+    def _running(self, accumulate: Callable[..., object], values: Floats) -> Floats:
+        result: Floats = values.astype(np.float64)
         for rows, inside in self._matrices():
-            block = values[rows]
-            np.cumprod(block, axis=1, out=block)
+            block = result[rows]
+            accumulate(block, axis=1, out=block)
             result[rows[inside]] = block[inside]
         return result
 

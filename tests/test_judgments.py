@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradeval.errors import InputError, InputErrors
+from gradeval.errors import InputError, InputErrors, OptionError
 from gradeval.ids import Ids
 from gradeval.judgments import Judgments, Qrels
 from gradeval.segments import Segments
@@ -78,10 +78,33 @@ def test_another_grade_is_an_error():
 
 
 def test_less():
-    qrels = qrels_of([(b"1", b"a", 1.0), (b"1", b"b", 3.0)])
+    qrels = qrels_of([(b"1", b"a", 1.0), (b"1", b"b", 3.0), (b"1", b"c", 1.8)])
     assert qrels.less(0) is qrels
-    assert qrels.less(1.5).grade.tolist() == [-0.5, 1.5]
-    assert qrels.grade.tolist() == [1.0, 3.0]
+    assert qrels.less(1.5).grade.tolist() == [-0.5, 1.5, 0.3]
+    assert qrels.grade.tolist() == [1.0, 3.0, 1.8]
+
+
+@pytest.mark.parametrize(
+    ("grade", "less"), [(1e150, -1e150), (-1e150, 1e150), (1e-150, 1.0000000000000002e-150)]
+)
+def test_less_stays_in_the_range_of_grades(grade, less):
+    qrels = qrels_of([(b"1", b"a", less), (b"1", b"b", grade)])
+    with pytest.raises(OptionError, match=r"^zero_grade leaves a grade that is out of range: .* rescale them$"):
+        qrels.less(less)
+
+
+def test_grades_out_of_range_are_errors_with_their_lines():
+    for grade in (1e150, -1e150, 1e-150, -1e-150, 0.0, -0.0):
+        assert qrels_of([(b"1", b"a", grade)]).grade.tolist() == [grade]
+    rows = [(b"2", b"a", 1.01e150), (b"1", b"a", 0.0), (b"2", b"b", -1e308), (b"1", b"c", 5e-324)]
+    hint = "Grades are 0 or between 1e-150 and 1e150 in absolute value; rescale them"
+    for line, places in ((None, (1, 3, 4)), (np.array([6, 7, 8, 9]), (7, 9, 10))):
+        with pytest.raises(InputErrors) as caught:
+            qrels_of(rows, line)
+        grades = zip(places, ("1.01e+150", "-1e+308", "5e-324"), strict=True)
+        assert str(caught.value).splitlines() == [
+            f"Q:{place}: the grade {grade} is out of range. {hint}" for place, grade in grades
+        ]
 
 
 # The table of ranks. A query is a list of (grade, rank or None), its documents being retrieved or not.

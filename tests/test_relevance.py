@@ -79,6 +79,14 @@ def test_curve_is_scipys_pchip(curve, parts):
     assert found[len(parts) :].tolist() == y  # exactly, at the points
 
 
+@pytest.mark.parametrize("unit", [2.0**-500, 2.0**490])
+def test_curve_has_no_unit(unit):
+    """Widths are squared and divided by heights, without over- or underflow."""
+    x, y = np.array([[1.0, 1 + 2.0**-40, 3, 8]]), np.array([[0.0, 1e-14, 0.5, 1]])
+    at, curve = np.linspace(1, 8, 9), np.zeros(9, np.int64)
+    assert monotone_curve(x * unit, y, curve, at * unit).tolist() == monotone_curve(x, y, curve, at).tolist()
+
+
 def test_curve_goes_on_level():
     x, y = np.array([[0.0, 1.0]]), np.array([[0.25, 0.75]])
     found = monotone_curve(x, y, np.zeros(3, np.int64), column(-5, 0.5, 7))

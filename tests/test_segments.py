@@ -73,6 +73,25 @@ def test_running(table):
     assert within.running_product(values).tolist() == products
 
 
+any_number = st.sampled_from([0.0, 1.0, -2.5, 1e308, -1e308, np.inf, -np.inf, np.nan])
+
+
+@many
+@given(st.lists(st.lists(any_number, max_size=6), min_size=1, max_size=5))
+def test_running_sums_of_any_numbers_stay_in_their_query(table):
+    within, values = made(table)
+    alone = [repr(made([query])[0].running_sum(np.array(query)).tolist()) for query in table]
+    together = np.split(within.running_sum(values), within.offsets[1:-1])
+    assert [repr(one.tolist()) for one in together] == alone
+    expected = []
+    for query in table:
+        total = 0.0
+        for one in query:
+            total += one
+            expected.append(total)
+    assert within.running_sum(values) == pytest.approx(expected, nan_ok=True, rel=0, abs=0)
+
+
 @many
 @given(tables)
 def test_orders(table):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradeval.grades import RANGE, is_grade
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -65,7 +67,7 @@ class DigitsOrFull(Whole):
 
 
 class Finite(click.ParamType):  # type: ignore[type-arg]
-    """A number that is neither infinite nor nan."""
+    """A finite number that can be a grade."""
 
     name = "number"
 
@@ -76,4 +78,6 @@ class Finite(click.ParamType):  # type: ignore[type-arg]
             number = math.nan
         if not math.isfinite(number):
             self.fail(f"'{value}' is not a finite number.", param, ctx)
+        if not is_grade(number):
+            self.fail(f"'{value}' is out of range: grades are {RANGE}.", param, ctx)
         return number

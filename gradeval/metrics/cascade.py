@@ -11,7 +11,7 @@ from gradeval.judgments import Judgments
 from gradeval.metrics.dcg import share
 from gradeval.metrics.params import CUTOFF, GAIN, Pairs, fraction, positive
 from gradeval.metrics.registry import IDEAL_IS_ONE, PROMOTION_HELPS, metric
-from gradeval.relevance import linear_gain, mapped
+from gradeval.relevance import exp2_share, linear_gain, mapped
 from gradeval.segments import Floats, Ints, Segments
 
 GAIN_OF_ERR = GAIN.but(default="exp")
@@ -21,10 +21,16 @@ SCALE = positive(
     without="4 as in gdeval, or the largest grade in the qrels where that is higher",
 )
 GDEVAL_LARGEST = 4.0
+_NEGLIGIBLE = 200.0  # 1 - 2^-200 is 1
 
 
-def satisfaction(judgments: Judgments, gain: str | Pairs, max_grade: float | None) -> Floats:
-    """The chance that a document satisfies the reader: gain / (largest gain + 1), below 1, (N,)."""
+def satisfaction(
+    judgments: Judgments, gain: str | Pairs, max_grade: float | None, is_relative: bool = False
+) -> Floats:
+    """The chance that a document satisfies the reader: gain / (largest gain + 1), below 1, (N,).
+
+    is_relative: only the ratios of a query's chances count where they are too small to change 1 - chance.
+    """
     grade = judgments.grade
     highest = float(judgments.grades.max(initial=0.0))
     if max_grade is not None and max_grade < highest:
@@ -36,8 +42,13 @@ def satisfaction(judgments: Judgments, gain: str | Pairs, max_grade: float | Non
     largest = max(GDEVAL_LARGEST, highest) if max_grade is None else max_grade
     if gain == "linear":
         return linear_gain(grade) / (largest + 1)
-    # (2^grade - 1) / 2^largest, written so that no grade is too large
-    return np.where(grade > 0, np.exp2(grade - largest) - np.exp2(-largest), 0.0)
+    chance = exp2_share(grade, largest)
+    if is_relative:
+        own = judgments.highest[judgments.query]
+        is_far = largest - own > _NEGLIGIBLE
+        if is_far.any():  # or they could all be 0, for a larger grade of another query
+            chance = np.where(is_far, exp2_share(grade, own) * 2.0**-_NEGLIGIBLE, chance)
+    return chance
 
 
 def before_rows(within: Segments, after: Floats, first: float | Floats) -> Floats:
@@ -123,7 +134,7 @@ def normalized_expected_reciprocal_rank(
     Source: Sakai and Song, "Evaluating diversified search results using per-intent graded relevance", SIGIR
     2011.
     """
-    chance = satisfaction(judgments, gain, max_grade)
+    chance = satisfaction(judgments, gain, max_grade, is_relative=True)
     value = of_run(judgments, chance, cutoff, _reciprocal)
     return share(value, of_ideal(judgments, chance, cutoff, _reciprocal))
 

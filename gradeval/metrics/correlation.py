@@ -138,7 +138,10 @@ def pearson(judgments: Judgments) -> Floats:
     Source: Pearson, "Note on regression and inheritance in the case of two parents", 1895.
     """
     found = judgments.found
-    return _missing_is_zero(judgments, _correlation(found.segments, found.score, found.grade))
+    # scores may be of any size: in units of a power of two, which rounds nothing, their sums are numbers
+    unit = np.frexp(found.segments.max(np.abs(found.score)))[1]
+    score = np.ldexp(found.score, -unit[found.query])
+    return _missing_is_zero(judgments, _correlation(found.segments, score, found.grade))
 
 
 @metric(

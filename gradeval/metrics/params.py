@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from gradeval.grades import RANGE, is_grade
+
 LARGEST_WHOLE = 10**15
 _PAIRS_FORM = "grade:gain/grade:gain/…"
 _GAIN_FORM = f"linear, exp, or {_PAIRS_FORM}"
@@ -66,6 +68,10 @@ def _text(value: Any, separators: str) -> str:
     return str(value)
 
 
+class OutOfRange(ValueError):
+    """A number that is too large or too close to 0 to compute with."""
+
+
 def _number(text: str) -> float:
     try:
         value = float(text)
@@ -73,6 +79,8 @@ def _number(text: str) -> float:
         value = math.nan
     if not math.isfinite(value) or not text.isascii() or "_" in text:
         raise ValueError("a finite number")
+    if not is_grade(value):  # what is not a grade is added to grades and multiplied with them
+        raise OutOfRange(RANGE)
     return value
 
 
@@ -139,6 +147,8 @@ def numbers(
     def parse(text: str) -> tuple[float, ...]:
         try:
             found = tuple((of.parse if of else _number)(one) for one in text.split("/"))
+        except OutOfRange:
+            raise
         except ValueError:
             raise ValueError(form if of is None else f"{form}, each {of.allowed}") from None
         if count and len(found) != count:
@@ -198,6 +208,8 @@ def pairs(text: str, what: str) -> Pairs:
     """'0:0/1:2.5' as ((0, 0), (1, 2.5)); what: the form, for the ValueError. First numbers must rise."""
     try:
         found = tuple((_number(a), _number(b)) for a, b in (one.split(":") for one in text.split("/")))
+    except OutOfRange:
+        raise
     except ValueError:
         raise ValueError(what) from None
     if any(a >= b for (a, _), (b, _) in pairwise(found)):

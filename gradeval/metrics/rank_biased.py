@@ -10,7 +10,7 @@ import numpy as np
 
 from gradeval.judgments import Judgments
 from gradeval.metrics.dcg import graded
-from gradeval.metrics.params import CUTOFF, REL, WORTH, Pairs, fraction
+from gradeval.metrics.params import CUTOFF, REL, WORTH, OutOfRange, Pairs, fraction
 from gradeval.metrics.registry import PROMOTION_HELPS, Dotted, Sees, metric
 from gradeval.segments import Floats
 
@@ -33,6 +33,8 @@ def chance_of_reaching(rank: Floats, p: float) -> Floats:
 def _gain(text: str) -> str | Pairs:
     try:
         return text.lower() if text.lower() == "binary" else WORTH.parse(text)
+    except OutOfRange:
+        raise
     except ValueError as error:
         raise ValueError(f"binary, {error}") from None
 

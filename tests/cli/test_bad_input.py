@@ -28,6 +28,8 @@ LOOKS_LIKE_A_RUN = ". This looks like a run; the qrels come first, then the runs
 LOOKS_LIKE_QRELS = ". This looks like qrels; the qrels come first, then the runs"
 BINARY = "binary data (a NUL byte). Is this the right file?"
 
+RANGE = "Grades are 0 or between 1e-150 and 1e150 in absolute value; rescale them"
+
 # a line of the qrels, what is said of it
 BAD_QRELS = {
     "q1 0 e": f"3 fields {QRELS_HAVE}",
@@ -41,6 +43,9 @@ BAD_QRELS = {
     "q1 0 e nan": "the grade 'nan' is not a finite number",
     "q1 0 e -Infinity": "the grade '-Infinity' is not a finite number",
     "q1 0 e 1e999": "the grade '1e999' is not a finite number",
+    "q1 0 e 1e308": f"the grade 1e+308 is out of range. {RANGE}",
+    "q1 0 e -1.1e150": f"the grade -1.1e+150 is out of range. {RANGE}",
+    "q1 0 e 5e-324": f"the grade 5e-324 is out of range. {RANGE}",
     "q1 0 a 2": "document 'a' has grade 2 here and 3 before in line 1",
     "q1 0 e\0 1": BINARY,
     "\0": BINARY,

@@ -167,6 +167,22 @@ def test_zero_grade() -> None:
     assert of("--zero-grade", "0") == of()
 
 
+def test_zero_grade_is_subtracted_as_decimals(folder: Path) -> None:
+    """1.2 - 1 is 0.2, where floats leave 0.19999999999999996."""
+    (folder / "q").write_text("q1 0 a 1.2\nq1 0 b 0.9\nq1 0 c 1.30\n")
+    rows = values("q", "r", "-m", "num_rel", "--by-level", "--zero-grade", "1", "-l", "0.2")
+    assert list(rows) == [("all", "AP(rel=0.2)"), ("all", "AP(rel=0.3)"), ("all", "num_rel")]
+    assert rows["all", "num_rel"] == 2
+
+
+def test_zero_grade_leaves_grades_in_their_range(folder: Path) -> None:
+    (folder / "q").write_text("q1 0 a 1e150\nq1 0 b 0\n")
+    assert fails("q", "r", "--zero-grade", "-1e150") == (
+        "gradeval: zero_grade leaves a grade that is out of range: 1e+150 - -1e+150 = 2e+150. "
+        "Grades are 0 or between 1e-150 and 1e150 in absolute value; rescale them"
+    )
+
+
 def test_by_level() -> None:
     """AP at each grade above 0, before muAP, and muAP is their mean where all steps are 1."""
     rows = values("q", "r", "-m", "num_q muAP P@5", "--by-level", "--query-ids", "q1")
@@ -277,9 +293,9 @@ def test_groups(folder: Path) -> None:
 
 
 NUMBERS = {
-    "-l": ("nan", "inf", "-inf", "1e999", "x", "", "1_0"),
+    "-l": ("nan", "inf", "-inf", "1e999", "x", "", "1_0", "1e151", "-1e308", "1e-151", "5e-324"),
     "--rel": ("nan",),
-    "--zero-grade": ("nan", "inf", "x", ""),
+    "--zero-grade": ("nan", "inf", "x", "", "-1e308"),
     "-M": ("0", "-1", "x", "", "1.5", "nan", "1000000001", "9" * 30, "٣"),
     "--depth": ("0",),
     "-j": ("-1", "x", "1001", "9" * 30),
@@ -318,6 +334,8 @@ METRICS = {
     "AP(rel=nan)": "rel must be a finite number, not 'nan'",
     "AP(rel=inf)": "rel must be a finite number",
     "AP(rel=)": "rel must be a finite number",
+    "AP(rel=1e308)": "rel must be 0 or between 1e-150 and 1e150 in absolute value, not '1e308'",
+    "nDCG(gain=1:5e-324)": "gain must be 0 or between 1e-150 and 1e150 in absolute value, not '1:5e-324'",
     "AP(rl=1)": "AP has no parameter 'rl'",
     "AP(rel)": "'rel' is not name=value",
     "AP(rel=1": "'(' is not closed",

@@ -85,8 +85,8 @@ def test_order_of_queries_is_that_of_the_file(path):
 
 
 def test_grades_are_real_numbers(path):
-    grades = {b"a": 1.5, b"b": -2.0, b"c": 3e-5, b"d": 0.1, b"e": 1e300, b"f": 5.0, b"g": 0.5, b"h": 1.0}
-    written = zip(grades, [b"1.5", b"-2", b"3e-5", b".1", b"1E300", b"5.", b"+0.5", b"1"], strict=True)
+    grades = {b"a": 1.5, b"b": -2.0, b"c": 3e-5, b"d": 0.1, b"e": 1e150, b"f": 5.0, b"g": 0.5, b"h": 1.0}
+    written = zip(grades, [b"1.5", b"-2", b"3e-5", b".1", b"1E150", b"5.", b"+0.5", b"1"], strict=True)
     text = b"".join(b"q 0 %s %s\n" % pair for pair in written)
     assert qrels_of(path, text)[0] == {b"q": grades}
 

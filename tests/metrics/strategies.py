@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from gradeval.grades import is_grade
 from gradeval.metrics import load
 from gradeval.metrics.registry import REGISTRY
 
@@ -48,8 +49,13 @@ def points(draw):
     return tuple(zip(x, y, strict=True))
 
 
+def numbers(least, most):
+    """Those that a parameter takes."""
+    return st.floats(least, most).filter(is_grade)
+
+
 fraction = st.floats(0.01, 0.99)
-share = st.one_of(st.integers(0, 10).map(lambda n: n / 10), st.floats(0, 1))
+share = st.one_of(st.integers(0, 10).map(lambda n: n / 10), numbers(0, 1))
 VALUES = {
     "judged_only": st.booleans(),
     "T": st.one_of(st.integers(1, 4).map(float), st.floats(0.125, 50)),
@@ -62,15 +68,15 @@ VALUES = {
     "normalize": st.booleans(),
     "recall": share,
     "points": st.lists(share, min_size=1, max_size=4).map(tuple),
-    "multiple": st.one_of(st.integers(0, 10).map(lambda n: n / 5), st.floats(0, 9)),
+    "multiple": st.one_of(st.integers(0, 10).map(lambda n: n / 5), numbers(0, 9)),
     "weights": st.lists(st.integers(-8, 8).map(lambda n: n / 4), min_size=4, max_size=4).map(tuple),
     "size": st.integers(0, 100).map(float),
     "length": st.integers(1, 20),
     "cutoff": st.integers(1, 16),
-    "rel": st.one_of(st.integers(-1, 4).map(float), st.floats(0, 5)),
+    "rel": st.one_of(st.integers(-1, 4).map(float), numbers(0, 5)),
     "gain": st.one_of(
         st.sampled_from(["linear", "exp"]),
-        st.dictionaries(st.integers(0, 4).map(float), st.floats(0, 20), min_size=1).map(
+        st.dictionaries(st.integers(0, 4).map(float), numbers(0, 20), min_size=1).map(
             lambda gains: tuple(sorted(gains.items()))
         ),
     ),

@@ -1,0 +1,192 @@
+"""Grades at both ends of their range, and scores at both ends of the floats: exact, and alone."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from helpers import ranked, scored, value, values
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gradeval
+from gradeval import MetricError
+from gradeval.metrics import load
+from gradeval.metrics.registry import REGISTRY, SCALE_FREE
+from gradeval.metrics.spec import parse
+from metrics import strategies
+
+load()
+
+BIGGEST = 1.7976931348623157e308
+UNIT = 2.0**490  # grades up to 9 times it, and from an eighth of its inverse, are in their range
+NEEDED = {"cutoff": "3", "max_rel": "3", "recall": "0.5", "multiple": "0.6"}
+OF_THE_WHOLE_QRELS = {"gP", "gR", "ERR", "nERR", "iRBU"}  # the largest grade counts
+VARIANTS = [
+    *("nDCG(discount=zipf)@5", "nDCG(ideal=local)", "nDCG(gain=1:3/2:1e150)", "nDCGphi(variant=released)"),
+    *("nDCGphi(points=0:0/1e-150:0.1/2:0.9/1e150:1)", "Q(beta=1e150)", "JKnDCG(base=1.5)", "rbp(p=0.5)"),
+    *(
+        "INST(max_rel=1e150)",
+        "SDCG(max_rel=1e-150)@3",
+        "AP(rel=1e150)",
+        "AP(rel=1e-150)",
+        "muAP(judged_only=true)",
+    ),
+]
+
+
+def spec(name: str) -> str:
+    given_ = ",".join(f"{p.name}={NEEDED[p.name]}" for p in REGISTRY[name].params if p.required)
+    return f"{name}({given_})" if given_ else name
+
+
+UNIT_FREE = [spec(name) for name in REGISTRY if SCALE_FREE in REGISTRY[name].holds]
+NAMES = [*(spec(name) for name in REGISTRY if not REGISTRY[name].text), *VARIANTS]
+
+EXTREME = {
+    "huge": (
+        {"a": 1e150, "b": -1e150, "c": 1e150, "d": 9e149, "e": 1.0},
+        {"c": 9.0, "x": 8.0, "a": 7.0, "e": 6.0},
+    ),
+    "tiny": (
+        {"a": 1e-150, "b": -1e-150, "c": 2e-150, "d": 0.0},
+        {"x": BIGGEST, "a": 5e-324, "b": 0.0, "c": -BIGGEST},
+    ),
+    "both": (
+        {"a": 1e150, "b": 1e-150, "c": 1.0, "d": 0.0},
+        {"c": 1e300, "b": 1e299, "a": -1e308, "d": -BIGGEST},
+    ),
+}
+ORDINARY = {
+    "1": ({"a": 3.0, "b": 0.0, "c": 1.0, "d": 2.0}, {"b": 4.0, "a": 3.0, "x": 2.5, "d": 2.0}),
+    "2": ({"a": 0.1, "b": 0.25, "c": -1.0, "d": 1.0}, {"d": 0.1, "c": 0.2, "a": 0.3}),
+}
+ORDER = ["huge", "1", "tiny", "both", "2", "missing"]
+BOTH = EXTREME | ORDINARY | {"missing": ({"a": 1e150, "b": 1e-150}, {})}
+
+
+def evaluated(queries: list[str]) -> dict[str, dict[str, float]]:
+    """The values of every metric and query; a warning would be an error here."""
+    qrels, run = ({query: BOTH[query][part] for query in queries} for part in (0, 1))
+    results = gradeval.evaluate(qrels, {"run": run}, NAMES)
+    return {str(spec): results.per_query(0, spec) for spec in results.specs}
+
+
+TOGETHER = evaluated(ORDER)
+
+
+def test_values_are_in_their_range():
+    for name, found in TOGETHER.items():
+        least, most = parse(name)[0].metric.range
+        assert list(found) == ORDER
+        for one in found.values():
+            assert math.isnan(one) or least is None or one >= least, name
+            assert math.isnan(one) or most is None or one <= most + 1e-12, name
+
+
+@pytest.mark.parametrize("query", ORDER[:-1])
+def test_they_leave_other_queries_alone(query):
+    """To the bit, but for metrics with the largest grade of the whole qrels in their definition."""
+    alone = {name: found[query] for name, found in evaluated([query]).items()}
+    among = {name: found[query] for name, found in TOGETHER.items()}
+    kept = [name for name in alone if parse(name)[0].metric.name not in OF_THE_WHOLE_QRELS]
+    assert [repr(alone[name]) for name in kept] == [repr(among[name]) for name in kept]
+
+
+@settings(max_examples=25, deadline=None)
+@given(queries=st.lists(strategies.queries(), min_size=1, max_size=3))
+def test_a_unit_changes_no_bit(queries):
+    """A power of two as the unit of all grades rounds nothing, if nothing over- or underflows."""
+    queries = [({d: min(grade, 9.0) for d, grade in qrels.items()}, run) for qrels, run in queries]
+    for unit in (UNIT, 1 / UNIT):
+        scaled = [({d: grade * unit for d, grade in qrels.items()}, run) for qrels, run in queries]
+        for name in UNIT_FREE:
+            assert repr(values(name, *scaled)) == repr(values(name, *queries)), name
+
+
+@pytest.mark.parametrize("name", ["CG", "DCG", "DCG(discount=letor)@3", "ideal_dcg"])
+@pytest.mark.parametrize("unit", [UNIT, 1 / UNIT])
+def test_sums_of_gains_have_the_unit(name, unit):
+    queries = [ranked([1, None, 3, 0, 2], missed=[2]), ranked([None, 0.125, 9.0])]
+    scaled = [({d: grade * unit for d, grade in qrels.items()}, run) for qrels, run in queries]
+    assert values(name, *scaled) == [one * unit for one in values(name, *queries)]
+
+
+def test_the_smallest_grade_is_discounted():
+    assert value("nDCG", ranked([None, 1e-150])) == 1 / math.log2(3)
+    assert value("nDCG(ideal=max)@3", ranked([UNIT])) == value("nDCG(ideal=max)@3", ranked([1.0]))
+
+
+@pytest.mark.parametrize("unit", [5e-324, 2.0**-1000, 2.0**-500, 2.0**500, 2.0**1021])
+def test_pearson_of_scores_of_any_size(unit):
+    scores = [4.0, 7.0, 3.0, 1.0, -2.0]
+    expected = value("pearson", scored([1, 2, 4, 0, 1], scores))
+    assert value("pearson", scored([1, 2, 4, 0, 1], [one * unit for one in scores])) == expected
+    far = scored([2, 1, 0], [BIGGEST, 0.0, -BIGGEST])
+    assert value("pearson", far) == pytest.approx(1, abs=1e-15)
+
+
+@pytest.mark.parametrize("grade", [1e-150, 1e-30, 1e-16, 1e-12, 1e-10])
+@pytest.mark.parametrize("name", ["nDCG(gain=exp)", "nERR", "Q(gain=exp)", "nERR(max_grade=900)"])
+def test_exponential_gains_of_small_grades_are_not_lost(name, grade):
+    """2^grade - 1 is grade * ln 2 there, so that the ratios are those of linear gains."""
+    query = ranked([None, grade, 3 * grade, None, 2 * grade], missed=[grade])
+    linear = {"nERR": "nDCG(discount=zipf)", "nDCG": "nDCG", "Q": "Q"}[name.partition("(")[0]]
+    assert value(name, query) == pytest.approx(value(linear, query), rel=1e-6)
+
+
+def exact_nerr(grades: list[int], judged: list[int], largest: int) -> float:
+    def err(ranking: list[int]) -> Fraction:
+        left, total = Fraction(1), Fraction(0)
+        for rank, grade in enumerate(ranking, 1):
+            chance = Fraction(2 ** max(grade, 0) - 1, 2**largest)
+            left, total = left * (1 - chance), total + left * chance / rank
+        return total
+
+    return float(err(grades) / err(sorted(judged, reverse=True)))
+
+
+@pytest.mark.parametrize("largest", [4, 150, 300, 900, 1100, 13146])
+def test_nerr_beside_a_query_of_larger_grades(largest):
+    """The chances of a query of low grades can be too small for a float; their ratio is not."""
+    grades, missed = [0, 1, 4, 2], [3]
+    found = values("nERR", ranked([largest]), ranked(grades, missed))
+    assert found == pytest.approx([1.0, exact_nerr(grades, grades + missed, largest)], rel=1e-14)
+    far = values("nERR", ranked([1e150]), ranked([None, 1e100]), ranked([2, 1]))
+    assert far == pytest.approx([1.0, 0.5, exact_nerr([2, 1], [2, 1], 900)], rel=1e-14)
+
+
+def test_the_four_of_a_wide_range():
+    """Worked by hand: what is 10^150 times smaller counts for nothing, but stands where it stands."""
+    query = ranked([1.0, 1e150], missed=[1e-150])
+    for name in ("nDCG", "NDCNG", "nDCGphi"):
+        assert value(name, query) == pytest.approx(1 / math.log2(3), rel=1e-15)
+    assert value("muAP", query) == pytest.approx(0.5, rel=1e-15)
+    assert value("rankDCG", query) == value("rankDCG", ranked([2, 3], missed=[1]))
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        (
+            "nDCG(gain=exp)",
+            r"nDCG\(gain=exp\): gain=exp: 2\^1e\+150 is too large a gain: NDCNG and nDCGphi take",
+        ),
+        ("Q(beta=1e150,gain=exp)", r"a value is too large for a floating-point number"),
+    ],
+)
+def test_gains_that_are_no_float_are_an_error(name, what):
+    qrels = {"1": {"a": 1e150 if "beta" not in name else 1000.0}, "2": {"a": 1.0}}
+    with pytest.raises(MetricError, match=what):
+        gradeval.evaluate(qrels, {"1": {"a": 1.0}}, name)
+
+
+@pytest.mark.parametrize(
+    "name", ["AP(rel={})", "nDCG(ideal=max,max_grade={})@3", "nDCG(gain=1:{})", "ERR(max_grade={})"]
+)
+@pytest.mark.parametrize("number", ["1e151", "1e-151", "5e-324", "1e308"])
+def test_parameters_have_the_range_of_grades(name, number):
+    with pytest.raises(MetricError, match="must be 0 or between 1e-150 and 1e150 in absolute value, not"):
+        parse(name.format(number))
+    assert parse(name.format("1e150"))
