@@ -12,8 +12,7 @@ import gradeval
 from gradeval import GradevalError, InputError, MetricError, OptionError, evaluate
 from gradeval.evaluation import evaluate_all
 from gradeval.formats.sources import Source
-from gradeval.metrics.registry import Metric
-from gradeval.metrics.spec import Spec, parse
+from gradeval.metrics.spec import parse
 from gradeval.options import TIES, Options
 
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "3": {"d": 1}}
@@ -343,18 +342,3 @@ def test_one_query_id():
 def test_what_a_metric_refuses_names_it():
     with pytest.raises(MetricError, match=r"^nDCG\(ideal=max,max_grade=2\)@5: max_grade=2 is below"):
         evaluate({"q": {"d": 4}}, {"q": {"d": 1.0}}, "nDCG(ideal=max,max_grade=2)@5")
-
-
-@pytest.mark.parametrize(
-    ("function", "what"),
-    [
-        (lambda judgments: 1 / 0, r"^Toy: the plugin fails with ZeroDivisionError \(division by zero\)$"),
-        (lambda judgments: judgments.grade, "^Toy: the plugin returns no value for each query$"),
-    ],
-)
-def test_a_plugin_that_fails(function, what):
-    toy = Spec(Metric("Toy", function, "Toy"))
-    results, failed = evaluate_all({"q": {"a": 1, "b": 0}}, [(None, {"q": {"a": 1.0}})], [toy], Options())
-    assert not results.runs
-    with pytest.raises(MetricError, match=what):
-        raise failed[0]

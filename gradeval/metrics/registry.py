@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -141,7 +142,37 @@ class Metric:
         return self.function(judgments, **params)
 
 
+class Declaration(NamedTuple):
+    """A metric as it is declared. made: the metric, or an error where the declaration is wrong."""
+
+    name: str
+    function: Function
+    made: Callable[[], Metric]
+
+
 REGISTRY: dict[str, Metric] = {}
+_collected: list[Declaration] | None = None
+
+
+@contextmanager
+def collected() -> Iterator[list[Declaration]]:
+    """Collect what is declared meanwhile, for plugins to be checked before they are registered."""
+    global _collected  # noqa: PLW0603
+    before, _collected = _collected, []
+    try:
+        yield _collected
+    finally:
+        _collected = before
+
+
+def add(metric: Metric) -> None:
+    if metric.name in REGISTRY:
+        raise ValueError(f"two metrics are named {metric.name}")
+    REGISTRY[metric.name] = metric
+
+
+def is_ours(function: Function) -> bool:
+    return str(getattr(function, "__module__", None)).startswith("gradeval.")
 
 
 def metric(
@@ -156,10 +187,12 @@ def metric(
     """Declare a metric: a function of Judgments, with its parameters as keywords, that returns float64 (Q,).
 
     The module that it stands in is its group; its docstring is its page. Every metric takes judged_only, which
-    the function does not see.
+    the function does not see. A metric of another package is checked, and contained in what it does.
     """
 
-    def declare(function: _Declared) -> _Declared:
+    def made(function: Function) -> Metric:
+        if isinstance(aliases, str) or isinstance(holds, str):
+            raise TypeError("aliases and holds are lists")
         names = {param.name for param in params}
         fields = {
             "sees": Sees.RELEVANCE if "rel" in names and "gain" not in names else Sees.GAIN,
@@ -170,9 +203,19 @@ def metric(
             "aliases": tuple(aliases),
             **more,
         }
-        if name in REGISTRY:
-            raise ValueError(f"two metrics are named {name}")
-        REGISTRY[name] = Metric(name, function, display or name, **fields)
+        return Metric(name, function, display or name, **fields)
+
+    def declare(function: _Declared) -> _Declared:
+        if _collected is None and is_ours(function):
+            add(made(function))
+            return function
+        declaration = Declaration(name, function, partial(made, function))
+        if _collected is None:
+            from gradeval.metrics.plugins import register
+
+            register(declaration)
+        else:
+            _collected.append(declaration)
         return function
 
     return declare

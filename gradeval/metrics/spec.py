@@ -116,9 +116,9 @@ def parse_one(text: str) -> list[Spec]:
     """The Specs of one name; several where it lists cutoffs, or is that of a group."""
     if fold(text) in GROUPS:
         return [spec for name in GROUPS[fold(text)].measures for spec in parse_one(name)]
-    dotted = _dotted(text)
-    if dotted is not None:
-        return dotted
+    found = _dotted_or_plugin(text)
+    if found is not None:
+        return found
     name, inside, cutoffs = _parts(text)
     items = split_items(inside)
     if fold(name) not in _names():
@@ -151,9 +151,9 @@ def parse_one(text: str) -> list[Spec]:
 
 def metric_of(text: str) -> Metric:
     """The metric that a name is of, whatever it would need besides. Raises MetricError."""
-    dotted = _dotted(text)
-    if dotted:
-        return dotted[0].metric
+    found = _dotted_or_plugin(text)
+    if found:
+        return found[0].metric
     name, inside, cutoffs = _parts(text)
     if fold(name) not in _names():
         name, _ = resolve(name, split_items(inside), cutoffs is not None)
@@ -185,7 +185,17 @@ def _parts(text: str) -> tuple[str, str, str | None]:
     return name, inside, cutoffs if at else None
 
 
-def _dotted(text: str) -> list[Spec] | None:
+def _dotted_or_plugin(text: str) -> list[Spec] | None:
+    """What dotted(text) is, None where it would be an error and the text is the name of a plugin's metric."""
+    try:
+        return dotted(text)
+    except MetricError:
+        if fold(text) in _names(plugins=True):
+            return None
+        raise
+
+
+def dotted(text: str) -> list[Spec] | None:
     """trec_eval's spelling: ndcg_cut.5,10, ndcg_cut_10, P.5; None where the text is not that."""
     if "(" in text or "@" in text:
         return None
@@ -308,9 +318,7 @@ def _names(plugins: bool = False) -> dict[str, tuple[Metric, Dotted | None]]:
     for metric in REGISTRY.values():
         own = dict.fromkeys([metric.name, *metric.aliases]) | dict(metric.trec)
         for name, takes in own.items():
-            known, before = names.get(fold(name), (metric, None))
-            if known is not metric:
-                raise MetricError(f"{name} is the name of two metrics, {known.name} and {metric.name}")
+            before = names.get(fold(name), (metric, None))[1]
             names[fold(name)] = (metric, takes or before)
     return names
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from textwrap import fill
 
+from gradeval.errors import MetricError
 from gradeval.metrics import load_plugins
 from gradeval.metrics.aliases import aliases
 from gradeval.metrics.example import ABOUT, value_of
@@ -60,11 +61,18 @@ def page(name: str) -> str:
     if metric.holds:
         parts.append("Holds:\n" + "\n".join(f"  {promise}" for promise in metric.holds))
     if metric.example:
-        values = ", ".join(value_of(spec) for spec in parse(metric.example))
         more = "-q " if metric.says == "queries" else ""
         command = f"gradeval {more}-m '{metric.example}' qrels.txt my.run"
-        parts.append(f"Example: {command}\n" + _wrapped("  ", f"{values} {ABOUT}"))
+        parts.append(f"Example: {command}\n" + _wrapped("  ", _on_example(metric)))
     return "\n\n".join(parts)
+
+
+def _on_example(metric: Metric) -> str:
+    """The value on the example ranking, or why a plugin has none."""
+    try:
+        return f"{', '.join(value_of(spec) for spec in parse(metric.example))} {ABOUT}"
+    except MetricError as error:
+        return str(error)
 
 
 def _group_page(name: str, group: Group) -> str:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from importlib.metadata import EntryPoint
-from types import SimpleNamespace
 
 import pytest
 
 from gradeval import metrics
-from gradeval.errors import MetricError
 from gradeval.metrics import load, registry, spec
 from gradeval.metrics.params import JUDGED_ONLY
 from gradeval.metrics.registry import REGISTRY, Metric
@@ -82,55 +79,3 @@ def test_names_in_use():
 def test_the_four_come_first():
     assert list(REGISTRY)[:2] == ["AP", "muAP"]
     assert {"NDCNG", "nDCGphi", "rankDCG"} <= set(list(REGISTRY)[:8])
-
-
-def test_one_name_twice_is_refused():
-    with pytest.raises(ValueError, match="two metrics are named AP"):
-        registry.metric("AP")(lambda judgments: judgments.grade)
-
-
-@pytest.fixture
-def plugin(monkeypatch):
-    """Installs entry points for the time of a test."""
-
-    def install(load_one):
-        points = [SimpleNamespace(value="toy.metrics", load=load_one)]
-        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
-        metrics.load_plugins.cache_clear()
-        spec._names.cache_clear()
-
-    known = dict(REGISTRY)
-    yield install
-    REGISTRY.clear()
-    REGISTRY.update(known)
-    metrics.load_plugins.cache_clear()
-    spec._names.cache_clear()
-
-
-def test_a_metric_of_another_package(plugin):
-    def define():
-        @registry.metric("Toy", aliases=["plaything"])
-        def toy(judgments):
-            """Toy."""
-            return judgments.segments.sum(judgments.grade)
-
-    plugin(define)
-    assert str(spec.parse("plaything")[0]) == "Toy"
-    with pytest.raises(MetricError, match="did you mean Toy@5"):
-        spec.parse("Toyy@5")
-
-
-def test_a_clash_of_names_is_an_error(plugin):
-    def define():
-        registry.metric("Mine", aliases=["map"])(lambda judgments: judgments.grade)
-
-    plugin(define)
-    with pytest.raises(MetricError, match="map is the name of two metrics, AP and Mine"):
-        spec.parse("unknown")
-
-
-def test_a_broken_package_is_told_where_a_name_is_unknown(plugin):
-    plugin(EntryPoint("x", "no_such_package_at_all", "gradeval.metrics").load)
-    assert spec.parse("AP")  # our own do not need it
-    with pytest.raises(MetricError, match=r"there is no such metric.*the plugin toy.metrics cannot be loaded"):
-        spec.parse("unknown")
