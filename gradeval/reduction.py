@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradeval.formats.problems import Problem, Problems, no_data, shown
-from gradeval.formats.sources import Block, Source, system_error
+from gradeval.formats.sources import Block, Source, temporary_error
 from gradeval.formats.trec import Columns
 from gradeval.ids import PAD, Bytes, Ids
 from gradeval.judgments import Qrels
@@ -59,7 +59,7 @@ def reduce_blocks(
         try:
             return _by_sorting(source, columns, qrels, ties, jobs)
         except OSError as error:
-            raise system_error(source.name, error) from None
+            raise temporary_error(source.name, error) from None
 
 
 class _ComesBack(Exception):

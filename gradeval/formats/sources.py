@@ -9,6 +9,7 @@ import stat
 import sys
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ BLOCK = 3 << 20
 LONGEST_LINE = 64 << 20
 _LF = 10
 _UTF8_MARK = b"\xef\xbb\xbf"
+_MAGIC = 6  # bytes that tell how a file is packed
+_IN_MEMORY = 8 << 20  # bytes of a pipe that need no temporary file
 
 
 class Block(NamedTuple):
@@ -59,6 +62,8 @@ class Source:
                 try:
                     yield from _cut(stream, size)
                 except (EOFError, *errors) as error:  # type: ignore[misc]
+                    if isinstance(error, OSError) and error.errno:  # of the system; gzip and bz2 give no number
+                        raise
                     what = f"the archive is damaged or incomplete ({error})"
                     raise InputError(self.name, what, hint="Pack or fetch it again") from None
         except OSError as error:
@@ -96,7 +101,7 @@ class Source:
                     self._begin = file.tell()
                 file.seek(self._begin)
                 return _Counted(file, progress, closes=True)
-            self._pipe = _Replayed(file)
+            self._pipe = _Replayed(file, self.name)
             weakref.finalize(self, self._pipe.close)
         self._pipe.seek(0)
         return _Counted(self._pipe, progress, closes=False)
@@ -123,7 +128,7 @@ class _Counted(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        count = self.raw.readinto(buffer) or 0
+        count = _read(self.raw, buffer)
         if self.progress is not None:
             self.progress(count)
         return count
@@ -132,11 +137,11 @@ class _Counted(io.RawIOBase):
 class _Replayed(io.RawIOBase):
     """A pipe that can be read from its beginning again, from a copy of what it has brought so far."""
 
-    def __init__(self, pipe: io.RawIOBase) -> None:
+    def __init__(self, pipe: io.RawIOBase, name: str) -> None:
         import tempfile
 
-        self.pipe = pipe
-        self.copy = tempfile.SpooledTemporaryFile(max_size=8 << 20)  # noqa: SIM115
+        self.pipe, self.name = pipe, name
+        self.copy = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
         self.copied = self.place = 0
 
     def seek(self, place: int, whence: int = 0) -> int:
@@ -145,21 +150,41 @@ class _Replayed(io.RawIOBase):
 
     def close(self) -> None:
         self.pipe.close()
-        self.copy.close()
+        with suppress(OSError):  # it flushes, and where there is no room that fails once more
+            self.copy.close()
         super().close()
 
     def readinto(self, buffer: Any) -> int:
-        self.copy.seek(self.place)
-        if self.place < self.copied:
-            chunk = self.copy.read(min(len(buffer), self.copied - self.place))
-            buffer[: len(chunk)] = chunk
-            count = len(chunk)
-        else:
-            count = self.pipe.readinto(buffer) or 0
-            self.copy.write(buffer[:count])
-            self.copied += count
+        buffer = memoryview(buffer)  # whose slices are no copies
+        new = self._bring(buffer) if self.place == self.copied else 0
+        count = new or min(len(buffer), self.copied - self.place)
+        try:
+            self.copy.seek(self.place)
+            if new:
+                self.copy.write(buffer[:new])
+            else:
+                buffer[:count] = self.copy.read(count)
+        except OSError as error:
+            raise temporary_error(self.name, error) from None
         self.place += count
+        self.copied += new
         return count
+
+    def _bring(self, buffer: memoryview) -> int:
+        """Read what the pipe brings next: at its beginning as many bytes as tell how it is packed."""
+        count = _read(self.pipe, buffer)
+        while 0 < self.copied + count < _MAGIC and (more := _read(self.pipe, buffer[count:])):
+            count += more
+        return count
+
+
+def _read(raw: io.RawIOBase, buffer: Any) -> int:
+    """raw.readinto(buffer); waits where a non-blocking descriptor has nothing yet, as None is not the end."""
+    while (count := raw.readinto(buffer)) is None:
+        from gradeval.waiting import until_readable
+
+        until_readable(raw.fileno())
+    return count
 
 
 def _cut(stream: Any, size: int) -> Iterator[Block]:
@@ -218,7 +243,7 @@ def _after_last_line(buffer: Bytes, filled: int) -> int:
 
 def _unpacked(stream: Any, name: str) -> tuple[Any, tuple[type[Exception], ...]]:
     """The stream behind gzip, bzip2, xz or zstd, told by its first bytes; and the errors it may raise."""
-    start = stream.peek(6)[:6]
+    start = stream.peek(_MAGIC)[:_MAGIC]
     if start.startswith(b"\x1f\x8b"):
         import gzip
         import zlib
@@ -290,24 +315,23 @@ def _zstd(name: str) -> Any:
 
 
 def system_error(name: str, error: OSError) -> InputError:
-    """What is said where the system does not let us read a file, or keep what a pipe brings."""
-    return InputError(name, _reason(error), hint=_hint(error))
-
-
-def _reason(error: OSError) -> str:
-    if error.errno == errno.ENOSPC:
-        from tempfile import gettempdir
-
-        return f"there is no space left in {gettempdir()}, where a pipe or an unsorted run is kept meanwhile"
+    """What is said where the system does not let us read a file."""
     text = error.strerror or str(error)
-    return {
+    what = {
         FileNotFoundError: "there is no such file",
         IsADirectoryError: "this is a directory, not a file",
         PermissionError: "the file may not be read",
     }.get(type(error), f"the file cannot be read ({text})")
+    return InputError(name, what, hint="Check the path" if isinstance(error, FileNotFoundError) else "")
 
 
-def _hint(error: OSError) -> str:
-    if error.errno == errno.ENOSPC:
-        return "Set TMPDIR to a larger folder"
-    return "Check the path" if isinstance(error, FileNotFoundError) else ""
+def temporary_error(name: str, error: OSError) -> InputError:
+    """What is said where a temporary file, for a pipe or an unsorted run, cannot be made or written."""
+    from tempfile import gettempdir
+
+    try:
+        what = f"the temporary file in {gettempdir()}, for a pipe or an unsorted run, cannot be written"
+    except OSError as unusable:  # which names the directories that were tried
+        what, error = "a pipe or an unsorted run needs a temporary file", unusable
+    hint = "Set TMPDIR to a directory that can be written and has room"
+    return InputError(name, f"{what} ({error.strerror or error})", hint=hint)

@@ -7,9 +7,13 @@ import gc
 import gzip
 import hashlib
 import lzma
+import os
 import random
 import sys
+import tempfile
 import threading
+import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -241,6 +245,94 @@ def test_an_endless_line_is_not_read_to_its_end(text, monkeypatch):
     [block] = sources._cut(Endless(), 1 << 12)
     assert block.bytes[: block.size].tobytes() == text * (1 << (12 if text == b"\0" else 16)) + b"\n"
     assert block.last
+
+
+@contextmanager
+def slow_input(text, monkeypatch, blocking=False):
+    """Standard input is a pipe that brings a byte, and after a while a part of the text at a time."""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, blocking)
+
+    def write():
+        with os.fdopen(writer, "wb", 0) as file:
+            for start, end in ((0, 1), (1, 3), (3, len(text) // 2), (len(text) // 2, len(text))):
+                file.write(text[start:end])
+                time.sleep(0.01)
+
+    thread = threading.Thread(target=write)
+    with os.fdopen(reader) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        thread.start()
+        yield
+        thread.join()
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+def test_non_blocking_input_is_waited_for(pack, monkeypatch):
+    """What it has not brought yet is not its end: not for those who read on, nor those who read again."""
+    packed = pack(LINES)
+    with slow_input(packed, monkeypatch):
+        source = Source("-")
+        check_blocks(source, 1 << 10, LINES)
+        check_blocks(source, 1 << 14, LINES)
+        assert source.sha256() == hashlib.sha256(packed).hexdigest()
+    with slow_input(packed, monkeypatch):
+        assert Source("-").sha256() == hashlib.sha256(packed).hexdigest()
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+def test_the_first_bytes_of_a_pipe_come_one_by_one(pack, monkeypatch):
+    """How it is packed is told once there are enough."""
+    with slow_input(pack(LINES), monkeypatch, blocking=True):
+        assert text_of(Source("-")) == LINES
+
+
+NO_TEMPORARY = (
+    "a pipe or an unsorted run needs a temporary file (No usable temporary directory found in ['/nowhere']). "
+    "Set TMPDIR to a directory that can be written and has room"
+)
+
+
+def test_no_temporary_directory(monkeypatch):
+    monkeypatch.setattr(sources, "_IN_MEMORY", 1 << 12)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/nowhere"])
+    with pipe(LINES) as path, pytest.raises(InputError) as caught:
+        text_of(Source(path))
+    assert str(caught.value) == f"{path}: {NO_TEMPORARY}"
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+def test_no_room_in_the_temporary_directory(pack, monkeypatch):
+    """It is neither the pipe nor the archive that is wrong."""
+    monkeypatch.setattr(tempfile, "tempdir", "/somewhere")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile.SpooledTemporaryFile, "write", fail)
+    with pipe(pack(LINES)) as path, pytest.raises(InputError) as caught:
+        text_of(Source(path))
+    assert str(caught.value) == (
+        f"{path}: the temporary file in /somewhere, for a pipe or an unsorted run, cannot be written "
+        "(No space left on device). Set TMPDIR to a directory that can be written and has room"
+    )
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+def test_a_disk_that_fails_is_not_a_damaged_archive(pack, file, monkeypatch):
+    source = file(pack(random.Random(1).randbytes(1 << 17).replace(b"\0", b" ")))
+    plain, calls = sources._Counted.readinto, []
+
+    def fail(self, buffer):
+        calls.append(len(buffer))
+        if len(calls) > 1:
+            raise OSError(5, "Input/output error")
+        return plain(self, buffer)
+
+    monkeypatch.setattr(sources._Counted, "readinto", fail)
+    with pytest.raises(InputError, match=r"the file cannot be read \(Input/output error\)"):
+        text_of(source)
 
 
 def test_pipe_larger_than_what_is_kept_in_memory():
