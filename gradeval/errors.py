@@ -7,11 +7,30 @@ from typing import Any
 _WIDTH = 60
 
 
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape").decode()
+
+
+_CONTROL = (*range(32), *range(127, 160))
+_SEPARATORS = (0x2028, 0x2029)  # of lines and paragraphs
+_BIDIRECTIONAL = (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_OBEYED = {code: _escape(chr(code)) for code in (*_CONTROL, *_SEPARATORS, *_BIDIRECTIONAL)}
+_OBEYED_WITHIN_ROWS = {code: text for code, text in _OBEYED.items() if chr(code) not in "\t\n"}
+
+
 def printable(text: str) -> str:
-    """The text with escapes in place of what a terminal would not show, or would obey."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    """One line for a message: escapes in place of all that a reader would not see as it is."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
+
+
+def visible(text: str) -> str:
+    """A name or a value in a table: escapes in place of what a terminal or an editor would obey."""
+    return text if text.isprintable() else text.translate(_OBEYED)
+
+
+def visible_rows(text: str) -> str:
+    """Rows of tab-separated text for a terminal."""
+    return text.translate(_OBEYED_WITHIN_ROWS)
 
 
 def named(text: str) -> str:
@@ -30,7 +49,13 @@ def described(value: object) -> str:
 
 
 class GradevalError(Exception):
-    """Base of every error that gradeval raises on purpose. Its text is one line for a person to read."""
+    """Base of every error that gradeval raises on purpose. Its text is one line for a person to read.
+
+    lines: of an error that holds several, its text has one for each.
+    """
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(map(printable, lines)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (type(self), str(self), self.__dict__)
@@ -65,7 +90,7 @@ class InputErrors(GradevalError):
         more = total - len(errors)
         if more:
             lines.append(f"{errors[0].path}: {more} more error{'s' if more > 1 else ''}")
-        super().__init__("\n".join(lines))
+        super().__init__(*lines)
 
 
 class MetricError(GradevalError):

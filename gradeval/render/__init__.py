@@ -37,12 +37,14 @@ def render(
     digits: Digits = 4,
     colour: bool = False,
     width: int | None = None,
+    spreadsheet: bool = False,
 ) -> str:
     """The results in one of FORMATS, with '\\n' at the end of each line.
 
     Runs and metrics stand as they were given, queries in qrels order; per-query rows are of counted queries.
     digits: decimals, or 'full' for the shortest text that reads back equal; json and jsonl are always exact.
     colour, width: for the table only: terminal codes, and the columns there are (None: no limit).
+    spreadsheet: for csv only: a single quote before text that a spreadsheet would take for a formula.
     Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
     """
     if format not in FORMATS:
@@ -53,6 +55,6 @@ def render(
 
     digits = digits if digits == "full" else int(digits)
     text: str = import_module(f"{__name__}.{format}").render(
-        results, Look(per_query, summary, digits, colour, width)
+        results, Look(per_query, summary, digits, colour, width, spreadsheet)
     )
     return text

@@ -8,17 +8,25 @@ from functools import partial
 from gradeval.render.layout import Look, blocks, column
 from gradeval.results import Results
 
+_FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # a spreadsheet takes a text for a formula if it begins so
+
 
 def render(results: Results, look: Look) -> str:
     lines = _Lines()
     writer = csv.writer(lines)  # whose own line ends have it quote a CR too
     writer.writerow(["run", "query", "metric", "value"])
-    for block in blocks(results, look, partial(column, digits=look.digits)):
-        run = block.run.name
-        names = [str(spec) for spec in block.specs]
-        for query, row in zip(block.queries, block.rows, strict=False):
+    word = _plain if look.spreadsheet else str
+    for block in blocks(results, look, partial(column, digits=look.digits), word):
+        run = word(block.run.name)
+        names = [word(str(spec)) for spec in block.specs]
+        for query, row in zip(map(word, block.queries), block.rows, strict=False):
             writer.writerows((run, query, name, text) for name, text in zip(names, row, strict=True))
     return "".join(lines)
+
+
+def _plain(text: str) -> str:
+    """The text with a quote before it where a spreadsheet would calculate it."""
+    return "'" + text if text.startswith(_FORMULA) else text
 
 
 class _Lines(list[str]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gradeval.render.layout import Look, Sheet, one_field, sheets
+from gradeval.render.layout import Look, Sheet, sheets
 from gradeval.results import Results
 
 _NUMBER = re.compile(r"-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|nan|inf)")
@@ -56,4 +56,4 @@ def _number(text: str, bold: bool) -> str:
 
 
 def _escape(text: str) -> str:
-    return one_field(text).translate(_SPECIAL)
+    return text.translate(_SPECIAL)

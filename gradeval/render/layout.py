@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from gradeval.errors import visible
 from gradeval.metrics.registry import Sees
 from gradeval.results import (
     Digits,
@@ -33,13 +34,14 @@ ALL = "all"  # stands where a query would, in rows of the summary
 
 
 class Look(NamedTuple):
-    """What is printed, and how; colour and width are for the table."""
+    """What is printed, and how; colour and width are for the table, spreadsheet is for csv."""
 
     per_query: bool = False
     summary: bool = True
     digits: Digits = 4
     colour: bool = False
     width: int | None = None
+    spreadsheet: bool = False
 
 
 class Block(NamedTuple):
@@ -52,7 +54,10 @@ class Block(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """A table to draw: each row a label and its values; best: the (row, column) of values to set bold."""
+    """A table to draw: each row a label and its values; best: the (row, column) of values to set bold.
+
+    Nothing in it can steer a terminal, or turn the direction of what stands beside it.
+    """
 
     title: str
     head: Row
@@ -116,13 +121,15 @@ def sheets(results: Results, look: Look) -> Iterator[Sheet]:
     runs = range(len(results.runs))
     if look.per_query:
         for r in runs:
-            block = query_block(results, r, text)
+            block = query_block(results, r, text, visible)
             head = ("query", *(spec.display for spec in block.specs))
-            rows = [(query, *row) for query, row in zip(block.queries, block.rows, strict=False)]
-            yield Sheet(block.run.name, head, rows, frozenset())
+            rows = [(visible(query), *row) for query, row in zip(block.queries, block.rows, strict=False)]
+            yield Sheet(visible(block.run.name), head, rows, frozenset())
     if look.summary:
         head = ("run", *(results.specs[m].display for m in summary_metrics(results)))
-        rows = [(results.runs[r].name, *summary_block(results, r, text).rows[0]) for r in runs]
+        rows = [
+            (visible(results.runs[r].name), *summary_block(results, r, text, visible).rows[0]) for r in runs
+        ]
         yield Sheet("", head, rows, _best(results, rows))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gradeval.render.layout import Look, Row, Sheet, one_field, sheets
+from gradeval.render.layout import Look, Row, Sheet, sheets
 from gradeval.results import Results
 
 # an underscore inside a word is only itself, and reads better bare
@@ -36,4 +36,4 @@ def _line(row: Row, widths: list[int]) -> str:
 
 
 def _escape(text: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", one_field(text))
+    return _SPECIAL.sub(r"\\\g<0>", text)

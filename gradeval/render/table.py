@@ -18,7 +18,6 @@ GAP = "  "
 ROOM = 40  # values get this many columns at least, however long the names of the runs are
 
 _BOLD, _DIM = Style(bold=True), Style(dim=True)
-_CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
 
 
 def render(results: Results, look: Look) -> str:
@@ -27,9 +26,9 @@ def render(results: Results, look: Look) -> str:
 
 def _draw(sheet: Sheet, look: Look) -> Iterator[str]:
     """The tables that a sheet takes."""
-    rows = [sheet.head, *((_visible(row[0]), *row[1:]) for row in sheet.rows)]
+    rows = [sheet.head, *sheet.rows]
     widths = [max(map(_width, texts)) for texts in zip(*rows, strict=True)]
-    title = _styled(_visible(sheet.title), _BOLD, look.colour) + "\n" if sheet.title else ""
+    title = _styled(sheet.title, _BOLD, look.colour) + "\n" if sheet.title else ""
     for columns in _parts(widths, look.width):
         lines = [_line(row, columns, widths) for row in rows]
         for r in {r for r, _ in sheet.best}:
@@ -69,8 +68,3 @@ def _styled(text: str, style: Style, colour: bool) -> str:
 
 def _width(text: str) -> int:
     return len(text) if text.isascii() else cell_len(text)
-
-
-def _visible(text: str) -> str:
-    """An id or a name must not move the cursor or change the terminal's colours."""
-    return text if text.isprintable() else text.translate(_CONTROL)

@@ -46,6 +46,7 @@ q1 & 0.5000 & 1.0000 \\
         ("<|>", r"\textless{}\textbar{}\textgreater{}"),
         ("[x]*", "{[}x]{*}"),
         ("τρ", r"$\tau$$\rho$"),
+        ("a\x1b\u2029", r"a\textbackslash{}x1b\textbackslash{}u2029"),
     ],
 )
 def test_special_characters(name: str, escaped: str, make) -> None:

@@ -44,6 +44,7 @@ def test_queries(make) -> None:
         ("&amp;", r"\&amp;"),
         ("$x$", r"\$x\$"),
         ("a\nb", r"a\\nb"),
+        ("a\x1b[b\u2066", r"a\\x1b\[b\\u2066"),
     ],
 )
 def test_special_characters(name: str, escaped: str, make) -> None:

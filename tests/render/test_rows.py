@@ -42,6 +42,18 @@ def test_csv_quotes_what_needs_it(make) -> None:
     assert list(csv.reader(io.StringIO(text, newline="")))[1:] == [["a\rb", "all", "AP", "0.5000"]]
 
 
+@pytest.mark.parametrize("first", "=+-@＝＋－＠\t\r\n")
+def test_csv_for_a_spreadsheet(first: str, make) -> None:
+    """Text is quoted that would be calculated, and numbers stay numbers."""
+    results = make("AP", {f"{first}r": [[-0.5, NAN]]}, queries=[f"{first}q", "q="])
+    text = render(results, "csv", per_query=True, spreadsheet=True)
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    assert [row[:2] for row in rows[1:]] == [[f"'{first}r", query] for query in (f"'{first}q", "q=", "all")]
+    assert [row[3] for row in rows[1:]] == ["-0.5000", "nan", "-0.5000"]
+    plain = list(csv.reader(io.StringIO(render(results, "csv"), newline="")))
+    assert plain[1] == [f"{first}r", "all", "AP", "-0.5000"]
+
+
 def test_a_file_name_cannot_break_a_tsv_line(make) -> None:
     assert (
         render(make("AP", {"a\tb\nc\r": [[0.5]]}), "tsv").splitlines()[1] == r"a\tb\nc\r" + "\tall\tAP\t0.5000"

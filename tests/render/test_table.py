@@ -97,10 +97,10 @@ def test_wide_characters_are_measured(make) -> None:
 
 
 def test_ids_cannot_steer_the_terminal(make) -> None:
-    results = make("AP", {"a\x1b[31m\n": [[0.5]]}, queries=["q\x07\x9b"])
+    results = make("AP", {"a\x1b[31m\n": [[0.5]]}, queries=["q\x07\x9b\u202e\u2028"])
     text = render(results, "table", per_query=True)
-    assert text.startswith("a\\x1b[31m\\x0a\nquery")
-    assert "q\\x07\\x9b  0.5000" in text
+    assert text.startswith("a\\x1b[31m\\n\nquery")
+    assert "q\\x07\\x9b\\u202e\\u2028  0.5000" in text
 
 
 def test_ids_are_not_markup(make) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,6 +78,17 @@ def test_nothing_to_say_of_the_whole(words, format: str) -> None:
     run = RunResult("r", "r", None, np.full((1, 2), NAN), np.ones(2, bool), {0: ["1-", "0"]})
     text = render(Results("qrels", None, words.queries, words.specs[2:3], (run,)), format)
     assert "relstring" not in text or format == "json"
+
+
+@pytest.mark.parametrize(
+    ("format", "backslash"), [("table", "\\"), ("md", "\\\\"), ("latex", r"\textbackslash{}")]
+)
+def test_words_cannot_steer_the_terminal(words, format: str, backslash: str) -> None:
+    [run] = words.runs
+    odd = replace(run, texts={0: ["\x1bc"] * 2, 2: ["1\u202e", "0\t"]})
+    text = render(replace(words, runs=(odd,)), format, per_query=True)
+    assert all(backslash + escaped in text for escaped in ("x1bc", "u202e", "t"))
+    assert not set("\x1b\u202e\t") & set(text)
 
 
 def test_best_is_found_beside_texts() -> None:

@@ -1,0 +1,51 @@
+"""Text for people: what is escaped in messages, and what in tables."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from gradeval.errors import (
+    GradevalError,
+    InputError,
+    InputErrors,
+    OptionError,
+    printable,
+    visible,
+    visible_rows,
+)
+
+SURROGATE = "\udcff"  # a byte that is not UTF-8
+CONTROL = [chr(code) for code in range(0x11000) if unicodedata.category(chr(code)) in ("Cc", "Zl", "Zp")]
+MARKS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}  # they and three more turn text round
+TURNING = [chr(code) for code in range(0x11000) if unicodedata.bidirectional(chr(code)) in MARKS] + [
+    *"\u061c\u200e\u200f"
+]
+
+
+def test_what_a_terminal_or_an_editor_obeys() -> None:
+    assert len(CONTROL) == 67 and len(TURNING) == 12
+    for char in (*CONTROL, *TURNING):
+        escaped = char.encode("unicode_escape").decode()
+        assert visible(f"a{char}b") == printable(f"a{char}b") == f"a{escaped}b"
+        assert visible_rows(f"a{char}b") == (f"a{char}b" if char in "\t\n" else f"a{escaped}b")
+
+
+@pytest.mark.parametrize("text", ["q1", "é µ", "検索", "\u0646\u200c\u0627", "a\u00a0b", SURROGATE, r"\x1b"])
+def test_all_else_stays_in_a_table(text: str) -> None:
+    assert visible(text) == visible_rows(text) == text
+
+
+def test_a_message_shows_all_that_cannot_be_seen() -> None:
+    assert printable("a\u00a0b\u200c" + SURROGATE) == r"a\xa0b\u200c\udcff"
+
+
+def test_an_error_is_one_line_and_several_have_one_each() -> None:
+    path = "a\nb"
+    first, second = InputError(path, "wrong\x1b", line=1), InputError(path, "no", hint="Try\r")
+    assert str(first) == r"a\nb:1: wrong\x1b"
+    assert str(second) == r"a\nb: no. Try\r"
+    assert first.path == path
+    assert str(InputErrors([first, second], 3)) == "\n".join([str(first), str(second), r"a\nb: 1 more error"])
+    assert str(OptionError("x\u2028y")) == str(GradevalError("x\u2028y")) == r"x\u2028y"
