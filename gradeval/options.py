@@ -18,6 +18,7 @@ QUERIES = ("judged", "both")
 TIES = ("trec", "input", "best", "worst")
 QRELS_FORMATS = ("trec", "letor")
 RUN_FORMATS = ("trec", "letor", "scores")
+GROUP_SUFFIXES = (".query", ".group")  # of the files beside an SVMlight file that give its queries' sizes
 RANGES = {"depth": (1, 10**9), "jobs": (0, 1000), "qrels_feature": (0, 10**7 - 1)}
 
 
@@ -210,6 +211,14 @@ _CHECKS: dict[str, Check] = {
     "qrels_feature": _whole,
     "groups": _path,
 }
+
+
+def parse_number(text: str) -> float:
+    """The finite number that the text is, in ASCII. Raises ValueError."""
+    number = float(text) if text.isascii() and "_" not in text else math.nan
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
 
 
 def parse_ids(text: str) -> tuple[str, ...]:

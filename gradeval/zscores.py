@@ -9,8 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from gradeval.errors import InputError
+from gradeval.formats.fields import read_fields
+from gradeval.formats.sources import Source
 from gradeval.metrics.registry import GEOMETRIC_LEAST
 from gradeval.metrics.spec import Spec
+from gradeval.options import parse_number
 from gradeval.relevance import natural_log
 from gradeval.results import Results, counted_queries
 
@@ -24,29 +27,20 @@ Scores = Mapping[tuple[str, str], tuple[float, float]]
 
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
     """The 'query measure mean deviation' lines of a file. Raises InputError."""
-    try:
-        with open(path, "rb") as file:
-            lines = file.read().decode("utf-8-sig", "surrogateescape").split("\n")
-    except OSError as error:
-        raise InputError(path, f"it cannot be read ({error.strerror})") from None
     scores: dict[tuple[str, str], tuple[float, float]] = {}
-    for number, line in enumerate(lines, 1):
-        fields = line.split()
-        if not fields:
-            continue
+    for number, fields in read_fields(Source(path)):
         if len(fields) != 4:
             count = f"{len(fields)} field{'s' * (len(fields) != 1)}"
             what = f"{count} where a line has 4 (query measure mean deviation)"
-            raise InputError(path, what, line=number)
+            raise InputError(path, what, line=number + 1)
         query, measure, *rest = fields
         try:
-            mean, deviation = map(float, rest)
+            mean, deviation = map(parse_number, rest)
         except ValueError:
-            mean = deviation = math.nan
-        if not (math.isfinite(mean) and math.isfinite(deviation)):
-            raise InputError(path, f"'{rest[0]} {rest[1]}' are not two numbers", line=number)
+            what = f"'{rest[0]} {rest[1]}' are not two numbers"
+            raise InputError(path, what, line=number + 1) from None
         if (query, measure) in scores:
-            raise InputError(path, f"{measure} of query '{query}' comes a second time", line=number)
+            raise InputError(path, f"{measure} of query '{query}' comes a second time", line=number + 1)
         scores[query, measure] = mean, deviation
     if not scores:
         raise InputError(path, "there is nothing in it")

@@ -33,6 +33,8 @@ def test_read(tmp_path):
         ("q map 1 2 3\n", ":1: 5 fields"),
         ("q map x 2\n", ":1: 'x 2' are not two numbers"),
         ("q map nan 2\n", ":1: 'nan 2' are not two numbers"),
+        ("q map ١ 2\n", ":1: '١ 2' are not two numbers"),
+        ("q map 1_0 2\n", ":1: '1_0 2' are not two numbers"),
         ("q map 1 2\n\nq map 1 2\n", ":3: map of query 'q' comes a second time"),
         ("\n\n", ": there is nothing in it"),
     ],
@@ -46,9 +48,9 @@ def test_bad_file(tmp_path, text, what):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(InputError, match="it cannot be read"):
+    with pytest.raises(InputError, match="there is no such file"):
         read_zscores(str(tmp_path / "none"))
-    with pytest.raises(InputError, match="it cannot be read"):
+    with pytest.raises(InputError, match="this is a directory"):
         read_zscores(str(tmp_path))
 
 

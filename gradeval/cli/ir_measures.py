@@ -9,7 +9,7 @@ import click
 
 from gradeval.cli import output as out
 from gradeval.cli.abbreviated import AbbreviatedCommand
-from gradeval.cli.types import File
+from gradeval.cli.types import File, Whole
 from gradeval.errors import MetricError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ SUMMARY = "all"
 @click.argument("qrels", type=File())
 @click.argument("run", type=File())
 @click.argument("measures", nargs=-1, required=True)
-@click.option("-p", "--places", type=click.IntRange(-1, 100), default=PLACES, help="Decimals; -1 for all.")
+@click.option("-p", "--places", type=Whole(-1, 100), default=PLACES, help="Decimals; -1 for all.")
 @click.option(
     "-q",
     "--by_query",

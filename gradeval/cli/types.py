@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gradeval.grades import RANGE, is_grade
+from gradeval.options import parse_number
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -42,7 +42,8 @@ class Whole(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        if value.isascii() and value.isdigit() and len(value) < 20 and self.least <= int(value) <= self.most:
+        digits = value.removeprefix("-")
+        if digits.isascii() and digits.isdigit() and len(digits) < 20 and self.least <= int(value) <= self.most:
             return int(value)
         self.fail(f"'{value}' is not a whole number from {self.least} to {self.most}.", param, ctx)
 
@@ -73,10 +74,8 @@ class Finite(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         try:
-            number = math.nan if "_" in str(value) else float(value)
+            number = parse_number(str(value))
         except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
             self.fail(f"'{value}' is not a finite number.", param, ctx)
         if not is_grade(number):
             self.fail(f"'{value}' is out of range: grades are {RANGE}.", param, ctx)

@@ -18,6 +18,7 @@ from gradeval.formats.scan import HASH, Tokens, floats, split, tokenize, unreada
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import not_a_number
 from gradeval.ids import Bytes, Ids, order_of
+from gradeval.options import GROUP_SUFFIXES
 from gradeval.parallel import ordered_map
 from gradeval.segments import Bools, Floats, Ints, distinct, ranges
 
@@ -275,7 +276,7 @@ def _grouped(source: Source, groups: str | None, lines: int) -> tuple[Ids, Ints]
     """Queries 1, 2, … of the sizes that the groups file gives."""
     import os
 
-    beside = [groups] if groups else [source.path + ".query", source.path + ".group"]
+    beside = [groups] if groups else [source.path + suffix for suffix in GROUP_SUFFIXES]
     path = next((one for one in beside if groups or os.path.exists(one)), None)
     if path is None:
         place = "with" if source.path == "-" else f"in {source.path}.query or with"

@@ -26,7 +26,12 @@ _POWERS: Words = _10 ** np.arange(9, dtype=_U)
 _ROOM: Words = _U(2**63 - 10**8) // _POWERS  # what can be multiplied by the power and still take 8 digits more
 _POWERS_FLOAT: Floats = np.array([10.0**n for n in range(23)])  # all exact
 _EXACT = _U(2**53)
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_WIDE_MARKS = {  # the longer ones first: that of UTF-32 can begin with that of UTF-16
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -155,10 +160,8 @@ def unreadable(text: Bytes, found: Rows | Tokens, a_line: re.Pattern[bytes]) -> 
 
     a_line: what begins like a line of data; a CR between two of them says that lines end in it.
     """
-    if found.binary == 0 and text[:2].tobytes() in _UTF16_MARKS:
-        return LastProblem(0, "this is text in UTF-16", "Convert it with iconv -f UTF-16 -t UTF-8")
     if found.binary is not None:
-        return LastProblem(found.binary, "binary data (a NUL byte)", "Is this the right file?")
+        return binary_data(text[:4].tobytes(), found.binary)
     if found.lines == 1 and len(text) > LONGEST_LINE:
         return LastProblem(0, f"the line is longer than {LONGEST_LINE >> 20} MiB", "Is this the right file?")
     lines = text.tobytes().split(b"\n") if found.returns else []
@@ -166,6 +169,14 @@ def unreadable(text: Bytes, found: Rows | Tokens, a_line: re.Pattern[bytes]) -> 
         if sum(a_line.match(part) is not None for part in lines[line].split(b"\r")) > 1:
             return LastProblem(line, "lines end in a bare CR", r"Convert them with tr '\r' '\n'")
     return None
+
+
+def binary_data(text: bytes, line: int) -> LastProblem:
+    """The problem of text with a NUL in this line: it may be in another encoding, which its beginning tells."""
+    for mark, name in _WIDE_MARKS.items():
+        if line == 0 and text.startswith(mark):
+            return LastProblem(0, f"this is text in {name}", f"Convert it with iconv -f {name} -t UTF-8")
+    return LastProblem(line, "binary data (a NUL byte)", "Is this the right file?")
 
 
 def floats(text: Ids) -> tuple[Floats, Ints]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from gradeval.grades import RANGE, is_grade
+from gradeval.options import parse_number
 
 LARGEST_WHOLE = 10**15
 _PAIRS_FORM = "grade:gain/grade:gain/…"
@@ -74,11 +74,9 @@ class OutOfRange(ValueError):
 
 def _number(text: str) -> float:
     try:
-        value = float(text)
+        value = parse_number(text)
     except ValueError:
-        value = math.nan
-    if not math.isfinite(value) or not text.isascii() or "_" in text:
-        raise ValueError("a finite number")
+        raise ValueError("a finite number") from None
     if not is_grade(value):  # what is not a grade is added to grades and multiplied with them
         raise OutOfRange(RANGE)
     return value

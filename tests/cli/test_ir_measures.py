@@ -161,7 +161,8 @@ def test_warnings_and_their_absence(files):
         (["q", "nowhere", "AP"], "there is no such file"),
         (["nowhere", "r", "AP"], "there is no such file"),
         (["-", "-", "AP"], "'-' can stand for one file only"),
-        (["q", "r", "AP", "-p", "-2"], "-2"),
+        (["q", "r", "AP", "-p", "-2"], "'-2' is not a whole number from -1 to 100"),
+        (["q", "r", "AP", "-p", "١"], "'١' is not a whole number from -1 to 100"),
         (["q", "r", "AP", "-o", "csv"], "csv"),
     ],
 )
