@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gradeval import __version__
 from gradeval.cli import heap
 from gradeval.cli import output as out
+from gradeval.cli.command import Command, version_option
 from gradeval.cli.eval import eval_command
 from gradeval.errors import GradevalError
 
@@ -39,7 +39,7 @@ Exit codes: 0 done, 2 usage or input was wrong.
 INTERRUPTED = 128 + signal.SIGINT
 
 
-class _EvalByDefault(click.Group):
+class _EvalByDefault(Command, click.Group):
     """A group in which `gradeval QRELS RUN` means `gradeval eval QRELS RUN`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -96,7 +96,7 @@ class _EvalByDefault(click.Group):
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, message="%(prog)s %(version)s")
+@version_option("--version")
 def app() -> None:
     """Evaluate rankings against relevance judgments.
 
@@ -107,8 +107,6 @@ def app() -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     heap.keep_freed()
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as __main__ leaves it while all is imported
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     code = run(args)
     if code == INTERRUPTED:
         # end as one whom the signal has ended, so that a shell's loop ends too; and wait for no thread's read
@@ -129,7 +127,8 @@ def run(args: Sequence[str] | None = None) -> int:
         more = "" if type(error) is click.BadParameter else f" '{asked} --help' shows how."
         return _failed(f"gradeval: {error.format_message()}{more}")
     except GradevalError as error:
-        return _failed(out.described(error))
+        out.report(error)
+        return 2
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):  # click exits where what it writes finds no reader

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import click
 
+from gradeval.cli.command import Command
 
-class AbbreviatedCommand(click.Command):
+
+class AbbreviatedCommand(Command):
     """`--query` is `--query_eval_wanted` where no other option begins so."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gradeval.cli import output as out
+from gradeval.cli.command import Command
 from gradeval.cli.metrics import complete_metric
 from gradeval.cli.types import DigitsOrFull, File, Finite, Whole
 from gradeval.errors import UnknownQueryError
 from gradeval.options import (
     DEFAULT_METRICS,
+    GROUP_SUFFIXES,
     QRELS_FORMATS,
     QUERIES,
     RANGES,
@@ -37,7 +39,7 @@ class _Option(click.Option):
         self.section = section
 
 
-class _Command(click.Command):
+class _Command(Command):
     """A command whose help has a section for each heading of its options."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -118,7 +120,8 @@ _other = partial(click.option, cls=_Option, section="Other")
     "--query-ids",
     type=File(),
     metavar="FILE|LIST",
-    help="Only these queries: a file of ids, or ids with commas between.",
+    help="Only these queries: a file of ids, or ids with commas between. An id that the qrels have is "
+    "preferred to a file of that name; ./NAME is the file.",
 )
 @_output(
     "-f",
@@ -134,6 +137,11 @@ _other = partial(click.option, cls=_Option, section="Other")
     show_default=True,
     metavar="N|full",
     help="Decimals; with full, as many as it takes to read back an equal number.",
+)
+@_output(
+    "--spreadsheet",
+    is_flag=True,
+    help="With -f csv: a ' before text that begins with =, +, - or @, which a spreadsheet would calculate.",
 )
 @_output(
     "-o",
@@ -175,6 +183,7 @@ def eval_command(
     complete: bool,
     format_: str | None,
     digits: Digits,
+    spreadsheet: bool,
     output: str | None,
     query_ids: str | None,
     jobs: int | None,
@@ -197,14 +206,19 @@ def eval_command(
     root = context.find_root().command
     if isinstance(root, click.Group) and qrels in root.list_commands(context) and not os.path.exists(qrels):
         raise click.UsageError(f"The command comes first: gradeval {qrels}, then its options.")
-    if [qrels, *runs].count("-") > 1:
+    inputs = [qrels, *runs, *filter(None, [options["groups"]])]
+    if inputs.count("-") > 1:
         raise click.UsageError("'-' can stand for one file only.")
-    if output == "-":
-        output = None
-    if output is not None:
-        out.check(output, [qrels, *runs])
-    on_terminal = output is None and out.on_terminal()
+    file = None
+    if output is not None and output != "-":
+        from gradeval.cli.output_file import OutputFile
+
+        beside = [path + suffix for path in (qrels, *runs) for suffix in GROUP_SUFFIXES]
+        file = OutputFile(output, [*inputs, *beside, *filter(None, [query_ids])])
+    on_terminal = file is None and out.on_terminal()
     format_ = format_ or ("table" if on_terminal else "tsv")
+    if spreadsheet and format_ != "csv":
+        raise click.UsageError("--spreadsheet goes with -f csv.")
 
     from gradeval.evaluation import evaluate_all
     from gradeval.metrics.spec import parse
@@ -216,12 +230,12 @@ def eval_command(
     specs = parse(metrics or DEFAULT_METRICS)
     if not options["by_level"]:
         _check_printed(specs, per_query, not no_summary)
-    ids = None
+    asked = None
     if query_ids is not None:
-        from gradeval.cli import query_ids as asked
+        from gradeval.cli.query_ids import QueryIds
 
-        ids = asked.read(query_ids)
-    chosen = Options.of(**options, query_ids=ids and [*ids], jobs=jobs or 0)
+        asked = QueryIds(query_ids)
+    chosen = Options.of(**options, jobs=jobs or 0)
     try:
         with Progress(enabled=False if quiet else None) as progress:
             results, failed = evaluate_all(
@@ -231,12 +245,15 @@ def eval_command(
                 chosen,
                 watch=progress.watch,
                 hashes=format_ == "json",
+                query_ids=None if asked is None else asked.chosen,
             )
     except UnknownQueryError as error:
-        raise asked.unknown(error, query_ids or "", ids or {}) from None
-    for line in dict.fromkeys(map(out.described, failed)):
-        out.say(line)
-    warnings = list(results.warnings)
+        if asked is None:
+            raise
+        raise asked.unknown(error) from None
+    for each in {str(one): one for one in failed}.values():
+        out.report(each)
+    warnings = [*(asked.warnings if asked else ()), *results.warnings]
     mixed = per_query and not no_summary and format_ in BY_ROWS
     if mixed and any(ALL in counted_queries(results, run) for run in results.runs):
         warnings.append(f"a query is named '{ALL}', as the summary is; -n leaves the summary out")
@@ -255,8 +272,9 @@ def eval_command(
             digits=digits,
             colour=on_terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb",
             width=out.columns() if on_terminal else None,
+            spreadsheet=spreadsheet,
         )
-        out.write(text, output)
+        out.write(text, file, styled=format_ == "table")
     return 2 if failed else 0
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gradeval.cli.command import Command
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -32,7 +34,7 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
     ]
 
 
-@click.command("metrics", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("metrics", cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_metric)
 def metrics_command(names: tuple[str, ...]) -> None:
     """List the metrics, or show what NAME means, takes and promises."""

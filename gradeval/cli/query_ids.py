@@ -1,49 +1,66 @@
-"""The queries that --query-ids names: a list, or a file of ids."""
+"""The queries that --query-ids names: a list of ids, or a file of them."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 
-from gradeval.errors import GradevalError, InputError, OptionError, UnknownQueryError, named
+from gradeval.errors import GradevalError, OptionError, UnknownQueryError, named
+from gradeval.formats.fields import read_fields
 from gradeval.formats.problems import Problem, Problems
 from gradeval.formats.sources import Source
 from gradeval.options import parse_ids
 
 
-def read(given: str) -> dict[str, int]:
-    """The ids, each with its 0-based line in the file of this name, or with -1 where it is a list of them.
+class QueryIds:
+    """What --query-ids was given: ids, or the name of a file of ids; ids where it is both and all are judged.
 
-    Raises InputError where the file cannot be read, OptionError where there is no id.
+    warnings: one where it is both. Raises InputError for a file that cannot be read, OptionError for no ids.
     """
-    if "/" in given or (os.path.exists(given) and not os.path.isdir(given)):
-        ids = _in_file(Source(given))
-    else:
-        ids = dict.fromkeys(parse_ids(given), -1)
-    if not ids:
-        raise OptionError(f"--query-ids {given}: no query is named")
-    return ids
 
+    def __init__(self, given: str) -> None:
+        self.given = given
+        self.warnings: list[str] = []
+        self._listed = () if "/" in given else parse_ids(given)
+        self._is_file = "/" in given or (os.path.exists(given) and not os.path.isdir(given))
+        self._lines: dict[str, int] = {}  # of each id in the file, 0-based
+        if self._is_file and not self._listed:
+            self._read()
+        elif not self._listed:
+            raise self._empty()
 
-def _in_file(source: Source) -> dict[str, int]:
-    ids: dict[str, int] = {}
-    text = b"".join(block.bytes[: block.size].tobytes() for block in source.blocks())
-    if b"\0" in text:
-        raise InputError(source.name, "binary data (a NUL byte)", hint="Is this the right file?")
-    for number, line in enumerate(text.split(b"\n")):
-        if not line.lstrip().startswith(b"#"):
-            for one in filter(None, re.split(b"[ \t\r]+", line)):
-                ids.setdefault(one.decode("utf-8", "surrogateescape"), number)
-    return ids
+    def chosen(self, judged: Iterable[str]) -> tuple[str, ...]:
+        """The ids, given those of all queries of the qrels."""
+        if not self._listed:
+            return tuple(self._lines)
+        if not self._is_file:
+            return self._listed
+        if set(self._listed).issubset(judged):
+            self.warnings.append(
+                f"--query-ids {self.given}: taken for ids, as the qrels have them; "
+                f"the file of this name is ignored (./{self.given} would name it)"
+            )
+            return self._listed
+        self._read()
+        return tuple(self._lines)
 
+    def unknown(self, error: UnknownQueryError) -> GradevalError:
+        """What is said of ids that are not in the qrels: in which lines they stand, if they are from a file."""
+        if self._lines:
+            problems = Problems(self.given)
+            problems.add(
+                Problem(self._lines[one], f"query {named(one)} is not in {error.path}") for one in error.queries
+            )
+            return problems.error()
+        more = f", nor is there a file '{self.given}'" if len(self._listed) == 1 else ""
+        return OptionError(f"--query-ids: {error}{more}")
 
-def unknown(error: UnknownQueryError, given: str, ids: Mapping[str, int]) -> GradevalError:
-    """What is said of ids that are not in the qrels: in which lines they stand, if they are from a file."""
-    if ids[error.queries[0]] < 0:
-        return OptionError(
-            f"--query-ids: {error}" + (f", nor is there a file '{given}'" if len(ids) == 1 else "")
-        )
-    problems = Problems(given)
-    problems.add(Problem(ids[one], f"query {named(one)} is not in {error.path}") for one in error.queries)
-    return problems.error()
+    def _read(self) -> None:
+        for line, ids in read_fields(Source(self.given)):
+            for one in ids:
+                self._lines.setdefault(one, line)
+        if not self._lines:
+            raise self._empty()
+
+    def _empty(self) -> OptionError:
+        return OptionError(f"--query-ids {self.given}: no query is named")

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from gradeval import __version__
 from gradeval.cli import output as out
 from gradeval.cli.abbreviated import AbbreviatedCommand
+from gradeval.cli.command import version_option
 from gradeval.cli.types import File, Finite, Whole
 from gradeval.options import RANGES
 
@@ -187,7 +187,7 @@ class _Only(click.ParamType):  # type: ignore[type-arg]
     metavar="X",
     help="The same, but it takes a value, as in trec_eval.",
 )
-@click.version_option(__version__, "-v", "--version", message=f"%(prog)s %(version)s, as trec_eval {VERSION}")
+@version_option("-v", "--version", more=f", as trec_eval {VERSION}")
 def trec_eval_command(
     qrels: str,
     run: str,
@@ -208,7 +208,7 @@ def trec_eval_command(
     """
     if level < 0:
         raise click.BadParameter("a grade below 0 is that of a document that was not judged.", param_hint="-l")
-    if [qrels, run].count("-") > 1:
+    if [qrels, run, zscores].count("-") > 1:
         raise click.UsageError("'-' can stand for one file only.")
 
     from gradeval.evaluation import evaluate_all

@@ -50,8 +50,14 @@ class Progress:
         from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress
 
+        class Terminal(Console):
+            """One whose cursor stays: nobody shows it again where a signal ends the program."""
+
+            def show_cursor(self, show: bool = True) -> bool:
+                return False
+
         columns = TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
-        bar = RichProgress(*columns, console=Console(file=sys.stderr), transient=True)
+        bar = RichProgress(*columns, console=Terminal(file=sys.stderr), transient=True)
         bar.add_task("reading", total=None)
         bar.start()
         return bar

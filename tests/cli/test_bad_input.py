@@ -245,7 +245,18 @@ def test_a_file_of_another_format() -> None:
     assert fails("q", "--feature", "1") == "q: this is not a LETOR file. --feature goes with LETOR files"
     assert fails("s", "r").endswith(f"1 field {QRELS_HAVE}. Scores, one a line, go with a LETOR file as qrels")
     Path("wide").write_text(QRELS, encoding="utf-16")
-    assert fails("wide", "r") == "wide:1: this is text in UTF-16. Convert it with iconv -f UTF-16 -t UTF-8"
+    Path("plain").write_text("1 1:2\n")
+    for coding in ("utf-16", "utf-16-be", "utf-32", "utf-32-be"):
+        name = coding[:6].upper()
+        for text in (QRELS, LETOR, "1\n2\n"):
+            mark = "\ufeff" if coding.endswith("be") else ""
+            Path("wide").write_text(mark + text, encoding=coding)
+            said = f"wide:1: this is text in {name}. Convert it with iconv -f {name} -t UTF-8"
+            assert fails("wide", "r") == fails("q", "wide") == fails("l", "wide") == said
+            assert fails("plain", "s", "--groups", "wide") == said
+            in_lists = said.replace(":1:", ":")
+            assert fails("q", "r", "--query-ids", "wide") == in_lists
+            assert fails("trec_eval", "q", "r", "-Z", "wide") == in_lists
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 100])

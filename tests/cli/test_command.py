@@ -82,6 +82,7 @@ def test_a_file_named_almost_like_a_command() -> None:
         ("q r -m", "Option '-m' requires an argument."),
         ("- -", "'-' can stand for one file only."),
         ("q - -", "'-' can stand for one file only."),
+        ("- s --groups -", "'-' can stand for one file only."),
         ("metrics --all", "No such option '--all'"),
     ],
 )

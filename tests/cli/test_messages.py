@@ -72,6 +72,36 @@ def test_control_characters_are_escaped() -> None:
     assert fails("q", "\x1b[31mr\x07") == r"\x1b[31mr\x07: there is no such file. Check the path"
 
 
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("q", "a\nb"), r"a\nb: there is no such file. Check the path"),
+        (("a\n/b", "r"), r"a\n/b: there is no such file. Check the path"),
+        (("q", "r", "-o", "a\nb/c"), r"gradeval: --output a\nb/c: there is no directory "),
+        (("q", "r", "-m", "a\nb"), r"gradeval: a: there is no such metric"),
+        (("q", "r", "-l", "a\nb"), r"gradeval: Invalid value for '-l' / '--rel': 'a\nb' is not"),
+        (("q", "r", "--query-ids", "./a\nb"), r"./a\nb: there is no such file. Check the path"),
+        (("trec_eval", "q", "a\u2028b"), r"a\u2028b: there is no such file. Check the path"),
+    ],
+)
+def test_a_message_is_one_line(args: tuple[str, ...], message: str) -> None:
+    said = fails(*args)
+    assert said.startswith(message)
+    assert "\n" not in said
+
+
+def test_errors_and_warnings_of_a_path_with_a_line_end() -> None:
+    Path("a\nb").write_text("q1 Q0 a 1 x t\nq1 Q0 a 1 y t\n")
+    assert fails("q", "a\nb").splitlines() == [
+        r"a\nb:1: the score 'x' is not a number",
+        r"a\nb:2: the score 'y' is not a number",
+    ]
+    Path("a\nb").write_text("q1 Q0 a 1 1 t\n")
+    assert gradeval("q", "a\nb", "-m", "AP").lines == [
+        r"warning: a\nb: 2 judged queries are not in the run, counted as 0"
+    ]
+
+
 def test_the_command_comes_first() -> None:
     assert fails("-q", "metrics", "r").startswith("gradeval: The command comes first: gradeval metrics, then")
     Path("metrics").write_text(QRELS)
@@ -202,9 +232,11 @@ def use() -> None:
 @on_terminals
 @pytest.mark.usefixtures("impatient")
 def test_progress_on_a_terminal_after_a_while() -> None:
+    """It hides no cursor, which no one would show again where a signal ends the program."""
     with Terminal() as terminal:
         use()
     assert b"reading" in terminal.shown
+    assert b"\x1b[?25" not in terminal.shown
 
 
 @on_terminals

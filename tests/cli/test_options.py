@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from math import log2
 from pathlib import Path
 
@@ -144,6 +145,28 @@ def test_query_ids_that_cannot_be(folder: Path) -> None:
         "listed:5: query 'q8' is not in q",
     ]
     assert "no query in common" in fails("q", "r", "--query-ids", "q3")
+
+
+def test_query_ids_that_are_the_name_of_a_file_too(folder: Path) -> None:
+    """Judged queries are meant, whatever the file is; not the file, which the warning names."""
+    expected = per_query("AP", "--query-ids", "q1")
+    (folder / "q1").write_bytes(b"\0")  # it is not even read
+    (folder / "q3,q1").write_text("q2\n")
+    done = gradeval("q", "r", "-m", "AP", "-q", "-n", "--query-ids", "q1")
+    assert done.out == "run\tquery\tmetric\tvalue\nr\tq1\tAP\t0.2778\n"
+    assert done.lines[0] == (
+        "warning: --query-ids q1: taken for ids, as the qrels have them; "
+        "the file of this name is ignored (./q1 would name it)"
+    )
+    assert per_query("AP", "--query-ids", "q1") == expected
+    assert list(per_query("AP", "--query-ids", "q3,q1")) == ["q1", "q3"]
+    assert list(per_query("AP", "--query-ids", "./q3,q1")) == ["q2"]
+    assert "the file of this name is ignored" in fails("q", "r", "--query-ids", "q1", "--strict")
+    (folder / "q1,q9").write_text("q1\n")
+    assert list(per_query("AP", "--query-ids", "q1,q9")) == ["q1"]
+    assert gradeval("-", "r", "-m", "AP", "--query-ids", "q1,q9", stdin="q").out.endswith("\t0.2778\n")
+    found = json.loads(gradeval("q", "r", "-m", "AP", "-f", "json", "--query-ids", "q1").out)
+    assert found["options"]["query_ids"] == ["q1"]
 
 
 def test_ties(folder: Path) -> None:
@@ -293,9 +316,9 @@ def test_groups(folder: Path) -> None:
 
 
 NUMBERS = {
-    "-l": ("nan", "inf", "-inf", "1e999", "x", "", "1_0", "1e151", "-1e308", "1e-151", "5e-324"),
+    "-l": ("nan", "inf", "-inf", "1e999", "x", "", "1_0", "1e151", "-1e308", "1e-151", "5e-324", "١", "１.５"),
     "--rel": ("nan",),
-    "--zero-grade": ("nan", "inf", "x", "", "-1e308"),
+    "--zero-grade": ("nan", "inf", "x", "", "-1e308", "١"),
     "-M": ("0", "-1", "x", "", "1.5", "nan", "1000000001", "9" * 30, "٣"),
     "--depth": ("0",),
     "-j": ("-1", "x", "1001", "9" * 30),

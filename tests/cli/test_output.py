@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from gradeval.cli import output
 from gradeval.render import FORMATS
 
 from .command import fails, gradeval
@@ -137,7 +136,7 @@ def test_a_write_that_ends_early_leaves_nothing(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(output.os, "replace", fail)
+    monkeypatch.setattr(os, "replace", fail)
     done = gradeval("q", "r", "-m", "AP", "--quiet", "-o", "out")
     if isinstance(error, OSError):
         assert done == (2, "", "gradeval: out cannot be written (No space left on device)\n")
@@ -155,8 +154,67 @@ def test_where_no_file_can_be_written(folder: Path) -> None:
     )
     assert fails("q", "r", "-o", "q/out").startswith("gradeval: --output q/out: there is no directory")
     assert fails("q", "r", "-o", "") == "gradeval: --output: no file is named"
-    for name in ("q", "r", "./r"):
-        assert fails("q", "r", "-o", name) == f"gradeval: --output {name}: this is one of the files to read"
+
+
+READ = {
+    "q r -o q": "q",
+    "q r -o ./r": "r",
+    "q - -o r": "r",
+    "- r -o q": "q",
+    "q r -o link": "r",
+    "q r -o hard": "r",
+    "l s -o s": "s",
+    "q r --query-ids ids -o ids": "ids",
+    "q r --query-ids ./ids -o ids": "ids",
+    "plain s --groups sizes -o sizes": "sizes",
+    "plain s -o plain.query": "plain.query",
+    "plain plain --feature 1 -o plain.query": "plain.query",
+    "l plain --feature 1 -o plain.group": "plain.group",
+}
+
+
+@pytest.mark.parametrize("command", READ)
+def test_no_file_that_is_read_is_written(command: str, folder: Path) -> None:
+    (folder / "ids").write_text("q1\n")
+    (folder / "plain").write_text("2 1:3\n0 1:2\n1 1:1\n0 1:4\n")
+    for name in ("sizes", "plain.query", "plain.group"):
+        (folder / name).write_text("2\n2\n")
+    os.symlink("r", "link")
+    os.link("r", "hard")
+    name, args = READ[command], command.split()
+    stdin = {"q - -o r": "r", "- r -o q": "q"}.get(command)
+    before = Path(name).read_text()
+    assert fails(*args, stdin=stdin) == f"gradeval: --output {args[-1]}: this is one of the files to read"
+    assert Path(name).read_text() == before
+    assert gradeval(*args[:-1], "out", stdin=stdin).code == 0
+
+
+def test_a_device_may_be_read_and_written() -> None:
+    """As a terminal is."""
+    assert fails("-", "r", "-o", "/dev/null", stdin="/dev/null") == "<stdin>: the file is empty"
+
+
+@pytest.mark.skipif(not os.path.isdir("/sys"), reason="only Linux has this directory that no one may write to")
+def test_a_directory_that_may_not_be_written_is_found_out_before() -> None:
+    assert fails("none", "none", "-o", "/sys/out").startswith(
+        "gradeval: --output /sys/out: no file can be made in /sys ("
+    )
+
+
+def test_paths_that_cannot_be() -> None:
+    os.symlink("loop", "loop")
+    assert "--output loop: " in fails("q", "r", "-o", "loop")
+    assert "--output " in fails("q", "r", "-o", "n" * 300)
+    assert fails("q", "r", "-o", "new/").startswith("gradeval: --output new/: there is no directory ")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_named_pipe_is_written_to() -> None:
+    os.mkfifo("fifo")
+    with open(os.open("fifo", os.O_RDONLY | os.O_NONBLOCK)) as reader:
+        assert gradeval("q", "r", "-m", "AP", "-o", "fifo").code == 0
+        assert reader.read() == TSV
+    assert stat.S_ISFIFO(os.stat("fifo").st_mode)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
@@ -165,7 +223,64 @@ def test_a_file_that_may_not_be_written() -> None:
     os.chmod("out", 0o400)
     assert "may not be written" in fails("q", "r", "-o", "out")
     Path("there").mkdir(mode=0o500)
-    assert "cannot be written (Permission denied)" in fails("q", "r", "-o", "there/out")
+    assert ": --output there/out: no file can be made in " in fails("q", "r", "-o", "there/out")
+
+
+ODD = "\x1b[31m\x9b\u202e\u2028"
+ESCAPED = r"\x1b[31m\x9b\u202e\u2028"
+
+
+def odd_files() -> None:
+    """A query, a tag and a file name that would steer a terminal."""
+    Path("odd").write_text(f"{ODD}q 0 a 1\n")
+    Path(f"{ODD}r").write_text(f"{ODD}q Q0 a 1 1 {ODD}t\n")
+
+
+SHOWN = {
+    "json": r"\u001b[31m\u009b\u202e\u2028",
+    "jsonl": r"\u001b[31m\u009b\u202e\u2028",
+    "md": r"\\x1b\[31m\\x9b\\u202e\\u2028",
+    "latex": ESCAPED.replace("\\", r"\textbackslash{}").replace("[", "{[}"),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_nothing_can_steer_a_terminal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a pipe or a file, formats for machines have names as they are."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    odd_files()
+    args = ("odd", f"{ODD}r", "-m", "AP runid", "-q", "-f", name)
+    shown, written = gradeval(*args, terminal=True).out, gradeval(*args).out
+    assert shown.count("\n") == written.count("\n")
+    escaped = SHOWN.get(name, ESCAPED)
+    for end in "qt" if name == "trec" else "qrt":  # which names no run where there is one only
+        assert escaped + end in shown
+        assert (ODD if name in ("tsv", "csv", "trec") else escaped) + end in written
+
+
+def test_other_commands_cannot_steer_a_terminal_either() -> None:
+    odd_files()
+    files = ("odd", f"{ODD}r")
+    args = ("trec_eval", *files, "-q", "-m", "runid", "-m", "map")
+    assert f"map                   \t{ESCAPED}q\t1.0000\n" in gradeval(*args, terminal=True).out
+    assert f"runid                 \tall\t{ESCAPED}t\n" in gradeval(*args, terminal=True).out
+    assert f"runid                 \tall\t{ODD}t\n" in gradeval(*args).out
+    args = ("ir_measures", *files, "-q", "AP")
+    assert gradeval(*args, terminal=True).out == f"{ESCAPED}q\tAP\t1.0000\nall\tAP\t1.0000\n"
+    assert gradeval(*args).out == f"{ODD}q\tAP\t1.0000\nall\tAP\t1.0000\n"
+
+
+def test_spreadsheet() -> None:
+    Path("q").write_text("=q 0 a 1\n")
+    Path("-r").write_text("=q Q0 a 1 -2 @t\n")
+    args = ("q", "./-r", "-m", "AP runid", "-q", "-f", "csv", "--digits", "1")
+    rows = ["run,query,metric,value", "'-r,'=q,AP,1.0", "'-r,all,AP,1.0", "'-r,all,runid,'@t"]
+    assert gradeval(*args, "--spreadsheet").out.splitlines() == rows
+    assert gradeval(*args).out == "\n".join(rows).replace("'", "") + "\n"
+    assert fails("q", "./-r", "--spreadsheet", "-f", "tsv").startswith(
+        "gradeval: --spreadsheet goes with -f csv."
+    )
+    assert "--spreadsheet goes with -f csv" in fails("q", "./-r", "--spreadsheet")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")

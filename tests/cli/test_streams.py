@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -83,25 +84,91 @@ def test_a_process_between_others() -> None:
 
 def test_who_reads_no_further() -> None:
     """More is written than a pipe holds."""
-    Path("q").write_text("".join(f"q{n} 0 a 1\n" for n in range(20000)))
-    Path("r").write_text("".join(f"q{n} Q0 a 1 1 t\n" for n in range(20000)))
+    many(20000)
     done = shell("gradeval q r -q -m AP | head -n 1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "run\tquery\tmetric\tvalue\n", "")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
 def test_a_full_disk() -> None:
-    for command in ("gradeval q r -m AP --quiet", "gradeval metrics"):
-        done = shell(f"{command} > /dev/full")
+    commands = (
+        "q r -m AP --quiet",
+        "metrics",
+        "--help",
+        "eval -h",
+        "metrics -h",
+        "trec_eval -h",
+        "trec_eval -v",
+    )
+    for command in commands:
+        done = shell(f"gradeval {command} > /dev/full")
         assert (done.returncode, done.stderr) == (
             2,
             "gradeval: standard output cannot be written (No space left on device)\n",
         )
-    done = shell("gradeval --help > /dev/full")
-    assert (done.returncode, done.stderr) == (2, "gradeval: standard output: No space left on device\n")
+
+
+NON_BLOCKING = (
+    "import os, sys; os.set_blocking({}, False); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+)
+
+
+def non_blocking(descriptor: int, args: str) -> str:
+    """The command, started by one that has made one of its streams non-blocking."""
+    return f'"{sys.executable}" -c "{NON_BLOCKING.format(descriptor)}" -m gradeval {args}'
+
+
+def test_input_that_is_not_there_yet_is_waited_for() -> None:
+    Path("r").write_text(RUN)
+    command = non_blocking(0, "q - -m 'num_ret AP' --quiet")
+    done = shell(f"(head -n 3 r; sleep 0.5; tail -n +4 r) | {command}")
+    assert done.stdout == gradeval("q", "r", "-m", "num_ret AP", "--quiet").out.replace("r\t", "<stdin>\t")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_has_no_room_yet_is_waited_for(unbuffered: str) -> None:
+    """More is written than a pipe holds, whose reader sleeps: results, errors, help."""
+    many(5000)
+    done = shell(f"PYTHONUNBUFFERED={unbuffered} {non_blocking(1, 'q r -q -m AP')} | (sleep 0.4; cat)")
+    assert (done.returncode, done.stdout) == (0, gradeval("q", "r", "-q", "-m", "AP").out)
+    names = [f"none{number}" for number in range(2000)]
+    command = non_blocking(2, f"q {' '.join(names)} --quiet")
+    done = shell(f"PYTHONUNBUFFERED={unbuffered} {command} 2>&1 >/dev/null | (sleep 0.4; cat)")
+    assert done.stdout == "".join(f"{name}: there is no such file. Check the path\n" for name in names)
+
+
+def many(queries: int) -> None:
+    """Qrels and a run of so many queries."""
+    Path("q").write_text("".join(f"q{n} 0 a 1\n" for n in range(queries)))
+    Path("r").write_text("".join(f"q{n} Q0 a 1 1 t\n" for n in range(queries)))
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_limit_of_the_size_of_files(unbuffered: str) -> None:
+    """A part is written, and then it is an error."""
+    many(200)
+    for command in ("q r -q -m AP --quiet", "metrics", "--help"):
+        done = shell(f"ulimit -f 1; PYTHONUNBUFFERED={unbuffered} gradeval {command} > out")
+        assert (done.returncode, done.stderr) == (
+            2,
+            "gradeval: standard output cannot be written (File too large)\n",
+        )
+
+
+def test_no_temporary_directory() -> None:
+    """For a run whose queries come back: no file may have a byte."""
+    Path("r").write_text(RUN + "q1 Q0 e 1 0 tag\n")
+    done = shell("ulimit -f 0; gradeval q r -m AP --quiet")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        "r: a pipe or an unsorted run needs a temporary file (No usable temporary dir"
+    )
+    assert done.stderr.endswith("]). Set TMPDIR to a directory that can be written and has room\n")
 
 
 def test_closed_streams() -> None:
+    done = shell("gradeval --help >&-")
+    assert (done.returncode, done.stderr) == (2, "gradeval: standard output cannot be written (it is closed)\n")
     done = shell("gradeval q r -m AP --quiet >&-")
     assert (done.returncode, done.stderr) == (2, "gradeval: standard output cannot be written (it is closed)\n")
     done = shell("gradeval q r -m AP 2>&-")
@@ -160,6 +227,96 @@ def wait_until_it_reads(pid: int) -> None:
             asleep = asleep + 1 if has_numpy and sleeps else 0
         if asleep == 2:
             return
+
+
+IN_A_DESTRUCTOR = """
+import os, signal
+from gradeval import __main__, evaluation
+
+class Interrupts:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+def evaluate_all(*args, **options):
+    Interrupts()
+
+evaluation.evaluate_all = evaluate_all
+__main__.main()
+"""
+
+
+def test_an_interrupt_where_no_exception_can_be_raised() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_DESTRUCTOR, "q", "r"], capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
+
+
+INSTEAD_OF_RENAMING = """
+import os
+from gradeval import __main__
+
+os.replace = lambda *paths: os.kill(os.getpid(), {})
+__main__.main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_no_temporary_file(number: int, folder: Path) -> None:
+    Path("out").write_text("old")
+    before = sorted(os.listdir(folder))
+    code = INSTEAD_OF_RENAMING.format(int(number))
+    command = [sys.executable, "-c", code, "q", "r", "--quiet", "-o", "out"]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-number, b"", b"")
+    assert Path("out").read_text() == "old"
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    """As by nohup."""
+    code = INSTEAD_OF_RENAMING.format(int(signal.SIGHUP))
+    done = shell(f"trap '' HUP; '{sys.executable}' -c '{code}' q r --quiet -o out")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
+@pytest.mark.parametrize("command", ["/dev/stdout) > log", "/dev/fd/3) 3> log >&3", "link) >> log"])
+def test_an_open_file_is_written_where_it_stands(command: str) -> None:
+    """It is neither replaced nor begun anew."""
+    os.symlink("/dev/stdout", "link")
+    Path("log").write_text("")
+    inode = os.stat("log").st_ino
+    done = shell(f"(echo before; gradeval q r -m AP --quiet -o {command}; echo after >> log")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert Path("log").read_text() == "before\n" + TSV.format("r") + "after\n"
+    assert os.stat("log").st_ino == inode
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
+def test_a_descriptor_that_cannot_be_written() -> None:
+    for more in ("/dev/fd/9", "/dev/fd/9 9<l", "/dev/stdout >&-"):
+        done = shell(f"gradeval q r -m AP -o {more}")
+        name = more.split()[0]
+        assert (done.returncode, done.stderr) == (2, f"gradeval: --output {name}: Bad file descriptor\n")
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="no mounts can be made here")
+def test_a_mounted_file_is_found_out_before_anything_is_evaluated() -> None:
+    Path("there").write_text("old")
+    Path("out").touch()
+    command = f"mount --bind there out || exit 77; '{sys.executable}' -m gradeval q r -o out"
+    done = subprocess.run(
+        ["unshare", "-m", "bash", "-c", command], capture_output=True, text=True, timeout=60, check=False
+    )
+    if done.returncode not in (0, 2):
+        pytest.skip("no mounts can be made here")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "gradeval: --output out: this file is mounted, and cannot be replaced. "
+        "Redirect standard output to it\n",
+    )
+    assert Path("there").read_text() == "old"
 
 
 def test_who_interrupts_waits_for_no_thread() -> None:

@@ -1,0 +1,47 @@
+"""What the commands share: --help and --version, which are written as results are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from gradeval import __version__
+from gradeval.cli import output as out
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class Command(click.Command):
+    """A command whose help is written whole, or is an error."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.callback = _show_help
+        return option
+
+
+def _show_help(ctx: click.Context, param: click.Parameter, is_given: bool) -> None:
+    if is_given and not ctx.resilient_parsing:
+        out.write(ctx.get_help() + "\n")
+        ctx.exit()
+
+
+def version_option(*names: str, more: str = "") -> Callable[[Decorated], Decorated]:
+    """An option that prints our version, and more."""
+
+    def show(ctx: click.Context, param: click.Parameter, is_given: bool) -> None:
+        if is_given and not ctx.resilient_parsing:
+            out.write(f"gradeval {__version__}{more}\n")
+            ctx.exit()
+
+    return click.option(
+        *names,
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=show,
+        help="Show the version and exit.",
+    )

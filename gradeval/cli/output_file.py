@@ -1,0 +1,164 @@
+"""The file of --output: replaced atomically, or written to where no other file can take its place."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from gradeval.cli.output import write_all
+from gradeval.errors import OptionError
+
+
+class OutputFile:
+    """A file to write to. What would prevent it is found before there is anything to write.
+
+    path: as the user named it. inputs: the files that are read, '-' for standard input; it may be none of them.
+    Raises OptionError.
+    """
+
+    def __init__(self, path: str, inputs: Iterable[str]) -> None:
+        self.path = path
+        self._replaced: str | None = None  # the file whose place a new one takes
+        self._descriptor: int | None = None  # the descriptor of ours that the path names
+        if not path:
+            raise OptionError("--output: no file is named")
+        try:
+            problem = self._prepare(_stat(path), inputs)
+        except OSError as error:
+            problem = error.strerror or str(error)
+        if problem:
+            raise OptionError(f"--output {path}: {problem}")
+
+    def write(self, data: bytes) -> None:
+        """Write all of it. Raises OSError; a file that is replaced is then as it was before."""
+        if self._replaced is not None:
+            _replace(self._replaced, data)
+            return
+        # opened by its name, the file of a descriptor would be written from its beginning
+        target = os.open(self.path, os.O_WRONLY | os.O_APPEND) if self._descriptor is None else self._descriptor
+        with open(target, "wb", 0, closefd=self._descriptor is None) as file:
+            write_all(file, data)
+
+    def _prepare(self, about: os.stat_result | None, inputs: Iterable[str]) -> str:
+        """Choose the way to write, or return what prevents it."""
+        is_plain = about is None or stat.S_ISREG(about.st_mode)
+        if about is not None and stat.S_ISDIR(about.st_mode):
+            return "this is a directory"
+        if about is not None and is_plain and any(_is_file(about, path) for path in inputs):
+            return "this is one of the files to read"
+        target = _followed(self.path)
+        folder, name = os.path.split(target)
+        if _holds_descriptors(folder):
+            if folder == os.path.realpath("/dev/fd") and name.isdecimal():
+                self._descriptor = int(name)
+                os.write(self._descriptor, b"")  # raises what would be raised later
+                return ""
+            is_plain = False
+        if not os.path.isdir(folder):
+            return f"there is no directory {folder}"
+        if about is not None and not os.access(self.path, os.W_OK):
+            return "the file may not be written"
+        if not is_plain:
+            return "" if about else "there is no such file"
+        try:
+            _try_to_make_a_file(folder)
+        except OSError as error:
+            return f"no file can be made in {folder} ({error.strerror or error})"
+        if about is not None and _mount(target) != _mount(folder):
+            return "this file is mounted, and cannot be replaced. Redirect standard output to it"
+        self._replaced = target
+        return ""
+
+
+def _stat(path: str) -> os.stat_result | None:
+    """What the system tells about the file, None where there is none."""
+    try:
+        return os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _is_file(about: os.stat_result, path: str) -> bool:
+    """Whether it is the file that is read by this name."""
+    try:
+        if path != "-":
+            return os.path.samestat(about, os.stat(path))
+        return sys.stdin is not None and os.path.samestat(about, os.fstat(sys.stdin.fileno()))
+    except (OSError, ValueError):
+        return False
+
+
+def _followed(path: str) -> str:
+    """Where the links of the path lead, but no further than to a descriptor, such as /dev/fd/1."""
+    while True:
+        folder, name = os.path.split(path)
+        folder = os.path.realpath(folder)
+        path = os.path.join(folder, name)
+        if _holds_descriptors(folder) or not os.path.islink(path):
+            return path
+        path = os.path.join(folder, os.readlink(path))
+
+
+def _holds_descriptors(folder: str) -> bool:
+    """Whether it is /dev/fd or its like: what its entries name is open somewhere, and cannot be replaced."""
+    about, ours = _stat(folder), _stat("/dev/fd")
+    return about is not None and ours is not None and about.st_dev == ours.st_dev
+
+
+def _try_to_make_a_file(folder: str) -> None:
+    import tempfile
+
+    tempfile.TemporaryFile(dir=folder).close()
+
+
+def _mount(path: str) -> str:
+    """The mount that the path is on, as Linux numbers them; '' where it cannot be told."""
+    with suppress(AttributeError, OSError):
+        handle = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+        try:
+            with open(f"/proc/self/fdinfo/{handle}") as lines:
+                return next((line for line in lines if line.startswith("mnt_id:")), "")
+        finally:
+            os.close(handle)
+    return ""
+
+
+def _replace(target: str, data: bytes) -> None:
+    old = _stat(target)
+    mode = 0o666 if old is None else old.st_mode & 0o777
+    new = os.path.join(os.path.dirname(target), f".gradeval-{os.urandom(8).hex()}")
+    with _removed(new):
+        with open(new, "xb", 0, opener=lambda path, flags: os.open(path, flags, mode)) as file:
+            if old is not None:
+                os.chmod(new, mode)  # without regard to the umask
+            write_all(file, data)
+        os.replace(new, target)
+
+
+@contextmanager
+def _removed(path: str) -> Iterator[None]:
+    """There is no file of this name afterwards, also where a signal ends the program meanwhile."""
+
+    def end(number: int, _: object) -> None:
+        with suppress(OSError):
+            os.unlink(path)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    ending = [getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM") if hasattr(signal, name)]
+    caught = [number for number in ending if signal.getsignal(number) is signal.SIG_DFL]
+    try:
+        with suppress(ValueError):  # of a thread that is not the main one, which catches no signals
+            for number in caught:
+                signal.signal(number, end)
+        yield
+    finally:
+        with suppress(OSError):
+            os.unlink(path)
+        with suppress(ValueError):
+            for number in caught:
+                signal.signal(number, signal.SIG_DFL)
