@@ -8,12 +8,12 @@ Everything heavy is imported when it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # as in typing, whose import would keep __main__ waiting
 if TYPE_CHECKING:
+    from typing import Any
+
     from gradeval.errors import GradevalError as GradevalError
     from gradeval.errors import InputError as InputError
     from gradeval.errors import MetricError as MetricError
@@ -36,6 +36,8 @@ __all__ = ["GradevalError", "InputError", "MetricError", "OptionError", "Results
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'gradeval' has no attribute '{name}'")
+    from importlib import import_module
+
     value = getattr(import_module(f"gradeval.{_HOME[name]}"), name)
     globals()[name] = value
     return value
