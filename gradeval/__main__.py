@@ -5,8 +5,8 @@ import gc
 import os
 
 # Ctrl-C ends the command as the system does, at once and without a traceback: an exception could be raised in
-# any import, thread or destructor. Whoever has something to tidy up catches the signal meanwhile. Before this
-# line Python raises KeyboardInterrupt, so little is imported before it: the module signal takes 2 ms, _signal none.
+# any import, thread or destructor. Whoever has something to tidy up catches the signal meanwhile. Until here
+# Python raises KeyboardInterrupt, so little is imported above: the module signal takes 2 ms, _signal none.
 if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
