@@ -254,6 +254,21 @@ def test_scores(letor, tmp_path):
         ranks_of(scores)
 
 
+def test_grades_of_letor_files_have_their_range_too(tmp_path):
+    """As labels, and where a feature is the grade; as scores they have none."""
+    path = tmp_path / "letor"
+    path.write_bytes(b"# 1\n1 qid:1 1:1e200 2:1\n2e150 qid:1 1:5 2:2\n")
+    what = r"is out of range\. Grades are 0 or between 1e-150 and 1e150 in absolute value; rescale them$"
+    with pytest.raises(InputError, match=rf"^{path}:3: the grade 2e\+150 {what}"):
+        qrels_of(path)
+    with pytest.raises(InputError, match=rf"^{path}:2: the grade 1e\+200 {what}"):
+        qrels_of(path, qrels_feature=1)
+    assert qrels_of(path, qrels_feature=2) == {"1": {"1": 1.0, "2": 2.0}}
+    trec = tmp_path / "qrels"
+    trec.write_bytes(b"1 0 1 1\n1 0 2 1\n")
+    assert ranks_of(path, trec, features=1)[0][1][("1", "1")] == (1, 1e200)
+
+
 def test_trec_run_over_letor_qrels(letor, tmp_path):
     run = tmp_path / "run"
     run.write_bytes(b"1 Q0 b 1 2 x\n1 Q0 c 2 1 x\n2 Q0 1 1 3 x\n")

@@ -27,6 +27,7 @@ from gradeval.segments import Floats, Segments
 
 _Result = TypeVar("_Result")
 _LONGEST = 300  # of what an error of a plugin says
+_NUMBERS = ("cutoff", "length", "rel")  # parameters that the notice of tied scores reads too
 
 
 # What plugins there are
@@ -58,8 +59,12 @@ def register(declaration: Declaration) -> None:
     from gradeval.metrics import load, spec
 
     load()
-    for failed in _register(declaration, _names_in_use()):
-        raise ValueError(failed)
+    known = dict(REGISTRY)
+    failed = _register(declaration, _names_in_use())
+    if failed:
+        REGISTRY.clear()
+        REGISTRY.update(known)
+        raise ValueError(failed[0])
     spec._names.cache_clear()
 
 
@@ -362,6 +367,8 @@ def _contained_parse(param: Param, metric: Metric) -> Callable[[str], Any]:
         value = param.parse(text)
         hash(value)
         param.text(value)
+        if param.name in _NUMBERS and not _is_bound(value):
+            raise TypeError(f"it is {described(value)}, not a number")
         return value
 
     def parse(text: str) -> Any:

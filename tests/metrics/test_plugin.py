@@ -206,10 +206,15 @@ def test_a_metric_that_ends_the_program_is_an_error(broken_site, tmp_path):
 def test_ctrl_c_ends_a_metric_that_catches_it(broken_site, tmp_path, jobs):
     """As it ends everything else: by the signal, whatever the plugin makes of it."""
     arguments = [*files(tmp_path), "-m", "AP BadWait", "-j", jobs]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what is ignored here would be there
     with started(broken_site, *arguments) as process:
-        assert process.stderr.readline() == "waiting\n"
-        process.send_signal(signal.SIGINT)
-        assert (process.wait(timeout=30), process.stdout.read()) == (-signal.SIGINT, "")
+        signal.signal(signal.SIGINT, before)
+        try:
+            assert process.stderr.readline() == "waiting\n"
+            process.send_signal(signal.SIGINT)
+            assert (process.wait(timeout=30), process.stdout.read()) == (-signal.SIGINT, "")
+        finally:
+            process.kill()
 
 
 def test_without_the_package_there_is_no_such_metric(tmp_path):

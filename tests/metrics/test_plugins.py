@@ -326,6 +326,9 @@ def test_a_program_that_declares_a_metric_itself(plugin):
     assert evaluated("Mine also").means.tolist() == [[8 / 3, 8 / 3]]
     with pytest.raises(ValueError, match="the metric 'AP' is left out: the name stands for AP"):
         declaring("AP", total)()
+    with pytest.raises(ValueError, match="the name 'map' of the metric Mapped is left out: it stands for AP"):
+        declaring("Mapped", total, aliases=["map"])()
+    assert "Mapped" not in REGISTRY
     with pytest.raises(ValueError, match="the metric 'Worse' is left out: TypeError"):
         declaring("Worse", total, colour="red")()
 
@@ -447,6 +450,13 @@ def test_a_parameter_that_cannot_be_read(plugin, parse_text, what):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["cutoff", "length", "rel"])
+def test_a_parameter_that_others_read_is_a_number(plugin, name):
+    plugin(declaring("Toy", total, params=[Param(name, "how deep", str, "a depth")]))
+    with pytest.raises(MetricError, match=rf"^Toy\({name}=5\): .* TypeError \(it is '5', not a number\)$"):
+        evaluated(f"Toy({name}=5)")
+
+
 def test_a_check_that_fails(plugin):
     plugin(
         declaring("Toy", total, params=[number("size", "how much", 1.0)], check=lambda params: params["size"])
@@ -471,20 +481,26 @@ def deaf(judgments=None):
         return [0.0] * 3
 
 
+@pytest.fixture
+def handled():
+    """Ctrl-C as a program starts with it, even where these tests do not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
+
+
 @pytest.mark.parametrize("act", [interrupted, deaf])
+@pytest.mark.usefixtures("handled")
 def test_the_users_ctrl_c_goes_through(plugin, act):
-    before = signal.getsignal(signal.SIGINT)
     plugin(declaring("Toy", act))
     with pytest.raises(KeyboardInterrupt):
         evaluated("Toy", jobs=1)
     plugin(act)
     with pytest.raises(KeyboardInterrupt):
         metrics.load_plugins()
-    assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.usefixtures("handled")
 def test_a_handler_that_it_installs_is_taken_back(plugin):
-    before = signal.getsignal(signal.SIGINT)
     plugin(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     assert metrics.load_plugins() == ()
-    assert signal.getsignal(signal.SIGINT) is before
