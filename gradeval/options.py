@@ -24,13 +24,13 @@ RANGES = {"depth": (1, 10**9), "jobs": (0, 1000), "qrels_feature": (0, 10**7 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How to read and evaluate. Raises OptionError for a value out of range.
+    """How to read and evaluate. Raises OptionError for a value of the wrong type or out of range.
 
     rel: the least relevant grade (None: any above 0). depth: ranks below it do not count (None: all do).
     judged_only: rankings close up over unjudged documents. queries: 'judged' averages over all queries of the
     qrels, a missing one scoring 0; 'both' over those that the run has too. query_ids: only these count (None:
     all). ties: how equal scores are ordered: 'trec' by document id descending as bytes, 'input' as they stand,
-    'best' or 'worst' by grade. zero_grade: taken from every grade first. by_level: a metric AP(rel=t) for each
+    'best' or 'worst' by grade. zero_grade: subtracted from every grade first. by_level: a metric AP(rel=t) for each
     grade t above 0, before muAP. jobs: threads (0: as many as there are processors).
 
     qrels_format, run_format: one of QRELS_FORMATS, RUN_FORMATS (None: told from the content). features: the

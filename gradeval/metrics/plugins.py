@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar
@@ -44,7 +45,7 @@ def load_all() -> tuple[str, ...]:
     taken = _names_in_use()
     failed: list[str] = []
     for point in points:
-        with registry.collected() as declarations:
+        with registry.collected() as declarations, redirect_stdout(sys.stderr):  # results alone go there
             try:
                 contained(point.load)
             except Failure as failure:

@@ -249,6 +249,12 @@ def test_what_is_declared_before_a_plugin_fails_works(plugin):
     assert parse("First")
 
 
+def test_what_a_plugin_prints_is_no_result(plugin, capsys):
+    plugin(lambda: print("Welcome"))
+    assert metrics.load_plugins() == ()
+    assert capsys.readouterr() == ("", "Welcome\n")
+
+
 def test_a_package_that_is_gone(plugin):
     plugin(EntryPoint("x", "no_such_package_at_all", "gradeval.metrics").load)
     assert parse("AP")  # our own do not need it
