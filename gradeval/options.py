@@ -30,8 +30,8 @@ class Options:
     judged_only: rankings close up over unjudged documents. queries: 'judged' averages over all queries of the
     qrels, a missing one scoring 0; 'both' over those that the run has too. query_ids: only these count (None:
     all). ties: how equal scores are ordered: 'trec' by document id descending as bytes, 'input' as they stand,
-    'best' or 'worst' by grade. zero_grade: subtracted from every grade first. by_level: a metric AP(rel=t) for each
-    grade t above 0, before muAP. jobs: threads (0: as many as there are processors).
+    'best' or 'worst' by grade. zero_grade: subtracted from every grade first. by_level: a metric AP(rel=t) for
+    each grade t above 0, before muAP. jobs: threads (0: as many as there are processors).
 
     qrels_format, run_format: one of QRELS_FORMATS, RUN_FORMATS (None: told from the content). features: the
     features of LETOR files that are runs. qrels_feature: the feature of a LETOR file that is the grade (None:
