@@ -37,8 +37,8 @@ class QueryIds:
             return self._listed
         if set(self._listed).issubset(judged):
             self.warnings.append(
-                f"--query-ids {self.given}: taken for ids, as the qrels have them; "
-                f"the file of this name is ignored (./{self.given} would name it)"
+                f"--query-ids {self.given}: this is in the qrels, so the file of this name is ignored; "
+                f"./{self.given} names the file"
             )
             return self._listed
         self._read()

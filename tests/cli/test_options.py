@@ -155,13 +155,13 @@ def test_query_ids_that_are_the_name_of_a_file_too(folder: Path) -> None:
     done = gradeval("q", "r", "-m", "AP", "-q", "-n", "--query-ids", "q1")
     assert done.out == "run\tquery\tmetric\tvalue\nr\tq1\tAP\t0.2778\n"
     assert done.lines[0] == (
-        "warning: --query-ids q1: taken for ids, as the qrels have them; "
-        "the file of this name is ignored (./q1 would name it)"
+        "warning: --query-ids q1: this is in the qrels, so the file of this name is ignored; "
+        "./q1 names the file"
     )
     assert per_query("AP", "--query-ids", "q1") == expected
     assert list(per_query("AP", "--query-ids", "q3,q1")) == ["q1", "q3"]
     assert list(per_query("AP", "--query-ids", "./q3,q1")) == ["q2"]
-    assert "the file of this name is ignored" in fails("q", "r", "--query-ids", "q1", "--strict")
+    assert "the file of this name is ignored; ./q1 names" in fails("q", "r", "--query-ids", "q1", "--strict")
     (folder / "q1,q9").write_text("q1\n")
     assert list(per_query("AP", "--query-ids", "q1,q9")) == ["q1"]
     assert gradeval("-", "r", "-m", "AP", "--query-ids", "q1,q9", stdin="q").out.endswith("\t0.2778\n")
