@@ -17,7 +17,7 @@ from gradeval.inputs import Run, is_file, is_path, open_qrels, open_runs, readab
 from gradeval.judgments import Judgments, Qrels
 from gradeval.metrics.spec import Spec, parse
 from gradeval.options import DEFAULT_METRICS, Options
-from gradeval.parallel import default_jobs, ordered_map
+from gradeval.parallel import default_jobs, ordered_map, with_fewer
 from gradeval.results import Results, RunResult, run_names
 from gradeval.segments import Bools, Floats
 from gradeval.ties import unsure
@@ -74,17 +74,20 @@ def evaluate_all(
             opened += open_runs(name, run, table, options, watch, place=len(opened) + 1)
         except GradevalError as error:
             opened.append(error)
-    abreast = max(1, min(jobs, len(opened)))
 
-    def outcome(run: Run | GradevalError) -> _Outcome | GradevalError:
-        try:
-            return (
-                _evaluate(judged, run, specs, options, jobs // abreast, wanted) if isinstance(run, Run) else run
-            )
-        except GradevalError as error:
-            return error
+    def outcomes_of(jobs: int) -> list[_Outcome | GradevalError]:
+        abreast = max(1, min(jobs, len(opened)))
 
-    outcomes = list(ordered_map(outcome, opened, abreast))
+        def outcome(run: Run | GradevalError) -> _Outcome | GradevalError:
+            try:
+                each = jobs // abreast
+                return _evaluate(judged, run, specs, options, each, wanted) if isinstance(run, Run) else run
+            except GradevalError as error:
+                return error
+
+        return list(ordered_map(outcome, opened, abreast))
+
+    outcomes = with_fewer(outcomes_of, jobs)
     done = [one for one in outcomes if not isinstance(one, GradevalError)]
     names = _names([one.run for one in done])
     results = tuple(
@@ -135,7 +138,7 @@ def _evaluate(
             [_texts(spec, judgments) for spec in specs if spec.metric.text],
         )
 
-    shares = list(ordered_map(found, qrels.shares(), jobs))
+    shares = with_fewer(lambda jobs: list(ordered_map(found, qrels.shares(), jobs)), jobs)
     values = np.concatenate([values for values, _ in shares], axis=1)
     words = ([*chain(*parts)] for parts in zip(*(texts for _, texts in shares), strict=True))
     texts = dict(zip((m for m, spec in enumerate(specs) if spec.metric.text), words, strict=True))

@@ -16,7 +16,7 @@ from gradeval.formats.sources import Source
 from gradeval.ids import Ids
 from gradeval.judgments import Qrels
 from gradeval.options import Options
-from gradeval.parallel import default_jobs
+from gradeval.parallel import default_jobs, with_fewer
 from gradeval.ranking import Lines, QueryNumbers
 from gradeval.reduction import Reduced, reduce_blocks, reduce_lines
 from gradeval.segments import Floats, Ints
@@ -68,11 +68,11 @@ def open_qrels(
                 raise OptionError(f"{option} goes with a LETOR file as qrels, but {source.name} is not one")
         from gradeval.formats.trec import read_qrels
 
-        return read_qrels(source, jobs), source
+        return with_fewer(lambda jobs: read_qrels(source, jobs), jobs), source
     from gradeval.formats.letor import read_letor
 
     wanted = {*(options.features if with_features else ()), *(() if feature is None else (feature,))}
-    letor = read_letor(source, wanted, options.groups, jobs)
+    letor = with_fewer(lambda jobs: read_letor(source, wanted, options.groups, jobs), jobs)
     grade = letor.label if feature is None else letor.feature(feature)
     bounds = np.arange(len(grade) + 1)
     ids = letor.queries.take(letor.query)
@@ -105,9 +105,10 @@ def open_runs(
         return [Run(source.name, lambda qrels, ties, jobs: _reduce_scores(source, qrels, ties), source, name)]
     from gradeval.formats.trec import run_columns
 
-    return [
-        Run(source.name, lambda q, ties, jobs: reduce_blocks(source, run_columns, q, ties, jobs), source, name)
-    ]
+    def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
+        return with_fewer(lambda jobs: reduce_blocks(source, run_columns, qrels, ties, jobs), jobs)
+
+    return [Run(source.name, reduce, source, name)]
 
 
 def is_path(value: Any) -> bool:
@@ -151,7 +152,8 @@ def _source(path: Any, watch: Callable[[Source], None] | None) -> Source:
 def _read_features(source: Source, options: Options) -> Letor:
     from gradeval.formats.letor import read_letor
 
-    return read_letor(source, set(options.features), options.groups, options.jobs or default_jobs())
+    features, jobs = set(options.features), options.jobs or default_jobs()
+    return with_fewer(lambda jobs: read_letor(source, features, options.groups, jobs), jobs)
 
 
 def _feature_runs(source: Source, letor: Letor, features: Sequence[int]) -> list[Run | InputError]:
@@ -205,6 +207,8 @@ def _qrels_from_data(data: Any) -> Qrels:
 
 def _run_from_data(data: Any, path: str) -> Run:
     """A run from a dict of dicts, tuples (query, document, score), or a data frame."""
+    if isinstance(data, Iterator):  # it may be looked at again, by fewer threads
+        data = list(data)
 
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
         queries, documents, score = _columns(data, path, _SCORE_COLUMNS)

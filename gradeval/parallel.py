@@ -18,6 +18,29 @@ def default_jobs() -> int:
     return os.cpu_count() or 1
 
 
+def with_fewer(make: Callable[[int], R], jobs: int) -> R:
+    """make(jobs), or make(1) where there is not enough memory for so many threads."""
+    try:
+        return make(jobs)
+    except MemoryError:
+        if jobs == 1:
+            raise
+    return make(1)  # outside of the handler, which holds on to what the threads had in memory
+
+
+def _started(work: Callable[[], None], count: int) -> list[threading.Thread]:
+    """Threads that do the work: as many as wanted, or as the system allows."""
+    threads: list[threading.Thread] = []
+    for _ in range(count):
+        thread = threading.Thread(target=work, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # can't start new thread: the caller's and those that there are do the work
+            break
+        threads.append(thread)
+    return threads
+
+
 def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
     """function(item) for each item, in order, made by `jobs` threads that take the items in turn.
 
@@ -83,9 +106,7 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
             with changed:
                 changed.wait_for(lambda: is_over() or may_draw())
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(jobs - 1)]
-    for thread in threads:
-        thread.start()
+    threads = _started(work, jobs - 1)
     try:
         while True:
             while not is_next_there():

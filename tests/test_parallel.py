@@ -10,7 +10,7 @@ import time
 import pytest
 
 from gradeval import parallel
-from gradeval.parallel import default_jobs, ordered_map
+from gradeval.parallel import default_jobs, ordered_map, with_fewer
 
 JOBS = [1, 2, 3, 8]
 
@@ -148,6 +148,49 @@ def test_nothing_starts_before_it_is_asked_for():
         yield
 
     ordered_map(lambda item: item, items(), 2)
+
+
+@pytest.mark.parametrize("allowed", [0, 1, 3])
+def test_threads_that_the_system_does_not_allow(allowed, monkeypatch):
+    """Those that there are do the work of all."""
+    start, started = threading.Thread.start, []
+
+    def limited(thread):
+        if len(started) == allowed:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+        started.append(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    assert list(ordered_map(lambda n: n * n, range(100), 64)) == [n * n for n in range(100)]
+    assert len(started) == allowed
+
+
+@pytest.mark.parametrize(("fits", "asked"), [(16, [16]), (15, [16, 1]), (1, [16, 1])])
+def test_fewer_threads_where_memory_is_short(fits, asked):
+    tried = []
+
+    def make(jobs):
+        tried.append(jobs)
+        if jobs > fits:
+            raise MemoryError
+        return "made"
+
+    assert with_fewer(make, 16) == "made"
+    assert tried == asked
+
+
+def test_one_thread_that_is_too_many():
+    tried = []
+
+    def make(jobs):
+        tried.append(jobs)
+        raise MemoryError
+
+    for jobs in (1, 3):
+        with pytest.raises(MemoryError):
+            with_fewer(make, jobs)
+    assert tried == [1, 3, 1]
 
 
 def test_default_jobs(monkeypatch):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 
 # the numbers of malloc.h for mallopt(3)
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 
 
 def keep_freed() -> None:
@@ -13,7 +14,8 @@ def keep_freed() -> None:
 
     The arrays of a block are as large as those of the block before. By default the large ones have pages of
     their own, which the system clears one by one and takes back: a tenth of the time of a small job.
-    Elsewhere this does nothing.
+    Threads share as many arenas as there are processors: by default each of many threads has its own, which
+    takes 64 MiB of address space and keeps what is freed in it from the others. Elsewhere this does nothing.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
@@ -21,3 +23,4 @@ def keep_freed() -> None:
         return
     mallopt(_MMAP_THRESHOLD, 32 << 20)
     mallopt(_TRIM_THRESHOLD, 512 << 20)
+    mallopt(_ARENA_MAX, os.cpu_count() or 1)

@@ -13,8 +13,9 @@ from gradeval.cli import heap
 def test_what_the_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     told: dict[int, int] = {}
     monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(mallopt=told.__setitem__))
+    monkeypatch.setattr(heap.os, "cpu_count", lambda: 3)
     heap.keep_freed()
-    assert told == {-3: 32 << 20, -1: 512 << 20}  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
+    assert told == {-3: 32 << 20, -1: 512 << 20, -8: 3}  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX
 
 
 @pytest.mark.parametrize("error", [OSError, TypeError, None])
