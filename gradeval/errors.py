@@ -82,14 +82,20 @@ class InputError(GradevalError):
 
 
 class InputErrors(GradevalError):
-    """Several errors of one file: the first few as InputError, and how many there are in all."""
+    """Several errors of one file: the first few as InputError, and how many were found in all.
 
-    def __init__(self, errors: list[InputError], total: int) -> None:
-        self.errors, self.total = errors, total
+    end: the line, from 1, at which reading stopped; None where the whole file was read.
+    """
+
+    def __init__(self, errors: list[InputError], total: int, end: int | None = None) -> None:
+        self.errors, self.total, self.end = errors, total, end
         lines = [str(error) for error in errors]
-        more = total - len(errors)
-        if more:
-            lines.append(f"{errors[0].path}: {more} more error{'s' if more > 1 else ''}")
+        path, more = errors[0].path, total - len(errors)
+        count = f"{more} more error{'s' if more > 1 else ''}" if more else ""
+        if end is not None:
+            lines.append(f"{path}:{end}: reading stopped here" + (f", after {count}" if more else ""))
+        elif more:
+            lines.append(f"{path}: {count}")
         super().__init__(*lines)
 
 

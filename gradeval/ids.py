@@ -16,7 +16,7 @@ Words = NDArray[np.uint64]
 
 PAD = 32  # bytes that must follow the last id of a block, so that reading whole words stays inside it
 _AT_ONCE = 1 << 16  # rows whose keys are made together, so that what is made on the way stays in the cache
-LONG = 64  # ids longer than this are rare: they are hashed and compared one by one
+LONG = 1 << 10  # ids longer than this are so rare and large that they are hashed and compared one by one
 
 _MASKS: Words = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -118,12 +118,16 @@ class Ids:
             return np.concatenate([part.keys() for part in parts])
         keys = mix(self.word(0) ^ _MASKS[8])
         longest = self.longest
+        rows: Ints | slice = slice(None)  # that go on
         for k in range(1, -(-min(longest, LONG) // 8)):
-            rows = np.flatnonzero(self.length > 8 * k)
-            if len(rows) == len(keys):
-                keys = mix(keys ^ self.word(k))
+            length = self.length[rows]
+            if (goes_on := length > 8 * k).all():
+                pass
+            elif isinstance(rows, slice):
+                rows = np.flatnonzero(goes_on)
             else:
-                keys[rows] = mix(keys[rows] ^ self.word(k, rows))
+                rows = rows[goes_on]
+            keys[rows] = mix(keys[rows] ^ self.word(k, rows))
         if longest > LONG:
             for row in np.flatnonzero(self.length > LONG).tolist():
                 keys[row] = hash(self[row]) & 0xFFFFFFFFFFFFFFFF
@@ -183,16 +187,37 @@ class Ids:
 
     def descending(self, group: Ints) -> Ints:
         """The order of the rows by group, and within a group by id from the last to the first, as bytes."""
-        longest = self.longest
-        if longest > LONG:
-            ids = self.tolist()
-            places = sorted(range(len(ids)), key=ids.__getitem__, reverse=True)
-            rank = np.empty(len(ids), np.int64)
-            rank[places] = np.arange(len(ids))
-            return np.lexsort((rank, group))
-        # big-endian words compare as the bytes do; their complement sorts from the last to the first
-        columns = [~self.word(k).byteswap() for k in range(-(-longest // 8))]
-        return np.lexsort((*columns[::-1], group))
+        rows = np.argsort(group, kind="stable")
+        order: Ints = rows.copy()
+        place = np.arange(len(rows))  # where each of the rows that are not in order yet stands
+        new = np.ones(len(rows) + 1, bool)  # whether the row there differs from the one before
+        new[1:-1] = np.diff(group[rows]) != 0
+        for k in range(-(-min(self.longest, LONG) // 8)):
+            is_open = ~(new[:-1] & new[1:])
+            rows, place, new = rows[is_open], place[is_open], np.append(new[:-1][is_open], True)
+            if not len(rows):
+                break
+            # big-endian words compare as the bytes do; their complement sorts from the last to the first
+            word = ~self.word(k, rows).byteswap()
+            if (new[1:-1] | (word[1:] == word[:-1])).all():
+                continue  # as where all begin alike
+            sort = np.lexsort((word, np.cumsum(new[:-1])))
+            rows, word = rows[sort], word[sort]
+            order[place] = rows
+            new[1:-1] |= word[1:] != word[:-1]
+        if self.longest > LONG:
+            self._order_long(order, rows, place, new)
+        return order
+
+    def _order_long(self, order: Ints, rows: Ints, place: Ints, new: Bools) -> None:
+        """Put the rows that are alike in their first LONG bytes in order, as descending() does."""
+        is_open = ~(new[:-1] & new[1:])
+        rows, place, group = rows[is_open], place[is_open], np.cumsum(new[:-1])[is_open]
+        ids = self.take(rows).tolist()
+        sort = sorted(range(len(ids)), key=ids.__getitem__, reverse=True)
+        rank = np.empty(len(ids), np.int64)
+        rank[sort] = np.arange(len(ids))
+        order[place] = rows[np.lexsort((rank, group))]
 
 
 class ShortIds(Ids):
@@ -319,6 +344,30 @@ class KeyTable:
         if len(open_) and level + 1 < len(self.levels):
             found[open_] = self._find(wanted[open_], bits[open_] * _MIX, level + 1)
         return found
+
+
+class KeySet:
+    """A set of keys that grows: 8 bytes for each, in sorted arrays, each at least twice as long as the next."""
+
+    def __init__(self) -> None:
+        self.parts: list[Words] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def has(self, keys: Words) -> Bools:
+        """Whether each key is in the set, (n,)."""
+        found = np.zeros(len(keys), bool)
+        for part in self.parts:
+            found |= part[np.minimum(np.searchsorted(part, keys), len(part) - 1)] == keys
+        return found
+
+    def add(self, keys: Words) -> None:
+        """Add keys that are all different, and not in the set."""
+        while self.parts and len(self.parts[-1]) < 2 * len(keys):
+            keys = np.concatenate([self.parts.pop(), keys])
+        if len(keys):
+            self.parts.append(np.sort(keys))
 
 
 def in_group(keys: Words, group: Ints) -> Words:

@@ -11,13 +11,13 @@ import numpy as np
 
 from gradeval.errors import GradevalError, InputError, OptionError, described, printable
 from gradeval.formats.detect import detect
-from gradeval.formats.problems import Problem, Problems, shown
+from gradeval.formats.problems import LineProblems, Problems, shown
 from gradeval.formats.sources import Source
 from gradeval.ids import Ids
 from gradeval.judgments import Qrels
 from gradeval.options import Options
 from gradeval.parallel import default_jobs, with_fewer
-from gradeval.ranking import Lines, QueryNumbers
+from gradeval.ranking import Lines, query_numbers
 from gradeval.reduction import Reduced, reduce_blocks, reduce_lines
 from gradeval.segments import Floats, Ints
 
@@ -62,7 +62,12 @@ def open_qrels(
         return _qrels_from_data(qrels), None
     source = _source(qrels, watch)
     feature = options.qrels_feature
-    if (options.qrels_format or detect(source)) != "letor":
+    kind = options.qrels_format or detect(source)
+    if kind == "scores":
+        what = "each of its first lines is one number, so that it may hold labels or scores"
+        hint = "--qrels-format letor reads labels; scores are a run, which comes after a LETOR file"
+        raise InputError(source.name, what, hint=hint)
+    if kind != "letor":
         for option, value in (("--qrels-feature", feature), ("--groups", options.groups)):
             if value is not None:
                 raise OptionError(f"{option} goes with a LETOR file as qrels, but {source.name} is not one")
@@ -95,7 +100,10 @@ def open_runs(
     kind = options.run_format or (("letor" if qrels.letor else "trec") if own else detect(source))
     if options.features or kind == "letor":
         if kind != "letor":
-            raise InputError(source.name, "this is not a LETOR file", hint="--feature goes with LETOR files")
+            hint = "--feature goes with LETOR files"
+            if kind == "scores":
+                hint += "; if each line is a label, give --run-format letor"
+            raise InputError(source.name, "this is not a LETOR file", hint=hint)
         if not options.features:
             hint = "Choose what ranks its documents with --feature, such as --feature 1 or --feature 1-5,9"
             raise InputError(source.name, "this is a LETOR file", hint=hint)
@@ -160,7 +168,7 @@ def _feature_runs(source: Source, letor: Letor, features: Sequence[int]) -> list
     """A run for each feature that a line names, and one error for the others."""
 
     def reduce(feature: int, qrels: Qrels, ties: str) -> Reduced:
-        numbers = QueryNumbers(qrels).of(letor.queries)[letor.query]
+        numbers = query_numbers(qrels, letor.queries)[letor.query]
         score = letor.feature(feature)
         return reduce_lines(
             Lines.grouped(numbers, letor.documents, score, letor.line), qrels, ties, source.name
@@ -191,7 +199,7 @@ def _reduce_scores(source: Source, qrels: Qrels, ties: str) -> Reduced:
             source.name,
             f"there are {len(scores)} scores, but {qrels.path} has {len(letor.line)} lines of data",
         )
-    numbers = QueryNumbers(qrels).of(letor.queries)[letor.query]
+    numbers = query_numbers(qrels, letor.queries)[letor.query]
     lines = Lines.grouped(numbers, letor.documents, scores, np.arange(len(scores)))
     return reduce_lines(lines, qrels, ties, source.name)
 
@@ -213,7 +221,7 @@ def _run_from_data(data: Any, path: str) -> Run:
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
         queries, documents, score = _columns(data, path, _SCORE_COLUMNS)
         _check_finite(path, score, "score")
-        numbers = QueryNumbers(qrels).of(queries) if len(queries) else np.empty(0, np.int64)
+        numbers = query_numbers(qrels, queries)
         return reduce_lines(Lines.grouped(numbers, documents, score, np.arange(len(score))), qrels, ties, path)
 
     return Run(path, reduce, None, path)
@@ -222,7 +230,7 @@ def _run_from_data(data: Any, path: str) -> Run:
 def _check_finite(path: str, numbers: Floats, name: str) -> None:
     problems = Problems(path)
     bad: Ints = np.flatnonzero(~np.isfinite(numbers))
-    problems.add(Problem(row, f"the {name} {numbers[row]} is not a finite number") for row in bad.tolist())
+    problems.add(LineProblems.of(bad, lambda i: f"the {name} {numbers[bad[i]]} is not a finite number"))
     problems.check()
 
 

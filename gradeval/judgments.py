@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gradeval.errors import OptionError
-from gradeval.formats.problems import Problem, Problems, shown
+from gradeval.formats.problems import LineProblems, Problems, shown
 from gradeval.grades import LARGEST, RANGE, SMALLEST
 from gradeval.ids import IdIndex, Ids, KeyTable, Words, in_group, repeats
 from gradeval.parallel import ordered_map
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _Made = TypeVar("_Made")
 
 SHARE = 1 << 16  # rows whose columns fit a processor's cache, where metrics are several times faster
+RECALLED = 16  # of what metrics share, more than they need at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,10 +156,8 @@ def _check_range(path: str, grade: Floats, line: Callable[[], Ints] | None) -> N
     if len(rows):
         place = rows if line is None else line()[rows]
         problems = Problems(path)
-        problems.add(
-            Problem(at, f"the grade {number!r} is out of range", _RESCALE)
-            for at, number in zip(place.tolist(), grade[rows].tolist(), strict=True)
-        )
+        wrong = grade[rows].tolist()
+        problems.add(LineProblems.of(place, lambda i: f"the grade {wrong[i]!r} is out of range", _RESCALE))
         problems.check()
 
 
@@ -166,13 +165,21 @@ def _check_grades(
     path: str, again: Ints, before: Ints, documents: Ids, grade: Floats, line: Ints | None
 ) -> None:
     """Raise where a row that comes again has another grade than the one before."""
-    problems = Problems(path)
     other = np.flatnonzero(grade[again] != grade[before])
-    for row, first in zip(again[other].tolist(), before[other].tolist(), strict=True):
+    again, before = again[other], before[other]
+
+    def what(i: int) -> str:
+        row, first = int(again[i]), int(before[i])
         place = f" in line {int(line[first]) + 1}" if line is not None else ""
-        grades = f"grade {grade[row]:g} here and {grade[first]:g} before{place}"
-        what = f"document {shown(documents[row])} has {grades}"
-        problems.add([Problem(int(line[row]) if line is not None else None, what)])
+        return (
+            f"document {shown(documents[row])} has grade {grade[row]:g} here and {grade[first]:g} before{place}"
+        )
+
+    found = LineProblems.of(again if line is None else line[again], what)
+    if line is None:
+        found = found._replace(first=tuple(problem._replace(line=None) for problem in found.first))
+    problems = Problems(path)
+    problems.add(found)
     problems.check()
 
 
@@ -183,6 +190,18 @@ def _times(count: int) -> str:
 def is_relevant(grade: Floats, level: float | None) -> Bools:
     """Which grades are relevant: those from the level up, or above 0 without one; never those below 0."""
     return grade > 0 if level is None else grade >= max(level, 0.0)
+
+
+def recalled(made: dict[Any, Any], key: Hashable, make: Callable[[], _Made]) -> _Made:
+    """What make() returns, kept in `made` until RECALLED others have been asked for after it.
+
+    So what is kept does not grow with the number of metrics, such as AP at each of thousands of levels.
+    """
+    value: _Made = made.pop(key) if key in made else make()
+    made[key] = value  # the last place is that of what was asked for last
+    if len(made) > RECALLED:
+        del made[next(iter(made))]
+    return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,11 +304,8 @@ class Judgments:
         return {}
 
     def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """What make() returns, made the first time only: metrics share it by its key."""
-        if key not in self._made:
-            self._made[key] = make()
-        made: _Made = self._made[key]
-        return made
+        """What make() returns: metrics share it by its key, and it is kept as long as it is in use."""
+        return recalled(self._made, key, make)
 
     @property
     def query(self) -> Ints:

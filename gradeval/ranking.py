@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.ids import Ids, KeyTable, in_group, repeats
+from gradeval.formats.problems import SHOWN
+from gradeval.ids import Ids, KeyTable, Words, in_group, repeats
 from gradeval.judgments import Qrels
 from gradeval.segments import Floats, Ints, distinct, ranges, stable_order
 
@@ -76,43 +76,59 @@ class Ties(NamedTuple):
 NO_TIES = Ties(*[np.empty(0, np.int64)] * 3)
 
 
+class Repeats(NamedTuple):
+    """The documents that come again for their query.
+
+    total: how many there are. line, first, document: of the first SHOWN by line, where each comes again, where
+    it came first, and its id. last_new: the last line of a document that had not come before, -1 without one.
+    """
+
+    total: int
+    line: list[int]
+    first: list[int]
+    document: list[bytes]
+    last_new: int
+
+    @classmethod
+    def of(cls, lines: Lines, again: Ints, first: Ints) -> Repeats:
+        """again, first: the rows that come again, and those where they came first."""
+        if not len(again):
+            return cls(0, [], [], [], int(lines.line.max(initial=-1)))
+        order = np.argsort(lines.line[again], kind="stable")[:SHOWN]
+        documents = lines.documents.take(again[order]).tolist()
+        is_new = np.ones(len(lines.line), bool)
+        is_new[again] = False
+        last_new = int(lines.line.max(initial=-1, where=is_new))
+        line, line_of_first = (lines.line[rows[order]].tolist() for rows in (again, first))
+        return cls(len(again), line, line_of_first, documents, last_new)
+
+
 class Found(NamedTuple):
     """What a run says of some queries.
 
-    query, retrieved: the number of each query and of its documents, (S,). row, rank, score: the judgments (rows
-    of the qrels) that were retrieved, (n,). repeated: (line, line of the first time, document) of each document
-    that comes twice.
+    query, retrieved: the number of each query and of its documents, (S,). key: a sum of the keys of its
+    documents, equal where these are, in whatever order, (S,). line: its first line, (S,). row, rank, score: the
+    judgments (rows of the qrels) that were retrieved, (n,).
     """
 
     query: Ints
     retrieved: Ints
+    key: Words
+    line: Ints
     row: Ints
     rank: Ints
     score: Floats
     ties: Ties
-    repeated: list[tuple[int, int, bytes]]
+    repeats: Repeats
 
 
-class QueryNumbers:
-    """Numbers queries: those of the qrels first, then others as they come. Threads may share it."""
-
-    def __init__(self, qrels: Qrels) -> None:
-        self.judged = qrels.query_index
-        self.count = len(qrels.queries)
-        self.others: dict[bytes, int] = {}
-        self._lock = threading.Lock()
-
-    def of(self, ids: Ids) -> Ints:
-        """The number of each query id, (n,)."""
-        number = self.judged.find(ids)
-        unknown = np.flatnonzero(number < 0)
-        if len(unknown):
-            first, which = ids.take(unknown).distinct()
-            names = ids.take(unknown[first]).tolist()
-            with self._lock:
-                given = [self.others.setdefault(name, self.count + len(self.others)) for name in names]
-            number[unknown] = np.array(given)[which]
-        return number
+def query_numbers(qrels: Qrels, ids: Ids) -> Ints:
+    """The number of each query, (n,): its place in the qrels, or Q and above, in order of first appearance."""
+    number = qrels.query_index.find(ids)
+    unknown = np.flatnonzero(number < 0)
+    if len(unknown):
+        number[unknown] = len(qrels.queries) + ids.take(unknown).distinct()[1]
+    return number
 
 
 def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
@@ -128,19 +144,20 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     counts = qrels.offsets[query + 1] - qrels.offsets[query]
     row = ranges(qrels.offsets[query], counts)
     segment = np.repeat(judged, counts)
-    hit, at, repeated = _pair_up(lines, qrels, row, segment)
+    hit, at, keys, repeats = _pair_up(lines, qrels, row, segment)
     row, segment = row[hit], segment[hit]
-    place, hits, first, last = _places(lines, at, qrels.grade[row], ties)
+    place, hits, top, bottom = _places(lines, at, qrels.grade[row], ties)
     above = lines.bounds[segment] - 1
-    tied = Ties(row[hits], first - above[hits], last - above[hits])
-    return Found(lines.query, lengths, row, place - above, lines.score[at], tied, repeated)
+    tied = Ties(row[hits], top - above[hits], bottom - above[hits])
+    first = lines.bounds[:-1]
+    key = np.add.reduceat(keys, first) if len(first) else keys
+    line = lines.line[first]
+    return Found(lines.query, lengths, key, line, row, place - above, lines.score[at], tied, repeats)
 
 
-def _pair_up(
-    lines: Lines, qrels: Qrels, row: Ints, segment: Ints
-) -> tuple[Ints, Ints, list[tuple[int, int, bytes]]]:
-    """Which of the wanted judgments (`row` of the qrels, of query `segment`) have a line, and their lines; and
-    (line, line of the first time, document) of each document that comes twice.
+def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints, Ints, Words, Repeats]:
+    """Which of the wanted judgments (`row` of the qrels, of query `segment`) have a line, and their lines; the
+    keys of all documents; and which of them come again.
 
     Keys only suggest; the bytes decide.
     """
@@ -163,8 +180,7 @@ def _pair_up(
         at = np.array([line_of.get(pair, -1) for pair in pairs], np.int64)
         hit = np.flatnonzero(at >= 0)
         at = at[hit]
-    repeated = zip(lines.line[again].tolist(), lines.line[first].tolist(), strict=True)
-    return hit, at, [(*both, lines.documents[i]) for both, i in zip(repeated, again.tolist(), strict=True)]
+    return hit, at, keys, Repeats.of(lines, again, first)
 
 
 def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints, Ints, Ints]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import select
 
 
-def until_readable(descriptor: int) -> None:
-    """Return once there is something to read, or the end."""
-    _until(descriptor, select.POLLIN)
+def until_readable(descriptor: int, seconds: float | None = None) -> bool:
+    """Wait until there is something to read, or the end; false where neither comes within so many seconds."""
+    return _until(descriptor, select.POLLIN, seconds)
 
 
 def until_writable(descriptor: int) -> None:
-    """Return once there is room to write, or no reader any more."""
-    _until(descriptor, select.POLLOUT)
+    """Wait until there is room to write, or no reader any more."""
+    _until(descriptor, select.POLLOUT, None)
 
 
-def _until(descriptor: int, event: int) -> None:
+def _until(descriptor: int, event: int, seconds: float | None) -> bool:
     poll = select.poll()
     poll.register(descriptor, event)
-    poll.poll()
+    return bool(poll.poll(None if seconds is None else 1000 * seconds))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradeval.ids import LONG, PAD, IdIndex, Ids, KeyTable, ShortIds, in_group, order_of, repeats
+from gradeval.ids import LONG, PAD, IdIndex, Ids, KeySet, KeyTable, ShortIds, in_group, order_of, repeats
 
 # few different ones, alike in their first words, of lengths around those of words and of LONG
 NAMES = st.one_of(
@@ -131,6 +132,28 @@ def test_descending(rows, long):
     assert [rows[row] for row in order] == expected
 
 
+def test_ids_are_ordered_hashed_and_compared_as_columns(monkeypatch):
+    """Those of up to LONG bytes, such as URLs that begin alike, never one by one."""
+    names = [b"https://example.org/%s/%03d.html" % (b"a" * 80, n * 7919 % 1000) for n in range(1000)]
+    names += [b"a" * LONG, b"a" * (LONG - 1), b"a", b""]
+    ids, group = scattered(names, b"9"), np.arange(len(names)) % 3
+    expected = sorted(range(len(names)), key=names.__getitem__, reverse=True)
+    expected.sort(key=lambda row: row % 3)
+    keys = [Ids.of([name]).keys()[0] for name in names]
+
+    def refuse(*args):
+        raise AssertionError
+
+    monkeypatch.setattr(Ids, "tolist", refuse)
+    monkeypatch.setattr(Ids, "__getitem__", refuse)
+    assert ids.descending(group).tolist() == expected
+    assert ids.keys().tolist() == keys
+    rows = np.arange(len(names))
+    assert ids.same(rows, ids, rows).all()
+    assert not ids.same(rows, ids, rows[::-1]).any()
+    assert len(ids.changes()) == len(names) - 1
+
+
 @settings(deadline=None)
 @given(COLUMNS, COLUMNS, KEYS)
 def test_index(names, wanted, keys):
@@ -203,6 +226,20 @@ def test_key_table_of_many_keys():
     assert sorted(table.again.tolist()) == list(range(1, 100_000, 2))
     assert table.find(keys).tolist() == [n // 2 * 2 for n in range(100_000)]
     assert (table.find(Ids.of([b"x%d" % n for n in range(100_000)]).keys()) == -1).all()
+
+
+@settings(deadline=None)
+@given(st.lists(st.sets(TABLE_KEYS, max_size=9), max_size=9), st.lists(TABLE_KEYS, max_size=20))
+def test_key_set(several, others):
+    seen, expected = KeySet(), set()
+    for keys in several:
+        new = keys - expected
+        seen.add(np.array(sorted(new), np.uint64))
+        expected |= new
+        assert len(seen) == len(expected)
+        assert seen.has(np.array(others, np.uint64)).tolist() == [key in expected for key in others]
+        lengths = [len(part) for part in seen.parts]
+        assert all(a >= 2 * b for a, b in pairwise(lengths))
 
 
 def test_keys_in_groups():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gradeval.errors import InputError, InputErrors, OptionError
 from gradeval.ids import Ids
-from gradeval.judgments import Judgments, Qrels
+from gradeval.judgments import RECALLED, Judgments, Qrels
 from gradeval.segments import Segments
 
 
@@ -219,6 +219,17 @@ def test_judged_only_and_cut(queries, depth):
 def test_relevant(level, rel, grades):
     table = judgments_of([([(-1.0, 1), (0.0, 2), (1.0, None), (2.0, 3)], 5)], level)
     assert sorted(table.grade[table.relevant(rel)].tolist()) == grades
+
+
+def test_what_is_shared_does_not_grow_with_the_metrics():
+    """What was asked for last is kept."""
+    table = judgments_of([([(float(grade), grade) for grade in range(1, 100)], 99)])
+    first = table.hits(1.0)
+    for level in range(2, 100):
+        assert table.hits(float(level)).relevant.tolist() == [100 - level]
+        assert table.hits(1.0) is first
+        assert len(table._made) <= RECALLED
+    assert table.hits(2.0).relevant.tolist() == [98]
 
 
 def test_top():

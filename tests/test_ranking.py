@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from plain import ranking
 from gradeval.ids import Ids
 from gradeval.judgments import Qrels
 from gradeval.options import TIES
-from gradeval.ranking import Lines, QueryNumbers, find
+from gradeval.ranking import Lines, find, query_numbers
 from gradeval.segments import ranges
 
 
@@ -27,7 +27,7 @@ def qrels_of(qrels):
 
 def lines_of(table, run):
     rows = [(query, document, score) for query, of in run.items() for document, score in of]
-    query = QueryNumbers(table).of(Ids.of([row[0] for row in rows]))
+    query = query_numbers(table, Ids.of([row[0] for row in rows]))
     scores = np.array([row[2] for row in rows], float)
     return Lines.grouped(query, Ids.of([row[1] for row in rows]), scores, np.arange(len(rows)))
 
@@ -92,7 +92,8 @@ def test_found():
     found = find(lines_of(table, run), table)
     assert dict(zip(found.query.tolist(), found.retrieved.tolist(), strict=True)) == {0: 1, 1: 3, 3: 1}
     assert (found.row.tolist(), found.rank.tolist(), found.score.tolist()) == ([2], [2], [2.5])
-    assert (found.ties.row.tolist(), found.repeated) == ([], [])
+    assert found.line.tolist() == [4, 1, 0]
+    assert (found.ties.row.tolist(), found.repeats) == ([], (0, [], [], [], 4))
 
 
 def test_repeated():
@@ -103,9 +104,23 @@ def test_repeated():
         b"2": [(b"a", 1.0), (b"b", 0.0)],
     }
     lines = lines_of(table, run).later(10)
-    assert sorted(find(lines, table).repeated) == [(12, 10, b"a"), (13, 11, b"b"), (14, 10, b"a")]
+    assert find(lines, table).repeats == (3, [12, 13, 14], [10, 11, 10], [b"a", b"b", b"a"], 16)
     lines = lines_of(table, {b"x": [(b"u", 1.0), (b"u", 2.0)]})
-    assert find(lines, table).repeated == [(1, 0, b"u")]
+    assert find(lines, table).repeats == (1, [1], [0], [b"u"], 0)
+    lines = lines_of(table, {b"x": [(b"%d" % (n % 3), 1.0) for n in range(1000)]})
+    repeats = find(lines, table).repeats
+    assert (repeats.total, repeats.line, repeats.last_new) == (997, list(range(3, 23)), 2)
+    assert repeats.document == [b"%d" % (n % 3) for n in range(3, 23)]
+
+
+def test_a_key_for_the_documents_of_a_query():
+    """In whatever order they come, with whatever scores."""
+    table = qrels_of({b"1": {b"a": 1}})
+    names = [b"a", b"b", b"a document of more than eight bytes"]
+    runs = [{b"1": [(name, float(n)) for n, name in enumerate(order)]} for order in permutations(names)]
+    [key] = {find(lines_of(table, run), table).key[0] for run in runs}
+    for other in (names[:2], [*names, b"c"], [*names[:2], b"c"]):
+        assert find(lines_of(table, {b"1": [(name, 1.0) for name in other]}), table).key[0] != key
 
 
 @settings(deadline=None)
@@ -147,22 +162,7 @@ def test_lines(rows):
 
 
 def test_query_numbers():
-    numbers = QueryNumbers(qrels_of({b"b": {b"d": 1}, b"a": {b"d": 1}, b"c": {b"d": 1}}))
-    assert numbers.of(Ids.of([])).tolist() == []
-    assert numbers.of(Ids.of([b"a", b"x", b"b", b"y", b"x", b"c", b"a"])).tolist() == [1, 3, 0, 4, 3, 2, 1]
-    assert numbers.of(Ids.of([b"y", b"z", b"x", b"b", b"a"])).tolist() == [4, 5, 3, 0, 1]
-
-
-def test_query_numbers_are_shared_by_threads():
-    numbers = QueryNumbers(qrels_of({b"1": {b"d": 1}}))
-    names = [b"x%d" % n for n in range(500)]
-    results = []
-    threads = [
-        threading.Thread(target=lambda: results.append(numbers.of(Ids.of(names)).tolist())) for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == results[:1] * 4
-    assert sorted(results[0]) == list(range(1, 501))
+    table = qrels_of({b"b": {b"d": 1}, b"a": {b"d": 1}, b"c": {b"d": 1}})
+    assert query_numbers(table, Ids.of([])).tolist() == []
+    ids = Ids.of([b"a", b"x", b"b", b"y", b"x", b"c", b"a"])
+    assert query_numbers(table, ids).tolist() == [1, 3, 0, 4, 3, 2, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from contextlib import ExitStack
 
 import numpy as np
@@ -12,15 +13,17 @@ from plain import Cut, pipe, reduced, repeated
 
 from gradeval import reduction
 from gradeval.errors import InputError, InputErrors
+from gradeval.formats import sources
 from gradeval.formats.problems import SHOWN
+from gradeval.formats.sources import Source
 from gradeval.formats.trec import read_qrels, run_columns
 from gradeval.ids import Ids
 from gradeval.options import TIES
-from gradeval.ranking import Lines, QueryNumbers
+from gradeval.ranking import Lines, query_numbers
 from gradeval.reduction import reduce_blocks, reduce_lines
 
 QUERIES = st.sampled_from([b"1", b"10", b"2", b"q" * 9, b"q" * 8, b"q" * 100, b"\xff\x01"])
-LONG = [b"a" * 8, b"a" * 9, b"a" * 8 + b"\xff", b"a" * 16, b"b" * 70, b"b" * 69 + b"c"]
+LONG = [b"a" * 8, b"a" * 9, b"a" * 8 + b"\xff", b"a" * 16, b"b" * 70, b"b" * 1030, b"b" * 1029 + b"c"]
 DOCUMENTS = st.sampled_from([b"a", b"b", b"A", b"\xc3\xa9", b"\x01", *LONG, *(b"d%d" % n for n in range(8))])
 SCORES = st.sampled_from([0.0, -0.0, 1.0, 1.0, 2.0, 2.5, -1.0, 1e300, 1e-300])
 GRADES = st.sampled_from([0.0, 0.0, 1.0, 1.0, 2.0, 0.5, -1.0, -2.0])
@@ -143,7 +146,7 @@ def test_through_a_pipe(folder, data, qrels, run, ties, size, jobs):
 @given(QRELS, runs(), st.sampled_from(TIES))
 def test_reduce_lines(folder, qrels, run, ties):
     table = table_of(folder, qrels)
-    query = QueryNumbers(table).of(Ids.of([query for query, _, _ in run]))
+    query = query_numbers(table, Ids.of([query for query, _, _ in run]))
     score = np.array([score for _, _, score in run])
     lines = Lines.grouped(query, Ids.of([document for _, document, _ in run]), score, np.arange(len(run)))
     assert as_plain(reduce_lines(lines, table, ties, "run"), table) == reduced(qrels, run, ties)
@@ -197,9 +200,157 @@ def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
     with pytest.raises((InputError, InputErrors)) as caught:
         reduce_blocks(source, run_columns, table, ties, jobs)
     lines = str(caught.value).splitlines()
+    again = {line for line, _, _ in repeats}
+    start = number.index(repeats[0][0])
+    stretch = next((n for n, line in enumerate(number[start:]) if line not in again), len(number) - start)
+    if "twice" in lines[0]:
+        assert stretch >= min(start, SHOWN)
+        assert lines == [lines[0]]
+        assert lines[0].startswith(f"{path}:{repeats[0][0]}: the file seems to hold ")
+        return
+    assert stretch < min(start, SHOWN) or start + stretch < len(number)
     assert lines[:SHOWN] == messages(path, repeats[:SHOWN])
-    rest = len(repeats) - SHOWN
-    assert lines[SHOWN:] == ([f"{path}: {rest} more error{'s' * (rest > 1)}"] if rest > 0 else [])
+    if len(repeats) < SHOWN:
+        assert len(lines) == len(repeats)
+    elif lines[SHOWN:] and "reading stopped here" not in lines[SHOWN]:
+        rest = len(repeats) - SHOWN
+        assert lines[SHOWN:] == [f"{path}: {rest} more error{'s' * (rest > 1)}"]
+
+
+def twice(path, line, documents):
+    return (
+        f"{path}:{line}: the file seems to hold the run twice: from here on, the {documents:,} documents above "
+        "come again for their queries. Keep the lines above this one"
+    )
+
+
+TWICE = [(b"%d" % q, b"d%d" % d, float(-d)) for q in range(8) for d in range(25)]
+OTHER = [(b"%d" % q, b"d%d" % d, float(d)) for q in (3, 4, 5, 6, 7, 0, 1, 2) for d in reversed(range(25))]
+
+
+@pytest.mark.parametrize("size", [1, 150, 400, 1 << 20])
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("copies", [[TWICE], [OTHER], [TWICE, OTHER]], ids=["same", "other order", "two"])
+def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies, monkeypatch):
+    """One error, at the line where it begins again; found in one pass where blocks are smaller than the run."""
+    if size < 1 << 20:
+        monkeypatch.setattr(reduction, "_by_sorting", None)
+    table = table_of(folder, {b"%d" % q: {b"d3": 1.0} for q in range(6)})
+    path = folder / "run"
+    path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for run in [TWICE, *copies] for line in run))
+    with pytest.raises(InputError) as caught:
+        reduce_blocks(Cut(path, size), run_columns, table, "trec", jobs)
+    assert str(caught.value) == twice(path, len(TWICE) + 1, len(TWICE))
+
+
+@pytest.mark.parametrize("size", [150, 1 << 20])
+def test_a_file_that_holds_a_part_of_the_run_twice(folder, size):
+    table = table_of(folder, {b"%d" % q: {b"d3": 1.0} for q in range(6)})
+    path = folder / "run"
+    again = TWICE[:90]
+    path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in TWICE + again))
+    with pytest.raises(
+        InputError, match=r":201: the file seems to hold a part of the run twice: from here on, 90 "
+    ):
+        reduce_blocks(Cut(path, size), run_columns, table, "trec", 2)
+    path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in [*TWICE, *again, (b"9", b"x", 1.0)]))
+    with pytest.raises(InputErrors) as caught:
+        reduce_blocks(Cut(path, size), run_columns, table, "trec", 2)
+    lines = str(caught.value).splitlines()
+    assert lines[:20] == messages(path, [(201 + n, 1 + n, again[n][1]) for n in range(20)])
+    assert lines[20:] == [f"{path}: 70 more errors"]
+
+
+class Endless(Source):
+    """A run that never ends, which must not be read for ever. size: of the blocks."""
+
+    expected_size = 1 << 20
+
+    def __init__(self, lines, size):
+        super().__init__("endless")
+        self.text, self.size = b"".join(lines), size
+
+    def blocks(self, size=0):
+        outer = self
+
+        class Stream:
+            place = 0
+
+            def readinto(self, buffer):
+                count = len(buffer)
+                assert self.place + count < 100_000
+                at = self.place % len(outer.text)
+                self.place += count
+                buffer[:] = (outer.text * (count // len(outer.text) + 2))[at : at + count]
+                return count
+
+        return sources._cut(Stream(), self.size)
+
+
+@pytest.mark.parametrize("size", [500, 3000])
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        ([b"1 Q0 a 0 x\n"], "reading stopped here"),
+        ([b"1 Q0 a\n", b"1 Q0 b 0 1\n", b"2 Q0 c 0 1\n"], "reading stopped here"),
+        ([b"1 Q0 a 0 1\n"], "the file seems to hold the run twice"),
+        ([b"1 Q0 %d 0 1\n" % n for n in range(9)], "the file seems to hold the run twice"),
+        ([b"%d Q0 %d 0 1\n" % (n // 2, n) for n in range(100)], "the file seems to hold the run twice"),
+        ([b"%d Q0 %d 0 1\n" % (n % 3, n) for n in range(9)], "the file seems to hold the run twice"),
+    ],
+    ids=["score", "fields", "line", "query", "grouped", "scattered"],
+)
+def test_errors_end_what_is_endless(folder, lines, what, size, jobs):
+    table = table_of(folder, {b"1": {b"a": 1.0, b"3": 1.0}})
+    with pytest.raises((InputError, InputErrors), match=what):
+        reduce_blocks(Endless(lines, size), run_columns, table, "trec", jobs)
+
+
+def test_the_first_errors_by_line_are_shown_whatever_they_are(folder):
+    """A document that comes again in the query that is cut where reading stops; in a bad block."""
+    path = folder / "run"
+    lines = [b"1 Q0 a 0 1\n", b"1 Q0 b 0 1\n", b"1 Q0 a 0 1\n", *[b"1 Q0 c 0 x\n"] * 30, b"1 Q0 d 0 1\n"]
+    path.write_bytes(b"".join(lines))
+    table = table_of(folder, {b"1": {b"a": 1}})
+    errors = []
+    for size in (1, 50, 1 << 20):
+        with pytest.raises(InputErrors) as caught:
+            reduce_blocks(Cut(path, size), run_columns, table, "trec", 2)
+        errors.append(str(caught.value).splitlines()[:20])
+    assert errors[0][0] == messages(path, [(3, 1, b"a")])[0]
+    assert errors[0][1:] == [f"{path}:{n}: the score 'x' is not a number" for n in range(4, 23)]
+    assert errors == [errors[0]] * 3
+
+
+@pytest.mark.parametrize("size", [1, 40, 1 << 20])
+def test_errors_of_scattered_lines_with_repeated_documents(folder, size):
+    path = folder / "run"
+    path.write_bytes(b"1 Q0 a 0 1\n2 Q0 a 0 1\n1 Q0 b 0 y\n1 Q0 a 0 1\n3 Q0 a 0 1\n2 Q0 b 0 nan\n")
+    with pytest.raises(InputErrors) as caught:
+        reduce_blocks(Cut(path, size), run_columns, table_of(folder, {b"1": {b"a": 1}}), "trec", 1)
+    assert str(caught.value).splitlines() == [
+        f"{path}:3: the score 'y' is not a number",
+        *messages(path, [(4, 1, b"a")]),
+        f"{path}:6: the score 'nan' is not a finite number",
+    ]
+
+
+@pytest.mark.parametrize("scattered", [False, True])
+def test_queries_that_are_not_judged_take_little_memory(folder, scattered, monkeypatch):
+    """A key for each, in arrays; where queries come back not even that."""
+    monkeypatch.setattr(Cut, "expected_size", 50 << 20)
+    names = [b"query%d" % n for n in range(30_000)]
+    path = folder / "run"
+    text = b"".join(b"%s Q0 a 0 1\n" % name for name in names)
+    path.write_bytes(text + b"query0 Q0 b 0 1\n" * scattered)
+    table = table_of(folder, {b"1": {b"a": 1.0}})
+    tracemalloc.start()
+    try:
+        assert reduce_blocks(Cut(path, 1 << 14), run_columns, table, "trec", 1).unjudged == 30_000
+        assert tracemalloc.get_traced_memory()[1] < 30_000 * 60
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("size", [1, 30, 60, 1 << 20])

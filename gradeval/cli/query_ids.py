@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+import numpy as np
+
 from gradeval.errors import GradevalError, OptionError, UnknownQueryError, named
 from gradeval.formats.fields import read_fields
-from gradeval.formats.problems import Problem, Problems
+from gradeval.formats.problems import LineProblems, Problems
 from gradeval.formats.sources import Source
 from gradeval.options import parse_ids
 
@@ -48,8 +50,9 @@ class QueryIds:
         """What is said of ids that are not in the qrels: in which lines they stand, if they are from a file."""
         if self._lines:
             problems = Problems(self.given)
+            lines = np.array([self._lines[one] for one in error.queries])
             problems.add(
-                Problem(self._lines[one], f"query {named(one)} is not in {error.path}") for one in error.queries
+                LineProblems.of(lines, lambda i: f"query {named(error.queries[i])} is not in {error.path}")
             )
             return problems.error()
         more = f", nor is there a file '{self.given}'" if len(self._listed) == 1 else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,8 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradeval.errors import InputError
-from gradeval.formats.problems import Problem, Problems, no_data, shown
-from gradeval.formats.scan import HASH, Tokens, floats, split, tokenize, unreadable, whole_numbers
+from gradeval.formats.problems import LineProblems, Problems, no_data, shown
+from gradeval.formats.scan import (
+    HASH,
+    Tokens,
+    floats,
+    parted_by_cr,
+    split,
+    tokenize,
+    unreadable,
+    whole_numbers,
+)
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import not_a_number
 from gradeval.ids import Bytes, Ids, order_of
@@ -24,7 +32,8 @@ from gradeval.segments import Bools, Floats, Ints, distinct, ranges
 
 _SHOWN = 20  # ranges of features that an error names
 _COLON, _EQUALS = b":="
-_LINE, _NUMBER = re.compile(rb"[ \t]*[-+.\d][^ \t]*[ \t]+(?:qid|\d+):"), re.compile(rb"[ \t]*[-+.\d]")
+_PARTED = parted_by_cr(rb"[ \t]*[-+.\d][^ \t\r\n]*[ \t]+(?:qid|\d+):")
+_NUMBERS_PARTED = parted_by_cr(rb"[ \t]*[-+.\d]")
 _QID = np.uint64(int.from_bytes(b"qid:", "little"))
 _DOCID = np.uint64(int.from_bytes(b"docid", "little"))
 
@@ -61,8 +70,7 @@ class Letor:
                 row = before + values.row[values.bounds[at] : values.bounds[at + 1]]
                 column[row] = values.value[values.bounds[at] : values.bounds[at + 1]]
                 again = self.line[distinct(row[1:][row[1:] == row[:-1]])]
-                what = f"feature {number} is given more than once"
-                problems.add(Problem(line, what) for line in again.tolist())
+                problems.add(LineProblems.of(again, lambda _: f"feature {number} is given more than once"))
             before += values.rows
         problems.check()
         return column
@@ -110,7 +118,8 @@ class _Part(NamedTuple):
     line: Ints
     values: _Values
     lines: int
-    problems: list[Problem]
+    last: bool
+    problems: LineProblems
 
 
 def read_letor(source: Source, wanted: Set[int], groups: str | None = None, jobs: int = 1) -> Letor:
@@ -120,18 +129,16 @@ def read_letor(source: Source, wanted: Set[int], groups: str | None = None, jobs
     """
     problems = Problems(source.name)
     parts: list[_Part] = []
-    before = 0
     is_wanted = np.zeros(max(wanted, default=-1) + 2, bool)
     is_wanted[list(wanted)] = True
-    for part in ordered_map(lambda block: _read_block(block, is_wanted), source.blocks(), jobs):
-        problems.add(part.problems, before)
+    made = ordered_map(lambda block: _read_block(block, is_wanted), source.blocks(), jobs)
+    for before, part in problems.until_enough(made):
         part.line.__iadd__(before)
-        before += part.lines
         parts.append(part)
     problems.check()
     label = np.concatenate([np.empty(0), *(part.label for part in parts)])
     if not len(label):
-        raise no_data(source.name, before)
+        raise no_data(source.name, problems.lines)
     line = np.concatenate([part.line for part in parts])
     ids = Ids.joined([part.query for part in parts])
     without = np.flatnonzero(ids.length == 0)
@@ -166,38 +173,35 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     count = comment - tokens.first
     data = np.flatnonzero(count)
     first_token, count = tokens.first[data], count[data]
-    wrong = unreadable(text, tokens, _LINE)
+    wrong = unreadable(block, tokens, _PARTED)
     if wrong is not None:
-        return _failed(tokens.lines, Problem(*wrong))
+        return _failed(tokens.lines, block.last, wrong)
 
     labels = tokens.ids(block.bytes, first_token)
     label, bad = floats(labels)
-    problems = [Problem(int(data[row]), not_a_number("grade", labels[row])) for row in bad.tolist()]
+    of_labels = LineProblems.of(data[bad], lambda i: not_a_number("grade", labels[int(bad[i])]))
     second = np.minimum(first_token + 1, len(tokens.start) - 1)
     query = tokens.ids(block.bytes, second)
     has_query = (count > 1) & (query.word(0) & np.uint64(0xFFFFFFFF) == _QID)
     length = np.where(has_query, query.length - 4, 0)
-    problems += [
-        Problem(int(data[row]), "there is nothing behind qid:")
-        for row in np.flatnonzero(has_query & (length == 0))
-    ]
+    of_queries = LineProblems.of(data[has_query & (length == 0)], lambda _: "there is nothing behind qid:")
     query = Ids(block.bytes, query.start + 4, length)
     first_feature = first_token + 1 + has_query
-    values, more = _values(block.bytes, tokens, data, first_feature, comment[data], is_wanted)
-    problems += more
+    values, of_values = _values(block.bytes, tokens, data, first_feature, comment[data], is_wanted)
+    problems = LineProblems.joined([of_labels, of_queries, of_values])
     document = _documents(block.bytes, tokens, data, comment[data])
-    return _Part(query.compact(), document.compact(), label, data, values, tokens.lines, problems)
+    return _Part(query.compact(), document.compact(), label, data, values, tokens.lines, block.last, problems)
 
 
-def _failed(lines: int, problem: Problem) -> _Part:
+def _failed(lines: int, last: bool, problems: LineProblems) -> _Part:
     none, empty = Ids.of([]), np.empty(0, np.int64)
     values = _Values(empty, np.zeros(1, np.int64), empty.astype(np.int32), np.empty(0), 0)
-    return _Part(none, none, np.empty(0), empty, values, lines, [problem])
+    return _Part(none, none, np.empty(0), empty, values, lines, last, problems)
 
 
 def _values(
     block: Bytes, tokens: Tokens, data: Ints, first: Ints, end: Ints, is_wanted: Bools
-) -> tuple[_Values, list[Problem]]:
+) -> tuple[_Values, LineProblems]:
     """The wanted features of each data line, whose feature tokens are first:end."""
     count = np.maximum(end - first, 0)
     token = ranges(first, count)
@@ -206,23 +210,21 @@ def _values(
     feature, digits = whole_numbers(block, start)
     at = start + digits
     wrong = np.flatnonzero((digits == 0) | (block[at] != _COLON))
-    problems = [
-        Problem(line, f"{shown(field)} is not feature:value")
-        for line, field in zip(data[row[wrong]].tolist(), tokens.ids(block, token[wrong]).tolist(), strict=True)
-    ]
+    fields = tokens.ids(block, token[wrong])
+    of_fields = LineProblems.of(data[row[wrong]], lambda i: f"{shown(fields[i])} is not feature:value")
     chosen = np.flatnonzero(is_wanted[np.minimum(feature, len(is_wanted) - 1)])
     if np.count_nonzero(is_wanted) > 1:  # of one feature they are in order already
         chosen = chosen[order_of(feature[chosen].astype(np.uint32))]
     feature, row = feature[chosen], row[chosen]
-    text = Ids(block, at[chosen] + 1, tokens.end[token[chosen]] - at[chosen] - 1)
+    text = Ids(block, at[chosen] + 1, np.maximum(tokens.end[token[chosen]] - at[chosen] - 1, 0))
     value, bad = floats(text)
-    problems += [
-        Problem(int(data[row[i]]), not_a_number(f"value of feature {feature[i]}", text[i]))
-        for i in bad.tolist()
-    ]
+    of_values = LineProblems.of(
+        data[row[bad]], lambda i: not_a_number(f"value of feature {feature[bad[i]]}", text[int(bad[i])])
+    )
     changes = np.flatnonzero(feature[1:] != feature[:-1]) + 1
     bounds = np.concatenate([[0], changes, [len(feature)]])[: None if len(feature) else 1]
-    return _Values(feature[bounds[:-1]], bounds, row, value, len(data)), problems
+    values = _Values(feature[bounds[:-1]], bounds, row, value, len(data))
+    return values, LineProblems.joined([of_fields, of_values])
 
 
 def _documents(block: Bytes, tokens: Tokens, data: Ints, comment: Ints) -> Ids:
@@ -289,31 +291,41 @@ def _grouped(source: Source, groups: str | None, lines: int) -> tuple[Ids, Ints]
     return Ids.of([b"%d" % n for n in range(1, len(counts) + 1)]), np.repeat(np.arange(len(counts)), counts)
 
 
+class _Numbers(NamedTuple):
+    """The numbers of a block."""
+
+    value: Floats
+    lines: int
+    last: bool
+    problems: LineProblems
+
+
 def read_numbers(source: Source, name: str, whole: bool = False) -> Floats:
     """A file of numbers, one a line; with `whole`, whole ones from 0. Raises InputError(s)."""
     problems = Problems(source.name)
-    values = [np.empty(0)]
-    before = 0
-    for block in source.blocks():
-        rows = split(block.bytes, block.size, (0,), 1, 1)
-        value, bad = floats(rows.fields[0])
-        found = [Problem(line, f"{count} fields where there is one {name} a line") for line, count in rows.odd]
-        found += [Problem(int(rows.line[i]), not_a_number(name, rows.fields[0][i])) for i in bad.tolist()]
-        wrong = unreadable(block.bytes[: block.size], rows, _NUMBER)
-        if wrong is not None:
-            found = [wrong]
-        if whole:
-            odd = np.flatnonzero(np.isfinite(value) & ((value < 0) | (value != np.floor(value))))
-            found += [
-                Problem(
-                    int(rows.line[i]), f"the {name} {shown(rows.fields[0][i])} is not a whole number from 0"
-                )
-                for i in odd.tolist()
-            ]
-        problems.add(found, before)
-        before += rows.lines
-        values.append(value)
+    made = (_read_numbers(block, name, whole) for block in source.blocks())
+    values = [part.value for _, part in problems.until_enough(made)]
     problems.check()
     if not any(map(len, values)):
-        raise no_data(source.name, before)
+        raise no_data(source.name, problems.lines)
     return np.concatenate(values)
+
+
+def _read_numbers(block: Block, name: str, whole: bool) -> _Numbers:
+    rows = split(block.bytes, block.size, (0,), 1, 1)
+    text = rows.fields[0]
+    value, bad = floats(text)
+    wrong = unreadable(block, rows, _NUMBERS_PARTED)
+    if wrong is not None:
+        return _Numbers(value, rows.lines, block.last, wrong)
+    found = [
+        LineProblems.of(rows.odd, lambda i: f"{rows.odd_counts[i]} fields where there is one {name} a line"),
+        LineProblems.of(rows.line[bad], lambda i: not_a_number(name, text[int(bad[i])])),
+    ]
+    if whole:
+        odd = np.flatnonzero(np.isfinite(value) & ((value < 0) | (value != np.floor(value))))
+        not_whole = LineProblems.of(
+            rows.line[odd], lambda i: f"the {name} {shown(text[int(odd[i])])} is not a whole number from 0"
+        )
+        found.append(not_whole)
+    return _Numbers(value, rows.lines, block.last, LineProblems.joined(found))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.formats.problems import LastProblem
-from gradeval.formats.sources import LONGEST_LINE
+from gradeval.formats.problems import LineProblems, Problem
+from gradeval.formats.sources import TOO_LONG, Block
 from gradeval.ids import Bytes, Ids, Words, words
 from gradeval.segments import Bools, Floats, Ints
 
@@ -33,22 +33,27 @@ _WIDE_MARKS = {  # the longer ones first: that of UTF-32 can begin with that of 
     b"\xfe\xff": "UTF-16",
 }
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_FIRST_OF_NUMBER, _LAST_OF_NUMBER = np.zeros((2, 256), bool)
+_FIRST_OF_NUMBER[list(b"0123456789.+-")] = _LAST_OF_NUMBER[list(b"0123456789.")] = True
+_NONE: Ints = np.empty(0, np.int64)
 
 
 class Rows(NamedTuple):
     """The lines of a block that hold data.
 
     fields: the wanted fields, each a column. line: the 0-based line in the block of each row. lines: how many
-    lines the block has. odd: (line, fields) of each line with too few or too many. binary: the first line with
-    a NUL byte, None where there is none. returns: the lines that go on behind a CR.
+    lines the block has. odd, odd_counts: the lines with too few or too many fields, and how many each has.
+    binary: the first line with a NUL byte, None where there is none. returns: whether a line goes on behind a
+    CR.
     """
 
     fields: tuple[Ids, ...]
     line: Ints
     lines: int
-    odd: tuple[tuple[int, int], ...] = ()
+    odd: Ints
+    odd_counts: Ints
     binary: int | None = None
-    returns: tuple[int, ...] = ()
+    returns: bool = False
 
 
 def split(block: Bytes, size: int, wanted: tuple[int, ...], least: int, most: int | None = None) -> Rows:
@@ -66,6 +71,8 @@ def _regular(
     text: Bytes, block: Bytes, ends: Ints, wanted: tuple[int, ...], least: int, most: int | None
 ) -> Rows | None:
     """The rows of a block whose lines all have the same number of fields, one separator behind each."""
+    if not len(ends):
+        return None
     breaks = block[ends[:64]] == LF
     n = int(breaks.argmax()) + 1
     lines, rest = divmod(len(ends), n)
@@ -86,7 +93,7 @@ def _regular(
     for k in wanted:
         start = ends[k - 1 :: n] + 1 if k else starts
         fields.append(Ids(block, start, ends[k::n] - start))
-    return Rows(tuple(fields), np.arange(lines), lines)
+    return Rows(tuple(fields), np.arange(lines), lines, _NONE, _NONE)
 
 
 def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], least: int, most: int | None) -> Rows:
@@ -95,11 +102,11 @@ def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], least: int, most: i
     data = np.flatnonzero(tokens.counts)
     data = data[block[tokens.start[tokens.first[data]]] != HASH]
     counts = tokens.counts[data]
-    odd = (counts < least) | (counts > (most or counts.max(initial=0)))
-    wrong = tuple(zip(data[odd].tolist(), counts[odd].tolist(), strict=True))
-    data = data[~odd]
+    is_odd = (counts < least) | (counts > (most or counts.max(initial=0)))
+    odd, odd_counts = data[is_odd], counts[is_odd]
+    data = data[~is_odd]
     fields = tuple(tokens.ids(block, tokens.first[data] + k) for k in wanted)
-    return Rows(fields, data, tokens.lines, wrong, tokens.binary, tokens.returns)
+    return Rows(fields, data, tokens.lines, odd, odd_counts, tokens.binary, tokens.returns)
 
 
 class Tokens(NamedTuple):
@@ -115,7 +122,7 @@ class Tokens(NamedTuple):
     counts: Ints
     line_end: Ints
     binary: int | None
-    returns: tuple[int, ...]
+    returns: bool
 
     @property
     def lines(self) -> int:
@@ -133,50 +140,58 @@ def tokenize(text: Bytes, also: Ints | None = None) -> Tokens:
     is_space = (text == SPACE) | (text == TAB) | (text == CR) | is_end
     if also is not None:
         is_space[also] = True
-    before = np.empty(len(text), bool)
-    before[0], before[1:] = True, is_space[:-1]
+    before = np.ones(len(text), bool)
+    before[1:] = is_space[:-1]
     edges = np.flatnonzero(before != is_space)  # a start, its end, the next start, …
     start, end = edges[::2].copy(), edges[1::2].copy()
     line_end = np.flatnonzero(is_end)
     bounds = np.searchsorted(start, line_end)  # tokens up to the end of each line
-    first = np.concatenate([[0], bounds[:-1]]).astype(np.int64)
+    first = np.append(0, bounds)[:-1]
     nul = np.flatnonzero(text == 0)[:1]
     binary = int(np.searchsorted(line_end, nul[0])) if len(nul) else None
     return Tokens(start, end, first, bounds - first, line_end, binary, _returns(text, line_end))
 
 
-def _returns(text: Bytes, line_end: Ints) -> tuple[int, ...]:
-    """The lines that go on behind a CR; two counts tell that there is none, as nearly always."""
+def _returns(text: Bytes, line_end: Ints) -> bool:
+    """Whether a line goes on behind a CR; two counts tell that none does, as nearly always."""
     is_return = text == CR
     if np.count_nonzero(is_return) == np.count_nonzero(text[line_end - 1] == CR):
-        return ()
+        return False
     behind = text[1:]
-    inside = np.flatnonzero(is_return[:-1] & (behind != CR) & (behind != LF))
-    return tuple(np.unique(np.searchsorted(line_end, inside)).tolist())
+    return bool((is_return[:-1] & (behind != CR) & (behind != LF)).any())
 
 
-def unreadable(text: Bytes, found: Rows | Tokens, a_line: re.Pattern[bytes]) -> LastProblem | None:
+def parted_by_cr(a_line: bytes) -> re.Pattern[bytes]:
+    """Matches a line in which a CR stands between two lines of data. a_line: what each begins with."""
+    return re.compile(rb"(?:^|\r)%b[^\n]*\r%b" % (a_line, a_line), re.MULTILINE)
+
+
+def unreadable(block: Block, found: Rows | Tokens, parted: re.Pattern[bytes]) -> LineProblems | None:
     """Why whole lines are not what they should be, if they are not.
 
-    a_line: what begins like a line of data; a CR between two of them says that lines end in it.
+    parted: from parted_by_cr(); a match says that lines end in a bare CR.
     """
+    text = block.bytes[: block.size]
     if found.binary is not None:
-        return binary_data(text[:4].tobytes(), found.binary)
-    if found.lines == 1 and len(text) > LONGEST_LINE:
-        return LastProblem(0, f"the line is longer than {LONGEST_LINE >> 20} MiB", "Is this the right file?")
-    lines = text.tobytes().split(b"\n") if found.returns else []
-    for line in found.returns:
-        if sum(a_line.match(part) is not None for part in lines[line].split(b"\r")) > 1:
-            return LastProblem(line, "lines end in a bare CR", r"Convert them with tr '\r' '\n'")
+        return _final(*binary_data(text[:4].tobytes(), found.binary))
+    if block.too_long:
+        return _final(0, TOO_LONG, "Is this the right file?")
+    if found.returns and (match := parted.search(text.tobytes())):
+        line = int(np.count_nonzero(text[: match.start()] == LF))
+        return _final(line, "lines end in a bare CR", r"Convert them with tr '\r' '\n'")
     return None
 
 
-def binary_data(text: bytes, line: int) -> LastProblem:
+def binary_data(text: bytes, line: int) -> Problem:
     """The problem of text with a NUL in this line: it may be in another encoding, which its beginning tells."""
     for mark, name in _WIDE_MARKS.items():
         if line == 0 and text.startswith(mark):
-            return LastProblem(0, f"this is text in {name}", f"Convert it with iconv -f {name} -t UTF-8")
-    return LastProblem(line, "binary data (a NUL byte)", "Is this the right file?")
+            return Problem(0, f"this is text in {name}", f"Convert it with iconv -f {name} -t UTF-8")
+    return Problem(line, "binary data (a NUL byte)", "Is this the right file?")
+
+
+def _final(line: int | None, what: str, hint: str) -> LineProblems:
+    return LineProblems((Problem(line, what, hint),), 1, final=True)
 
 
 def floats(text: Ids) -> tuple[Floats, Ints]:
@@ -225,13 +240,16 @@ def floats(text: Ids) -> tuple[Floats, Ints]:
         values[large], unsure = _long_division(mantissa[large], scale[large])
         hard[large] = unsure
     np.negative(values, out=values, where=negative)
-    bad = []
-    for row in np.flatnonzero(hard).tolist():
-        field = text[row]
-        values[row] = float(field) if _NUMBER.fullmatch(field) else np.nan
-        if not np.isfinite(values[row]):
-            bad.append(row)
-    return values, np.array(bad, np.int64)
+    hard_rows = np.flatnonzero(hard)
+    if not len(hard_rows):
+        return values, hard_rows
+    values[hard_rows] = np.nan
+    # most of what is no number shows that in its first or last byte
+    last = block[np.maximum(end[hard_rows] - 1, 0)]
+    likely = hard_rows[_FIRST_OF_NUMBER[first[hard_rows]] & _LAST_OF_NUMBER[last]]
+    fields = text.take(likely).tolist()
+    values[likely] = [float(field) if _NUMBER.fullmatch(field) else np.nan for field in fields]
+    return values, hard_rows[~np.isfinite(values[hard_rows])]
 
 
 def _chosen(rows: Bools) -> Ints | slice:

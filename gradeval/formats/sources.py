@@ -20,7 +20,10 @@ from gradeval.ids import PAD, Bytes
 
 BLOCK = 3 << 20
 LONGEST_LINE = 64 << 20
+TOO_LONG = f"the line is longer than {LONGEST_LINE >> 20} MiB"
 _LF = 10
+_BEGINNING = 4096  # bytes of a line that is too long, which tell what it is
+_PATIENCE = 0.5  # seconds that a pipe may bring nothing before what it has brought is looked at
 _UTF8_MARK = b"\xef\xbb\xbf"
 _MAGIC = 6  # bytes that tell how a file is packed
 _IN_MEMORY = 8 << 20  # bytes of a pipe that need no temporary file
@@ -29,13 +32,18 @@ _IN_MEMORY = 8 << 20  # bytes of a pipe that need no temporary file
 class Block(NamedTuple):
     """Whole lines of a source. bytes: uint8, `size` of them and at least PAD more to read into.
 
-    first, last: whether it is the source's first block, and whether none follows.
+    A pipe that brings nothing for a while may yield a block without lines. first, last: whether it is the first
+    block with lines, and whether none follows. too_long: it has one line, of which only the beginning is here.
     """
 
     bytes: Bytes
     size: int
     first: bool
     last: bool
+    too_long: bool = False
+
+
+_NO_LINES = Block(np.zeros(PAD, np.uint8), 0, False, False)
 
 
 class Source:
@@ -59,6 +67,8 @@ class Source:
         try:
             with io.BufferedReader(self._from_start(self.progress), 1 << 16) as stored:
                 stream, errors = _unpacked(stored, self.name)
+                if self._pipe is not None and stream is stored:
+                    self._pipe.patience = _PATIENCE
                 try:
                     yield from _cut(stream, size)
                 except (EOFError, *errors) as error:  # type: ignore[misc]
@@ -104,6 +114,7 @@ class Source:
             self._pipe = _Replayed(file, self.name)
             weakref.finalize(self, self._pipe.close)
         self._pipe.seek(0)
+        self._pipe.patience = None
         return _Counted(self._pipe, progress, closes=False)
 
 
@@ -127,20 +138,24 @@ class _Counted(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        count = _read(self.raw, buffer)
+    def readinto(self, buffer: Any) -> int | None:
+        count = self.raw.readinto(buffer)
         if self.progress is not None:
-            self.progress(count)
+            self.progress(count or 0)
         return count
 
 
 class _Replayed(io.RawIOBase):
-    """A pipe that can be read from its beginning again, from a copy of what it has brought so far."""
+    """A pipe that can be read from its beginning again, from a copy of what it has brought so far.
+
+    patience: the seconds to wait for more before saying, with None, that there is nothing for now; None waits.
+    """
 
     def __init__(self, pipe: io.RawIOBase, name: str) -> None:
         import tempfile
 
         self.pipe, self.name = pipe, name
+        self.patience: float | None = None
         self.copy = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
         self.copied = self.place = 0
 
@@ -154,7 +169,9 @@ class _Replayed(io.RawIOBase):
             self.copy.close()
         super().close()
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: Any) -> int | None:
+        if self.place == self.copied and self.patience is not None and not self._has_more():
+            return None
         buffer = memoryview(buffer)  # whose slices are no copies
         new = self._bring(buffer) if self.place == self.copied else 0
         count = new or min(len(buffer), self.copied - self.place)
@@ -169,6 +186,12 @@ class _Replayed(io.RawIOBase):
         self.place += count
         self.copied += new
         return count
+
+    def _has_more(self) -> bool:
+        """Whether there is something to read, or the end, while patience lasts."""
+        from gradeval.waiting import until_readable
+
+        return until_readable(self.pipe.fileno(), self.patience)
 
     def _bring(self, buffer: memoryview) -> int:
         """Read what the pipe brings next: at its beginning as many bytes as tell how it is packed."""
@@ -190,32 +213,42 @@ def _read(raw: io.RawIOBase, buffer: Any) -> int:
 def _cut(stream: Any, size: int) -> Iterator[Block]:
     """Blocks that end where a line ends; one grows where a line is longer than it.
 
-    A line with a NUL or of LONGEST_LINE bytes is the last: what can be said of it is known, and no file's size
-    decides how much is held in memory.
+    A line with a NUL or of more than LONGEST_LINE bytes is the last: what can be said of it is known, and no
+    file's size decides how much is held in memory.
     """
     rest = np.empty(0, np.uint8)
-    first, ended = True, False
-    while not ended:
-        room = max(size, 2 * len(rest))
+    first, last = True, False
+    while not last:
+        room = max(size, min(2 * len(rest), LONGEST_LINE + 1))
         buffer = np.empty(room + PAD, np.uint8)
         filled = len(rest)
         buffer[:filled] = rest
         end = 0
+        too_long = False
         while not end:
             if filled == room:
-                room *= 2
+                if filled > LONGEST_LINE:
+                    filled, last, too_long = _BEGINNING, True, True
+                    buffer = buffer[: filled + PAD].copy()
+                    break
+                if not buffer[:filled].all():
+                    last = True
+                    break
+                room = max(room + 1, min(2 * room, LONGEST_LINE + 1))
                 buffer = np.concatenate([buffer[:filled], np.empty(room - filled + PAD, np.uint8)])
             count = stream.readinto(buffer.data[filled:room])
+            if count is None:  # nothing for now
+                end = _after_last_line(buffer, filled)
+                if not end:
+                    yield _NO_LINES
+                continue
             if not count:
-                ended = True
+                last = True
                 break
             filled += count
             if filled == room:
                 end = _after_last_line(buffer, filled)
-                if not end and (filled >= LONGEST_LINE or not buffer[:filled].all()):
-                    ended = True
-                    break
-        if ended:
+        if last:
             if filled and buffer[filled - 1] != _LF:
                 buffer[filled] = _LF
                 filled += 1
@@ -224,7 +257,7 @@ def _cut(stream: Any, size: int) -> Iterator[Block]:
             buffer, end, filled = buffer[3:], end - 3, filled - 3
         rest = buffer[end:filled].copy()
         if end:
-            yield Block(buffer, end, first, ended)
+            yield Block(buffer, end, first, last, too_long)
             first = False
 
 

@@ -8,16 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.formats.problems import LastProblem, Problem, Problems, no_data, shown
-from gradeval.formats.scan import Rows, floats, split, unreadable
+from gradeval.formats.problems import LineProblems, Problems, no_data, shown
+from gradeval.formats.scan import Rows, floats, parted_by_cr, split, unreadable
 from gradeval.formats.sources import Block, Source
 from gradeval.ids import Ids
 from gradeval.judgments import Qrels
 from gradeval.parallel import ordered_map
-from gradeval.segments import Floats, Ints
+from gradeval.segments import Floats, Ints, distinct
 
 _FIELD = re.compile(rb"[^ \t\r]+")
-_QRELS_LINE, _RUN_LINE = (re.compile(rb"[ \t]*(?:[^ \t]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4))
+_QRELS_PARTED, _RUN_PARTED = (
+    parted_by_cr(rb"[ \t]*(?:[^ \t\r\n]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4)
+)
 
 
 class Columns(NamedTuple):
@@ -25,7 +27,8 @@ class Columns(NamedTuple):
 
     queries: the id of each group of neighbouring lines with one query, (S,). bounds: group s owns rows
     bounds[s]:bounds[s+1]. documents, number, line (0-based in the block): of each row, (n,).
-    lines: how many lines the block has. tag: what the run calls itself in its last line here, None without one.
+    lines: how many lines the block has. last: whether no block follows. tag: what the run calls itself in its
+    last line here, None without one.
     """
 
     queries: Ids
@@ -34,28 +37,24 @@ class Columns(NamedTuple):
     number: Floats
     line: Ints
     lines: int
-    problems: list[Problem]
+    last: bool
+    problems: LineProblems
     tag: bytes | None = None
 
 
 def read_qrels(source: Source, jobs: int = 1) -> Qrels:
     """The judgments of a file. Raises InputError(s)."""
     problems = Problems(source.name)
-    parts: list[Columns] = []
-    before = 0
-    for part in ordered_map(qrels_columns, source.blocks(), jobs):
-        problems.add(part.problems, before)
-        parts.append(part)
-        before += part.lines
+    parts = [part for _, part in problems.until_enough(ordered_map(qrels_columns, source.blocks(), jobs))]
     problems.check()
     if not any(len(part.number) for part in parts):
-        raise no_data(source.name, before)
+        raise no_data(source.name, problems.lines)
     bounds = np.cumsum(np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]))
     ids = Ids.joined([part.queries for part in parts])
     documents = Ids.joined([part.documents for part in parts])
     grade = np.concatenate([part.number for part in parts])
     lines = [(part.line, part.lines) for part in parts]
-    del part, parts  # what comes now is made in the memory that they leave
+    del parts  # what comes now is made in the memory that they leave
     return Qrels.of(source.name, ids, bounds, documents, grade, lambda: _joined(lines), jobs=jobs)
 
 
@@ -70,7 +69,7 @@ def qrels_columns(block: Block) -> Columns:
     rows = split(block.bytes, block.size, (0, 2, 3), 4, 4)
     hint = "This looks like a run; the qrels come first, then the runs"
     problems = _odd(rows, block.first, "qrels have 4 (query iter document grade)", (5, 6), hint)
-    read = _columns(block, rows, "grade", _QRELS_LINE, problems)
+    read = _columns(block, rows, "grade", _QRELS_PARTED, problems)
     return read._replace(queries=read.queries.light(), documents=read.documents.light())
 
 
@@ -79,7 +78,7 @@ def run_columns(block: Block) -> Columns:
     rows = split(block.bytes, block.size, (0, 2, 4), 5)
     hint = "This looks like qrels; the qrels come first, then the runs"
     problems = _odd(rows, block.first, "a run has 6 (query Q0 document rank score tag)", (4,), hint)
-    return _columns(block, rows, "score", _RUN_LINE, problems)._replace(tag=_last_tag(block, rows))
+    return _columns(block, rows, "score", _RUN_PARTED, problems)._replace(tag=_last_tag(block, rows))
 
 
 def _last_tag(block: Block, rows: Rows) -> bytes | None:
@@ -90,36 +89,44 @@ def _last_tag(block: Block, rows: Rows) -> bytes | None:
     return fields[3] if len(fields) > 3 else b""
 
 
-def _odd(rows: Rows, is_first: bool, expected: str, others: tuple[int, ...], hint: str) -> list[Problem]:
+def _odd(rows: Rows, is_first: bool, expected: str, others: tuple[int, ...], hint: str) -> LineProblems:
     """The lines with too few or too many fields; the first speaks for all where all are of the other format.
 
     others: how many fields a line of the other format has.
     """
-    problems = [
-        Problem(line, f"{count} field{'s' * (count != 1)} where {expected}") for line, count in rows.odd
-    ]
-    if problems and is_first and not len(rows.line):
-        counts = {count for _, count in rows.odd}
-        if counts <= set(others):
-            return [LastProblem(*problems[0][:2], hint)]
+
+    def what(i: int) -> str:
+        count = int(rows.odd_counts[i])
+        return f"{count} field{'s' * (count != 1)} where {expected}"
+
+    if len(rows.odd) and is_first and not len(rows.line):
+        counts = set(distinct(rows.odd_counts).tolist())
         if counts == {1}:
-            return [LastProblem(*problems[0][:2], "Scores, one a line, go with a LETOR file as qrels")]
-    return problems
+            hint = "Scores, one a line, go with a LETOR file as qrels"
+        if counts == {1} or counts <= set(others):
+            return LineProblems.of(rows.odd[:1], what, hint)._replace(final=True)
+    return LineProblems.of(rows.odd, what)
 
 
-def _columns(
-    block: Block, rows: Rows, name: str, a_line: re.Pattern[bytes], problems: list[Problem]
-) -> Columns:
+def _columns(block: Block, rows: Rows, name: str, parted: re.Pattern[bytes], problems: LineProblems) -> Columns:
     queries, documents, text = rows.fields
     number, bad = floats(text)
-    problems += [Problem(int(rows.line[row]), not_a_number(name, text[row])) for row in bad.tolist()]
-    wrong = unreadable(block.bytes[: block.size], rows, a_line)
+    line = rows.line
+    wrong = unreadable(block, rows, parted)
     if wrong is not None:
-        problems = [wrong]
+        problems = wrong
+        bad = np.arange(len(number))
+    elif len(bad):
+        of_numbers = LineProblems.of(line[bad], lambda i: not_a_number(name, text[int(bad[i])]))
+        problems = LineProblems.joined([problems, of_numbers])
+    if len(bad):
+        good = np.ones(len(number), bool)
+        good[bad] = False
+        queries, documents, number, line = queries.take(good), documents.take(good), number[good], line[good]
     bounds = np.concatenate([[0], queries.changes(), [len(queries)]])
     if not len(queries):
         bounds = bounds[:1]
-    return Columns(queries.take(bounds[:-1]), bounds, documents, number, rows.line, rows.lines, problems)
+    return Columns(queries.take(bounds[:-1]), bounds, documents, number, line, rows.lines, block.last, problems)
 
 
 def not_a_number(name: str, field: bytes) -> str:

@@ -243,7 +243,8 @@ def test_a_file_of_another_format() -> None:
         "Give the LETOR file as qrels"
     )
     assert fails("q", "--feature", "1") == "q: this is not a LETOR file. --feature goes with LETOR files"
-    assert fails("s", "r").endswith(f"1 field {QRELS_HAVE}. Scores, one a line, go with a LETOR file as qrels")
+    scores = f"1 field {QRELS_HAVE}. Scores, one a line, go with a LETOR file as qrels"
+    assert fails("s", "r", "--qrels-format", "trec") == f"s:1: {scores}"
     Path("wide").write_text(QRELS, encoding="utf-16")
     Path("plain").write_text("1 1:2\n")
     for coding in ("utf-16", "utf-16-be", "utf-32", "utf-32-be"):
@@ -257,6 +258,24 @@ def test_a_file_of_another_format() -> None:
             in_lists = said.replace(":1:", ":")
             assert fails("q", "r", "--query-ids", "wide") == in_lists
             assert fails("trec_eval", "q", "r", "-Z", "wide") == in_lists
+
+
+def test_labels_without_features() -> None:
+    """The first lines of an SVMlight file may hold nothing else; where all do, an option says what they are."""
+    Path("g").write_text("3\n")
+    Path("v").write_text("0\n2 1:2\n1 1:1 # d\n")
+    assert gradeval("v", "--feature", "1", "--groups", "g", "-m", "RR").out.endswith("\t1.0000\n")
+    Path("v").write_text("0\n2\n1\n")
+    assert fails("v", "s", "--groups", "g") == (
+        "v: each of its first lines is one number, so that it may hold labels or scores. "
+        "--qrels-format letor reads labels; scores are a run, which comes after a LETOR file"
+    )
+    Path("s").write_text("3\n5\n4\n")
+    assert gradeval("v", "s", "--groups", "g", "--qrels-format", "letor", "-m", "RR").out.endswith("\t1.0000\n")
+    assert fails("l", "s", "--feature", "1") == (
+        "s: this is not a LETOR file. --feature goes with LETOR files; if each line is a label, "
+        "give --run-format letor"
+    )
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 100])
@@ -298,6 +317,15 @@ def test_long_lines_and_ids() -> None:
     assert len(fails("q", "r")) < 200
     Path("r").write_text(f"q Q0 {long} 1 1 t\n" * 2)
     assert len(fails("q", "r")) < 300
+
+
+def test_an_endless_list_of_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradeval.formats import sources
+
+    monkeypatch.setattr(sources, "LONGEST_LINE", 3 << 20)
+    Path("ids").write_text("q1\n" + "q2 " * (1 << 21))
+    said = fails("q", "r", "--query-ids", "ids")
+    assert said == "ids:2: the line is longer than 64 MiB. Is this the right file?"
 
 
 def test_an_error_does_not_move_the_cursor() -> None:

@@ -213,19 +213,38 @@ def test_errors_name_the_line(line, what, size, before, path):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_errors_of_several_lines(size, path):
-    """Also behind a block that is binary, whose lines count."""
-    text = b"0 qid:1 1:1\nx qid:1 1:1\n0 qid:1 1:y\n0 qid:1 \0\n0 qid:1 1:1\n0 qid:1 1:z 1:z\n"
-    errors = errors_of(path, text, [1], size)
-    found = {
+    text = b"0 qid:1 1:1\nx qid:1 1:1\n0 qid:1 1:y\n0 qid: 1:1\n0 qid:1 1:1\n0 qid:1 1:z 1:z 1\n"
+    assert errors_of(path, text, [1], size) == [
         "2: the grade 'x' is not a number",
         "3: the value of feature 1 'y' is not a number",
-        "4: binary data (a NUL byte). Is this the right file?",
-        "6: the value of feature 1 'z' is not a number",
-    }
-    assert set(errors) <= found
-    assert errors == sorted(errors, key=lambda error: int(error.split(":")[0]))
-    if size == 1:
-        assert len(errors) == 5  # the second z is an error too
+        "4: there is nothing behind qid:",
+        "6: '1' is not feature:value",
+        *["6: the value of feature 1 'z' is not a number"] * 2,
+        "6: the value of feature 1 '' is not a number",
+    ]
+
+
+def test_nothing_is_read_behind_binary_data(path):
+    text = b"x qid:1 1:1\n0 qid:1 1:1\n0 qid:1 \0\n0 qid:1 1:y\n"
+    binary = "3: binary data (a NUL byte). Is this the right file?"
+    assert errors_of(path, text, [1]) == [binary]
+    assert errors_of(path, text, [1], 1) == [
+        "1: the grade 'x' is not a number",
+        binary,
+        "3: reading stopped here",
+    ]
+
+
+def test_reading_stops_after_twenty_errors(path):
+    text = b"".join(b"%s qid:1 1:1\n" % (b"x" if n % 2 else b"0") for n in range(1000))
+    errors = errors_of(path, text, size=100)
+    assert errors[:20] == [f"{n}: the grade 'x' is not a number" for n in range(2, 42, 2)]
+    assert re.fullmatch(r"4\d: reading stopped here(, after \d more errors?)?", errors[20])
+    path.write_bytes(b"x\n" * 10 + b"1 2\n" * 1000)
+    with pytest.raises(InputErrors) as caught:
+        read_numbers(Cut(path, 16), "score")
+    *_, end = str(caught.value).splitlines()
+    assert re.fullmatch(rf"{path}:2\d: reading stopped here(, after \d more errors?)?", end)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -67,7 +67,8 @@ def check_split(text, shape):
     assert [column.tolist() for column in rows.fields] == [[fields[k] for _, fields in good] for k in wanted]
     assert rows.line.tolist() == [n for n, _ in good]
     assert rows.lines == text.count(b"\n")
-    assert rows.odd == tuple((n, len(f)) for n, f in data if not least <= len(f) <= (most or len(f)))
+    odd = [(n, len(f)) for n, f in data if not least <= len(f) <= (most or len(f))]
+    assert list(zip(rows.odd.tolist(), rows.odd_counts.tolist(), strict=True)) == odd
     assert rows.binary is None
 
 

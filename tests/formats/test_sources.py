@@ -21,9 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain import pipe
 
-from gradeval.errors import InputError
+from gradeval.errors import InputError, InputErrors
 from gradeval.formats import sources
 from gradeval.formats.sources import Source
+from gradeval.formats.trec import read_qrels
 from gradeval.ids import PAD
 
 LINES = b"".join(b"%d 0 d%d %d\n" % (i // 7, i * i, i % 3) for i in range(3000))
@@ -238,13 +239,71 @@ def test_an_endless_line_is_not_read_to_its_end(text, monkeypatch):
     monkeypatch.setattr(sources, "LONGEST_LINE", 1 << 16)
 
     class Endless:
+        read = 0
+
         def readinto(self, buffer):
             buffer[:] = text * len(buffer)
+            self.read += len(buffer)
             return len(buffer)
 
-    [block] = sources._cut(Endless(), 1 << 12)
-    assert block.bytes[: block.size].tobytes() == text * (1 << (12 if text == b"\0" else 16)) + b"\n"
-    assert block.last
+    stream = Endless()
+    [block] = sources._cut(stream, 1 << 10)
+    assert block.bytes[: block.size].tobytes() == text * (1 << (10 if text == b"\0" else 12)) + b"\n"
+    assert (block.last, block.too_long) == (True, text != b"\0")
+    assert stream.read == (1 << 10 if text == b"\0" else (1 << 16) + 1)
+
+
+@pytest.mark.parametrize("size", [1 << 10, 1 << 14])
+@pytest.mark.parametrize("before", [b"", b"x\n", b"x\n" * 5000])
+def test_the_longest_line(size, before, file, monkeypatch):
+    """It may have so many bytes, and none more; of a longer one little is kept."""
+    monkeypatch.setattr(sources, "LONGEST_LINE", 1 << 16)
+    longest = b"a" * (1 << 16)
+    for text in (longest, longest + b"\n", longest + b"\nb\n"):
+        source = file(before + text)
+        assert text_of(source, size) == before + text + b"\n" * (text == longest)
+        assert not any(block.too_long for block in source.blocks(size))
+    *others, last = file(before + longest + b"a\nb\n").blocks(size)
+    assert b"".join(block.bytes[: block.size].tobytes() for block in others) == before
+    assert last.too_long and last.last and len(last.bytes) < 1 << 13
+
+
+def test_a_pipe_that_brings_nothing_for_a_while(monkeypatch):
+    """What it has brought is looked at meanwhile, with the rest of a line behind it."""
+    monkeypatch.setattr(sources, "_PATIENCE", 0.01)
+    reading, writing = os.pipe()
+    try:
+        blocks = Source(f"/dev/fd/{reading}").blocks()
+        os.write(writing, b"a packed file has six bytes that tell\nb")
+        assert text_of_one(next(blocks)) == b"a packed file has six bytes that tell\n"
+        assert text_of_one(next(blocks)) == b""
+        os.write(writing, b"c")
+        assert text_of_one(next(blocks)) == b""
+        os.write(writing, b"d\ne\nf")
+        assert text_of_one(next(block for block in blocks if block.size)) == b"bcd\ne\n"
+        os.close(writing)
+        [last] = [block for block in blocks if block.size]
+        assert (text_of_one(last), last.last) == (b"f\n", True)
+    finally:
+        os.close(reading)
+
+
+def text_of_one(block):
+    return block.bytes[: block.size].tobytes()
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_an_error_does_not_wait_for_what_a_pipe_brings_next(jobs, monkeypatch):
+    monkeypatch.setattr(sources, "_PATIENCE", 0.01)
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, b"q 0 d x\n" * 25 + b"q 0")
+        with pytest.raises(InputErrors, match="25: reading stopped here, after 5 more errors"):
+            read_qrels(Source(f"/dev/fd/{reading}"), jobs)
+        os.write(writing, b" d 1\n")  # nobody has read this
+    finally:
+        os.close(writing)
+        os.close(reading)
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from plain import Cut
 
 from gradeval.errors import InputError, InputErrors
-from gradeval.formats import scan, sources
-from gradeval.formats.trec import not_a_number, read_qrels, run_columns
+from gradeval.formats import sources
+from gradeval.formats.trec import not_a_number, qrels_columns, read_qrels, run_columns
 
 SIZES = [1, 20, 1 << 20]
 
@@ -46,7 +46,7 @@ def run_of(path, text):
         names = columns.queries.tolist()
         assert all(one != other for one, other in pairwise(names))
         rows += zip([names[i] for i in query], columns.documents.tolist(), columns.number.tolist(), strict=True)
-        problems += columns.problems
+        problems += columns.problems.first
     return rows, problems
 
 
@@ -177,30 +177,69 @@ def test_errors_name_the_line(line, what, size, before, path):
 def test_the_first_lines_tell_what_a_file_looks_like(line, fields, hint, size, path):
     """All of them must look so: a bad line of its own is no run."""
     what = f"{fields} where qrels have 4 (query iter document grade)"
-    of_other_lines = [] if hint else [f"{n}: {what}" for n in range(2, 21)] + [" 80 more errors"]
-    assert errors_of(path, (line + b"\n") * 100, size) == [f"1: {what}{hint}", *of_other_lines]
+    of_other_lines = [] if hint else [f"{n}: {what}" for n in range(2, 21)]
+    errors = errors_of(path, (line + b"\n") * 100, size)
+    assert errors[:20] == [f"1: {what}{hint}", *of_other_lines]
     assert errors_of(path, b"q 0 a 1\n" + line, size) == [f"2: {what}"]
     assert errors_of(path, b"q 0 a 1\n" * 99 + line, size) == [f"100: {what}"]
 
 
 @pytest.mark.parametrize("before", [b"", b"q 0 a 1\n" * 500])
 def test_an_endless_line(before, path, monkeypatch):
-    for module in (scan, sources):
-        monkeypatch.setattr(module, "LONGEST_LINE", 1 << 12)
+    monkeypatch.setattr(sources, "LONGEST_LINE", 1 << 12)
     text = before + b"q 0 " + b"d" * (1 << 14) + b" 1\nq 0 e x\n"
     line = before.count(b"\n") + 1
-    assert errors_of(path, text, 1 << 10) == [f"{line}: the line is longer than 0 MiB. Is this the right file?"]
+    assert errors_of(path, text, 1 << 10) == [
+        f"{line}: the line is longer than 64 MiB. Is this the right file?"
+    ]
 
 
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize("wrong", [2, 20, 21, 50])
-def test_up_to_twenty_errors_then_a_count(size, jobs, wrong, path):
+def test_up_to_twenty_errors_then_a_count(jobs, wrong, path):
     """Bad grades and bad fields in turn: the first twenty lines of them, in order."""
     text = b"q 0 a 1\n" + b"".join(b"q 0 d%d %s\n" % (n, b"x" if n % 2 else b"1 2 3 4") for n in range(wrong))
-    errors = errors_of(path, text, size, jobs)
+    errors = errors_of(path, text, jobs=jobs)
     assert [int(error.split(":")[0]) for error in errors[:20]] == list(range(2, min(wrong, 20) + 2))
     assert errors[20:] == {20: [], 21: [" 1 more error"], 50: [" 30 more errors"]}.get(wrong, [])
+
+
+@pytest.mark.parametrize("size", [1, 20, 400])
+def test_reading_stops_after_twenty_errors(size, path):
+    """At the end of their block, whatever the threads do; the errors are the first by line."""
+    text = b"".join(b"q 0 d%d %s\n" % (n, [b"1", b"x", b"1 2"][n % 3]) for n in range(10_000))
+    errors = errors_of(path, text, size)
+    assert [int(error.split(":")[0]) for error in errors[:20]] == [n + 1 for n in range(31) if n % 3][:20]
+    end, _, more = errors[20].partition(": reading stopped here")
+    assert 30 <= int(end) <= 30 + size
+    bad = int(end) - -(-int(end) // 3)
+    assert more == {20: "", 21: ", after 1 more error"}.get(bad, f", after {bad - 20} more errors")
+    assert errors[21:] == []
+    assert errors_of(path, text, size, jobs=3) == errors
+
+
+def test_bad_lines_are_not_kept(path):
+    """Not one object for each of a block; what is shown is made of a few."""
+    fields = [b"1"] * 3 + [b"x" * 50, b"\xe9", b"nan", b"0x1", b"2 3"]
+    text = b"".join(b"q 0 document%d %s\n" % (n, fields[n % 8]) for n in range(8 * 1000))
+    path.write_bytes(text)
+    [block] = Cut(path).blocks()
+    for columns in (qrels_columns, run_columns):
+        problems = columns(block).problems
+        assert len(problems.first) == 20
+        assert problems.total == {qrels_columns: 5000, run_columns: 7000}[columns]
+        assert [problem.line for problem in problems.first] == sorted(
+            problem.line for problem in problems.first
+        )
+
+
+def test_the_good_lines_of_a_bad_block_are_kept(path):
+    path.write_bytes(b"1 Q0 a 0 x\n1 Q0 b 0 1\n2 Q0 c\n2 Q0 d 0 nan\n3 Q0 e 0 2 t\n")
+    [block] = Cut(path).blocks()
+    read = run_columns(block)
+    assert (read.queries.tolist(), read.documents.tolist()) == ([b"1", b"3"], [b"b", b"e"])
+    assert (read.number.tolist(), read.line.tolist(), read.bounds.tolist()) == ([1.0, 2.0], [1, 4], [0, 1, 2])
+    assert read.tag == b"t"
 
 
 @pytest.mark.parametrize("size", SIZES)
