@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.judgments import Qrels, is_relevant
+from gradeval.judgments import Qrels, is_relevant, recalled
 from gradeval.metrics.registry import UNJUDGED_IGNORED, Sees
 from gradeval.metrics.spec import Spec
 from gradeval.options import Options
@@ -100,17 +100,17 @@ class _Groups:
 
     def first_relevant(self, level: float | None) -> Floats:
         """The rank of the first relevant document of each group's query, inf without one, (G,)."""
-        if level not in self._first:
+
+        def find() -> Floats:
             rank = np.where(is_relevant(self.qrels.grade, level), self.rank, np.inf)
-            self._first[level] = self.judged.min(rank, empty=np.inf)[self.query]
-        return self._first[level]
+            return self.judged.min(rank, empty=np.inf)[self.query]
+
+        return recalled(self._first, level, find)
 
     def uneven(self, view: _View) -> Bools:
         """Whether the metric can tell documents of the group apart, (G,)."""
         key = view._replace(order=True, cutoff=0, stops="")  # which have no say here
-        if key not in self._uneven:
-            self._uneven[key] = self._tell_apart(view)
-        return self._uneven[key]
+        return recalled(self._uneven, key, lambda: self._tell_apart(view))
 
     def _tell_apart(self, view: _View) -> Bools:
         if view.sees == Sees.JUDGMENT:

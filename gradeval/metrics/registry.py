@@ -11,13 +11,12 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradeval.judgments import Judgments
 from gradeval.metrics.params import JUDGED_ONLY, Param
 from gradeval.segments import Floats
 
-Strings = NDArray[np.str_]
+Strings = list[str]
 Function = Callable[..., Any]
 _Declared = TypeVar("_Declared", Callable[..., Floats], Callable[..., Strings])
 
@@ -133,8 +132,7 @@ class Metric:
 
     def texts(self, judgments: Judgments, **params: Any) -> list[str]:
         """The words of a metric that is text, for each query."""
-        words: list[str] = self._values(judgments, **params).tolist()
-        return words
+        return list(map(str, self._values(judgments, **params)))
 
     def _values(self, judgments: Judgments, *, judged_only: bool = False, **params: Any) -> Any:
         if judged_only:

@@ -23,7 +23,7 @@ def run_id(judgments: Judgments) -> Strings:
     Returns str (Q,), the same for each query. Unit: a name.
     Source: trec_eval.
     """
-    return np.full(judgments.segments.count, judgments.tag)
+    return [judgments.tag] * judgments.segments.count
 
 
 @metric(
@@ -47,13 +47,13 @@ def grades_in_a_row(judgments: Judgments, *, length: int = 10) -> Strings:
     grades.
     Source: Buckley, trec_eval.
     """
-    width = min(length, int(judgments.retrieved.max(initial=0)))
-    letters = np.full((judgments.segments.count, max(width, 1)), _NOT_IN_POOL, np.uint8)
-    rows = np.flatnonzero(judgments.rank <= width)
+    ends = np.cumsum(np.minimum(judgments.retrieved, length))
+    starts = ends - np.minimum(judgments.retrieved, length)
+    letters = np.full(ends[-1] if len(ends) else 0, _NOT_IN_POOL, np.uint8)  # those of all queries
+    rows = np.flatnonzero(judgments.rank <= length)
     grade = judgments.grade[rows]
     shown = np.where(grade >= 10, _HIGHER, _ZERO + np.clip(grade, 0, 9).astype(np.uint8))
-    place = judgments.rank[rows].astype(np.int64) - 1
-    letters[judgments.query[rows], place] = np.where(grade < 0, _NOT_JUDGED, shown)
-    letters[np.arange(max(width, 1)) >= judgments.retrieved[:, None]] = 0  # where a string of numpy's ends
-    strings: Strings = letters.view(f"S{max(width, 1)}").ravel().astype(np.str_)
-    return strings
+    place = starts[judgments.query[rows]] + judgments.rank[rows].astype(np.int64) - 1
+    letters[place] = np.where(grade < 0, _NOT_JUDGED, shown)
+    text = letters.tobytes().decode()
+    return [text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]

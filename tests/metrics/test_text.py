@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from helpers import judgments_of, ranked
 
-from gradeval.metrics.spec import parse_one
+from gradeval.metrics.spec import parse, parse_one
 
 
 def texts(name, *queries, tag=""):
@@ -36,6 +37,22 @@ def test_grades_in_a_row(name, expected):
 def test_no_query_and_no_document():
     assert texts("relstring") == []
     assert texts("relstring", ({"a": 1.0}, {})) == [""]
+
+
+def test_texts_take_the_memory_of_their_letters():
+    """One long ranking does not make all the others long, nor a long tag each text."""
+    queries = [ranked([1]), ranked([None] * 4999 + [2])] + [ranked([0])] * 1000
+    table = replace(judgments_of(queries), tag="t" * 10_000)
+    row, tag = parse("relstring@10000 runid")
+    tracemalloc.start()
+    try:
+        found = row.metric.texts(table, **row.params)
+        tags = tag.metric.texts(table, **tag.params)
+        assert tracemalloc.get_traced_memory()[1] < 500_000
+    finally:
+        tracemalloc.stop()
+    assert found == ["1", "-" * 4999 + "2", *["0"] * 1000]
+    assert tags == [table.tag] * 1002
 
 
 def test_run_id():
