@@ -1,35 +1,87 @@
-"""Which format a file has, told from its first line of data."""
+"""Which format a file has, told from its first lines of data."""
 
 from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from gradeval.formats.problems import no_data
+from gradeval.formats.scan import CR, HASH, LF, SPACE, tokenize
 from gradeval.formats.sources import Source
+from gradeval.ids import Bytes
 
 _FEATURE = re.compile(rb"(?:qid|\d+):\S*")
+_LINES = 10_000  # of data that are looked at
+_BEGINNING = 1 << 16  # bytes of a line that are looked at
 
 
 def detect(source: Source) -> str:
-    """'trec', 'letor' or 'scores' (one number a line). Raises InputError where the file cannot be read."""
-    lines = 0
-    for block in source.blocks(1 << 16):
-        # a bare CR ends a line here too, so that the right reader refuses it
-        for line in block.bytes[: block.size].tobytes().splitlines():
-            fields = line.split(b"#", 1)[0].split()
-            if fields:
-                return _format_of(line, fields)
-            lines += 1
-    raise no_data(source.name, lines)
+    """'trec', 'letor' or 'scores' (one number a line). Raises InputError where the file cannot be read.
+
+    The first line of data tells, unless it is one number: the label of a SVMlight line without features looks
+    like a score. The file is then a LETOR file if one of the next lines is of that format.
+    """
+    size = seen = 0
+    for block in source.blocks(_BEGINNING):
+        size += block.size
+        text = block.bytes[: block.size]
+        text = np.where(text == CR, LF, text)  # a bare CR ends a line too, so that the right reader refuses it
+        start = _first_data(text)
+        if start is None:
+            continue
+        text = text[start:]
+        if not seen:
+            kind = _format_of(text, 0)
+            if kind != "scores":
+                return kind
+        lines, has_letor = _look_on(text, _LINES - seen)
+        if has_letor:
+            return "letor"
+        seen += lines
+        if seen == _LINES:
+            break
+    if not seen:
+        raise no_data(source.name, size)
+    return "scores"
 
 
-def _format_of(line: bytes, fields: list[bytes]) -> str:
-    """fields: those before a # in the line."""
+def _first_data(text: Bytes) -> int | None:
+    """Where the first line begins that is neither blank nor a comment."""
+    starts = np.append(0, np.flatnonzero(text == LF) + 1)[:-1]
+    first = text[starts]
+    other = starts[(first != LF) & (first != HASH)]
+    if not len(other) or text[other[0]] > SPACE:
+        return int(other[0]) if len(other) else None
+    text = text[other[0] :]
+    tokens = tokenize(text)
+    first_tokens = tokens.start[tokens.first[tokens.counts > 0]]
+    data = first_tokens[text[first_tokens] != HASH]
+    return int(other[0] + data[0]) if len(data) else None
+
+
+def _look_on(text: Bytes, most: int) -> tuple[int, bool]:
+    """How many of the next lines are data, up to so many, and whether one of them is of a LETOR file."""
+    tokens = tokenize(text)
+    data = np.flatnonzero(tokens.counts)
+    data = data[text[tokens.start[tokens.first[data]]] != HASH][:most]
+    telling = tokens.counts > 1
+    telling[np.searchsorted(tokens.line_end, np.flatnonzero(text == HASH))] = True
+    starts = tokens.start[tokens.first[data[telling[data]]]].tolist()
+    return len(data), any(_format_of(text, start) == "letor" for start in starts)
+
+
+def _format_of(text: Bytes, start: int) -> str:
+    """The format of the line that begins there, without spaces before it."""
+    line = text[start : start + _BEGINNING].tobytes().split(b"\n", 1)[0]
+    fields = line.split(b"#", 1)[0].split()
+    if len(line) == _BEGINNING and len(fields) > 2:
+        fields.pop()  # its end may be missing
     if len(fields) > 1:
         has_query = fields[1].startswith(b"qid:")  # a file of it, whatever is wrong with a feature
         return "letor" if has_query or all(map(_FEATURE.fullmatch, fields[1:])) else "trec"
     try:
         float(line.split(maxsplit=1)[0])
-    except ValueError:
+    except (ValueError, IndexError):
         return "trec"
     return "letor" if b"#" in line else "scores"

@@ -8,6 +8,7 @@ import pytest
 from plain import pipe
 
 from gradeval.errors import InputError
+from gradeval.formats import detect as detect_module
 from gradeval.formats.detect import detect
 from gradeval.formats.sources import Source
 
@@ -53,9 +54,53 @@ CASES = [
 @pytest.mark.parametrize(
     "before", [b"", b"# 1 qid:2\n\n  \t\r\n \t# 0.5\n", b"\xef\xbb\xbf", b"#" * 70_000 + b"\n" * 70_000]
 )
-@pytest.mark.parametrize("behind", [b"", b"\n", b"\r\n0.5\n1 qid:2 3:4\n301 0 d1 1\n"])
+@pytest.mark.parametrize("behind", [b"", b"\n", b"\r\n0.5\n301 0 d1 1\n"])
 def test_the_first_line_of_data_tells(line, kind, before, behind, source):
     assert detect(source(before + line + behind)) == kind
+
+
+LABELS = [b"1\n0\n", b"\xef\xbb\xbf# x\n  2 \n\n0\r\n", b"1\r", b"0\n" * 9000]
+
+
+@pytest.mark.parametrize("before", LABELS, ids=["two", "odd", "cr", "many"])
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        (b"1 qid:2 3:4", "letor"),
+        (b" 1 3:4 # x", "letor"),
+        (b"1 # x", "letor"),
+        (b"# 1 3:4", "scores"),
+        (b"1 2", "scores"),
+        (b"x", "scores"),
+        (b"301 Q0 d1 1 2 t", "scores"),
+    ],
+)
+def test_labels_look_like_scores_until_a_line_has_more(before, line, kind, source):
+    assert detect(source(before + line)) == kind
+    assert detect(source(before + b"0\n" + line + b"\n1 2 3\n1\n")) == kind
+
+
+def test_only_the_first_lines_are_looked_at(source):
+    assert detect(source(b"0\n" * 9_999 + b"1 3:4\n")) == "letor"
+    assert detect(source(b"0\n" * 10_000 + b"1 3:4\n")) == "scores"
+
+
+@pytest.mark.parametrize(("field", "kind"), [(b" 1:0", "letor"), (b" x", "trec")])
+def test_the_beginning_of_a_long_line(field, kind, source):
+    assert detect(source(b"1" + field * 50_000 + b" x:\n")) == kind
+
+
+def test_lines_without_data_are_not_looked_at_one_by_one(source, monkeypatch):
+    """Nor comments with spaces before them."""
+    text = b"# a comment\n" * 9000 + b"\n" * 90_000 + b" \t# b\n" * 9000 + b" \r\n" * 9000
+    calls = []
+    plain = detect_module._format_of
+    monkeypatch.setattr(detect_module, "_format_of", lambda *args: calls.append(args) or plain(*args))
+    assert detect(source(text + b"q 0 d 1\n")) == "trec"
+    assert len(calls) == 1
+    with pytest.raises(InputError, match="no line holds data"):
+        detect(source(text))
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize(("line", "kind"), CASES[:3] + CASES[10:])
