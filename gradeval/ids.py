@@ -187,18 +187,21 @@ class Ids:
 
     def descending(self, group: Ints) -> Ints:
         """The order of the rows by group, and within a group by id from the last to the first, as bytes."""
-        rows = np.argsort(group, kind="stable")
-        order: Ints = rows.copy()
-        place = np.arange(len(rows))  # where each of the rows that are not in order yet stands
+        order = np.argsort(group, kind="stable")
+        rows = order  # those that are not in order yet
+        place: Ints | slice = slice(None)  # where they stand
         new = np.ones(len(rows) + 1, bool)  # whether the row there differs from the one before
         new[1:-1] = np.diff(group[rows]) != 0
         for k in range(-(-min(self.longest, LONG) // 8)):
             is_open = ~(new[:-1] & new[1:])
-            rows, place, new = rows[is_open], place[is_open], np.append(new[:-1][is_open], True)
+            if not is_open.all():
+                rows, new = rows[is_open], np.append(new[:-1][is_open], True)
+                place = np.flatnonzero(is_open) if isinstance(place, slice) else place[is_open]
             if not len(rows):
                 break
             # big-endian words compare as the bytes do; their complement sorts from the last to the first
-            word = ~self.word(k, rows).byteswap()
+            word = self._column(k, rows).byteswap(inplace=True)
+            np.invert(word, out=word)
             if (new[1:-1] | (word[1:] == word[:-1])).all():
                 continue  # as where all begin alike
             sort = np.lexsort((word, np.cumsum(new[:-1])))
@@ -206,18 +209,25 @@ class Ids:
             order[place] = rows
             new[1:-1] |= word[1:] != word[:-1]
         if self.longest > LONG:
-            self._order_long(order, rows, place, new)
+            is_open = ~(new[:-1] & new[1:])
+            place = np.arange(len(order))[place][is_open]
+            order[place] = self._long_descending(rows[is_open], np.cumsum(new[:-1])[is_open])
         return order
 
-    def _order_long(self, order: Ints, rows: Ints, place: Ints, new: Bools) -> None:
-        """Put the rows that are alike in their first LONG bytes in order, as descending() does."""
-        is_open = ~(new[:-1] & new[1:])
-        rows, place, group = rows[is_open], place[is_open], np.cumsum(new[:-1])[is_open]
+    def _column(self, k: int, rows: Ints) -> Words:
+        """word(k, rows) of any number of rows."""
+        column = np.empty(len(rows), np.uint64)
+        for a in range(0, len(rows), _AT_ONCE):
+            column[a : a + _AT_ONCE] = self.word(k, rows[a : a + _AT_ONCE])
+        return column
+
+    def _long_descending(self, rows: Ints, group: Ints) -> Ints:
+        """These rows, which may be long, as descending() orders them."""
         ids = self.take(rows).tolist()
         sort = sorted(range(len(ids)), key=ids.__getitem__, reverse=True)
         rank = np.empty(len(ids), np.int64)
         rank[sort] = np.arange(len(ids))
-        order[place] = rows[np.lexsort((rank, group))]
+        return rows[np.lexsort((rank, group))]
 
 
 class ShortIds(Ids):

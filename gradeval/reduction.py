@@ -57,10 +57,11 @@ def reduce_blocks(
     try:
         return _in_one_pass(source, columns, qrels, ties, jobs)
     except _ComesBack as scattered:
-        try:
-            return _by_sorting(source, columns, qrels, ties, jobs, scattered.enough)
-        except OSError as error:
-            raise temporary_error(source.name, error) from None
+        enough = scattered.enough
+    try:
+        return _by_sorting(source, columns, qrels, ties, jobs, enough)
+    except OSError as error:
+        raise temporary_error(source.name, error) from None
 
 
 class _ComesBack(Exception):
@@ -196,8 +197,8 @@ class _Cut(NamedTuple):
 class _Part(NamedTuple):
     """What a thread makes of a block: pieces in order.
 
-    lines, last, problems: as in Columns. scattered: a query comes back in the block, and there are no pieces.
-    enough: so many documents come twice for their query that no more need be read.
+    lines, last, problems: as in Columns. scattered: the block, if a query comes back in it, and there are no
+    pieces. enough: so many documents come twice for their query that no more need be read.
     """
 
     pieces: list[Found | _Cut]
@@ -205,7 +206,7 @@ class _Part(NamedTuple):
     last: bool
     problems: LineProblems
     tag: bytes | None = None
-    scattered: bool = False
+    scattered: Columns | None = None
     enough: bool = False
 
 
@@ -239,7 +240,7 @@ def _in_one_pass(
             return whole
         lines = Lines(_numbers(qrels, read.queries), read.bounds, read.documents, read.number, read.line)
         if len(distinct(lines.query)) < count:
-            return whole._replace(scattered=True, enough=_holds_enough(read, qrels))
+            return whole._replace(scattered=read)
         first = 0 if block.first else 1
         last = max(first, count if block.last else count - 1)
         if first:
@@ -262,13 +263,14 @@ def _in_one_pass(
 
     def close() -> None:
         if cut:
-            add(find(Lines.joined([part.lines for part in cut]), qrels, ties), 0)
-            cut.clear()
+            lines = Lines.joined([part.lines for part in cut])
+            cut.clear()  # before more memory is needed
+            add(find(lines, qrels, ties), 0)
 
     made = ordered_map(part, source.blocks(), jobs)
     for before, one in problems.until_enough(made, lambda: total.repeats.total):
-        if one.scattered:
-            raise _ComesBack(problems.lines if one.enough else None)
+        if one.scattered is not None:
+            raise _ComesBack(problems.lines if _holds_enough(one.scattered, qrels) else None)
         total.tag = total.tag if one.tag is None else one.tag
         for piece in one.pieces:
             if isinstance(piece, Found):

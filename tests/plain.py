@@ -9,7 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from math import isfinite
 
+import numpy as np
+
 from gradeval.formats.sources import BLOCK, Block, Source
+from gradeval.ids import PAD
 
 Line = tuple[bytes, bytes, float]
 """(query, document, score) of a run."""
@@ -24,6 +27,16 @@ class Cut(Source):
 
     def blocks(self, size: int = 0) -> Iterator[Block]:
         return super().blocks(self.size)
+
+
+class Halting(Cut):
+    """A source that brings nothing for a while before each of its blocks, and at the end."""
+
+    def blocks(self, size: int = 0) -> Iterator[Block]:
+        nothing = Block(np.zeros(PAD, np.uint8), 0, False, False)
+        for block in super().blocks():
+            yield from (nothing, block)
+        yield nothing
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain import Cut, pipe, reduced, repeated
+from plain import Cut, Halting, pipe, reduced, repeated
 
 from gradeval import reduction
 from gradeval.errors import InputError, InputErrors
@@ -402,6 +402,20 @@ def test_tag_is_that_of_the_last_line(folder, size, first, ends, tag):
     path.write_bytes(b"\n".join(start + end for start, end in zip(starts, ends, strict=True)))
     result = reduce_blocks(Cut(path, size), run_columns, table_of(folder, {b"1": {b"a": 1}}), "trec", 2)
     assert result.tag == tag
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("size", [1, 30, 100])
+def test_blocks_without_lines(folder, size, jobs):
+    """What a pipe yields that brings nothing for a while."""
+    run = [(b"%d" % q, b"d%d" % d, float(-d)) for q in range(5) for d in range(9)]
+    qrels = {b"%d" % q: {b"d%d" % d: 1.0 for d in range(0, 9, 3)} for q in range(1, 7)}
+    table = table_of(folder, qrels)
+    path = folder / "run"
+    for lines in (run, run[20:] + run[:20]):
+        path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in lines))
+        result = reduce_blocks(Halting(path, size), run_columns, table, "trec", jobs)
+        assert as_plain(result, table) == reduced(qrels, lines, "trec")
 
 
 def test_a_run_in_order_is_read_once(folder, monkeypatch):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain import Cut
+from plain import Cut, Halting
 
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats import letor
@@ -397,6 +397,16 @@ def test_documents_of_any_comment(path, comments, gap, size):
     text = b"".join(b"0 qid:1 1:1 #" + gap.join(words) + b"\n" for words in comments)
     expected = [plain_document(gap.join(words)) or b"%d" % place for place, words in enumerate(comments, 1)]
     assert [row[1] for row in rows_of(path, text, size=size)] == expected
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_blocks_without_lines(jobs, path):
+    """What a pipe yields that brings nothing for a while."""
+    path.write_bytes(FILE)
+    read = read_letor(Halting(path, 30), {1}, None, jobs)
+    assert list(zip(read.line.tolist(), read.feature(1).tolist(), strict=True)) == [row[3:5] for row in ROWS]
+    path.write_bytes(b"1\n2\n3\n")
+    assert read_numbers(Halting(path, 3), "score").tolist() == [1, 2, 3]
 
 
 def test_module_reads_blank_blocks(path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain import Cut
+from plain import Cut, Halting
 
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats import sources
@@ -76,6 +76,19 @@ def test_qrels(text, size, jobs, path):
     queries, warnings = qrels_of(path, text, size, jobs)
     assert queries == {b"301": {b"d1": 1.0, b"d2": 0.0}, b"302": {b"d1": 2.0}}
     assert warnings == ()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_blocks_without_lines(jobs, path):
+    """What a pipe yields that brings nothing for a while."""
+    path.write_bytes(b"301 0 d1 1\n\n302 0 d1 2\n301 0 d2 x\n301 0 d2 0\n")
+    for size in SIZES:
+        with pytest.raises(InputError, match=":4: the grade 'x' is not a number"):
+            read_qrels(Halting(path, size), jobs)
+    path.write_bytes(b"301 0 d1 1\n\n302 0 d1 2\n301 0 d2 0\n")
+    for size in SIZES:
+        table = read_qrels(Halting(path, size), jobs)
+        assert (table.queries.tolist(), table.documents.tolist()) == ([b"301", b"302"], [b"d1", b"d2", b"d1"])
 
 
 def test_order_of_queries_is_that_of_the_file(path):
