@@ -216,7 +216,8 @@ def _qrels_from_data(data: Any) -> Qrels:
 def _run_from_data(data: Any, path: str) -> Run:
     """A run from a dict of dicts, tuples (query, document, score), or a data frame."""
     if isinstance(data, Iterator):  # it may be looked at again, by fewer threads
-        data = list(data)
+        with readable(path, "each row must be (query, document, number)"):
+            data = list(data)
 
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
         queries, documents, score = _columns(data, path, _SCORE_COLUMNS)

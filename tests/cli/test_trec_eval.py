@@ -314,7 +314,7 @@ def test_bad_lines_are_told(folder: Path) -> None:
     (folder / "r").write_text("q1 Q0 a 1 abc t\nq1 Q0 a 1 2 t\nq1 Q0 a 1 2 t\nq1 Q0\n")
     done = gradeval("trec_eval", "q", "r")
     assert (done.code, done.out) == (2, "")
-    assert [line.split(": ")[0] for line in done.err.splitlines()] == ["r:1", "r:4"]
+    assert [line.split(": ")[0] for line in done.err.splitlines()] == ["r:1", "r:3", "r:4"]
     (folder / "r").write_text("x Q0 a 1 2 t\n")
     done = gradeval("trec_eval", "-c", "q", "r")
     assert (done.code, done.out) == (2, "") and "no query in common" in done.err
