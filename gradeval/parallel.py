@@ -71,26 +71,38 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
             ready[place] = (result, error)
             changed.notify_all()
 
+    def draw() -> tuple[int, T] | None:
+        """The next item and its place, if there still is one to draw."""
+        if not may_draw():
+            return None
+        place = state["drawn"]
+        try:
+            item = next(source)
+        except KeyboardInterrupt:  # of the caller's thread, which does not go on
+            raise
+        except StopIteration:
+            state["total"] = place
+            return None
+        except BaseException as error:
+            state["total"] = place + 1
+            put(place, None, error)
+            return None
+        state["drawn"] = place + 1
+        return place, item
+
     def make_one(is_callers: bool) -> None:
-        """Draw an item, if there still is one to draw, and make its result."""
-        with drawing:
-            if not may_draw() or (is_callers and is_next_there()):
-                return
-            place = state["drawn"]
-            try:
-                item = next(source)
-            except KeyboardInterrupt:  # of the caller's thread, which does not go on
-                raise
-            except StopIteration:
-                with changed:
-                    state["total"] = place
-                    changed.notify_all()
-                return
-            except BaseException as error:
-                state["total"] = place + 1
-                put(place, None, error)
-                return
-            state["drawn"] = place + 1
+        """Draw an item and make its result. The caller draws none while another thread does so."""
+        if not drawing.acquire(blocking=not is_callers):
+            return
+        try:
+            drawn = None if is_callers and is_next_there() else draw()
+        finally:
+            drawing.release()
+            with changed:
+                changed.notify_all()
+        if drawn is None:
+            return
+        place, item = drawn
         try:
             result = function(item)
         except KeyboardInterrupt:
@@ -112,9 +124,8 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
             while not is_next_there():
                 if may_draw():
                     make_one(is_callers=True)
-                else:
-                    with changed:
-                        changed.wait_for(lambda: is_next_there() or may_draw())
+                with changed:
+                    changed.wait_for(lambda: is_next_there() or (may_draw() and not drawing.locked()))
             if state["taken"] == state["total"]:
                 return
             with changed:

@@ -96,6 +96,23 @@ def test_error_of_the_iterator_comes_in_its_place(jobs, bad):
     assert list(results) == []
 
 
+def test_a_result_does_not_wait_for_those_who_draw():
+    """They come one after the other, and the caller need not stand in line with them."""
+    drawn = 0
+
+    def items():
+        nonlocal drawn
+        for item in range(100):
+            drawn += 1
+            yield item
+            time.sleep(0.05)
+
+    results = ordered_map(lambda item: time.sleep(0.01), items(), 8)
+    next(results)
+    assert drawn <= 4
+    results.close()
+
+
 def test_an_interrupt_does_not_wait_for_what_comes_next():
     before = set(threading.enumerate())
     come = threading.Event()

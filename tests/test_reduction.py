@@ -284,7 +284,7 @@ class Endless(Source):
                 buffer[:] = (outer.text * (count // len(outer.text) + 2))[at : at + count]
                 return count
 
-        return sources._cut(Stream(), self.size)
+        return sources._cut(Stream().readinto, self.size)
 
 
 @pytest.mark.parametrize("size", [500, 3000])

@@ -11,19 +11,21 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradeval.errors import InputError, printable
 from gradeval.ids import PAD, Bytes
+from gradeval.waiting import until_readable
 
 BLOCK = 3 << 20
 LONGEST_LINE = 64 << 20
 TOO_LONG = f"the line is longer than {LONGEST_LINE >> 20} MiB"
 _LF = 10
 _BEGINNING = 4096  # bytes of a line that is too long, which tell what it is
-_PATIENCE = 0.5  # seconds that a pipe may bring nothing before what it has brought is looked at
+_PATIENCE = 0.5  # seconds after which what a pipe has brought is looked at, be it a whole block or not
 _UTF8_MARK = b"\xef\xbb\xbf"
 _MAGIC = 6  # bytes that tell how a file is packed
 _IN_MEMORY = 8 << 20  # bytes of a pipe that need no temporary file
@@ -67,10 +69,12 @@ class Source:
         try:
             with io.BufferedReader(self._from_start(self.progress), 1 << 16) as stored:
                 stream, errors = _unpacked(stored, self.name)
+                read = stream.readinto
                 if self._pipe is not None and stream is stored:
                     self._pipe.patience = _PATIENCE
+                    read = stored.readinto1  # which does not wait until the block is full
                 try:
-                    yield from _cut(stream, size)
+                    yield from _cut(read, size)
                 except (EOFError, *errors) as error:  # type: ignore[misc]
                     if isinstance(error, OSError) and error.errno:  # of the system; gzip and bz2 give no number
                         raise
@@ -148,7 +152,7 @@ class _Counted(io.RawIOBase):
 class _Replayed(io.RawIOBase):
     """A pipe that can be read from its beginning again, from a copy of what it has brought so far.
 
-    patience: the seconds to wait for more before saying, with None, that there is nothing for now; None waits.
+    patience: the seconds after which to say, with None, that this is all for now; None waits for ever.
     """
 
     def __init__(self, pipe: io.RawIOBase, name: str) -> None:
@@ -156,6 +160,7 @@ class _Replayed(io.RawIOBase):
 
         self.pipe, self.name = pipe, name
         self.patience: float | None = None
+        self.until: float | None = None  # when these seconds are over
         self.copy = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
         self.copied = self.place = 0
 
@@ -169,8 +174,17 @@ class _Replayed(io.RawIOBase):
             self.copy.close()
         super().close()
 
+    def _is_all_for_now(self, patience: float) -> bool:
+        now = monotonic()
+        if self.until is None:
+            self.until = now + patience
+        if now < self.until and until_readable(self.pipe.fileno(), self.until - now):
+            return False
+        self.until = None
+        return True
+
     def readinto(self, buffer: Any) -> int | None:
-        if self.place == self.copied and self.patience is not None and not self._has_more():
+        if self.place == self.copied and self.patience is not None and self._is_all_for_now(self.patience):
             return None
         buffer = memoryview(buffer)  # whose slices are no copies
         new = self._bring(buffer) if self.place == self.copied else 0
@@ -187,12 +201,6 @@ class _Replayed(io.RawIOBase):
         self.copied += new
         return count
 
-    def _has_more(self) -> bool:
-        """Whether there is something to read, or the end, while patience lasts."""
-        from gradeval.waiting import until_readable
-
-        return until_readable(self.pipe.fileno(), self.patience)
-
     def _bring(self, buffer: memoryview) -> int:
         """Read what the pipe brings next: at its beginning as many bytes as tell how it is packed."""
         count = _read(self.pipe, buffer)
@@ -204,17 +212,17 @@ class _Replayed(io.RawIOBase):
 def _read(raw: io.RawIOBase, buffer: Any) -> int:
     """raw.readinto(buffer); waits where a non-blocking descriptor has nothing yet, as None is not the end."""
     while (count := raw.readinto(buffer)) is None:
-        from gradeval.waiting import until_readable
-
         until_readable(raw.fileno())
     return count
 
 
-def _cut(stream: Any, size: int) -> Iterator[Block]:
+def _cut(readinto: Callable[[Any], int | None], size: int) -> Iterator[Block]:
     """Blocks that end where a line ends; one grows where a line is longer than it.
 
     A line with a NUL or of more than LONGEST_LINE bytes is the last: what can be said of it is known, and no
     file's size decides how much is held in memory.
+
+    readinto: that of a stream; None from it says that this is all for now.
     """
     rest = np.empty(0, np.uint8)
     first, last = True, False
@@ -236,8 +244,8 @@ def _cut(stream: Any, size: int) -> Iterator[Block]:
                     break
                 room = max(room + 1, min(2 * room, LONGEST_LINE + 1))
                 buffer = np.concatenate([buffer[:filled], np.empty(room - filled + PAD, np.uint8)])
-            count = stream.readinto(buffer.data[filled:room])
-            if count is None:  # nothing for now
+            count = readinto(buffer.data[filled:room])
+            if count is None:
                 end = _after_last_line(buffer, filled)
                 if not end:
                     yield _NO_LINES

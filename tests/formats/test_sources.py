@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -247,7 +247,7 @@ def test_an_endless_line_is_not_read_to_its_end(text, monkeypatch):
             return len(buffer)
 
     stream = Endless()
-    [block] = sources._cut(stream, 1 << 10)
+    [block] = sources._cut(stream.readinto, 1 << 10)
     assert block.bytes[: block.size].tobytes() == text * (1 << (10 if text == b"\0" else 12)) + b"\n"
     assert (block.last, block.too_long) == (True, text != b"\0")
     assert stream.read == (1 << 10 if text == b"\0" else (1 << 16) + 1)
@@ -304,6 +304,27 @@ def test_an_error_does_not_wait_for_what_a_pipe_brings_next(jobs, monkeypatch):
     finally:
         os.close(writing)
         os.close(reading)
+
+
+def test_an_error_does_not_wait_for_a_pipe_that_brings_little_at_a_time(monkeypatch):
+    monkeypatch.setattr(sources, "_PATIENCE", 0.05)
+    reading, writing = os.pipe()
+
+    def write():
+        with suppress(BrokenPipeError):
+            for _ in range(5000):
+                os.write(writing, b"q 0 d x\n")
+                time.sleep(0.001)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        with pytest.raises(InputErrors, match="reading stopped here"):
+            read_qrels(Source(f"/dev/fd/{reading}"), 2)
+    finally:
+        os.close(reading)
+        thread.join()
+        os.close(writing)
 
 
 @contextmanager
