@@ -16,6 +16,8 @@ def until_writable(descriptor: int) -> None:
 
 
 def _until(descriptor: int, event: int, seconds: float | None) -> bool:
+    if not hasattr(select, "poll"):  # as on Windows, where to read is to wait
+        return True
     poll = select.poll()
     poll.register(descriptor, event)
     return bool(poll.poll(None if seconds is None else 1000 * seconds))

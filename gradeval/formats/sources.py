@@ -18,7 +18,6 @@ import numpy as np
 
 from gradeval.errors import InputError, printable
 from gradeval.ids import PAD, Bytes
-from gradeval.waiting import until_readable
 
 BLOCK = 3 << 20
 LONGEST_LINE = 64 << 20
@@ -175,6 +174,8 @@ class _Replayed(io.RawIOBase):
         super().close()
 
     def _is_all_for_now(self, patience: float) -> bool:
+        from gradeval.waiting import until_readable
+
         now = monotonic()
         if self.until is None:
             self.until = now + patience
@@ -212,6 +213,8 @@ class _Replayed(io.RawIOBase):
 def _read(raw: io.RawIOBase, buffer: Any) -> int:
     """raw.readinto(buffer); waits where a non-blocking descriptor has nothing yet, as None is not the end."""
     while (count := raw.readinto(buffer)) is None:
+        from gradeval.waiting import until_readable
+
         until_readable(raw.fileno())
     return count
 
