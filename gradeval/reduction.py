@@ -197,8 +197,8 @@ class _Cut(NamedTuple):
 class _Part(NamedTuple):
     """What a thread makes of a block: pieces in order.
 
-    lines, last, problems: as in Columns. scattered: the block, if a query comes back in it, and there are no
-    pieces. enough: so many documents come twice for their query that no more need be read.
+    lines, last, problems: as in Columns. scattered: a query comes back in the block, and there are no pieces.
+    enough: so many documents come twice for their query that no more need be read.
     """
 
     pieces: list[Found | _Cut]
@@ -206,7 +206,7 @@ class _Part(NamedTuple):
     last: bool
     problems: LineProblems
     tag: bytes | None = None
-    scattered: Columns | None = None
+    scattered: bool = False
     enough: bool = False
 
 
@@ -240,7 +240,7 @@ def _in_one_pass(
             return whole
         lines = Lines(_numbers(qrels, read.queries), read.bounds, read.documents, read.number, read.line)
         if len(distinct(lines.query)) < count:
-            return whole._replace(scattered=read)
+            return whole._replace(scattered=True, enough=_holds_enough(read, qrels))
         first = 0 if block.first else 1
         last = max(first, count if block.last else count - 1)
         if first:
@@ -269,8 +269,8 @@ def _in_one_pass(
 
     made = ordered_map(part, source.blocks(), jobs)
     for before, one in problems.until_enough(made, lambda: total.repeats.total):
-        if one.scattered is not None:
-            raise _ComesBack(problems.lines if _holds_enough(one.scattered, qrels) else None)
+        if one.scattered:
+            raise _ComesBack(problems.lines if one.enough else None)
         total.tag = total.tag if one.tag is None else one.tag
         for piece in one.pieces:
             if isinstance(piece, Found):
