@@ -1,0 +1,138 @@
+"""`make fuzz`, or `python -m tests.fuzz`: attacks gradeval with random cases for some minutes.
+
+A case follows from the seed and its number alone: one that fails can be run again, and its files are kept.
+Only when a signal or a pause hits a process is left to chance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from .workers import Found, Tally, attack_of, one, run
+
+ATTACKS = {
+    "numbers": "text fields against float()",
+    "options": "metrics and options against a slow pipeline",
+    "damage": "damaged files of every format",
+    "borders": "blocks of any size",
+    "keys": "colliding keys of ids",
+    "arguments": "any words on the command line",
+    "streams": "processes with pipes, full outputs and signals",
+    "resources": "many threads in little memory",
+}
+SHOWN = 40  # lines of a failure
+EVERY = 60  # seconds between lines of progress
+
+
+def count(number: int, what: str) -> str:
+    return f"{number:,} {what}"
+
+
+def line(name: str, tally: Tally, seconds: float) -> str:
+    unit = attack_of(name).UNIT
+    units = "" if unit == "cases" else f", {count(tally.units, unit)}"
+    failed = f"; {count(tally.failed, 'FAILED')}" if tally.failed else ""
+    return f"{name:<10} {count(tally.cases, 'cases')}{units} in {seconds:.0f} s{failed}"
+
+
+def keep(name: str, seed: int, found: Found, kept: Path) -> Path:
+    """Move the files of a failing case where they stay, with what is wrong beside them."""
+    folder = kept / f"{name}-{seed}-{found.number}"
+    shutil.rmtree(folder, ignore_errors=True)
+    if found.folder and found.folder.exists():
+        shutil.move(found.folder, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "failure.txt").write_text(
+        f"{again(name, seed, found.number)}\n\n{found.failure}\n", errors="replace"
+    )
+    return folder
+
+
+def again(name: str, seed: int, number: int) -> str:
+    return f"python -m tests.fuzz --only {name} --seed {seed} --case {number}"
+
+
+def show(name: str, seed: int, tally: Tally, kept: Path) -> None:
+    """Print the failures of an attack, one of each kind, and keep their files."""
+    for found in tally.kinds.values():
+        folder = keep(name, seed, found, kept)
+        lines = found.failure.rstrip().splitlines()
+        lines = lines[:SHOWN] + ["…"] * (len(lines) > SHOWN)
+        print(f"FAILED: {name}, case {found.number} of seed {seed}")
+        print("\n".join(f"    {line}" for line in lines).encode(errors="backslashreplace").decode())
+        print(f"    again: {again(name, seed, found.number)}\n    files: {folder}", flush=True)
+
+
+def attack(name: str, seed: int, jobs: int, seconds: float) -> Tally:
+    """Run an attack for so long, with a line of progress every minute."""
+    began = reported = time.monotonic()
+
+    def watch(tally: Tally) -> None:
+        nonlocal reported
+        now = time.monotonic()
+        if now - reported >= EVERY:
+            reported = now
+            print(line(name, tally, now - began), file=sys.stderr, flush=True)
+
+    with tempfile.TemporaryDirectory(prefix="gradeval-fuzz-") as base:
+        tally = run(name, seed, jobs, seconds, Path(base), watch)
+        print(line(name, tally, time.monotonic() - began), flush=True)
+        show(name, seed, tally, Path(".fuzz"))
+    return tally
+
+
+def arguments(given: Sequence[str] | None) -> argparse.Namespace:
+    def names(text: str) -> list[str]:
+        if unknown := [name for name in text.split(",") if name not in ATTACKS]:
+            raise argparse.ArgumentTypeError(
+                f"unknown attack {', '.join(unknown)}; there are {', '.join(ATTACKS)}"
+            )
+        return text.split(",")
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    listed = "\n".join(f"  {name:<10} {what}" for name, what in ATTACKS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fuzz",
+        description=f"{__doc__}\nattacks:\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--minutes", type=float, default=3, metavar="N", help="all attacks together (3)")
+    parser.add_argument("--seed", type=int, metavar="S", help="of the cases (by default another one each time)")
+    parser.add_argument("--only", type=names, default=list(ATTACKS), metavar="a,b", help="these attacks")
+    parser.add_argument("--case", type=int, metavar="N", help="this case alone, of the one attack")
+    parser.add_argument("--jobs", type=int, default=cores, metavar="N", help=f"processes at a time ({cores})")
+    options = parser.parse_args(given)
+    if options.minutes <= 0 or options.jobs < 1:
+        parser.error("--minutes and --jobs must be above 0")
+    if options.case is not None and (len(options.only) != 1 or options.seed is None):
+        parser.error("--case needs --seed, and one attack in --only")
+    return options
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    options = arguments(given)
+    seed = random.SystemRandom().randrange(10**6) if options.seed is None else options.seed
+    tallies = []
+    if options.case is not None:
+        [name] = options.only
+        tallies.append(one(name, seed, options.case))
+        show(name, seed, tallies[0], Path(".fuzz"))
+    else:
+        print(f"{options.minutes:g} minutes of seed {seed} in {options.jobs} processes", flush=True)
+        seconds = 60 * options.minutes / len(options.only)
+        tallies = [attack(name, seed, options.jobs, seconds) for name in options.only]
+    failed = sum(tally.failed for tally in tallies)
+    print(f"{sum(tally.passed for tally in tallies)} passed, {failed} failed")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""Attack: any words as arguments, and any text as the name of a metric: done, or refused with a word why."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradeval.metrics import load
+from gradeval.metrics.groups import GROUPS
+from gradeval.metrics.registry import REGISTRY
+
+from . import damage
+from .call import gradeval, require
+
+load()
+
+UNIT = "calls"
+
+_WORDS = """
+    q r l s i none - . -- -m AP -q -n -l -M -J -c --queries both --query-ids q1 ./i --ties best --zero-grade 1 0 -1
+    1.5 --by-level -f json table md latex csv trec --digits full 3 -j 2 --qrels-format trec letor --run-format
+    scores --feature 1,2 --qrels-feature --groups g --quiet --strict eval metrics nDCG nDCGphi@5 --help --version
+    -h trec_eval ir_measures -m map.5 -N -Z z -p -o out -R qrels -T --all ndcg_cut.5,10 relstring runid --depth=1
+    --rel=1e400 --jobs=64 x=y
+"""
+WORDS = [*_WORDS.split(), ""]
+PIECES = [
+    *"@@,,.5_()=/:+-eµφ\0",
+    "\udcff",
+    "rel",
+    "gain",
+    "exp",
+    "gain=",
+    "0:1/2:3",
+    "k=",
+    "true",
+    "1e999",
+    "nan",
+    "k",
+]
+
+
+@dataclass(frozen=True)
+class Case:
+    args: list[str]
+
+
+def make(rng: random.Random) -> Case:
+    kind = rng.random()
+    if kind < 0.5:
+        files = rng.choice([[], ["q", "r"], ["q", "-"], ["l", "s"], ["trec_eval", "q", "r"]])
+        return Case([*files, *(rng.choice(WORDS) for _ in range(rng.randrange(9)))])
+    name = rng.choice([*REGISTRY, *GROUPS, "map", "ndcg_cut", "P", "", "x"])
+    tail = "".join(rng.choice([*PIECES, *"0123456789"]) for _ in range(rng.randrange(8)))
+    if rng.random() < 0.5 and name in REGISTRY:
+        params = [param.name for param in REGISTRY[name].params]
+        tail = f"({rng.choice(params)}={tail}){rng.choice(['', '@5', '@' + tail])}"
+    at = rng.randrange(len(name) + 1) if rng.random() < 0.1 else len(name)
+    text = name[:at] + tail + name[at:]
+    if kind < 0.6:
+        return Case(["metrics", "--", text])
+    return Case(["q", "r", "-q", rng.choice([f"-m{text}", f"--metric={text}"])])
+
+
+def check(case: Case) -> int:
+    for name, content in damage.FILES.items():
+        Path(name).write_bytes(content)
+    before = set(Path().iterdir())
+    done = gradeval(*case.args, stdin="r")
+    words = [word for word in case.args if word in ("-", "--") or not word.startswith("-")]
+    several = len(words) > 2 or words[:1] == ["metrics"]  # of which those that are sound are printed
+    require(several or not (done.code and done.out), "half an answer", case.args, done)
+    new = {path.name for path in set(Path().iterdir()) - before}
+    require(not any(name.startswith(".") for name in new), "a file is left over", case.args, done)
+    changed = {name for name, content in damage.FILES.items() if Path(name).read_bytes() != content}
+    options = zip(case.args, case.args[1:], strict=False)
+    outputs = [word.removeprefix("./") for option, word in options if option == "-o"]
+    inputs = [word.removeprefix("./") for word in case.args] + ["r"] * ("-" in case.args)
+    read = {name for name in changed if inputs.count(name) > outputs.count(name)}
+    require(changed <= set(outputs) and not read, f"{sorted(changed)} is overwritten", case.args, done)
+    return 1

@@ -1,0 +1,119 @@
+"""Attack: the same files in blocks of any size: whatever stands at a block's end, nothing changes."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+from cli.command import Done
+
+from gradeval import reduction
+from gradeval.formats import sources
+
+from . import damage, data, slow
+from .call import blocks_of, check_values, gradeval, require
+
+UNIT = "readings"
+
+DETECTED = 1 << 16  # what the format is told from comes in blocks of this size
+
+
+@dataclass(frozen=True)
+class Case:
+    """sizes: of blocks, None for that of every day. share: of a run that is sorted, see reduction."""
+
+    files: dict[str, bytes]
+    args: list[str]
+    sizes: list[int | None]
+    share: int
+    sound: bool
+
+
+def make(rng: random.Random) -> Case:
+    files = _files(rng)
+    call = rng.choice(
+        [("q", "r"), ("q", "r"), ("q", "r"), ("l", "s"), ("l", "--feature", "1,2"), ("v", "--feature", "1")]
+    )
+    cut = rng.choice([word for word in call if word in files])
+    is_large = rng.random() < 0.03
+    sound = rng.random() < 0.8
+    if is_large:
+        # comments, such that the interesting lines stand around the end of a block of the usual size
+        size = rng.choice([sources.BLOCK, DETECTED])
+        mark = b"\xef\xbb\xbf" if files[cut].startswith(b"\xef\xbb\xbf") else b""
+        text = files[cut].removeprefix(mark)
+        before = max(size - rng.randrange(len(text) + 2) - len(mark), 10)
+        comments = (b"# " + b"c" * rng.choice([10, 70, 5000]) + b"\n") * (before // 10)
+        files[cut] = mark + comments[: before - 1].rpartition(b"\n")[0] + b"\n"
+        files[cut] += b"#" * (before - len(files[cut]) + len(mark) - 1) + b"\n" + text
+    if not sound:
+        files[cut] = damage.changed(rng, files[cut], 2)
+    sizes: list[int | None] = [None]
+    if not is_large:
+        size = len(files[cut])
+        end = rng.choice([i + 1 for i, byte in enumerate(files[cut]) if byte == 10] or [size])
+        near = [end + step for step in (-2, -1, 0, 1, 2) if end + step > size // 50]
+        sizes = [size, size + 1, *near, *(rng.randint(size // 50 + 1, size + 2) for _ in range(4))]
+        sizes += [rng.choice([1, 2])] * (rng.random() < 0.2 and size < 3000)
+    args = [*call, "-q", "-m", "AP nDCG num_ret runid muAP", "--digits", "full", f"-j{rng.choice([1, 2, 4])}"]
+    return Case(
+        files,
+        [*args, f"--ties={rng.choice(['trec', 'input', 'best'])}"],
+        sizes,
+        rng.choice([len(files["r"]) // 2 + 1, len(files["r"]), 8 << 20]),
+        sound,
+    )
+
+
+def _files(rng: random.Random) -> dict[str, bytes]:
+    collection = data.made(rng, most=rng.choice([3, 14]))
+    rows = data.ordered(rng, data.qrels_rows(collection.qrels), key=lambda row: row[0])
+    files = {"q": data.dressed(rng, rows), "r": data.dressed(rng, data.run_rows(collection.runs[0]))}
+    queries = [b"%d" % n for n in range(1, 4) for _ in range(rng.randint(1, 5))]
+    features = [
+        [b"%d" % rng.randrange(4), b"qid:" + query, b"1:%d" % n, b"2:3"] for n, query in enumerate(queries)
+    ]
+    named = [
+        [*row, *rng.choice([[], [b"#", b"d%d" % n], [b"#docid", b"=", b"d%d" % n]])]
+        for n, row in enumerate(features)
+    ]
+    files["l"] = data.dressed(rng, data.ordered(rng, named, key=lambda row: row[1]))
+    files["s"] = data.dressed(rng, [[b"%d" % rng.randrange(9)] for _ in queries])
+    files["v"] = data.dressed(rng, [[row[0], *row[2:]] for row in features])
+    files["v.query"] = data.dressed(rng, [[b"%d" % queries.count(query)] for query in dict.fromkeys(queries)])
+    return files
+
+
+def check(case: Case) -> int:
+    for name, content in case.files.items():
+        Path(name).write_bytes(content)
+    whole = _read(case, 1 << 30)
+    if case.sound and case.args[:2] == ["q", "r"]:
+        qrels, run = slow.read_qrels(case.files["q"]), slow.read_run(case.files["r"])
+        metrics = [("AP", ()), ("nDCG", ()), ("num_ret", ()), ("runid", ()), ("muAP", ())]
+        if not run.tag:
+            run = run._replace(tag=b"r")
+        asked = slow.Asked(tuple(metrics), ties=case.args[-1].removeprefix("--ties="))
+        check_values(case.args, whole, [slow.evaluate(qrels, run, asked)])
+    for size in case.sizes:
+        done = _read(case, size)
+        where = f"in blocks of {size} bytes" if size else "in the usual blocks"
+        args = [*case.args, f"# {where}"]
+        require((done.code, done.out) == (whole.code, whole.out), f"a file is not the same {where}", args, done)
+        require(
+            _errors(done) == _errors(whole), f"errors are not the same {where}: {_errors(whole)}", args, done
+        )
+    return len(case.sizes)
+
+
+def _read(case: Case, size: int | None) -> Done:
+    with mock.patch.object(reduction, "_SHARE", case.share), blocks_of(size):
+        return gradeval(*case.args)
+
+
+def _errors(done: Done) -> list[str]:
+    """What is said, but how many more errors there are: who has seen enough of them reads no further."""
+    return [line for line in done.lines if not re.search(r": [\d,]+ more errors?|and more", line)]

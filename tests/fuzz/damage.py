@@ -1,0 +1,192 @@
+"""Attack: files with random changes, cuts and insertions: refused with their name, or read as they stand."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from cli.command import LETOR, QRELS, RUN, Done
+
+from . import data, slow
+from .call import blocks_of, check_values, gradeval, require
+
+UNIT = "files"
+
+FILES = {
+    "q": QRELS.encode(),
+    "r": RUN.encode(),
+    "r2": RUN.replace("tag", "two").encode(),
+    "l": LETOR.encode(),
+    "s": b"1\n2\n0.5\n-1e-3\n",
+    "v": b"2 1:3 2:1\n0 1:2\n1 1:1 2:2\n",
+    "g": b"2\n1\n",
+    "i": b"q1\nq2 # and no more\n",
+    "z": b"q1 map 0.5 0.1\nq2 map 0.25 0\nq1 P_5 1e-1 2\n",
+}
+CALLS = (
+    ("q", "r"),
+    ("q", "r"),
+    ("q", "r", "r2"),
+    ("l", "s"),
+    ("l", "--feature", "1,2"),
+    ("q", "l", "--feature", "1"),
+    ("l", "r"),
+    ("l", "--qrels-feature", "2", "--feature", "1"),
+    ("v", "--feature", "1", "--groups", "g"),
+    ("q", "r", "--query-ids", "./i"),
+    ("trec_eval", "-Z", "z", "q", "r"),
+    ("ir_measures", "q", "r", "AP"),
+)
+PIECES = (
+    b"\0", b"\n", b"\r", b"\t", b" ", b"  ", b"#", b":", b"qid:", b"qid:1", b"docid", b"docid = ", b"=",
+    b".", b"-", b"+", b"e", b"1e", b"e5", b"nan", b"inf", b"1e999", b"1e-999", b"0x1", b"1_0", b"9" * 25,
+    b"0." + b"1" * 40, b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff",
+    b"\xed\xa0\x80", b"\xe2\x80\x83", b"\x85", b"\x0b", b"\x0c", b"\x1c", b"\x1b[2J", b"\xe2\x80\xae", b"\x7f",
+    b"q1", b"q1 0 a 3\n", b"q1 Q0 a 1 7 t\n", b"2 qid:1 1:3 # a\n", b"1 1:1\n", b"1\n", b"\r\n", b"\n\n\n",
+    b"99999999:1", b"123456789:1", b"-1:1", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\3\4", b"\x28\xb5\x2f\xfd",
+)  # fmt: skip
+# what is said of a file that plain fields do not show
+MORE_RULES = re.compile(r"bare CR|UTF-|archive|zip|zstd|longer than")
+
+
+@dataclass(frozen=True)
+class Case:
+    """damaged: the file that was changed; packer: how it is compressed, if it is. plain: whether both files are
+    read as TREC's whatever is in them, so that the slow reader can say what must come out.
+    """
+
+    files: dict[str, bytes]
+    args: list[str]
+    damaged: str
+    packer: str
+    plain: bool
+    block: int | None
+
+
+def changed(rng: random.Random, text: bytes, most: int = 5) -> bytes:
+    """The bytes with a few changes: pieces put in, or in place of others, parts left out, doubled or moved."""
+    for _ in range(rng.randint(1, most)):
+        at, size = rng.randrange(len(text) + 1), rng.choice([0, 0, 1, 1, 2, rng.randrange(13)])
+        kind = rng.random()
+        if kind < 0.7:
+            new = rng.choice([b"", rng.choice(PIECES), rng.choice(PIECES), rng.randbytes(rng.randrange(1, 7))])
+            text = text[:at] + new + text[at + size :]
+        elif kind < 0.8:
+            text = text[:at]
+        elif kind < 0.9:
+            other = rng.randrange(len(text) + 1)
+            part = text[min(at, other) : max(at, other)][:200]
+            text = text[:at] + part + text[at:]
+        elif text:
+            at = rng.randrange(len(text))
+            text = text[:at] + bytes([text[at] ^ 1 << rng.randrange(8)]) + text[at + 1 :]
+    return text
+
+
+def make(rng: random.Random) -> Case:
+    files, call = dict(FILES), list(rng.choice(CALLS))
+    if rng.random() < 0.5:
+        collection = data.made(rng, runs=2)
+        files["q"] = data.dressed(rng, data.qrels_rows(collection.qrels))
+        files["r"], files["r2"] = (data.dressed(rng, data.run_rows(lines)) for lines in collection.runs)
+        files["i"] = b"\n".join(collection.qrels) + b"\n"
+    used = [word.removeprefix("./") for word in call if word.removeprefix("./") in files]
+    damaged = rng.choice(used)
+    kind = rng.random()
+    if kind < 0.75:
+        files[damaged] = changed(rng, files[damaged])
+    elif kind < 0.85:
+        files[damaged] = b"".join(rng.choices(PIECES, k=rng.randrange(40)))
+    elif kind < 0.9:
+        files[damaged] = rng.randbytes(rng.randrange(200))
+    elif kind < 0.95:
+        files[damaged] = files[rng.choice(list(FILES))]
+    else:
+        files[damaged] = files[damaged].decode("latin-1").encode(rng.choice(["utf-16", "utf-16-le", "utf-32"]))
+    packer = rng.choice(list(data.PACKERS)) if rng.random() < 0.35 else ""
+    if packer:
+        text = files[damaged]
+        at = rng.choice([0, rng.randrange(len(text) + 1)])
+        stored = b"".join(data.PACKERS[packer](part) for part in (text[:at], text[at:]) if part or not at)
+        files[damaged] = changed(rng, stored, 2) if rng.random() < 0.7 else stored
+    given = [] if call[0] in ("trec_eval", "ir_measures") else [f"-j{rng.choice([1, 1, 2])}"]
+    plain = call == ["q", "r"] and rng.random() < 0.8
+    if plain:
+        given += ["-m", "AP nDCG muAP", "--digits", "full", "--qrels-format", "trec", "--run-format", "trec"]
+    elif given and rng.random() < 0.3:
+        given += ["--qrels-format", rng.choice(["trec", "letor"])]
+    elif given and rng.random() < 0.3:
+        given += ["--run-format", rng.choice(["trec", "letor", "scores"])]
+    return Case(files, [*call, "-q", *given], damaged, packer, plain, rng.choice([None, None, None, 1, 20]))
+
+
+def check(case: Case) -> int:
+    for name, content in case.files.items():
+        Path(name).write_bytes(content)
+    with blocks_of(case.block):
+        done = gradeval(*case.args)
+    several = "r2" in case.args or "1,2" in case.args  # of which those that are sound are printed
+    require(several or not (done.code and done.out), "half an answer", case.args, done)
+    if done.code:
+        _check_error(case, done)
+    if case.plain:
+        _check_against_slow(case, done)
+    return 1
+
+
+def _check_error(case: Case, done: Done) -> None:
+    """Each error begins with the name of a file that was read, or with ours and says which option or file."""
+    names = "|".join(map(re.escape, case.files))
+    for line in done.lines:
+        if line.startswith("warning: "):
+            continue
+        of_file = re.match(rf"(?:\./)?(?:{names})(?::feature\d+)?:", line)
+        of_option = re.match(rf"gradeval: .*(?:--|-Z|\b(?:{names})\b)", line)
+        require(bool(of_file or of_option), "an error does not name its file", case.args, done)
+
+
+def _check_against_slow(case: Case, done: Done) -> None:
+    """It is read just where the slow reader reads it, and as that reads it."""
+    texts = dict(case.files)
+    refused: slow.Refused | None = None
+    expected: list[slow.Values] = []
+    try:
+        if case.packer:
+            texts[case.damaged] = _unpacked(texts[case.damaged], case.packer)
+        asked = slow.Asked(tuple((name, ()) for name in ("AP", "nDCG", "muAP")))
+        qrels = slow.read_qrels(texts["q"])
+        if any(abs(grade) > Decimal("1e100") for of in qrels.values() for grade in of.values()):
+            return  # what options.py is about
+        expected = [slow.evaluate(qrels, slow.read_run(texts["r"]), asked)]
+    except slow.Refused as one:
+        refused = one
+    if refused is None and done.code == 2:
+        require(bool(MORE_RULES.search(done.err)), "a sound file is refused", case.args, done)
+    elif refused is None:
+        check_values(case.args, done, expected)
+    else:
+        require(done.code == 2, f"a file is taken that should be refused: {refused}", case.args, done)
+        named = [int(n) for n in re.findall(r"^(?:q|r):(\d+):", done.err, re.MULTILINE)]
+        wrong = not MORE_RULES.search(done.err) and refused.lines and not set(named) <= set(refused.lines)
+        require(not wrong, f"lines {named} are refused, not {refused.lines}", case.args, done)
+
+
+def _unpacked(stored: bytes, packer: str) -> bytes:
+    """What is in an archive. What stands behind it must be one too: Python's own readers pass over the rest."""
+    text = b""
+    try:
+        if packer == "gz":
+            return gzip.decompress(stored)
+        while stored:
+            one = data.unpacker(packer)
+            text += one.decompress(stored)
+            if not one.eof:
+                raise slow.Refused("an archive that ends too early")
+            stored = one.unused_data.lstrip(b"\0" if packer == "xz" else b"")
+    except (OSError, ValueError, EOFError, *data.ARCHIVE_ERRORS) as error:
+        raise slow.Refused(f"a damaged archive: {error}") from None
+    return text

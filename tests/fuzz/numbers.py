@@ -1,0 +1,301 @@
+"""Attack: text fields as scores, grades, labels, features and group sizes, against Python's float()."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from pathlib import Path
+
+import numpy as np
+from plain import number_of
+
+from gradeval.formats.letor import read_letor, read_numbers
+from gradeval.formats.scan import floats
+from gradeval.formats.sources import Source
+from gradeval.formats.trec import read_qrels, run_columns
+from gradeval.ids import PAD, Ids
+
+from . import data
+from .attack import Wrong
+from .call import blocks_of, gradeval, require
+
+UNIT = "numbers"
+
+AT_ONCE = 3000  # numbers of a case
+LARGEST_GRADE = 1e150  # a larger one may be refused, with its line
+EXACT = Context(prec=1200, Emin=-99999, Emax=99999)
+
+Draw = Callable[[random.Random], str]
+
+
+def _double(rng: random.Random) -> float:
+    """Any finite double, each pattern of bits as likely as any other."""
+    while True:
+        (number,) = struct.unpack("<d", rng.randbytes(8))
+        if number - number == 0:
+            return number
+
+
+def _digits(rng: random.Random, most: int = 25) -> str:
+    size = rng.randint(1, most) if rng.random() < 0.98 else rng.randint(1, 800)
+    return str(rng.randrange(10**size)).zfill(size if rng.random() < 0.7 else 1)
+
+
+def _sign(rng: random.Random) -> str:
+    return rng.choice(["", "", "", "-", "+"])
+
+
+def _pointed(rng: random.Random) -> str:
+    digits = _digits(rng)
+    at = rng.randint(0, len(digits))
+    return f"{_sign(rng)}{digits[:at]}.{digits[at:]}"
+
+
+def _exponent(rng: random.Random) -> str:
+    size = rng.choice([5, 25, 330, 400])
+    return f"{rng.choice(['e', 'E'])}{_sign(rng)}{'0' * rng.choice([0, 0, 0, 3])}{rng.randrange(size)}"
+
+
+def _halfway(rng: random.Random) -> str:
+    """The exact decimal between two neighbouring doubles, or a hair beside it."""
+    number = abs(_double(rng)) if rng.random() < 0.3 else rng.uniform(0, 10.0 ** rng.randint(-6, 17))
+    next_up = Decimal(float(np.nextafter(number, np.inf))) if number < 1.7e308 else Decimal(number)
+    middle = EXACT.divide(EXACT.add(Decimal(number), next_up), Decimal(2))
+    hair = Decimal((0, (1,), middle.adjusted() - rng.choice([17, 18, 19, 20, 25, 40, 700])))
+    exact = EXACT.add(middle, EXACT.multiply(hair, Decimal(rng.choice([-1, 0, 1]))))
+    text = f"{exact:f}" if -40 < exact.adjusted() < 40 and rng.random() < 0.7 else str(exact)
+    return _sign(rng) + text
+
+
+def _near_halfway(rng: random.Random) -> str:
+    """m / 10^d as near to halfway between two doubles as m, of 16 to 19 digits, can be."""
+    decimals = rng.randrange(0, 23)
+    power = 5**decimals
+    mantissa = rng.randrange(2**53, 2**63)
+    j = (2**54 * power // mantissa).bit_length() - 1
+    if j > 0 and decimals:
+        beside = rng.choice([-1, 1]) * pow(pow(2, j, power), -1, power)
+        mantissa = mantissa - mantissa % power + beside % power
+    digits = str(mantissa + rng.choice([0, 0, -1, 1])).zfill(decimals + 1)
+    return f"{digits[: len(digits) - decimals]}.{digits[len(digits) - decimals :]}"
+
+
+def _odd_integer(rng: random.Random) -> str:
+    """Around 2^53 to 2^64, where an integer stops to be a double."""
+    number = 2 ** rng.randint(50, 66) + rng.randint(-50, 50)
+    text = str(number)
+    at = rng.randint(0, len(text)) if rng.random() < 0.7 else len(text)
+    return text[:at] + rng.choice([".", ""]) * (at < len(text)) + text[at:]
+
+
+def _denormal(rng: random.Random) -> str:
+    number = rng.randrange(1, 2 ** rng.randint(1, 54)) * 5e-324
+    kind = rng.randrange(4)
+    if kind == 0:
+        return repr(number)
+    if kind == 1:
+        return f"{number:.{rng.randint(0, 30)}e}"
+    if kind == 2:
+        return f"{_digits(rng)}e-{rng.randint(300, 345)}"
+    return f"0.{'0' * rng.randint(290, 330)}{_digits(rng)}"
+
+
+SOUND: tuple[Draw, ...] = (
+    lambda rng: _sign(rng) + _digits(rng),
+    lambda rng: _sign(rng) + _digits(rng, 9),
+    _pointed,
+    _pointed,
+    _pointed,
+    lambda rng: _pointed(rng) + _exponent(rng),
+    lambda rng: _sign(rng) + _digits(rng) + _exponent(rng),
+    lambda rng: repr(_double(rng)),
+    lambda rng: f"{_double(rng):.{rng.randint(0, 25)}e}",
+    lambda rng: f"{rng.uniform(-1e6, 1e6):.{rng.randint(0, 22)}f}",
+    lambda rng: repr(rng.uniform(0, 1)),
+    lambda rng: str(np.float32(rng.gauss(0, 100))),
+    _halfway,
+    _near_halfway,
+    _near_halfway,
+    _odd_integer,
+    _denormal,
+)
+_WRONG = """
+    nan NaN -nan inf -Infinity infinity 1_0 1__0 _1 1_ 0x1 0x1p3 1e400 -1e999 + - . -. +. e5 .e5 1e 1e+ 1.2.3
+    1..2 --1 +-1 1- 1,5 1f 1.5x 12345678x 1.12345678x x.5 0b1 1j / : 1.: 1./ ١ ١٢ 1٣ ５ ² ½ １.５ 1e٣
+    1d5 1e5e5 1e5.5 true None 1/2 12345678/ 12345678: 1234567: 123456789012345678: 0.12345678: 1.e 0o7
+    1e99999999999999999999 NAN(1) 1.#INF −1 –1 1,000 1'000 $1 1% (1) 1e+-5 1e--5 .1. ..1 1.. .. +.e1
+"""
+WRONG = [*_WRONG.split(), "1\u00a0", "\u20031", "1e-99999999999999"]
+TAILS = b"9.#\n \0e7:/-+\xff_"  # what may stand behind the last field of a block
+
+
+def _wrong(rng: random.Random) -> bytes:
+    """Hardly ever a number: words, sound ones with a byte changed, and any bytes."""
+    kind = rng.random()
+    if kind < 0.4:
+        return rng.choice(WRONG).encode()
+    if kind < 0.8:
+        text = bytearray(rng.choice(SOUND)(rng)[:40].encode())
+        at = rng.randrange(len(text) + 1)
+        text[at : at + rng.randrange(2)] = bytes(
+            [rng.choice([*b"0123456789.eE+-_xX:/,", rng.randrange(33, 256)])]
+        )
+        return bytes(text)
+    return data.any_id(rng, 12)
+
+
+@dataclass(frozen=True)
+class Case:
+    """role: what the texts are read as. gaps: what stands before each in a block. few: of a file, with its
+    wrong ones among them.
+    """
+
+    role: str
+    texts: list[bytes]
+    gaps: list[bytes]
+    tail: bytes
+    block: int | None
+    jobs: int
+
+
+ROLES = ("score", "grade", "label", "feature", "group size", "score of a line")
+
+
+def make(rng: random.Random) -> Case:
+    role = "scanner" if rng.random() < 0.7 else rng.choice(ROLES)
+    kinds = rng.sample(SOUND, rng.randint(1, 6))
+    texts = [rng.choice(kinds)(rng).encode() for _ in range(AT_ONCE if role == "scanner" else AT_ONCE // 4)]
+    if role == "group size":
+        texts = [rng.choice([text, *[b"%d" % rng.randrange(10**6)] * 3]) for text in texts]
+    chance = 0.15 if role == "scanner" else rng.choice([0.0, 2 / len(texts), 8 / len(texts)])
+    texts = [_wrong(rng) if rng.random() < chance else text for text in texts]
+    # no comments, and nothing before the first that could be a byte order mark
+    texts = [b"0", *(text.replace(b"#", b"!") for text in texts)]
+    gaps = [rng.choice([b" ", b"\t", b"x" * rng.randrange(12) + b" ", b"\n"]) for _ in texts]
+    block = rng.choice([None, rng.randrange(1, 3000)])
+    return Case(role, texts, gaps, bytes(rng.choices(TAILS, k=PAD)), block, rng.choice([1, 1, 2]))
+
+
+def check(case: Case) -> int:
+    expected = [_expected(text, case.role) for text in case.texts]
+    if case.role == "scanner":
+        values, bad = floats(_column(case))
+        _check_refused(case, expected, {int(row) for row in bad})
+        _check_values(case, case.texts, values, expected)
+        return len(case.texts)
+    _write(case, case.texts, "many")
+    wrong = [row for row, number in enumerate(expected) if number is None]
+    may_be_wrong = [
+        row for row, number in enumerate(expected) if number is not None and not _surely(number, case.role)
+    ]
+    with blocks_of(case.block):
+        if wrong:
+            _check_errors(case, wrong, may_be_wrong)
+        sound = [row for row in range(len(case.texts)) if row not in {*wrong, *may_be_wrong}]
+        texts = [case.texts[row] for row in sound]
+        _write(case, texts, "sound")
+        _check_values(case, texts, _read(case, "sound"), [expected[row] for row in sound])
+    return len(case.texts)
+
+
+def _expected(text: bytes, role: str) -> float | None:
+    number = number_of(text)
+    if role == "group size" and number is not None and (number < 0 or number != int(number)):
+        return None
+    return number
+
+
+def _surely(number: float, role: str) -> bool:
+    """Whether it must be taken."""
+    return role not in ("grade", "label") or abs(number) <= LARGEST_GRADE
+
+
+def _column(case: Case) -> Ids:
+    block = b"".join(gap + text for gap, text in zip(case.gaps, case.texts, strict=True)) + b"\n" + case.tail
+    length = np.array([*map(len, case.texts)], np.int64)
+    ends = np.cumsum(length + np.array([*map(len, case.gaps)], np.int64))
+    return Ids(np.frombuffer(block, np.uint8), ends - length, length)
+
+
+def _bits(numbers: Sequence[float]) -> np.ndarray:
+    return np.array(numbers, np.float64).view(np.uint64)
+
+
+def _check_refused(case: Case, expected: Sequence[float | None], refused: set[int]) -> None:
+    for row, number in enumerate(expected):
+        if (row in refused) != (number is None):
+            said = "refused" if row in refused else "taken"
+            raise Wrong(
+                f"a number is {said} where float() says {number}\n{case.texts[row]!r} as {case.role}, row {row}"
+            )
+
+
+def _check_values(
+    case: Case, texts: Sequence[bytes], values: np.ndarray, expected: Sequence[float | None]
+) -> None:
+    if len(values) != len(expected):
+        raise Wrong(f"{len(values)} values where there are {len(expected)} numbers, as {case.role}")
+    known = [row for row, number in enumerate(expected) if number is not None]
+    numbers = [number for number in expected if number is not None]
+    for i in np.flatnonzero(_bits(values[known]) != _bits(numbers)).tolist():
+        row = known[i]
+        raise Wrong(
+            f"a number is not what float() says\n{texts[row]!r} as {case.role}, row {row}: "
+            f"{float(values[row]).hex()} where it should be {numbers[i].hex()}"
+        )
+
+
+def _write(case: Case, texts: Sequence[bytes], name: str) -> None:
+    """A file with a line for each text, and the other file that a command needs."""
+    gap = b"  " if len(case.tail) % 2 else b" "
+    lines = {
+        "score": lambda n, text: b"q Q0 d%d 1" % n + gap + text + b" t",
+        "grade": lambda n, text: b"q 0 d%d" % n + gap + text,
+        "label": lambda n, text: text + b" qid:q 1:1 # d%d" % n,
+        "feature": lambda n, text: b"1 qid:q 1:1 3:" + text + b" # d%d" % n,
+        "group size": lambda n, text: text,
+        "score of a line": lambda n, text: text,
+    }[case.role]
+    Path(name).write_bytes(b"".join(lines(n, text) + b"\n" for n, text in enumerate(texts)))
+
+
+def _read(case: Case, name: str) -> np.ndarray:
+    source = Source(name)
+    if case.role == "score":
+        return np.concatenate([run_columns(block).number for block in source.blocks()])
+    if case.role == "grade":
+        return read_qrels(source, case.jobs).grade
+    if case.role in ("label", "feature"):
+        letor = read_letor(source, {3}, None, case.jobs)
+        return letor.label if case.role == "label" else letor.feature(3)
+    return read_numbers(source, case.role, whole=case.role == "group size")
+
+
+def _check_errors(case: Case, wrong: Sequence[int], may_be_wrong: Sequence[int]) -> None:
+    """The command names the lines of the wrong ones, and no others."""
+    Path("q").write_bytes(b"q 0 d0 1\n")
+    Path("l").write_bytes(b"1 qid:q 1:1\n")
+    Path("plain").write_bytes(b"1 1:1\n")
+    args = {
+        "score": ["q", "many", "--run-format", "trec"],
+        "grade": ["many", "q", "--qrels-format", "trec"],
+        "label": ["many", "--feature", "3", "--qrels-format", "letor"],
+        "feature": ["many", "--feature", "3", "--qrels-format", "letor"],
+        "group size": ["plain", "--feature", "1", "--groups", "many"],
+        "score of a line": ["l", "many", "--run-format", "scores"],
+    }[case.role]
+    args = [*args, "--quiet", f"-j{case.jobs}"]
+    done = gradeval(*args)
+    require(done.code == 2 and not done.out, "wrong numbers are taken", args, done)
+    named = [line.split(":", 2) for line in done.lines if line.startswith("many:")]
+    lines = [int(line[1]) - 1 for line in named if line[1].isdigit()]
+    sure = [row for row in lines if row not in may_be_wrong]
+    require(
+        sure == list(wrong)[: len(sure)] and (len(lines) >= 20 or len(sure) == len(wrong)),
+        f"lines {lines} are refused where it should be {wrong}",
+        args,
+        done,
+    )

@@ -1,0 +1,113 @@
+"""Attack: many threads in little memory: the right result, or one line that says that there is not enough."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from cli.command import gradeval
+
+from . import data
+from .processes import WAIT, check_manners, environment, require, start, typed
+
+UNIT = "processes"
+
+MORE = 700 << 10  # KiB: what a limit may be above the least that a small evaluation needs
+
+
+@dataclass(frozen=True)
+class Case:
+    """above: the address space, as a share of MORE above the least."""
+
+    files: dict[str, bytes]
+    args: list[str]
+    above: float
+
+
+def make(rng: random.Random) -> Case:
+    queries, size = rng.choice([(3, 5), (200, 20), (1500, 20)])
+    grades = [
+        (b"q%d" % q, b"document-%d" % d, b"%d" % rng.randrange(4)) for q in range(queries) for d in range(5)
+    ]
+    lines = [
+        (b"q%d" % q, b"document-%d" % d, b"%d" % rng.randrange(99), b"t")
+        for q in range(queries)
+        for d in range(size)
+    ]
+    lines = data.ordered(rng, lines, key=lambda line: line[0])
+    files = {
+        "q": b"".join(b"%s 0 %s %s\n" % row for row in grades),
+        "r": data.dressed(rng, data.run_rows(lines)),
+    }
+    stored = rng.choice([b"", b"gz"])
+    files["r"] = data.PACKERS["gz"](files["r"]) if stored else files["r"]
+    args = [
+        "q",
+        *["r"] * rng.choice([1, 1, 5]),
+        "-m",
+        "AP nDCGphi@10 rho",
+        "-f",
+        "tsv",
+        "--digits",
+        "full",
+        "--quiet",
+    ]
+    return Case(files, [*args, f"-j{rng.choice([1, 2, 8, 64, rng.randint(1, 64)])}"], rng.random() ** 2)
+
+
+@cache
+def least() -> int:
+    """The address space, in KiB, that a small evaluation in one thread takes: what is imported, nearly."""
+    Path("small.q").write_bytes(b"q 0 d 1\n")
+    Path("small.r").write_bytes(b"q Q0 d 1 1 t\n")
+    code = (
+        "import sys; from gradeval.cli import run; run(sys.argv[1:]); print(open('/proc/self/status').read())"
+    )
+    args = ["small.q", "small.r", "-j1", "-m", "AP nDCGphi@10 rho"]
+    status = subprocess.run(
+        [sys.executable, "-c", code, *args], capture_output=True, env=environment(), check=True
+    )
+    [peak] = re.findall(rb"VmPeak:\s*(\d+) kB", status.stdout)
+    return int(peak)
+
+
+def _run(args: list[str], limit: int) -> tuple[int, bytes, bytes]:
+    with start(args, f"ulimit -c 0 -v {limit};", stdin=subprocess.DEVNULL, stdout=-1, stderr=-1) as process:
+        try:
+            out, err = process.communicate(timeout=WAIT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            require(
+                False, f"it hangs for {WAIT} seconds", f"(ulimit -v {limit >> 10}; {typed(args)})", 0, out, err
+            )
+    return process.returncode, out, err
+
+
+def check(case: Case) -> int:
+    limit = least() + int(case.above * MORE)
+    for name, content in case.files.items():
+        Path(name).write_bytes(content)
+    expected = gradeval(*case.args).out.encode()
+    code, out, err = _run(case.args, limit)
+    how = typed(case.args, f"ulimit -v {limit};")
+    check_manners(how, code, out, err)
+    if code == 0:
+        require(out == expected, "the output is wrong", how, code, out, err)
+    else:
+        require(code == 2 and not out, "it neither ends well nor with an error", how, code, out, err)
+        lines = err.strip().split(b"\n")
+        require(
+            len(lines) == 1 and b"memory" in lines[0],
+            "it does not say that memory is short",
+            how,
+            code,
+            out,
+            err,
+        )
+    return 1

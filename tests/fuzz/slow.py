@@ -1,0 +1,275 @@
+"""gradeval once more: slow, from the bytes of files to values, sharing no code with it.
+
+The metrics are those of metrics/reference.py, ranking and fields those of plain.py.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from typing import Any, NamedTuple
+
+from metrics import reference_trec, reference_user
+from metrics.reference import REFERENCE
+from plain import Line, data_of, gathered, number_of, ranking, repeated
+
+assert REFERENCE is reference_trec.REFERENCE is reference_user.REFERENCE  # they fill the same table
+
+Grades = dict[bytes, dict[bytes, Decimal]]
+Value = float | str
+Metric = tuple[str, tuple[tuple[str, Any], ...]]
+"""A name of REFERENCE, and the parameters."""
+
+BY_SCORE = {"tau", "rho", "pearson", "AUC", "rankDCG"}  # tied scores are tied, for each by its own rule
+SUMS = {"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret"}
+GEOMETRIC = {"gm_map", "gm_bpref"}
+TEXTS = {"runid", "relstring"}
+SUMMARY_ONLY = {"num_q", "gm_map", "gm_bpref", "runid"}
+QUERIES_ONLY = {"relstring"}
+EXACT = Context(prec=3000, Emin=-9999, Emax=9999)
+
+
+class Refused(Exception):
+    """Input that gradeval must refuse too. lines: 1-based, of the lines that are to blame, if any are."""
+
+    def __init__(self, what: str, lines: Sequence[int] = ()) -> None:
+        self.lines = list(lines)
+        super().__init__(what)
+
+
+class Run(NamedTuple):
+    """tag: what it calls itself, '' where it has no tag; its name then takes the place."""
+
+    lines: list[Line]
+    tag: bytes = b""
+
+
+class LetorLine(NamedTuple):
+    """document, query: '' where the line names none."""
+
+    query: bytes
+    document: bytes
+    label: bytes
+    features: dict[int, bytes]
+
+
+# Reading
+
+
+def _plain(text: bytes) -> bytes:
+    if b"\0" in text:
+        raise Refused("a NUL byte")
+    return text.removeprefix(b"\xef\xbb\xbf")
+
+
+def read_qrels(text: bytes) -> Grades:
+    wrong: list[int] = []
+    grades: Grades = {}
+    for n, fields in data_of(_plain(text)):
+        if len(fields) != 4 or number_of(fields[3]) is None:
+            wrong.append(n + 1)
+            continue
+        query, _, document, grade = fields
+        if grades.setdefault(query, {}).setdefault(document, _decimal(grade)) != _decimal(grade):
+            wrong.append(n + 1)
+    if wrong or not grades:
+        raise Refused("bad judgments", wrong)
+    return grades
+
+
+def read_run(text: bytes) -> Run:
+    wrong, lines, tag = [], [], b""
+    seen = set()
+    for n, fields in data_of(_plain(text)):
+        score = number_of(fields[4]) if len(fields) > 4 else None
+        if score is None or (fields[0], fields[2]) in seen:
+            wrong.append(n + 1)
+            continue
+        seen.add((fields[0], fields[2]))
+        lines.append((fields[0], fields[2], score))
+        tag = fields[5] if len(fields) > 5 else b""
+    if wrong or not lines:
+        raise Refused("bad run lines", wrong)
+    return Run(lines, tag)
+
+
+def read_letor(text: bytes, sizes: Sequence[int] | None = None) -> list[LetorLine]:
+    """The data lines. sizes: of the queries, where no line names one."""
+    rows = []
+    for line in _plain(text).split(b"\n"):
+        data, _, comment = line.partition(b"#")
+        label, *fields = _words(data) or [b""]
+        if not label:
+            continue
+        query = fields.pop(0)[4:] if fields and fields[0].startswith(b"qid:") else b""
+        features = {int(name): value for name, value in (field.split(b":", 1) for field in fields)}
+        rows.append(LetorLine(query, _document(comment), label, features))
+    if sizes is not None:
+        queries = [b"%d" % n for n, size in enumerate((size for size in sizes if size), 1) for _ in range(size)]
+        rows = [row._replace(query=query) for query, row in zip(queries, rows, strict=True)]
+    counts: dict[bytes, int] = {}
+    placed = []
+    for row in rows:
+        counts[row.query] = counts.get(row.query, 0) + 1
+        placed.append(row if row.document else row._replace(document=b"%d" % counts[row.query]))
+    return placed
+
+
+def _words(text: bytes) -> list[bytes]:
+    return re.findall(rb"[^ \t\r]+", text)
+
+
+def _document(comment: bytes) -> bytes:
+    """X of 'docid = X', however it is spaced, or the first word, or nothing."""
+    first, *more = _words(comment) or [b""]
+    if first.startswith(b"docid"):
+        behind = [first[5:], *more] if first[5:] else more
+        if behind and behind[0].startswith(b"="):
+            return behind[0][1:] or (behind[1] if len(behind) > 1 else b"")
+    return first
+
+
+def letor_qrels(lines: Sequence[LetorLine], feature: int | None = None) -> Grades:
+    grades: Grades = {}
+    for line in lines:
+        grade = _decimal(line.label if feature is None else line.features.get(feature, b"0"))
+        if grades.setdefault(line.query, {}).setdefault(line.document, grade) != grade:
+            raise Refused("a document with two grades")
+    return grades
+
+
+def letor_run(lines: Sequence[LetorLine], feature: int) -> Run:
+    scores = [float(line.features.get(feature, b"0")) for line in lines]
+    return _scored(lines, scores, b"feature%d" % feature)
+
+
+def scores_run(lines: Sequence[LetorLine], text: bytes, name: bytes) -> Run:
+    numbers = [number_of(fields[0]) for _, fields in data_of(_plain(text)) if len(fields) == 1]
+    if None in numbers or len(numbers) != len(lines):
+        raise Refused("bad scores")
+    return _scored(lines, [number for number in numbers if number is not None], name)
+
+
+def _scored(lines: Sequence[LetorLine], scores: Sequence[float], name: bytes) -> Run:
+    pairs = zip(lines, scores, strict=True)
+    run = Run([(line.query, line.document, score) for line, score in pairs], name)
+    if repeated(run.lines):
+        raise Refused("a document comes twice")
+    return run
+
+
+def _decimal(text: bytes) -> Decimal:
+    return Decimal(text.decode())
+
+
+# Evaluating
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is evaluated, as gradeval's options of these names."""
+
+    metrics: tuple[Metric, ...]
+    rel: float | None = None
+    zero_grade: Decimal = Decimal(0)
+    depth: int | None = None
+    judged_only: bool = False
+    ties: str = "trec"
+    queries: str = "judged"
+    query_ids: tuple[bytes, ...] | None = None
+    by_level: bool = False
+
+
+class Values(NamedTuple):
+    """queries: those that count, in the order of the qrels. per_query: a row for each of them, a value for
+    each metric.
+    """
+
+    metrics: list[Metric]
+    queries: list[bytes]
+    per_query: list[list[Value]]
+    summary: list[Value]
+
+
+def evaluate(qrels: Grades, run: Run, asked: Asked) -> Values:
+    """The values of a run. Raises Refused where there is nothing to evaluate."""
+    grades = {
+        query: {d: _less(grade, asked.zero_grade) for d, grade in of.items()} for query, of in qrels.items()
+    }
+    judged = [grade for of in grades.values() for grade in of.values()]
+    wanted = [query for query in grades if asked.query_ids is None or query in asked.query_ids]
+    if not set(asked.query_ids or ()) <= set(grades):
+        raise Refused("a query that is not judged")
+    lines = gathered(run.lines)
+    if not any(query in lines for query in wanted):
+        raise Refused("no query in common")
+    counted = [query for query in wanted if query in lines or asked.queries == "judged"]
+    metrics = _with_levels(asked.metrics, judged) if asked.by_level else list(asked.metrics)
+    ranked = {query: _ranked(lines.get(query, []), grades[query], asked) for query in counted}
+    rows = [
+        [_value(metric, grades[query], ranked[query], judged, run.tag, asked.rel) for metric in metrics]
+        for query in counted
+    ]
+    columns = [[row[m] for row in rows] for m in range(len(metrics))]
+    return Values(metrics, counted, rows, list(map(_summary, metrics, columns)))
+
+
+def _less(grade: Decimal, zero: Decimal) -> float:
+    """The double nearest to the difference of the two decimals."""
+    return float(EXACT.subtract(grade, zero))
+
+
+def _with_levels(metrics: Sequence[Metric], judged: Sequence[float]) -> list[Metric]:
+    levels: list[Metric] = [
+        ("AP", (("rel", level),)) for level in sorted({grade for grade in judged if grade > 0})
+    ]
+    names = [name for name, _ in metrics]
+    at = names.index("muAP") if "muAP" in names else 0
+    return list(dict.fromkeys([*metrics[:at], *levels, *metrics[at:]]))
+
+
+def _ranked(
+    lines: list[tuple[bytes, float]], grades: Mapping[bytes, float], asked: Asked
+) -> dict[bytes, float]:
+    """The documents that count with their scores, from the first rank."""
+    order = ranking(lines, grades, asked.ties)[: asked.depth]
+    if asked.judged_only:
+        order = [d for d in order if grades.get(d, -1) >= 0]
+    scores = dict(lines)
+    return {d: scores[d] for d in order}
+
+
+def _value(
+    metric: Metric,
+    grades: Mapping[bytes, float],
+    ranked: Mapping[bytes, float],
+    judged: Sequence[float],
+    tag: bytes,
+    rel: float | None,
+) -> Value:
+    name, params = metric[0], dict(metric[1])
+    if name == "runid":
+        return tag.decode("utf-8", "surrogateescape")
+    if params.pop("judged_only", False):
+        ranked = {d: score for d, score in ranked.items() if grades.get(d, -1) >= 0}
+    scores = ranked if name in BY_SCORE else {d: -float(place) for place, d in enumerate(ranked)}
+    # the reference has text for ids: in this encoding in the order of the bytes
+    by_text = [{d.decode("latin-1"): number for d, number in of.items()} for of in (grades, scores)]
+    return REFERENCE[name](*by_text, rel, judged, **params)
+
+
+def _summary(metric: Metric, values: Sequence[Any]) -> Value:
+    name = metric[0]
+    if name in TEXTS:
+        return values[0] if values else ""
+    defined = [value for value in values if not math.isnan(value)]
+    if name in SUMS:
+        return sum(defined)
+    if not defined:
+        return math.nan
+    if name in GEOMETRIC:
+        return math.exp(sum(math.log(max(value, 1e-5)) for value in defined) / len(defined))
+    return sum(defined) / len(defined)
