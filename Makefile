@@ -7,7 +7,7 @@ SEARCH := sample_data/search
 SHARES := sample_data/popularity
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench peers clean
+.PHONY: help demo test lint fuzz bench peers clean
 
 help:  ## what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -28,6 +28,9 @@ lint: $(VENV)/.lint  ## check style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+fuzz: $(VENV)/.test  ## attack with random cases for 3 minutes; ARGS='--minutes 60' for an hour, '--help' says more
+	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 bench: $(VENV)/.bench  ## measure time and memory beside other tools; ARGS='--help' says what there is
 	$(BIN)/python -m tests.bench $(ARGS)

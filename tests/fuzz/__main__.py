@@ -28,6 +28,7 @@ ATTACKS = {
     "streams": "processes with pipes, full outputs and signals",
     "resources": "many threads in little memory",
 }
+KEPT = Path(".fuzz")  # where the files of failing cases stay
 SHOWN = 40  # lines of a failure
 EVERY = 60  # seconds between lines of progress
 
@@ -47,9 +48,8 @@ def keep(name: str, seed: int, found: Found, kept: Path) -> Path:
     """Move the files of a failing case where they stay, with what is wrong beside them."""
     folder = kept / f"{name}-{seed}-{found.number}"
     shutil.rmtree(folder, ignore_errors=True)
-    if found.folder and found.folder.exists():
-        shutil.move(found.folder, folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    kept.mkdir(exist_ok=True)
+    shutil.move(found.folder, folder)
     (folder / "failure.txt").write_text(
         f"{again(name, seed, found.number)}\n\n{found.failure}\n", errors="replace"
     )
@@ -85,7 +85,7 @@ def attack(name: str, seed: int, jobs: int, seconds: float) -> Tally:
     with tempfile.TemporaryDirectory(prefix="gradeval-fuzz-") as base:
         tally = run(name, seed, jobs, seconds, Path(base), watch)
         print(line(name, tally, time.monotonic() - began), flush=True)
-        show(name, seed, tally, Path(".fuzz"))
+        show(name, seed, tally, KEPT)
     return tally
 
 
@@ -123,8 +123,9 @@ def main(given: Sequence[str] | None = None) -> int:
     tallies = []
     if options.case is not None:
         [name] = options.only
-        tallies.append(one(name, seed, options.case))
-        show(name, seed, tallies[0], Path(".fuzz"))
+        with tempfile.TemporaryDirectory(prefix="gradeval-fuzz-") as base:
+            tallies.append(one(name, seed, options.case, Path(base)))
+            show(name, seed, tallies[0], KEPT)
     else:
         print(f"{options.minutes:g} minutes of seed {seed} in {options.jobs} processes", flush=True)
         seconds = 60 * options.minutes / len(options.only)

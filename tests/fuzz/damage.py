@@ -27,9 +27,14 @@ FILES = {
     "i": b"q1\nq2 # and no more\n",
     "z": b"q1 map 0.5 0.1\nq2 map 0.25 0\nq1 P_5 1e-1 2\n",
 }
+# of these the slow reader can say what must come out, where both files are read as what they are meant to be
+PLAIN = {
+    ("q", "r"): ("trec", "trec"),
+    ("l", "s"): ("letor", "scores"),
+    ("l", "--feature", "2"): ("letor", "letor"),
+}
 CALLS = (
-    ("q", "r"),
-    ("q", "r"),
+    *PLAIN,
     ("q", "r", "r2"),
     ("l", "s"),
     ("l", "--feature", "1,2"),
@@ -49,21 +54,22 @@ PIECES = (
     b"q1", b"q1 0 a 3\n", b"q1 Q0 a 1 7 t\n", b"2 qid:1 1:3 # a\n", b"1 1:1\n", b"1\n", b"\r\n", b"\n\n\n",
     b"99999999:1", b"123456789:1", b"-1:1", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\3\4", b"\x28\xb5\x2f\xfd",
 )  # fmt: skip
+_METRICS = ["-m", "AP nDCG muAP"]
 # what is said of a file that plain fields do not show
 MORE_RULES = re.compile(r"bare CR|UTF-|archive|zip|zstd|longer than")
 
 
 @dataclass(frozen=True)
 class Case:
-    """damaged: the file that was changed; packer: how it is compressed, if it is. plain: whether both files are
-    read as TREC's whatever is in them, so that the slow reader can say what must come out.
+    """damaged: the file that was changed. packer: how it is compressed, if it is. plain: the call, where it is
+    one of PLAIN in formats that are given.
     """
 
     files: dict[str, bytes]
     args: list[str]
     damaged: str
     packer: str
-    plain: bool
+    plain: tuple[str, ...]
     block: int | None
 
 
@@ -88,7 +94,7 @@ def changed(rng: random.Random, text: bytes, most: int = 5) -> bytes:
 
 
 def make(rng: random.Random) -> Case:
-    files, call = dict(FILES), list(rng.choice(CALLS))
+    files, call = dict(FILES), list(rng.choice([*CALLS, *PLAIN, *PLAIN, ("q", "r"), ("q", "r")]))
     if rng.random() < 0.5:
         collection = data.made(rng, runs=2)
         files["q"] = data.dressed(rng, data.qrels_rows(collection.qrels))
@@ -114,9 +120,11 @@ def make(rng: random.Random) -> Case:
         stored = b"".join(data.PACKERS[packer](part) for part in (text[:at], text[at:]) if part or not at)
         files[damaged] = changed(rng, stored, 2) if rng.random() < 0.7 else stored
     given = [] if call[0] in ("trec_eval", "ir_measures") else [f"-j{rng.choice([1, 1, 2])}"]
-    plain = call == ["q", "r"] and rng.random() < 0.8
-    if plain:
-        given += ["-m", "AP nDCG muAP", "--digits", "full", "--qrels-format", "trec", "--run-format", "trec"]
+    plain: tuple[str, ...] = ()
+    if tuple(call) in PLAIN and rng.random() < 0.85:
+        plain = tuple(call)
+        of_qrels, of_run = PLAIN[plain]
+        given += ["--digits", "full", "--qrels-format", of_qrels, "--run-format", of_run, *_METRICS]
     elif given and rng.random() < 0.3:
         given += ["--qrels-format", rng.choice(["trec", "letor"])]
     elif given and rng.random() < 0.3:
@@ -157,11 +165,10 @@ def _check_against_slow(case: Case, done: Done) -> None:
     try:
         if case.packer:
             texts[case.damaged] = _unpacked(texts[case.damaged], case.packer)
-        asked = slow.Asked(tuple((name, ()) for name in ("AP", "nDCG", "muAP")))
-        qrels = slow.read_qrels(texts["q"])
+        qrels, run = _read(texts, case.plain)
         if any(abs(grade) > Decimal("1e100") for of in qrels.values() for grade in of.values()):
             return  # what options.py is about
-        expected = [slow.evaluate(qrels, slow.read_run(texts["r"]), asked)]
+        expected = [slow.evaluate(qrels, run, slow.Asked((("AP", ()), ("nDCG", ()), ("muAP", ()))))]
     except slow.Refused as one:
         refused = one
     if refused is None and done.code == 2:
@@ -170,9 +177,18 @@ def _check_against_slow(case: Case, done: Done) -> None:
         check_values(case.args, done, expected)
     else:
         require(done.code == 2, f"a file is taken that should be refused: {refused}", case.args, done)
-        named = [int(n) for n in re.findall(r"^(?:q|r):(\d+):", done.err, re.MULTILINE)]
+        named = [int(n) for n in re.findall(r"^[qrls]:(\d+):", done.err, re.MULTILINE)]
         wrong = not MORE_RULES.search(done.err) and refused.lines and not set(named) <= set(refused.lines)
         require(not wrong, f"lines {named} are refused, not {refused.lines}", case.args, done)
+
+
+def _read(texts: dict[str, bytes], call: tuple[str, ...]) -> tuple[slow.Grades, slow.Run]:
+    if call == ("q", "r"):
+        return slow.read_qrels(texts["q"]), slow.read_run(texts["r"])
+    lines = slow.read_letor(texts["l"], (2,) if "2" in call else ())
+    if "2" in call:
+        return slow.letor_qrels(lines), slow.letor_run(lines, 2)
+    return slow.letor_qrels(lines), slow.scores_run(lines, texts["s"], b"s")
 
 
 def _unpacked(stored: bytes, packer: str) -> bytes:

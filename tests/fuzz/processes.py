@@ -30,8 +30,8 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def start(args: Sequence[str], before: str = "", after: str = "", **more: Any) -> subprocess.Popen[bytes]:
-    """Start it from a shell, whose process it becomes. before: what the shell does first, such as 'ulimit -c 0;'.
-    after: what stands behind the command, such as '>&-'.
+    """Start it from a shell, whose process it becomes. before: what the shell does first, as 'ulimit -c 0;'.
+    after: what stands behind the command, as '>&-'.
     """
     script = f'{before} exec "$@" {after}'
     return subprocess.Popen(["sh", "-c", script, "sh", *COMMAND, *args], **{"env": environment()} | more)

@@ -18,6 +18,8 @@ from plain import Line, data_of, gathered, number_of, ranking, repeated
 
 assert REFERENCE is reference_trec.REFERENCE is reference_user.REFERENCE  # they fill the same table
 
+_FEATURE = re.compile(rb"(\d{1,8}):(.*)", re.DOTALL)
+
 Grades = dict[bytes, dict[bytes, Decimal]]
 Value = float | str
 Metric = tuple[str, tuple[tuple[str, Any], ...]]
@@ -48,7 +50,7 @@ class Run(NamedTuple):
 
 
 class LetorLine(NamedTuple):
-    """document, query: '' where the line names none."""
+    """document, query: '' where the line names none. features: those that are wanted."""
 
     query: bytes
     document: bytes
@@ -96,19 +98,31 @@ def read_run(text: bytes) -> Run:
     return Run(lines, tag)
 
 
-def read_letor(text: bytes, sizes: Sequence[int] | None = None) -> list[LetorLine]:
-    """The data lines. sizes: of the queries, where no line names one."""
-    rows = []
-    for line in _plain(text).split(b"\n"):
+def read_letor(text: bytes, wanted: Sequence[int] = (), sizes: Sequence[int] | None = None) -> list[LetorLine]:
+    """The data lines. wanted: the features that are read. sizes: of the queries, where no line names one."""
+    rows, wrong = [], []
+    for n, line in enumerate(_plain(text).split(b"\n"), 1):
         data, _, comment = line.partition(b"#")
         label, *fields = _words(data) or [b""]
         if not label:
             continue
-        query = fields.pop(0)[4:] if fields and fields[0].startswith(b"qid:") else b""
-        features = {int(name): value for name, value in (field.split(b":", 1) for field in fields)}
-        rows.append(LetorLine(query, _document(comment), label, features))
+        has_query = bool(fields) and fields[0].startswith(b"qid:")
+        query = fields.pop(0)[4:] if has_query else b""
+        features = [match.groups() for match in map(_FEATURE.fullmatch, fields) if match]
+        numbers = [label, *(value for name, value in features if int(name) in wanted)]
+        again = len({int(name) for name, _ in features if int(name) in wanted}) < len(numbers) - 1
+        if None in map(number_of, numbers) or len(features) < len(fields) or has_query > bool(query) or again:
+            wrong.append(n)
+        own = {int(name): value for name, value in features if int(name) in wanted}
+        rows.append(LetorLine(query, _document(comment), label, own))
+    if wrong or not rows:
+        raise Refused("bad lines", wrong)
+    if len({bool(row.query) for row in rows}) > 1 or (sizes is None) == (not rows[0].query):
+        raise Refused("not all lines have a query, or none has and there are no sizes")
     if sizes is not None:
-        queries = [b"%d" % n for n, size in enumerate((size for size in sizes if size), 1) for _ in range(size)]
+        queries = [b"%d" % n for n, size in enumerate(filter(None, sizes), 1) for _ in range(size)]
+        if len(queries) != len(rows):
+            raise Refused("the sizes are not those of the file")
         rows = [row._replace(query=query) for query, row in zip(queries, rows, strict=True)]
     counts: dict[bytes, int] = {}
     placed = []
@@ -142,14 +156,19 @@ def letor_qrels(lines: Sequence[LetorLine], feature: int | None = None) -> Grade
 
 
 def letor_run(lines: Sequence[LetorLine], feature: int) -> Run:
+    if not any(feature in line.features for line in lines):
+        raise Refused("no line has the feature")
     scores = [float(line.features.get(feature, b"0")) for line in lines]
     return _scored(lines, scores, b"feature%d" % feature)
 
 
 def scores_run(lines: Sequence[LetorLine], text: bytes, name: bytes) -> Run:
-    numbers = [number_of(fields[0]) for _, fields in data_of(_plain(text)) if len(fields) == 1]
+    rows = data_of(_plain(text))
+    numbers = [number_of(fields[0]) if len(fields) == 1 else None for _, fields in rows]
     if None in numbers or len(numbers) != len(lines):
-        raise Refused("bad scores")
+        raise Refused(
+            "bad scores", [n + 1 for (n, _), number in zip(rows, numbers, strict=True) if number is None]
+        )
     return _scored(lines, [number for number in numbers if number is not None], name)
 
 

@@ -7,14 +7,13 @@ import itertools
 import multiprocessing
 import shutil
 import signal
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .attack import Attack, attempt, kind_of
 
@@ -22,12 +21,20 @@ PATIENCE = 150  # seconds for a case, after which it hangs
 MOST_KINDS = 30  # of failures, after which an attack has shown enough
 
 
+class Done(NamedTuple):
+    """A case that was run. units: how many were checked. failure: what is wrong, '' where nothing is."""
+
+    number: int
+    units: int
+    failure: str
+
+
 class Found(NamedTuple):
-    """A failure: the case, what is wrong, and the folder with its files, if there still is one."""
+    """A failure: the case, what is wrong, and the folder with its files."""
 
     number: int
     failure: str
-    folder: Path | None
+    folder: Path
 
 
 @dataclass
@@ -43,14 +50,15 @@ class Tally:
     def passed(self) -> int:
         return self.cases - self.failed
 
-    def add(self, number: int, units: int, failure: str, folder: Path | None) -> None:
+    def add(self, done: Done, base: Path) -> None:
+        """base: where the folders of failures are; only those of the first of a kind stay."""
         self.cases += 1
-        self.units += units
-        if failure:
+        self.units += done.units
+        if done.failure:
             self.failed += 1
-            found = Found(number, failure, folder)
-            if self.kinds.setdefault(kind_of(failure), found) is not found and folder:
-                shutil.rmtree(folder, ignore_errors=True)
+            found = Found(done.number, done.failure, base / str(done.number))
+            if self.kinds.setdefault(kind_of(done.failure), found) is not found:
+                shutil.rmtree(found.folder, ignore_errors=True)
 
 
 def attack_of(name: str) -> Attack:
@@ -59,27 +67,26 @@ def attack_of(name: str) -> Attack:
     return module
 
 
-def cases(
-    name: str, seed: int, numbers: Iterator[int], until: float, base: Path
-) -> Iterator[tuple[int, int, str]]:
-    """Run one case after another until then: (number, units, failure). A failure's folder is left in `base`."""
+def cases(name: str, seed: int, numbers: Iterable[int], seconds: float, base: Path) -> Iterator[Done]:
+    """Run one case after another for so long, one at least. A failure's folder is left in `base`."""
     attack = attack_of(name)
+    until = time.monotonic() + seconds
     for number in numbers:
-        if time.monotonic() >= until:
-            return
         folder = base / str(number)
         folder.mkdir()
         units, failure = attempt(attack, name, seed, number, folder)
         if not failure:
             shutil.rmtree(folder, ignore_errors=True)
-        yield number, units, failure
+        yield Done(number, units, failure)
+        if time.monotonic() >= until:
+            return
 
 
-def _work(sender: Connection, name: str, seed: int, numbers: Iterator[int], until: float, base: Path) -> None:
+def _work(sender: Connection, name: str, seed: int, numbers: Iterable[int], seconds: float, base: Path) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the shell has us ignore it
     try:
         faulthandler.dump_traceback_later(PATIENCE, exit=True)
-        for done in cases(name, seed, numbers, until, base):
+        for done in cases(name, seed, numbers, seconds, base):
             sender.send(done)
             faulthandler.dump_traceback_later(PATIENCE, exit=True)
     except KeyboardInterrupt:
@@ -89,12 +96,11 @@ def _work(sender: Connection, name: str, seed: int, numbers: Iterator[int], unti
 class _Worker:
     """A process that runs every `step`-th case. number: the one that it runs now."""
 
-    def __init__(self, name: str, seed: int, first: int, step: int, until: float, base: Path) -> None:
+    def __init__(self, name: str, seed: int, first: int, step: int, seconds: float, base: Path) -> None:
         context = multiprocessing.get_context("spawn")
         self.receiver, sender = context.Pipe(duplex=False)
-        self.number, self.step = first, step
-        numbers = itertools.count(first, step)
-        self.process = context.Process(target=_work, args=(sender, name, seed, numbers, until, base))
+        self.number, numbers = first, itertools.count(first, step)
+        self.process = context.Process(target=_work, args=(sender, name, seed, numbers, seconds, base))
         self.process.start()
         sender.close()
 
@@ -113,30 +119,32 @@ def run(
     """
     tally = Tally()
     until = time.monotonic() + seconds
-    workers = {
-        worker.receiver: worker for worker in (_Worker(name, seed, n, jobs, until, base) for n in range(jobs))
-    }
+    workers: dict[Any, _Worker] = {}
+
+    def begin(number: int) -> None:
+        worker = _Worker(name, seed, number, jobs, until - time.monotonic(), base)
+        workers[worker.receiver] = worker
+
+    for number in range(jobs):
+        begin(number)
     try:
-        while workers:
+        while workers and len(tally.kinds) < MOST_KINDS:
             for receiver in wait(list(workers)):
-                worker = workers[receiver]  # type: ignore[index]
+                worker = workers[receiver]
                 try:
-                    number, units, failure = worker.receiver.recv()
-                    worker.number = number + jobs
+                    done = worker.receiver.recv()
                 except EOFError:
                     worker.process.join()
-                    del workers[worker.receiver]
-                    if not worker.process.exitcode:
+                    del workers[receiver]
+                    code = worker.process.exitcode
+                    if not code:
                         continue
-                    number, units = worker.number, 0
-                    failure = f"the process hangs or dies with exit code {worker.process.exitcode}"
+                    done = Done(worker.number, 0, f"the process hangs or dies with exit code {code}")
                     if time.monotonic() < until:
-                        other = _Worker(name, seed, number + jobs, jobs, until, base)
-                        workers[other.receiver] = other
-                tally.add(number, units, failure, base / str(number) if failure else None)
+                        begin(worker.number + jobs)
+                worker.number = done.number + jobs
+                tally.add(done, base)
                 watch(tally)
-            if len(tally.kinds) >= MOST_KINDS:
-                break
     finally:
         for worker in workers.values():
             worker.process.terminate()
@@ -144,10 +152,9 @@ def run(
     return tally
 
 
-def one(name: str, seed: int, number: int) -> Tally:
+def one(name: str, seed: int, number: int, base: Path) -> Tally:
     """Run a single case, in this process."""
     tally = Tally()
-    base = Path(tempfile.mkdtemp(prefix="gradeval-fuzz-"))
-    for done in cases(name, seed, iter([number]), time.monotonic() + 1e9, base):
-        tally.add(*done, base / str(number))
+    for done in cases(name, seed, [number], 0, base):
+        tally.add(done, base)
     return tally

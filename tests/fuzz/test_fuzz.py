@@ -1,0 +1,161 @@
+"""The attacks themselves: a few cases of each pass, a planted fault is found, what fails can be run again."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gradeval import cli, judgments
+from gradeval.formats import problems, scan, sources
+from gradeval.ids import Ids
+
+from . import __main__ as command
+from . import keys, processes, workers
+from .attack import attempt, kind_of, rng_of
+from .workers import Done, Tally, attack_of
+
+SEED = 6
+# how many cases take a fraction of a second
+CASES = {
+    "numbers": 3,
+    "options": 15,
+    "damage": 25,
+    "borders": 3,
+    "keys": 20,
+    "arguments": 25,
+    "streams": 1,
+    "resources": 1,
+}
+
+
+def failures(name: str, folder: Path, count: int) -> list[str]:
+    """What is wrong in the first cases of an attack."""
+    found = []
+    for number in range(count):
+        (folder / str(number)).mkdir(parents=True)
+        found.append(attempt(attack_of(name), name, SEED, number, folder / str(number)).failure)
+    return list(filter(None, found))
+
+
+def test_every_attack_is_tried() -> None:
+    assert CASES.keys() == command.ATTACKS.keys()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_wrong(name: str, tmp_path: Path) -> None:
+    assert failures(name, tmp_path, CASES[name]) == []
+
+
+def plant(name: str, patch: pytest.MonkeyPatch) -> None:
+    """Make gradeval wrong in the way that an attack is there to find."""
+
+    def double_rounding(mantissa, scale):
+        return mantissa / scale, np.zeros(len(scale), bool)
+
+    if name == "numbers":
+        patch.setattr(scan, "_long_division", double_rounding)
+    elif name == "options":
+        patch.setattr(judgments.Judgments, "cut", lambda table, depth: table)
+    elif name == "damage":
+        patch.setattr(problems.Problems, "check", lambda kept: None)
+    elif name == "borders":
+        patch.setattr(sources, "_after_last_line", lambda buffer, filled: filled)
+    elif name == "keys":
+        patch.setattr(Ids, "same", lambda ids, rows, other, other_rows: np.ones(len(rows), bool))
+    elif name == "arguments":
+        patch.setattr(cli, "_failed", lambda text: 2)
+    else:
+        patch.setattr(processes, "COMMAND", [sys.executable, "-S", "-c", "print('run'); 1 / 0"])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_planted_fault_is_found(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(name, monkeypatch)
+    assert failures(name, tmp_path, CASES[name])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_cases_follow_from_the_seed(name: str) -> None:
+    attack = attack_of(name)
+    first, again, other = (attack.make(rng_of(name, seed, 7)) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_crafted_ids_collide() -> None:
+    rng = random.Random(1)
+    names = [keys.with_key(rng, 12345, size) for size in (8, 16, 16, 24, 64)]
+    assert len(set(names)) == len(names)
+    assert set(Ids.of(names).keys().tolist()) == {12345}
+
+
+def test_kinds_of_failures() -> None:
+    assert (
+        kind_of("AP of query 'a': 0.5\nmore")
+        == kind_of("AP of query 'b c': 0.25")
+        != kind_of("RR of query 'a': 1")
+    )
+    trace = 'Traceback (most recent call last):\n  File "/a/{}.py", line {}, in f\n    x\nValueError: {}\n'
+    assert (
+        kind_of(trace.format("b", 1, "x"))
+        == kind_of(trace.format("b", 2, "y"))
+        != kind_of(trace.format("c", 1, "x"))
+    )
+
+
+def test_a_case_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    args = ["--only", "borders", "--seed", "1", "--case", "2"]
+    assert command.main(args) == 0
+    assert capsys.readouterr().out == "1 passed, 0 failed\n"
+    plant("borders", monkeypatch)
+    assert command.main(args) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("FAILED: borders, case 2 of seed 1\n")
+    assert "again: python -m tests.fuzz --only borders --seed 1 --case 2\n" in out
+    assert out.endswith(f"files: {Path('.fuzz/borders-1-2')}\n0 passed, 1 failed\n")
+    assert {"q", "r", "failure.txt"} <= {path.name for path in Path(".fuzz/borders-1-2").iterdir()}
+
+
+def test_all_attacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def run(name, seed, jobs, seconds, base, watch):
+        tally = Tally()
+        assert (seed, jobs, seconds) == (8, 3, 15)
+        for number in range(4):
+            (base / str(number)).mkdir()
+            tally.add(Done(number, 10, f"it is wrong by {number}" if name == "keys" and number else ""), base)
+            watch(tally)
+        return tally
+
+    monkeypatch.setattr(command, "run", run)
+    assert command.main(["--minutes", "2", "--seed", "8", "--jobs", "3"]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "2 minutes of seed 8 in 3 processes"
+    assert out[1] == "numbers    4 cases, 40 numbers in 0 s"
+    assert "keys       4 cases, 40 values in 0 s; 3 FAILED" in out
+    assert [line for line in out if line.startswith("FAILED")] == ["FAILED: keys, case 1 of seed 8"]
+    assert out[-1] == "29 passed, 3 failed"
+
+
+def test_processes(tmp_path: Path) -> None:
+    tally = workers.run("arguments", SEED, 1, 0.01, tmp_path)
+    assert tally.cases >= 1
+    assert (tally.failed, list(tmp_path.iterdir())) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "args", ["--only nothing", "--minutes 0", "--case 3", "--case 3 --only keys", "--jobs 0"]
+)
+def test_arguments(args: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        command.main(args.split())
+    assert caught.value.code == 2
