@@ -139,7 +139,7 @@ def run(
                     code = worker.process.exitcode
                     if not code:
                         continue
-                    done = Done(worker.number, 0, f"the process hangs or dies with exit code {code}")
+                    done = Done(worker.number, 0, _end_of(code))
                     if time.monotonic() < until:
                         begin(worker.number + jobs)
                 worker.number = done.number + jobs
@@ -150,6 +150,13 @@ def run(
             worker.process.terminate()
             worker.process.join()
     return tally
+
+
+def _end_of(code: int) -> str:
+    """What became of a process that has not ended by itself."""
+    if code < 0:
+        return f"the process is ended by {signal.Signals(-code).name}"
+    return f"the process hangs for {PATIENCE} seconds, or exits"
 
 
 def one(name: str, seed: int, number: int, base: Path) -> Tally:
