@@ -21,6 +21,7 @@ from .workers import Found, Tally, attack_of, one, run
 ATTACKS = {
     "numbers": "text fields against float()",
     "options": "metrics and options against a slow pipeline",
+    "library": "the Python function against the slow pipeline",
     "damage": "damaged files of every format",
     "borders": "blocks of any size",
     "keys": "colliding keys of ids",

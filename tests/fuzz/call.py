@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from unicodedata import category
 
 from cli.command import Done
 from cli.command import gradeval as command
@@ -20,7 +21,7 @@ from .attack import Wrong
 from .slow import QUERIES_ONLY, SUMMARY_ONLY, Value, Values
 
 Row = tuple[str, Value]  # query, value
-FORMATS = ("tsv", "csv", "jsonl", "json")
+TURNS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # of writing
 
 
 def shell(args: Sequence[object]) -> str:
@@ -33,6 +34,7 @@ def gradeval(*args: object, stdin: str | None = None) -> Done:
     done = command(*args, stdin=stdin)
     require(done.code in (0, 2), f"exit code {done.code}", args, done)
     require(done.code == 0 or bool(done.err), "it fails without a word", args, done)
+    require(not obeyed(done.err), f"a message that a terminal would obey\n{obeyed(done.err)!r}", args, done)
     return done
 
 
@@ -45,6 +47,12 @@ def require(is_right: bool, what: str, args: Sequence[object], done: Done | None
             else f"\nexit code {done.code}\nstdout: {done.out[:2000]}\nstderr: {done.err[:2000]}"
         )
         raise Wrong(f"{what}\n{shell(args)}{said}")
+
+
+def obeyed(text: str) -> str:
+    """What of the text a terminal obeys, takes for a line's end, or turns around."""
+    lines = text.replace("\n", "")
+    return "".join(char for char in lines if category(char) in ("Cc", "Zl", "Zp") or char in TURNS)
 
 
 def same(found: Value, expected: Value, absolute: float = 1e-12) -> bool:

@@ -162,15 +162,28 @@ class Case:
 
 
 ROLES = ("score", "grade", "label", "feature", "group size", "score of a line")
+CALLS: dict[str, Callable[[str], list[str]]] = {  # one number each
+    "-l": lambda text: ["q", "r", f"-l{text}"],
+    "--zero-grade": lambda text: ["q", "r", f"--zero-grade={text}"],
+    "rel of a metric": lambda text: ["q", "r", f"-mP(rel={text})@5"],
+    "z-score": lambda text: ["trec_eval", "-mmap", "-Z", "z", "q", "r"],
+}
 
 
 def make(rng: random.Random) -> Case:
-    role = "scanner" if rng.random() < 0.7 else rng.choice(ROLES)
+    role = "scanner" if rng.random() < 0.6 else rng.choice([*ROLES, *ROLES, *CALLS])
     kinds = rng.sample(SOUND, rng.randint(1, 6))
-    texts = [rng.choice(kinds)(rng).encode() for _ in range(AT_ONCE if role == "scanner" else AT_ONCE // 4)]
+    count = AT_ONCE if role == "scanner" else 40 if role in CALLS else AT_ONCE // 4
+    texts = [rng.choice(kinds)(rng).encode() for _ in range(count)]
     if role == "group size":
         texts = [rng.choice([text, *[b"%d" % rng.randrange(10**6)] * 3]) for text in texts]
-    chance = 0.15 if role == "scanner" else rng.choice([0.0, 2 / len(texts), 8 / len(texts)])
+    chance = (
+        0.15
+        if role == "scanner"
+        else 0.5
+        if role in CALLS
+        else rng.choice([0.0, 2 / len(texts), 8 / len(texts)])
+    )
     texts = [_wrong(rng) if rng.random() < chance else text for text in texts]
     # no comments, and nothing before the first that could be a byte order mark
     texts = [b"0", *(text.replace(b"#", b"!") for text in texts)]
@@ -185,6 +198,9 @@ def check(case: Case) -> int:
         values, bad = floats(_column(case))
         _check_refused(case, expected, {int(row) for row in bad})
         _check_values(case, case.texts, values, expected)
+        return len(case.texts)
+    if case.role in CALLS:
+        _check_calls(case, expected)
         return len(case.texts)
     _write(case, case.texts, "many")
     wrong = [row for row, number in enumerate(expected) if number is None]
@@ -299,3 +315,22 @@ def _check_errors(case: Case, wrong: Sequence[int], may_be_wrong: Sequence[int])
         args,
         done,
     )
+
+
+def _check_calls(case: Case, expected: Sequence[float | None]) -> None:
+    """Each number by itself: taken, or refused."""
+    Path("q").write_bytes(b"q 0 d 1\n")
+    Path("r").write_bytes(b"q Q0 d 1 1 t\n")
+    for text, number in zip(case.texts, expected, strict=True):
+        if case.role == "rel of a metric" and set(text) & set(b",()=@"):
+            continue  # they part the name
+        Path("z").write_bytes(b"q map " + text + b" 1\n")
+        args = CALLS[case.role](text.decode("utf-8", "surrogateescape"))
+        done = gradeval(*args)
+        taken = done.code == 0
+        require(
+            taken == (number is not None),
+            f"as {case.role} a number is {'taken' if taken else 'refused'}",
+            args,
+            done,
+        )

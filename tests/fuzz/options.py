@@ -12,13 +12,14 @@ from gradeval import judgments
 from gradeval.metrics.registry import REGISTRY
 
 from . import asked, data, slow
-from .call import blocks_of, check_values, gradeval, require
+from .call import blocks_of, check_values, gradeval, obeyed, require
 
 UNIT = "values"
 
 # their values do not change where all grades are multiplied: these are tried with grades of any size, too
 SCALE_FREE = ["muAP", "nDCG", "NDCNG", "nDCGphi", "rankDCG", "AP", "P", "RR", "Rprec", "bpref", "tau", "rho"]
 SCALE_FREE += ["ndcg_rel", "Rndcg", "ndcg_p", "JKnDCG"]
+SEEN = ("table", "md")  # formats for people, in which nothing may stand that a terminal obeys
 LARGEST = 1e150  # grades beyond it may be refused
 
 
@@ -214,7 +215,7 @@ def _asked(
     per_query = rng.random() < 0.8 or kinds <= slow.QUERIES_ONLY
     summary = not per_query or rng.random() < 0.8 or kinds <= slow.SUMMARY_ONLY
     args += [*(["-q"] if per_query else []), *([] if summary else ["-n"])]
-    form = rng.choice(["tsv", "tsv", "csv", "jsonl", "json"])
+    form = rng.choice(["tsv", "tsv", "tsv", "csv", "csv", "jsonl", "jsonl", "json", "json", *SEEN])
     digits = rng.choice([None, None, 4, 0, 12])
     args += ["-f", form, f"--digits={'full' if digits is None else digits}", f"-j{rng.choice([1, 1, 2, 4])}"]
     if by_level:
@@ -241,6 +242,11 @@ def check(case: Case) -> int:
             case.args,
             done,
         )
+        return 1
+    if case.form in SEEN:
+        require(done.code == 0, "it fails where it should not", case.args, done)
+        seen = obeyed(done.out)
+        require(not seen, f"a {case.form} that a terminal would obey\n{seen!r}", case.args, done)
         return 1
     return check_values(
         case.args, done, expected, case.form, per_query=case.per_query, summary=case.summary, digits=case.digits

@@ -23,6 +23,7 @@ SEED = 6
 CASES = {
     "numbers": 3,
     "options": 15,
+    "library": 15,
     "damage": 25,
     "borders": 3,
     "keys": 20,
@@ -58,7 +59,7 @@ def plant(name: str, patch: pytest.MonkeyPatch) -> None:
 
     if name == "numbers":
         patch.setattr(scan, "_long_division", double_rounding)
-    elif name == "options":
+    elif name in ("options", "library"):
         patch.setattr(judgments.Judgments, "cut", lambda table, depth: table)
     elif name == "damage":
         patch.setattr(problems.Problems, "check", lambda kept: None)

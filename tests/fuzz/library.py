@@ -1,0 +1,170 @@
+"""Attack: the Python function with data of every kind and options of every type, against the slow pipeline."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gradeval
+from gradeval.metrics.registry import REGISTRY
+
+from . import asked, data, slow
+from .attack import Wrong
+from .call import same
+
+UNIT = "values"
+
+COLUMNS = ["query_id", "doc_id", "relevance", "score"]
+
+Rows = list[tuple[Any, Any, float]]
+
+
+def _nested(rows: Rows) -> Any:
+    found: dict[Any, dict[Any, float]] = {}
+    for query, document, number in rows:
+        found.setdefault(query, {})[document] = number
+    return found
+
+
+def _pandas(rows: Rows) -> Any:
+    import pandas
+
+    return pandas.DataFrame([(*row, row[2]) for row in rows], columns=COLUMNS)
+
+
+def _polars(rows: Rows) -> Any:
+    import polars
+
+    return polars.DataFrame([(*row, row[2]) for row in rows], schema=COLUMNS, orient="row")
+
+
+FORMS: dict[str, Callable[[Rows], Any]] = {
+    "dicts": _nested,
+    "tuples": list,
+    "lists": lambda rows: [list(row) for row in rows],
+    "arrays of objects": lambda rows: [np.array(row, object) for row in rows],
+    "pandas": _pandas,
+    "polars": _polars,
+}
+TEXT_ALONE = ("polars",)  # it has no column of whatever objects there are
+FORMS = {name: form for name, form in FORMS.items() if name not in ("pandas", "polars") or find_spec(name)}
+
+
+@dataclass(frozen=True)
+class Case:
+    """qrels, runs: (form, rows)."""
+
+    qrels: tuple[str, Rows]
+    runs: list[tuple[str, Rows]]
+    names: list[str]
+    options: dict[str, Any]
+    asked: slow.Asked
+
+
+def make(rng: random.Random) -> Case:
+    collection = data.made(rng, runs=rng.choice([1, 1, 2]))
+    of_qrels, *of_runs = (rng.choice(list(FORMS)) for _ in range(1 + len(collection.runs)))
+    as_text = rng.random() < 0.7 or any(form in TEXT_ALONE for form in (of_qrels, *of_runs))
+
+    def name(text: bytes) -> Any:
+        return text.decode("latin-1") if as_text else text
+
+    rows = [(name(q), name(d), float(grade)) for q, _, d, grade in data.qrels_rows(collection.qrels)]
+    rows = data.ordered(rng, rows, key=lambda row: row[0])
+    runs = [[(name(q), name(d), float(score)) for q, d, score, _ in lines] for lines in collection.runs]
+    chosen = asked.metrics(rng, list(REGISTRY))
+    options: dict[str, Any] = {}
+    what = slow.Asked(tuple(metric for _, metric in chosen))
+    if rng.random() < 0.3:
+        what = replace(what, depth=rng.choice([1, 2, 3, 10]))
+        options["depth"] = rng.choice([int, np.int64, np.uint8])(what.depth)
+    if rng.random() < 0.3:
+        what = replace(what, rel=rng.choice([0.0, 0.5, 1.0, 2.0]))
+        options["rel"] = rng.choice([float, np.float64, np.float32])(what.rel)
+    if rng.random() < 0.3:
+        what = replace(what, zero_grade=rng.choice([Decimal(1), Decimal(-1), Decimal("0.1"), Decimal("1.2")]))
+        options["zero_grade"] = rng.choice([float, np.float64])(what.zero_grade)
+    if rng.random() < 0.3:
+        what = replace(what, judged_only=True)
+        options["judged_only"] = rng.choice([True, np.True_])
+    if rng.random() < 0.6:
+        what = replace(what, ties=rng.choice(["trec", "input", "best", "worst"]))
+        options["ties"] = what.ties
+    if rng.random() < 0.3:
+        what = replace(what, queries="both")
+        options["queries"] = "both"
+    if rng.random() < 0.3:
+        some = rng.sample(list(collection.qrels), rng.randint(1, len(collection.qrels)))
+        what = replace(what, query_ids=tuple(_bytes(name(one)) for one in some))
+        options["query_ids"] = rng.choice([list, tuple, iter])([name(one) for one in some])
+    options["jobs"] = rng.choice([0, 1, 2, 5])
+    return Case(
+        (of_qrels, rows), list(zip(of_runs, runs, strict=True)), [word for word, _ in chosen], options, what
+    )
+
+
+def check(case: Case) -> int:
+    form, rows = case.qrels
+    qrels = FORMS[form](rows)
+    runs = [FORMS[form](rows) for form, rows in case.runs]
+    how = f"gradeval.evaluate({case.qrels!r}, {case.runs!r}, {case.names!r}, **{case.options!r})"
+    Path("call.txt").write_text(how, errors="backslashreplace")
+    try:
+        expected = [slow.evaluate(_grades(rows), _run(run), case.asked) for run in case.runs]
+    except slow.Refused:
+        expected = []
+    given = {f"n{n}": run for n, run in enumerate(runs)} if len(runs) > 1 or form == "dicts" else runs[0]
+    try:
+        results = gradeval.evaluate(qrels, given, case.names, **case.options)
+    except gradeval.InputError as error:
+        if expected:
+            raise Wrong(f"it fails where it should not: {error}\n{how}") from None
+        return 1
+    if not expected:
+        raise Wrong(f"it should be refused\n{how}")
+    return sum(_compare(results, r, values, how) for r, values in enumerate(expected))
+
+
+def _bytes(name: Any) -> bytes:
+    return name if isinstance(name, bytes) else name.encode()
+
+
+def _grades(rows: Rows) -> slow.Grades:
+    grades: slow.Grades = {}
+    for query, document, grade in rows:
+        grades.setdefault(_bytes(query), {})[_bytes(document)] = Decimal(repr(grade))
+    return grades
+
+
+def _run(run: tuple[str, Rows]) -> slow.Run:
+    form, rows = run
+    if form == "dicts":  # in which the documents of a query stand together
+        rows = [
+            (query, document, score) for query, of in _nested(rows).items() for document, score in of.items()
+        ]
+    return slow.Run([(_bytes(query), _bytes(document), score) for query, document, score in rows])
+
+
+def _compare(results: gradeval.Results, r: int, values: slow.Values, how: str) -> int:
+    queries = [query.decode("utf-8", "surrogateescape") for query in values.queries]
+    compared = 0
+    for m, metric in enumerate(values.metrics):
+        name = metric[0]
+        if name == "runid":
+            continue
+        column = results.texts(r, m) if name in slow.TEXTS else results.per_query(r, m)
+        expected: Sequence[Any] = [row[m] for row in values.per_query]
+        pairs = list(zip([*column.values()], expected, strict=True))
+        if name not in slow.TEXTS:
+            pairs.append((results.mean(r, m), values.summary[m]))
+        if list(column) != queries or not all(same(*pair) for pair in pairs):
+            raise Wrong(f"{name}: {column} where it should be {expected}\n{metric}, run {r}\n{how}")
+        compared += len(pairs)
+    return compared
