@@ -17,7 +17,7 @@ from .attack import Wrong
 
 COMMAND = [sys.executable, "-m", "gradeval"]
 HOME = str(Path(gradeval.__file__).parents[1])
-WAIT = 60  # seconds after which a process hangs
+WAIT = 30  # seconds after which a process hangs
 LEFT_OVER = (".gradeval-*", "tmp/*")
 
 

@@ -77,15 +77,15 @@ def least() -> int:
 
 
 def _run(args: list[str], limit: int) -> tuple[int, bytes, bytes]:
-    with start(args, f"ulimit -c 0 -v {limit};", stdin=subprocess.DEVNULL, stdout=-1, stderr=-1) as process:
+    with start(
+        args, f"ulimit -c 0; ulimit -v {limit};", stdin=subprocess.DEVNULL, stdout=-1, stderr=-1
+    ) as process:
         try:
             out, err = process.communicate(timeout=WAIT)
         except subprocess.TimeoutExpired:
             process.kill()
             out, err = process.communicate()
-            require(
-                False, f"it hangs for {WAIT} seconds", f"(ulimit -v {limit >> 10}; {typed(args)})", 0, out, err
-            )
+            require(False, f"it hangs for {WAIT} seconds", typed(args, f"ulimit -v {limit};"), 0, out, err)
     return process.returncode, out, err
 
 

@@ -14,7 +14,7 @@ from gradeval.formats import problems, scan, sources
 from gradeval.ids import Ids
 
 from . import __main__ as command
-from . import keys, processes, workers
+from . import keys, processes, resources, workers
 from .attack import attempt, kind_of, rng_of
 from .workers import Done, Tally, attack_of
 
@@ -91,6 +91,13 @@ def test_crafted_ids_collide() -> None:
     names = [keys.with_key(rng, 12345, size) for size in (8, 16, 16, 24, 64)]
     assert len(set(names)) == len(names)
     assert set(Ids.of(names).keys().tolist()) == {12345}
+
+
+def test_memory_can_be_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = resources._run(["--version"], resources.least() // 2)
+    assert code
+    assert err and not out
 
 
 def test_kinds_of_failures() -> None:
