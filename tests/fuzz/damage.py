@@ -6,7 +6,6 @@ import gzip
 import random
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 
 from cli.command import LETOR, QRELS, RUN, Done
@@ -166,8 +165,6 @@ def _check_against_slow(case: Case, done: Done) -> None:
         if case.packer:
             texts[case.damaged] = _unpacked(texts[case.damaged], case.packer)
         qrels, run = _read(texts, case.plain)
-        if any(abs(grade) > Decimal("1e100") for of in qrels.values() for grade in of.values()):
-            return  # what options.py is about
         expected = [slow.evaluate(qrels, run, slow.Asked((("AP", ()), ("nDCG", ()), ("muAP", ()))))]
     except slow.Refused as one:
         refused = one

@@ -79,6 +79,17 @@ def read_qrels(text: bytes) -> Grades:
             wrong.append(n + 1)
     if wrong or not grades:
         raise Refused("bad judgments", wrong)
+    return _in_range(grades)
+
+
+def is_grade(number: float) -> bool:
+    """Whether a number is not too large nor too small for a grade."""
+    return number == 0 or 1e-150 <= abs(number) <= 1e150
+
+
+def _in_range(grades: Grades) -> Grades:
+    if not all(is_grade(float(grade)) for of in grades.values() for grade in of.values()):
+        raise Refused("a grade out of range")
     return grades
 
 
@@ -152,7 +163,7 @@ def letor_qrels(lines: Sequence[LetorLine], feature: int | None = None) -> Grade
         grade = _decimal(line.label if feature is None else line.features.get(feature, b"0"))
         if grades.setdefault(line.query, {}).setdefault(line.document, grade) != grade:
             raise Refused("a document with two grades")
-    return grades
+    return _in_range(grades)
 
 
 def letor_run(lines: Sequence[LetorLine], feature: int) -> Run:

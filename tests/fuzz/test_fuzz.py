@@ -95,7 +95,10 @@ def test_crafted_ids_collide() -> None:
 
 def test_memory_can_be_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    code, out, err = resources._run(["--version"], resources.least() // 2)
+    Path("q").write_text("q 0 d 1\n")
+    Path("r").write_text("q Q0 d 1 1 t\n")
+    assert resources._run(["q", "r", "-j1"], 2 * resources.least())[0] == 0
+    code, out, err = resources._run(["q", "r", "-j1"], resources.least() // 2)
     assert code
     assert err and not out
 
