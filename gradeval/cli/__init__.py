@@ -32,6 +32,7 @@ Examples:
   zcat r.run.gz | gradeval q.txt - -f json        machine readable, from a pipe
   gradeval metrics                                all metrics, in a line each
   gradeval metrics nDCG                           what a metric means and takes
+
 \b
 A file that is named like a command: gradeval ./metrics my.run
 Exit codes: 0 done, 2 usage or input was wrong.
