@@ -31,7 +31,7 @@ ATTACKS = {
 }
 KEPT = Path(".fuzz")  # where the files of failing cases stay
 SHOWN = 40  # lines of a failure
-EVERY = 60  # seconds between lines of progress
+EVERY = 150  # seconds between lines of progress
 
 
 def count(number: int, what: str) -> str:
@@ -73,7 +73,7 @@ def show(name: str, seed: int, tally: Tally, kept: Path) -> None:
 
 
 def attack(name: str, seed: int, jobs: int, seconds: float) -> Tally:
-    """Run an attack for so long, with a line of progress every minute."""
+    """Run an attack for so long, with a line of progress now and then."""
     began = reported = time.monotonic()
 
     def watch(tally: Tally) -> None:
