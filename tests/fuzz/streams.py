@@ -155,7 +155,7 @@ def check(case: Case) -> int:
 def _check(case: Case, code: int, out: bytes, err: bytes, expected: bytes) -> None:
     killed = {number: (-number, 128 + number) for _, number in case.signals}
     by_signal = [code in codes for codes in killed.values()]
-    if signal.SIGINT in killed and code in EARLY and _is_early(err):
+    if signal.SIGINT in killed and (code in EARLY or any(by_signal)) and _is_early(err):
         return
     check_manners(case.how, code, out, err)
     require(expected.startswith(out), "the output is wrong", case.how, code, out, err)
