@@ -6,7 +6,8 @@ from decimal import Context, Decimal
 
 import numpy as np
 
-from gradeval.segments import Floats, Ints, distinct
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.segments import distinct
 
 _DIGITS = 15  # decimal numbers of so many digits are all different floats
 _PLACES = 6  # most grades that are not whole have fewer decimals

@@ -10,16 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradeval.arrays import Bools, Floats
+from gradeval.arrays.strings import Texts
+from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, InputError, MetricError, UnknownQueryError
+from gradeval.formats.python import readable
 from gradeval.formats.sources import Source
-from gradeval.ids import Texts
-from gradeval.inputs import Run, is_file, is_path, open_qrels, open_runs, readable, source_of
-from gradeval.judgments import Judgments, Qrels
-from gradeval.metrics.spec import Spec, parse
 from gradeval.options import DEFAULT_METRICS, Options
-from gradeval.parallel import default_jobs, ordered_map, with_fewer
+from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results, RunResult, run_names
-from gradeval.segments import Bools, Floats
+from gradeval.tables.judgments import Judgments
+from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
+from gradeval.tables.qrels import Qrels
 from gradeval.ties import unsure
 
 

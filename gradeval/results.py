@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gradeval.arrays import Bools, Floats
+from gradeval.arrays.numbers import natural_log
 from gradeval.errors import GradevalError, MetricError
-from gradeval.metrics.registry import GEOMETRIC_LEAST
-from gradeval.metrics.spec import Spec, parse
-from gradeval.relevance import natural_log
-from gradeval.segments import Bools, Floats
+from gradeval.registry.metric import GEOMETRIC_LEAST
+from gradeval.registry.spec import Spec, parse
 
 Digits = int | Literal["full"]
 Number = float | int | None

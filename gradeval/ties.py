@@ -8,12 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.judgments import Qrels, is_relevant, recalled
-from gradeval.metrics.registry import UNJUDGED_IGNORED, Sees
-from gradeval.metrics.spec import Spec
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.segments import Segments
 from gradeval.options import Options
-from gradeval.ranking import Ties
-from gradeval.segments import Bools, Floats, Ints, Segments
+from gradeval.registry.invariants import UNJUDGED_IGNORED
+from gradeval.registry.metric import Sees
+from gradeval.registry.spec import Spec
+from gradeval.tables.judgments import is_relevant, recalled
+from gradeval.tables.qrels import Qrels
+from gradeval.tables.ranking import Ties
 
 _CUTOFFS = ("cutoff", "length")  # what a metric calls the last rank it looks at
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from gradeval.judgments import Judgments
-from gradeval.metrics.spec import parse
-from gradeval.segments import Segments
+from gradeval.arrays.segments import Segments
+from gradeval.registry.spec import parse
+from gradeval.tables.judgments import Judgments
 
 Query = tuple[Mapping[str, float], Mapping[str, float]]
 """(qrels, run) of one query: document -> grade, document -> score."""

@@ -11,8 +11,8 @@ from math import isfinite
 
 import numpy as np
 
+from gradeval.arrays.strings import PAD
 from gradeval.formats.sources import BLOCK, Block, Source
-from gradeval.ids import PAD
 
 Line = tuple[bytes, bytes, float]
 """(query, document, score) of a run."""

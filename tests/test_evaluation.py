@@ -15,8 +15,8 @@ from gradeval.evaluation import evaluate_all
 from gradeval.formats import letor as letor_module
 from gradeval.formats import trec
 from gradeval.formats.sources import Source
-from gradeval.metrics.spec import parse
 from gradeval.options import TIES, Options
+from gradeval.registry.spec import parse
 
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "3": {"d": 1}}
 RUN = {"1": {"b": 3.0, "x": 2.0, "a": 1.0}, "2": {"a": 5.0}, "9": {"a": 1.0}}

@@ -18,9 +18,9 @@ import pytest
 
 from gradeval.cli.eval import eval_command
 from gradeval.cli.trec_eval import DIFFERENCES
-from gradeval.metrics import load
-from gradeval.metrics.registry import REGISTRY
 from gradeval.options import DEFAULT_METRICS
+from gradeval.registry.families import load
+from gradeval.registry.metric import REGISTRY
 from gradeval.render import FORMATS
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gradeval.errors import GradevalError, MetricError
 from gradeval.evaluation import evaluate
-from gradeval.metrics.spec import parse
+from gradeval.registry.spec import parse
 from gradeval.results import Results, RunResult, run_names
 
 NAN = float("nan")

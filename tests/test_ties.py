@@ -9,9 +9,9 @@ from itertools import groupby, permutations, product
 import pytest
 
 import gradeval
-from gradeval.metrics import load
-from gradeval.metrics.registry import REGISTRY
-from gradeval.metrics.spec import parse
+from gradeval.registry.families import load
+from gradeval.registry.metric import REGISTRY
+from gradeval.registry.spec import parse
 
 Grades = dict[str, float]
 Ranking = list[tuple[str, float]]

@@ -16,7 +16,7 @@ import pytrec_eval
 from cli.command import gradeval
 
 from gradeval.evaluation import evaluate
-from gradeval.metrics.trec_eval import parse_measures
+from gradeval.registry.dialects.trec_eval import parse_measures
 
 PROGRAM = shutil.which("trec_eval")
 DATA = (

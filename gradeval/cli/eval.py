@@ -27,7 +27,7 @@ from gradeval.options import (
 from gradeval.render import BY_ROWS, FORMATS
 
 if TYPE_CHECKING:
-    from gradeval.metrics.spec import Spec
+    from gradeval.registry.spec import Spec
     from gradeval.results import Digits
 
 
@@ -221,7 +221,7 @@ def eval_command(
         raise click.UsageError("--spreadsheet goes with -f csv.")
 
     from gradeval.evaluation import evaluate_all
-    from gradeval.metrics.spec import parse
+    from gradeval.registry.spec import parse
     from gradeval.render import render
     from gradeval.render.layout import ALL
     from gradeval.render.progress import Progress

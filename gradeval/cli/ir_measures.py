@@ -63,9 +63,9 @@ def ir_measures_command(
         raise click.UsageError("'-' can stand for one file only.")
 
     from gradeval.evaluation import evaluate_all
-    from gradeval.metrics.ir_measures import parse_measures
-    from gradeval.metrics.spec import parse
     from gradeval.options import Options
+    from gradeval.registry.dialects.ir_measures import parse_measures
+    from gradeval.registry.spec import parse
 
     asked = parse_measures(measures)
     for one in asked:

@@ -16,10 +16,10 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
     """The names of metrics that begin like this, for the shell: our own, others' for the same, then groups."""
     from click.shell_completion import CompletionItem
 
-    from gradeval.metrics import load
-    from gradeval.metrics.groups import GROUPS
-    from gradeval.metrics.registry import REGISTRY
-    from gradeval.metrics.spec import fold
+    from gradeval.registry.dialects.groups import GROUPS
+    from gradeval.registry.families import load
+    from gradeval.registry.metric import REGISTRY
+    from gradeval.registry.spec import fold
 
     load()
     names = {fold(metric.name): (metric.name, metric.summary) for metric in REGISTRY.values()}
@@ -39,7 +39,7 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
 def metrics_command(names: tuple[str, ...]) -> None:
     """List the metrics, or show what NAME means, takes and promises."""
     from gradeval.cli import output as out
-    from gradeval.metrics import load_plugins
+    from gradeval.registry.plugins import load_plugins
     from gradeval.render.metrics import page, table
 
     out.write(("\n\n".join(page(name) for name in names) if names else table()) + "\n")

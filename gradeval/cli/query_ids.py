@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from gradeval.errors import GradevalError, OptionError, UnknownQueryError, named
+from gradeval.formats.diagnostics import LineProblems, Problems
 from gradeval.formats.fields import read_fields
-from gradeval.formats.problems import LineProblems, Problems
 from gradeval.formats.sources import Source
 from gradeval.options import parse_ids
 

@@ -211,12 +211,13 @@ def trec_eval_command(
     if [qrels, run, zscores].count("-") > 1:
         raise click.UsageError("'-' can stand for one file only.")
 
+    from gradeval.analysis.zscores import standardized
     from gradeval.evaluation import evaluate_all
-    from gradeval.metrics.trec_eval import parse_measures
+    from gradeval.formats.zscores import read_zscores
     from gradeval.options import Options
+    from gradeval.registry.dialects.trec_eval import parse_measures
     from gradeval.render.layout import Look
     from gradeval.render.trec import render
-    from gradeval.zscores import read_zscores, standardized
 
     chosen = parse_measures(measures or ["official"], float(size))
     scores = None if zscores is None else read_zscores(zscores)

@@ -6,10 +6,10 @@ import re
 
 import numpy as np
 
-from gradeval.formats.problems import no_data
+from gradeval.arrays import Bytes
+from gradeval.formats.diagnostics import no_data
 from gradeval.formats.scan import CR, HASH, LF, SPACE, tokenize
 from gradeval.formats.sources import Source
-from gradeval.ids import Bytes
 
 _FEATURE = re.compile(rb"(?:qid|\d+):\S*")
 _LINES = 10_000  # of data that are looked at

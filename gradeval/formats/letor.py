@@ -11,29 +11,29 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gradeval.arrays import Bools, Bytes, Floats, Ints
+from gradeval.arrays.segments import distinct, order_of, ranges
+from gradeval.arrays.strings import Ids
+from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError
-from gradeval.formats.problems import LineProblems, Problems, no_data, shown
+from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.scan import (
     HASH,
     Tokens,
     floats,
     parted_by_cr,
-    split,
     tokenize,
     unreadable,
     whole_numbers,
 )
+from gradeval.formats.scores import read_numbers
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import not_a_number
-from gradeval.ids import Bytes, Ids, order_of
 from gradeval.options import GROUP_SUFFIXES
-from gradeval.parallel import ordered_map
-from gradeval.segments import Bools, Floats, Ints, distinct, ranges
 
 _SHOWN = 20  # ranges of features that an error names
 _COLON, _EQUALS = b":="
 _PARTED = parted_by_cr(rb"[ \t]*[-+.\d][^ \t\r\n]*[ \t]+(?:qid|\d+):")
-_NUMBERS_PARTED = parted_by_cr(rb"[ \t]*[-+.\d]")
 _QID = np.uint64(int.from_bytes(b"qid:", "little"))
 _DOCID = np.uint64(int.from_bytes(b"docid", "little"))
 
@@ -289,43 +289,3 @@ def _grouped(source: Source, groups: str | None, lines: int) -> tuple[Ids, Ints]
         raise InputError(path, f"the groups have {sizes.sum():.0f} lines in all, but {source.name} has {lines}")
     counts = sizes[sizes > 0].astype(np.int64)
     return Ids.of([b"%d" % n for n in range(1, len(counts) + 1)]), np.repeat(np.arange(len(counts)), counts)
-
-
-class _Numbers(NamedTuple):
-    """The numbers of a block."""
-
-    value: Floats
-    lines: int
-    last: bool
-    problems: LineProblems
-
-
-def read_numbers(source: Source, name: str, whole: bool = False) -> Floats:
-    """A file of numbers, one a line; with `whole`, whole ones from 0. Raises InputError(s)."""
-    problems = Problems(source.name)
-    made = (_read_numbers(block, name, whole) for block in source.blocks())
-    values = [part.value for _, part in problems.until_enough(made)]
-    problems.check()
-    if not any(map(len, values)):
-        raise no_data(source.name, problems.lines)
-    return np.concatenate(values)
-
-
-def _read_numbers(block: Block, name: str, whole: bool) -> _Numbers:
-    rows = split(block.bytes, block.size, (0,), 1, 1)
-    text = rows.fields[0]
-    value, bad = floats(text)
-    wrong = unreadable(block, rows, _NUMBERS_PARTED)
-    if wrong is not None:
-        return _Numbers(value, rows.lines, block.last, wrong)
-    found = [
-        LineProblems.of(rows.odd, lambda i: f"{rows.odd_counts[i]} fields where there is one {name} a line"),
-        LineProblems.of(rows.line[bad], lambda i: not_a_number(name, text[int(bad[i])])),
-    ]
-    if whole:
-        odd = np.flatnonzero(np.isfinite(value) & ((value < 0) | (value != np.floor(value))))
-        not_whole = LineProblems.of(
-            rows.line[odd], lambda i: f"the {name} {shown(text[int(odd[i])])} is not a whole number from 0"
-        )
-        found.append(not_whole)
-    return _Numbers(value, rows.lines, block.last, LineProblems.joined(found))

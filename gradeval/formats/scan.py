@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.formats.problems import LineProblems, Problem
+from gradeval.arrays import Bools, Bytes, Floats, Ints, Words
+from gradeval.arrays.strings import Ids, words
+from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.sources import TOO_LONG, Block
-from gradeval.ids import Bytes, Ids, Words, words
-from gradeval.segments import Bools, Floats, Ints
 
 SPACE, TAB, LF, CR, HASH, DOT, PLUS, MINUS = b" \t\n\r#.+-"
 

@@ -10,14 +10,15 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from importlib import import_module
 from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradeval.arrays import Bytes
+from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, printable
-from gradeval.ids import PAD, Bytes
+from gradeval.formats.compression import _MAGIC, _unpacked
 
 BLOCK = 3 << 20
 LONGEST_LINE = 64 << 20
@@ -26,7 +27,6 @@ _LF = 10
 _BEGINNING = 4096  # bytes of a line that is too long, which tell what it is
 _PATIENCE = 0.5  # seconds after which what a pipe has brought is looked at, be it a whole block or not
 _UTF8_MARK = b"\xef\xbb\xbf"
-_MAGIC = 6  # bytes that tell how a file is packed
 _IN_MEMORY = 8 << 20  # bytes of a pipe that need no temporary file
 
 
@@ -283,79 +283,6 @@ def _after_last_line(buffer: Bytes, filled: int) -> int:
         if not start:
             return 0
         step *= 16
-
-
-def _unpacked(stream: Any, name: str) -> tuple[Any, tuple[type[Exception], ...]]:
-    """The stream behind gzip, bzip2, xz or zstd, told by its first bytes; and the errors it may raise."""
-    start = stream.peek(_MAGIC)[:_MAGIC]
-    if start.startswith(b"\x1f\x8b"):
-        import gzip
-        import zlib
-
-        return gzip.GzipFile(fileobj=stream), (gzip.BadGzipFile, zlib.error)
-    if start.startswith(b"BZh"):
-        import bz2
-
-        return _Streams(stream, bz2.BZ2Decompressor), (OSError, ValueError)
-    if start.startswith(b"\xfd7zXZ\x00"):
-        import lzma
-
-        return _Streams(stream, lzma.LZMADecompressor, padding=b"\0"), (lzma.LZMAError,)
-    if start.startswith(b"\x28\xb5\x2f\xfd"):
-        zstd = _zstd(name)
-        return _Streams(stream, zstd.ZstdDecompressor), (zstd.ZstdError,)
-    if start.startswith(b"PK\x03\x04"):
-        raise InputError(name, "this is a zip archive", hint="Unpack it first")
-    return stream, ()
-
-
-class _Streams(io.RawIOBase):
-    """The bytes of an archive of one or several streams. The standard library's files take what is no stream
-    behind the first for the end, in silence; here it is an error.
-
-    new: makes a decompressor for one stream. padding: bytes that may stand between streams.
-    """
-
-    def __init__(self, stored: Any, new: Callable[[], Any], padding: bytes = b"") -> None:
-        self.stored, self.new, self.padding = stored, new, padding
-        self.decompressor = new()
-        self.left = b""  # what stood behind the last stream in what was read
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while True:
-            stored = b""
-            if self.decompressor.eof:
-                stored = self.left or self.stored.read(1 << 16)
-                self.left = b""
-                if not stored:
-                    return 0
-                stored = stored.lstrip(self.padding) if self.padding else stored
-                if not stored:
-                    continue
-                self.decompressor = self.new()
-            elif self.decompressor.needs_input:
-                stored = self.stored.read(1 << 16)
-                if not stored:
-                    raise EOFError("it ends in the middle")
-            data = self.decompressor.decompress(stored, len(buffer))
-            if self.decompressor.eof:
-                self.left = self.decompressor.unused_data
-            if data:
-                buffer[: len(data)] = data
-                return len(data)
-
-
-def _zstd(name: str) -> Any:
-    for module in ("compression.zstd", "backports.zstd"):
-        try:
-            return import_module(module)
-        except ImportError:
-            continue
-    hint = "Run 'pip install backports.zstd', use Python 3.14, or unpack the file first"
-    raise InputError(name, "nothing here can read zstd", hint=hint)
 
 
 def system_error(name: str, error: OSError) -> InputError:

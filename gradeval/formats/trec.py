@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.formats.problems import LineProblems, Problems, no_data, shown
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.segments import distinct
+from gradeval.arrays.strings import Ids
+from gradeval.arrays.threads import ordered_map
+from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.scan import Rows, floats, parted_by_cr, split, unreadable
 from gradeval.formats.sources import Block, Source
-from gradeval.ids import Ids
-from gradeval.judgments import Qrels
-from gradeval.parallel import ordered_map
-from gradeval.segments import Floats, Ints, distinct
+from gradeval.tables.qrels import Qrels
 
 _FIELD = re.compile(rb"[^ \t\r]+")
 _QRELS_PARTED, _RUN_PARTED = (

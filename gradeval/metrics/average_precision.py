@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradeval.judgments import Judgments
-from gradeval.metrics.params import CUTOFF, REL
-from gradeval.metrics.registry import (
-    BINARY_IS_AP,
-    IDEAL_IS_ONE,
-    PROMOTION_HELPS,
-    SCALE_FREE,
-    Dotted,
-    metric,
-)
-from gradeval.segments import Floats, Ints, Segments
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.segments import Segments
+from gradeval.registry.invariants import BINARY_IS_AP, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
+from gradeval.registry.metric import Dotted, metric
+from gradeval.registry.params import CUTOFF, REL
+from gradeval.tables.judgments import Judgments
 
 TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 

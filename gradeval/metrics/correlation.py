@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradeval.judgments import Judgments
-from gradeval.metrics.params import REL
-from gradeval.metrics.registry import (
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.segments import Segments
+from gradeval.registry.invariants import (
     IDEAL_IS_ONE,
     PROMOTION_HELPS,
     REVERSAL_NEGATES,
     REVERSE_IS_ZERO,
     SCALE_FREE,
     UNJUDGED_IGNORED,
-    Sees,
-    metric,
 )
-from gradeval.segments import Floats, Ints, Segments
+from gradeval.registry.metric import Sees, metric
+from gradeval.registry.params import REL
+from gradeval.tables.judgments import Judgments
 
 
 def _missing_is_zero(judgments: Judgments, values: Floats) -> Floats:

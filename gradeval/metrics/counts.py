@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.judgments import Judgments
-from gradeval.metrics.params import CUTOFF, REL
+from gradeval.arrays import Floats
 from gradeval.metrics.precision import hits, relevant_count
-from gradeval.metrics.registry import PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED, Sees, metric
-from gradeval.segments import Floats
+from gradeval.registry.invariants import PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
+from gradeval.registry.metric import Sees, metric
+from gradeval.registry.params import CUTOFF, REL
+from gradeval.tables.judgments import Judgments
 
 COUNT: dict[str, Any] = {"range": (0, None), "aggregate": "sum", "whole": True, "order": False}
 

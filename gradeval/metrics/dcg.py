@@ -8,20 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
-from gradeval.judgments import Judgments
+from gradeval.metrics._kernels import discount as divisor
+from gradeval.metrics._kernels import exp2_gain, linear_gain, mapped
 from gradeval.metrics.average_precision import TREC_CUTOFFS
-from gradeval.metrics.params import CUTOFF, DISCOUNT, TOP, WORTH, Pairs, choice, positive
-from gradeval.metrics.registry import (
-    IDEAL_IS_ONE,
-    PROMOTION_HELPS,
-    SCALE_FREE,
-    Dotted,
-    metric,
-)
-from gradeval.relevance import discount as divisor
-from gradeval.relevance import exp2_gain, linear_gain, mapped
-from gradeval.segments import Bools, Floats, Ints, Segments
+from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
+from gradeval.registry.metric import Dotted, metric
+from gradeval.registry.params import CUTOFF, DISCOUNT, TOP, WORTH, Pairs, choice, positive
+from gradeval.tables.judgments import Judgments
 
 Gain = Callable[[Floats, Ints], Floats]
 """(grade, query) of some rows -> their gain, which never falls as the grade rises."""

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradeval.judgments import Judgments
+from gradeval.arrays import Floats, Ints
 from gradeval.metrics.average_precision import TREC_CUTOFFS
-from gradeval.metrics.params import CUTOFF, CUTOFF_NEEDED, REL, Spelling, positive
-from gradeval.metrics.registry import (
-    IDEAL_IS_ONE,
-    PROMOTION_HELPS,
-    SCALE_FREE,
-    UNJUDGED_IGNORED,
-    Dotted,
-    metric,
-)
-from gradeval.segments import Floats, Ints
+from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
+from gradeval.registry.metric import Dotted, metric
+from gradeval.registry.params import CUTOFF, CUTOFF_NEEDED, REL, Spelling, positive
+from gradeval.tables.judgments import Judgments
 
 WEIGHT = positive("x", "the weight of recall against precision: the square of van Rijsbergen's beta", 1.0)
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradeval.judgments import Judgments
-from gradeval.metrics.registry import (
+from gradeval.arrays import Floats
+from gradeval.registry.invariants import (
     IDEAL_IS_ONE,
     PROMOTION_HELPS,
     REVERSE_IS_ZERO,
     SCALE_FREE,
     UNJUDGED_IGNORED,
-    Sees,
-    metric,
 )
-from gradeval.segments import Floats
+from gradeval.registry.metric import Sees, metric
+from gradeval.tables.judgments import Judgments
 
 
 @metric(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradeval.judgments import Judgments
-from gradeval.metrics.params import REL, at_least, negative, numbers, positive
+from gradeval.arrays import Floats
 from gradeval.metrics.precision import hits, relevant_count
-from gradeval.metrics.registry import SCALE_FREE, Dotted, metric
-from gradeval.segments import Floats
+from gradeval.registry.invariants import SCALE_FREE
+from gradeval.registry.metric import Dotted, metric
+from gradeval.registry.params import REL, at_least, negative, numbers, positive
+from gradeval.tables.judgments import Judgments
 
 
 @metric(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from gradeval.arrays import Floats
 from gradeval.render.layout import Look, blocks
 from gradeval.results import Results, exact_numbers
-from gradeval.segments import Floats
 
 
 def render(results: Results, look: Look) -> str:

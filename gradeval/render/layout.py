@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from gradeval.arrays import Floats
 from gradeval.errors import visible
-from gradeval.metrics.registry import Sees
+from gradeval.registry.metric import Sees
 from gradeval.results import (
     Digits,
     Results,
@@ -21,10 +22,9 @@ from gradeval.results import (
     summary_metrics,
     whole_summary,
 )
-from gradeval.segments import Floats
 
 if TYPE_CHECKING:
-    from gradeval.metrics.spec import Spec
+    from gradeval.registry.spec import Spec
 
 Column = Callable[[Floats, bool], list[str]]
 Word = Callable[[str], str]

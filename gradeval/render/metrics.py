@@ -8,14 +8,14 @@ from itertools import groupby
 from textwrap import fill
 
 from gradeval.errors import MetricError
-from gradeval.metrics import load_plugins
-from gradeval.metrics.aliases import aliases
-from gradeval.metrics.example import ABOUT, value_of
-from gradeval.metrics.groups import GROUPS, Group
-from gradeval.metrics.params import Param
-from gradeval.metrics.providers import ties
-from gradeval.metrics.registry import REGISTRY, Metric
-from gradeval.metrics.spec import after_dot, fold, metric_of, parse
+from gradeval.registry.dialects.groups import GROUPS, Group
+from gradeval.registry.dialects.other import aliases
+from gradeval.registry.dialects.providers import ties
+from gradeval.registry.example import ABOUT, value_of
+from gradeval.registry.metric import REGISTRY, Metric
+from gradeval.registry.params import Param
+from gradeval.registry.plugins import load_plugins
+from gradeval.registry.spec import after_dot, fold, metric_of, parse
 
 WIDTH = 105  # of the pages in the docstrings
 _VALUE_LEFT = re.compile(r"\((\w+)\)")  # in RBP(p)@k

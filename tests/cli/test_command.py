@@ -16,9 +16,10 @@ from click.testing import CliRunner
 from gradeval import __version__, cli
 from gradeval.cli import app
 from gradeval.cli.eval import eval_command
-from gradeval.metrics import load, load_plugins
-from gradeval.metrics.groups import GROUPS
-from gradeval.metrics.registry import REGISTRY
+from gradeval.registry.dialects.groups import GROUPS
+from gradeval.registry.families import load
+from gradeval.registry.metric import REGISTRY
+from gradeval.registry.plugins import load_plugins
 
 from .command import RUN, fails, gradeval, values
 
@@ -217,7 +218,7 @@ def test_a_metric_that_is_none() -> None:
 def test_metrics_of_others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A package's own metric, declared as an entry point, is listed, has a page and is computed."""
     (folder / "others_metrics.py").write_text(
-        "from gradeval.metrics.registry import metric\n"
+        "from gradeval.registry.metric import metric\n"
         "@metric('Mine')\n"
         "def mine(judgments):\n"
         "    '''Mine alone.'''\n"
@@ -226,7 +227,7 @@ def test_metrics_of_others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     point = EntryPoint("mine", "others_metrics", "gradeval.metrics")
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point])
-    from gradeval.metrics import spec
+    from gradeval.registry import spec
 
     load_plugins.cache_clear()
     spec._names.cache_clear()

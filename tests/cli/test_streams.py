@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gradeval import parallel
+from gradeval.arrays import threads as parallel
 
 from .command import LETOR, QRELS, RUN, fails, gradeval
 

@@ -8,8 +8,8 @@ import pytest
 
 from gradeval.cli.trec_eval import DIFFERENCES
 from gradeval.errors import MetricError
-from gradeval.metrics.groups import GROUPS, MEASURES
-from gradeval.metrics.trec_eval import parse_measures
+from gradeval.registry.dialects.groups import GROUPS, MEASURES
+from gradeval.registry.dialects.trec_eval import parse_measures
 
 from .command import gradeval
 

@@ -12,7 +12,8 @@ from plain import Cut, Halting
 
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats import letor
-from gradeval.formats.letor import read_letor, read_numbers
+from gradeval.formats.letor import read_letor
+from gradeval.formats.scores import read_numbers
 from gradeval.formats.sources import Source
 
 SIZES = [1, 40, 1 << 20]

@@ -12,9 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plain import data_of, fields_of, number_of
 
+from gradeval.arrays.strings import PAD, Ids
 from gradeval.formats import scan
 from gradeval.formats.scan import Rows, floats, split, tokenize, whole_numbers
-from gradeval.ids import PAD, Ids
 
 BEHIND = b"9.#\n \0e7" * (PAD // 8)  # what a block may hold behind its last line
 

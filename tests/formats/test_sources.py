@@ -21,11 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain import pipe
 
+from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats import sources
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import read_qrels
-from gradeval.ids import PAD
 
 LINES = b"".join(b"%d 0 d%d %d\n" % (i // 7, i * i, i % 3) for i in range(3000))
 

@@ -6,9 +6,9 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradeval.metrics import load
-from gradeval.metrics.groups import GROUPS
-from gradeval.metrics.registry import REGISTRY
+from gradeval.registry.dialects.groups import GROUPS
+from gradeval.registry.families import load
+from gradeval.registry.metric import REGISTRY
 
 from . import damage
 from .call import gradeval, require

@@ -9,8 +9,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from gradeval.metrics import load
-from gradeval.metrics.registry import REGISTRY
+from gradeval.registry.families import load
+from gradeval.registry.metric import REGISTRY
 
 from .slow import Metric
 

@@ -10,8 +10,8 @@ from unittest import mock
 
 from cli.command import Done
 
-from gradeval import reduction
 from gradeval.formats import sources
+from gradeval.tables import reduction
 
 from . import damage, data, slow
 from .call import blocks_of, check_values, gradeval, require

@@ -12,7 +12,7 @@ from unittest import mock
 
 import numpy as np
 
-from gradeval import ids
+from gradeval.arrays import strings as ids
 
 from . import data, slow
 from .call import check_values, gradeval

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import gradeval
-from gradeval.metrics.registry import REGISTRY
+from gradeval.registry.metric import REGISTRY
 
 from . import asked, data, slow
 from .attack import Wrong

@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 from plain import number_of
 
-from gradeval.formats.letor import read_letor, read_numbers
+from gradeval.arrays.strings import PAD, Ids
+from gradeval.formats.letor import read_letor
 from gradeval.formats.scan import floats
+from gradeval.formats.scores import read_numbers
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import read_qrels, run_columns
-from gradeval.ids import PAD, Ids
 
 from . import data, slow
 from .attack import Wrong

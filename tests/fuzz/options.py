@@ -9,8 +9,8 @@ from decimal import Decimal
 from pathlib import Path
 from unittest import mock
 
-from gradeval import judgments
-from gradeval.metrics.registry import REGISTRY
+from gradeval.registry.metric import REGISTRY
+from gradeval.tables import judgments
 
 from . import asked, data, slow
 from .call import blocks_of, check_values, gradeval, obeyed, require

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradeval import cli, judgments
-from gradeval.formats import problems, scan, sources
-from gradeval.ids import Ids
+from gradeval import cli
+from gradeval.arrays.strings import Ids
+from gradeval.formats import diagnostics as problems
+from gradeval.formats import scan, sources
+from gradeval.tables import judgments
 
 from . import __main__ as command
 from . import keys, processes, resources, workers

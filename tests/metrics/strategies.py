@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from gradeval.grades import is_grade
-from gradeval.metrics import load
-from gradeval.metrics.registry import REGISTRY
+from gradeval.registry.families import load
+from gradeval.registry.metric import REGISTRY
 
 load()
 

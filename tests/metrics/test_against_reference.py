@@ -10,7 +10,7 @@ from helpers import judgments_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradeval.metrics.registry import REGISTRY
+from gradeval.registry.metric import REGISTRY
 from metrics import reference_trec, reference_user, strategies
 from metrics.reference import REFERENCE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from helpers import judgments_of, ranked, scored, value, values
 
-from gradeval.metrics.registry import REGISTRY
+from gradeval.registry.metric import REGISTRY
 
 TABLE = ranked([1, 0, 3, 3, 2, 0, 1, 4])
 

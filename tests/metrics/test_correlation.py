@@ -9,9 +9,9 @@ import pytest
 from helpers import judgments_of, ranked, scored, value, values
 from scipy import stats
 
-from gradeval.judgments import Judgments
-from gradeval.metrics.registry import REGISTRY
-from gradeval.segments import Segments
+from gradeval.arrays.segments import Segments
+from gradeval.registry.metric import REGISTRY
+from gradeval.tables.judgments import Judgments
 
 SCIPY = {
     "tau": lambda x, y: stats.kendalltau(x, y).statistic,

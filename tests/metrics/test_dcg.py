@@ -8,7 +8,7 @@ import pytest
 from helpers import judgments_of, ranked, value, values
 
 from gradeval.errors import MetricError
-from gradeval.metrics.spec import parse
+from gradeval.registry.spec import parse
 
 TABLE = [1, 0, 3, 3, 2, 0, 1, 4]
 NDCNG = [0.1892, 0.1323, 0.2993, 0.4225, 0.4865, 0.4708, 0.5010, 0.6519]

@@ -12,10 +12,10 @@ import pytest
 from helpers import ranking
 
 import gradeval
-from gradeval import judgments
-from gradeval.metrics import load
-from gradeval.metrics.registry import REGISTRY
-from gradeval.metrics.spec import parse
+from gradeval.registry.families import load
+from gradeval.registry.metric import REGISTRY
+from gradeval.registry.spec import parse
+from gradeval.tables import qrels as qrels_table
 
 load()
 
@@ -161,5 +161,5 @@ def test_queries_evaluated_apart_or_together(name, monkeypatch):
     """In shares of a query each: to the last bit, even where the scale of the whole qrels counts."""
     name = spec(name) if name in REGISTRY else name
     together = values(name)
-    monkeypatch.setattr(judgments, "SHARE", 1)
+    monkeypatch.setattr(qrels_table, "SHARE", 1)
     assert repr(values(name)) == repr(together)

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import gradeval
 from gradeval import MetricError
-from gradeval.metrics import load
-from gradeval.metrics.registry import REGISTRY, SCALE_FREE
-from gradeval.metrics.spec import parse
+from gradeval.registry.families import load
+from gradeval.registry.invariants import SCALE_FREE
+from gradeval.registry.metric import REGISTRY
+from gradeval.registry.spec import parse
 from metrics import strategies
 
 load()

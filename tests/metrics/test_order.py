@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import gradeval
-from gradeval.metrics import load
-from gradeval.metrics.registry import REGISTRY
-from gradeval.metrics.spec import parse
 from gradeval.options import TIES
+from gradeval.registry.families import load
+from gradeval.registry.metric import REGISTRY
+from gradeval.registry.spec import parse
 
 COLLECTIONS = 60
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import gradeval
-from gradeval.metrics.spec import parse
+from gradeval.registry.spec import parse
 
 from .adapters import Peer
 from .data import ORDERS, Collection, without_ties

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import gradeval
-from gradeval.metrics import load
-from gradeval.metrics.registry import REGISTRY
-from gradeval.metrics.spec import parse
+from gradeval.registry.families import load
+from gradeval.registry.metric import REGISTRY
+from gradeval.registry.spec import parse
 
 from . import __main__ as command
 from .adapters import PEERS, Peer

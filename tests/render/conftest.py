@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from gradeval.metrics.spec import parse
+from gradeval.registry.spec import parse
 from gradeval.results import Results, RunResult
 
 NAN = float("nan")

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from gradeval.metrics.spec import parse
+from gradeval.registry.spec import parse
 from gradeval.render import render
 from gradeval.results import Results, RunResult
 

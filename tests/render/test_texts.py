@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradeval.metrics.spec import parse
+from gradeval.registry.spec import parse
 from gradeval.render import FORMATS, render
 from gradeval.results import Results, RunResult
 

@@ -1,0 +1,60 @@
+"""trec_eval's z-scores: values as distances from a mean, in standard deviations, query by query."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gradeval.arrays.numbers import natural_log
+from gradeval.registry.metric import GEOMETRIC_LEAST
+from gradeval.registry.spec import Spec
+from gradeval.results import Results, counted_queries
+
+UNKNOWN = (
+    -1_000_000.0
+)  # the value where the file says nothing, or the deviation is 0 and the value not the mean
+
+Scores = Mapping[tuple[str, str], tuple[float, float]]
+"""(query, measure) -> mean, standard deviation."""
+
+
+def standardized(results: Results, names: Sequence[str], scores: Scores, complete: bool) -> Results:
+    """The results of one run as z-scores. names: what the file calls the metrics.
+
+    As in trec_eval, sums and means are those of the z-scores, but num_q stays, and num_rel where missing
+    queries count (complete); a geometric mean takes z-scores of logarithms.
+    """
+    [run] = results.runs
+    counted = np.flatnonzero(run.counted)
+    queries = counted_queries(results, run)
+    values = run.values.copy()
+    means = results.means.copy()
+    for m, (spec, name) in enumerate(zip(results.specs, names, strict=True)):
+        if spec.metric.text:
+            continue
+        geometric = spec.metric.aggregate == "geometric"
+        raw = natural_log(np.maximum(values[m], GEOMETRIC_LEAST)) if geometric else values[m]
+        one = [
+            _score(value, scores.get((query, name)))
+            for query, value in zip(queries, raw[counted].tolist(), strict=True)
+        ]
+        values[m, counted] = one
+        if spec.metric.name != "num_q" and not (complete and spec.metric.name == "num_rel"):
+            mean = sum(one) if spec.metric.aggregate == "sum" else sum(one) / len(one)
+            means[0, m] = math.exp(mean) if geometric else mean
+    specs = tuple(Spec(replace(spec.metric, whole=False), spec.given) for spec in results.specs)
+    changed = replace(results, specs=specs, runs=(replace(run, values=values),))
+    changed.__dict__["means"] = means  # the cached property, already known
+    return changed
+
+
+def _score(value: float, known: tuple[float, float] | None) -> float:
+    if known is None:
+        return UNKNOWN
+    mean, deviation = known
+    if deviation:
+        return (value - mean) / deviation
+    return 0.0 if value == mean else UNKNOWN

@@ -1,0 +1,249 @@
+"""Arithmetic within queries: one value a row in, one value a query (or a row) out.
+
+Rows of one query are neighbours, and queries come in order; a query may have no rows. Sums are made one
+by one in row order, as trec_eval's loops make them, so that a mean can agree with it to the last digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from types import EllipsisType
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradeval.arrays import Bools, Floats, Ints
+
+_Number = TypeVar("_Number", np.float64, np.int64, np.int32)
+Column = Floats | Ints | Bools
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """How rows fall into queries: offsets (Q+1,) says that query q owns rows offsets[q]:offsets[q+1]."""
+
+    offsets: Ints
+
+    @property
+    def count(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def lengths(self) -> Ints:
+        return np.diff(self.offsets)
+
+    @cached_property
+    def query(self) -> Ints:
+        """The query of each row, (N,)."""
+        return np.repeat(np.arange(self.count), self.lengths)
+
+    @cached_property
+    def place(self) -> Ints:
+        """The 0-based place of each row within its query, (N,)."""
+        return np.arange(len(self.query)) - self.offsets[:-1][self.query]
+
+    def sum(self, values: Column) -> Floats:
+        """(N,) -> (Q,), 0 for a query without rows."""
+        return np.bincount(self.query, values, self.count).astype(np.float64, copy=False)
+
+    def number(self, rows: Bools) -> Ints:
+        """How many of the rows are true, (N,) -> (Q,)."""
+        return np.bincount(self.query[rows], minlength=self.count)
+
+    def max(self, values: Floats, empty: float = 0.0) -> Floats:
+        """(N,) -> (Q,), `empty` for a query without rows."""
+        return self._reduce(np.maximum, values, empty)
+
+    def min(self, values: Floats, empty: float = 0.0) -> Floats:
+        """(N,) -> (Q,), `empty` for a query without rows."""
+        return self._reduce(np.minimum, values, empty)
+
+    def _reduce(self, ufunc: np.ufunc, values: Floats, empty: float) -> Floats:
+        result = np.full(self.count, empty)
+        filled = self.lengths > 0
+        # reduceat takes each filled query up to the start of the next filled one, which is its own end
+        if filled.any():
+            result[filled] = ufunc.reduceat(values, self.offsets[:-1][filled])
+        return result
+
+    def running_count(self, rows: Bools) -> Ints:
+        """How many rows of the query up to and with this one are true, (N,) -> (N,)."""
+        total = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(rows, out=total[1:])
+        count: Ints = total[1:] - total[self.offsets[self.query]]
+        return count
+
+    def running_sum(self, values: Floats) -> Floats:
+        """The sum of the query's values up to and with this row, (N,) -> (N,).
+
+        One cumulative sum over all queries, which an entry after each query takes back to exactly 0: its
+        total, added up in the same order. So no query's digits depend on the queries before it. A sum that is
+        no finite number is not taken back to 0; then each query is summed on its own.
+        """
+        place = np.arange(len(values)) + self.query
+        end = self.offsets[1:] + np.arange(self.count)
+        steps = np.zeros(len(values) + self.count)
+        steps[place] = values
+        steps[end] = -self.sum(values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.cumsum(steps, out=steps)
+            if steps[end].any():
+                return self._running(np.cumsum, values)
+        total: Floats = steps[place]
+        return total
+
+    def running_product(self, values: Floats) -> Floats:
+        """The product of the query's values up to and with this row, (N,) -> (N,)."""
+        return self._running(np.cumprod, values)
+
+    def _running(self, accumulate: Callable[..., object], values: Floats) -> Floats:
+        result: Floats = values.astype(np.float64)
+        for rows, inside in self._matrices():
+            block = result[rows]
+            accumulate(block, axis=1, out=block)
+            result[rows[inside]] = block[inside]
+        return result
+
+    def take(self, rows: Ints) -> Segments:
+        """The same queries with only these rows, which are in ascending order."""
+        query = self.query[rows]
+        offsets = np.zeros(self.count + 1, np.int64)
+        np.cumsum(np.bincount(query, minlength=self.count), out=offsets[1:])
+        taken = Segments(offsets)
+        taken.__dict__["query"] = query  # the cached property, already known
+        return taken
+
+    def ties(self, values: Column) -> Segments:
+        """Neighbouring rows of a query with equal values, as segments of their own."""
+        new = np.ones(len(values) + 1, np.bool_)
+        new[1:-1] = values[1:] != values[:-1]
+        new[self.offsets] = True
+        return Segments(np.flatnonzero(new))
+
+    def over(self, parts: Segments) -> Segments:
+        """The same queries with their parts, such as ties, in place of rows."""
+        return Segments(np.searchsorted(parts.offsets, self.offsets))
+
+    def falling(self, values: Floats) -> bool:
+        """Whether no value is larger than the one before it in the same query."""
+        rises = values[1:] > values[:-1]
+        return not (rises & (self.place[1:] > 0)).any()
+
+    def sorted_descending(self, values: Floats) -> Floats:
+        """The values of each query from the largest to the smallest, (N,) -> (N,)."""
+        if self.falling(values):
+            return values
+        result: Floats = values.copy()
+        for rows, inside in self._matrices():
+            block = _padded(-values, rows, inside)
+            block.sort(axis=1)
+            result[rows[inside]] = -block[inside]
+        return result
+
+    def descending(self, values: Floats) -> Ints:
+        """The rows of each query from the one with the largest value to the smallest, (N,).
+
+        Equal values come in any order, but always in the same. Values are finite.
+        """
+        result = np.arange(len(values))
+        for rows, inside in self._matrices():
+            order = np.argsort(_padded(-values, rows, inside), axis=1)
+            result[rows[inside]] = np.take_along_axis(rows, order, axis=1)[inside]
+        return result
+
+    def _matrices(self) -> Iterator[tuple[Ints, Bools | EllipsisType]]:
+        """The rows of queries of similar length, from 2, as matrices, and which of the entries there are.
+
+        Going along the rows of a matrix is many times faster than along one column with the query as a key.
+        """
+        size = np.frexp(self.lengths)[1]
+        for one in distinct(size[size > 1]):
+            queries = size == one
+            length = self.lengths[queries][:, None]
+            column = np.arange(length.max())
+            rows = self.offsets[:-1][queries][:, None] + column
+            if length.min() == len(column):
+                yield rows, ...
+            else:
+                inside = column < length
+                yield np.where(inside, rows, 0), inside
+
+    def bit_planes(self, level: Ints) -> Iterator[tuple[Ints, Segments, Bools, Ints]]:
+        """Pair each row with the rows before it in its query, by level, in about N log(levels) steps.
+
+        Yields (rows, groups, upper, before), once for each bit of the levels from the highest, and once more:
+        rows is the table in another order, in which each group's rows are together, in table order. Two rows
+        of a query whose levels differ share a group and differ in `upper` exactly once: the one with the
+        higher level is upper. `before` counts the upper rows before each row in its group. In the last turn
+        the rows of a group have equal levels, none is upper, and `before` counts all those before.
+        """
+        rows, groups = np.arange(len(level)), self
+        # from 0 in each query, so that how its rows are paired does not depend on other queries
+        level = level - self.min(level.astype(np.float64)).astype(np.int64)[self.query]
+        for bit in reversed(range(int(level.max(initial=0)).bit_length())):
+            upper = (level[rows] >> bit) & 1 == 1
+            total = np.zeros(len(rows) + 1, np.int64)
+            np.cumsum(upper, out=total[1:])
+            start, lengths = groups.offsets[:-1], groups.lengths
+            before = total[:-1] - np.repeat(total[start], lengths)
+            yield rows, groups, upper, before
+            edge = groups.offsets[1:] - np.diff(total[groups.offsets])
+            moved = np.empty_like(rows)
+            moved[np.where(upper, np.repeat(edge, lengths) + before, np.arange(len(rows)) - before)] = rows
+            edges = np.append(np.stack([start, edge], axis=1).ravel(), len(rows))
+            rows, groups = moved, Segments(np.append(edges[:-1][np.diff(edges) > 0], len(rows)))
+        yield rows, groups, np.zeros(len(rows), np.bool_), groups.place
+
+
+def _padded(values: Floats, rows: Ints, inside: Bools | EllipsisType) -> Floats:
+    """The values of a matrix of rows, inf where there is no row."""
+    block: Floats = values[rows]
+    if inside is not ...:
+        block[~inside] = np.inf
+    return block
+
+
+def stable_order(*keys: NDArray[np.int64]) -> Ints:
+    """The rows in order of the first key, then the next; equal rows stay as they are. Keys are >= 0.
+
+    Keys that fit in 63 bits together with the row number are packed and sorted as one integer, which is
+    several times faster than an argsort.
+    """
+    n = len(keys[0])
+    if n == 0:
+        return np.empty(0, np.int64)
+    packed = np.zeros(n, np.int64)
+    room = 1
+    for key in (*keys, np.arange(n)):
+        size = int(key.max()) + 1
+        room *= size
+        if room >= 2**63:
+            return np.lexsort(keys[::-1])
+        packed = packed * size + key
+    packed.sort()
+    return packed % n
+
+
+def ranges(starts: Ints, counts: Ints) -> Ints:
+    """starts[0], starts[0]+1, … counts[0] of them, then those of starts[1], …"""
+    rows = np.repeat(starts - np.cumsum(counts) + counts, counts)
+    rows += np.arange(len(rows))
+    return rows
+
+
+def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
+    """The different values, ascending; np.unique would import numpy.ma, a tenth of a short command's time."""
+    ordered = np.sort(values)
+    new = np.ones(len(ordered), bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[new]
+
+
+def order_of(keys: NDArray[np.uint32]) -> Ints:
+    """A stable argsort of keys, 16 bits at a time: numpy sorts those by radix, many times faster than wider."""
+    digits = keys.astype("<u4", copy=False).view("<u2").reshape(len(keys), 2)
+    order = np.argsort(digits[:, 0], kind="stable")
+    return order[np.argsort(digits[order, 1], kind="stable")]

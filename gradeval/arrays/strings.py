@@ -1,0 +1,310 @@
+"""Columns of ids: byte strings that stay where they were read, compared and hashed eight bytes at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradeval.arrays import Bools, Bytes, Ints, Words
+from gradeval.arrays.hashing import KeyTable, mix
+from gradeval.arrays.segments import ranges
+
+PAD = 32  # bytes that must follow the last id of a block, so that reading whole words stays inside it
+_AT_ONCE = 1 << 16  # rows whose keys are made together, so that what is made on the way stays in the cache
+LONG = 1 << 10  # ids longer than this are so rare and large that they are hashed and compared one by one
+
+_MASKS: Words = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
+
+
+def words(block: Bytes) -> Words:
+    """The eight bytes that start at each byte of the block, as little-endian integers (a view)."""
+    view: Words = np.ndarray(len(block) - 7, "<u8", buffer=block, strides=(1,))
+    return view
+
+
+def _word(block: Bytes, start: Ints, length: Ints) -> Words:
+    """The first eight bytes at each place as an integer, 0 in place of those that are not of the `length`."""
+    return words(block)[start] & _MASKS[np.minimum(length, 8)]
+
+
+class Ids:
+    """A column of byte strings without NUL bytes: where each starts in a shared block, and its length.
+
+    block: uint8, at least PAD bytes longer than the end of the last id. start, length: int64 (N,).
+    """
+
+    __slots__ = ("block", "length", "start")
+
+    def __init__(self, block: Bytes, start: Ints, length: Ints) -> None:
+        self.block, self.start, self.length = block, start, length
+
+    @classmethod
+    def of(cls, strings: Sequence[bytes]) -> Ids:
+        length = np.fromiter(map(len, strings), np.int64, len(strings))
+        block = np.frombuffer(b"".join(strings) + bytes(PAD), np.uint8)
+        return cls(block, np.cumsum(length) - length, length)
+
+    @staticmethod
+    def joined(parts: Sequence[Ids]) -> Ids:
+        """One column from several (compact ones: their whole blocks are taken over)."""
+        if len(parts) == 1:
+            return parts[0]
+        words = [part.words for part in parts if isinstance(part, ShortIds)]
+        if parts and len(words) == len(parts):
+            return ShortIds(np.concatenate(words))
+        shift = np.cumsum([0, *(len(part.block) for part in parts)])
+        none = np.empty(0, np.int64)
+        return Ids(
+            np.concatenate([*(part.block for part in parts), np.zeros(PAD, np.uint8)]),
+            np.concatenate([none, *(part.start + by for part, by in zip(parts, shift[:-1], strict=True))]),
+            np.concatenate([none, *(part.length for part in parts)]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def __getitem__(self, row: int) -> bytes:
+        start = self.start[row]
+        return self.block[start : start + self.length[row]].tobytes()
+
+    def tolist(self) -> list[bytes]:
+        text = self.text().tobytes()
+        ends = np.cumsum(self.length)
+        return [text[a:b] for a, b in zip((ends - self.length).tolist(), ends.tolist(), strict=True)]
+
+    def text(self) -> Bytes:
+        """The bytes of all ids, one behind the other."""
+        return self.block[ranges(self.start, self.length)]
+
+    def take(self, rows: Ints | Bools | slice) -> Ids:
+        """Some of the rows, still in the same block."""
+        return Ids(self.block, self.start[rows], self.length[rows])
+
+    def light(self) -> Ids:
+        """The same column, as words without a block if its ids are short."""
+        return ShortIds(self.word(0)) if self.short else self
+
+    def compact(self) -> Ids:
+        """The same column, holding on to nothing else."""
+        block = np.concatenate([self.text(), np.zeros(PAD, np.uint8)])
+        return Ids(block, np.cumsum(self.length) - self.length, self.length.copy())
+
+    def word(self, k: int, rows: Ints | slice = slice(None)) -> Words:
+        """Bytes 8k to 8k+7 of each row as a little-endian integer, 0 in place of bytes past its end."""
+        start, length = self.start[rows], self.length[rows]
+        if not k:
+            return _word(self.block, start, length)
+        return _word(self.block, np.minimum(start + 8 * k, len(self.block) - 8), np.maximum(length - 8 * k, 0))
+
+    def keys(self) -> Words:
+        """A 64-bit key of each row: equal ids have equal keys, different ids almost always different ones."""
+        if len(self) > _AT_ONCE:
+            parts = (self.take(slice(a, a + _AT_ONCE)) for a in range(0, len(self), _AT_ONCE))
+            return np.concatenate([part.keys() for part in parts])
+        keys = mix(self.word(0) ^ _MASKS[8])
+        longest = self.longest
+        rows: Ints | slice = slice(None)  # that go on
+        for k in range(1, -(-min(longest, LONG) // 8)):
+            length = self.length[rows]
+            if (goes_on := length > 8 * k).all():
+                pass
+            elif isinstance(rows, slice):
+                rows = np.flatnonzero(goes_on)
+            else:
+                rows = rows[goes_on]
+            keys[rows] = mix(keys[rows] ^ self.word(k, rows))
+        if longest > LONG:
+            for row in np.flatnonzero(self.length > LONG).tolist():
+                keys[row] = hash(self[row]) & 0xFFFFFFFFFFFFFFFF
+        return keys
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest id."""
+        return int(self.length.max(initial=0))
+
+    @property
+    def short(self) -> bool:
+        """Whether no id is longer than a word, so that keys are equal only where ids are."""
+        return self.longest <= 8
+
+    def same(self, rows: Ints, other: Ids, other_rows: Ints) -> Bools:
+        """Whether the ids of these rows equal those of the other column's rows, pair by pair."""
+        length = self.length[rows]
+        same: Bools = length == other.length[other_rows]
+        same &= _word(self.block, self.start[rows], length) == _word(
+            other.block, other.start[other_rows], length
+        )
+        longest = int(length.max(initial=0))
+        for k in range(1, -(-min(longest, LONG) // 8)):
+            open_ = np.flatnonzero(same & (length > 8 * k))
+            if not len(open_):
+                break
+            same[open_] = self.word(k, rows[open_]) == other.word(k, other_rows[open_])
+        if longest > LONG:
+            for pair in np.flatnonzero(same & (length > LONG)).tolist():
+                same[pair] = self[rows[pair]] == other[other_rows[pair]]
+        return same
+
+    def changes(self) -> Ints:
+        """The rows whose id differs from the one before, without the first row."""
+        n = len(self)
+        if n == 0:
+            return np.empty(0, np.int64)
+        longest = self.longest
+        if longest > LONG:
+            rows = np.arange(1, n)
+            return rows[~self.same(rows, self, rows - 1)]
+        # ids hold no NUL, so equal words (0 behind the end) mean equal ids
+        differs = np.zeros(n - 1, bool)
+        for k in range(-(-longest // 8)):
+            word = self.word(k)
+            differs |= word[1:] != word[:-1]
+        return np.flatnonzero(differs) + 1
+
+    def distinct(self) -> tuple[Ints, Ints]:
+        """The rows where each different id first stands, in order; and for each row which of them it is."""
+        again, first = repeats(KeyTable(self.keys()), self, np.zeros(len(self), np.int64))
+        first_of = np.arange(len(self))
+        first_of[again] = first
+        is_first = first_of == np.arange(len(self))
+        return np.flatnonzero(is_first), (np.cumsum(is_first) - 1)[first_of]
+
+    def descending(self, group: Ints) -> Ints:
+        """The order of the rows by group, and within a group by id from the last to the first, as bytes."""
+        order = np.argsort(group, kind="stable")
+        rows = order  # those that are not in order yet
+        place: Ints | slice = slice(None)  # where they stand
+        new = np.ones(len(rows) + 1, bool)  # whether the row there differs from the one before
+        new[1:-1] = np.diff(group[rows]) != 0
+        for k in range(-(-min(self.longest, LONG) // 8)):
+            is_open = ~(new[:-1] & new[1:])
+            if not is_open.all():
+                rows, new = rows[is_open], np.append(new[:-1][is_open], True)
+                place = np.flatnonzero(is_open) if isinstance(place, slice) else place[is_open]
+            if not len(rows):
+                break
+            # big-endian words compare as the bytes do; their complement sorts from the last to the first
+            word = self._column(k, rows).byteswap(inplace=True)
+            np.invert(word, out=word)
+            if (new[1:-1] | (word[1:] == word[:-1])).all():
+                continue  # as where all begin alike
+            sort = np.lexsort((word, np.cumsum(new[:-1])))
+            rows, word = rows[sort], word[sort]
+            order[place] = rows
+            new[1:-1] |= word[1:] != word[:-1]
+        if self.longest > LONG:
+            is_open = ~(new[:-1] & new[1:])
+            place = np.arange(len(order))[place][is_open]
+            order[place] = self._long_descending(rows[is_open], np.cumsum(new[:-1])[is_open])
+        return order
+
+    def _column(self, k: int, rows: Ints) -> Words:
+        """word(k, rows) of any number of rows."""
+        column = np.empty(len(rows), np.uint64)
+        for a in range(0, len(rows), _AT_ONCE):
+            column[a : a + _AT_ONCE] = self.word(k, rows[a : a + _AT_ONCE])
+        return column
+
+    def _long_descending(self, rows: Ints, group: Ints) -> Ints:
+        """These rows, which may be long, as descending() orders them."""
+        ids = self.take(rows).tolist()
+        sort = sorted(range(len(ids)), key=ids.__getitem__, reverse=True)
+        rank = np.empty(len(ids), np.int64)
+        rank[sort] = np.arange(len(ids))
+        return rows[np.lexsort((rank, group))]
+
+
+class ShortIds(Ids):
+    """A column of ids of up to eight bytes, each a little-endian word that ends in NULs. words: uint64 (N,)."""
+
+    longest = 8  # at most
+
+    def __init__(self, words: Words) -> None:
+        self.words = words
+
+    @cached_property
+    def block(self) -> Bytes:  # type: ignore[override]
+        return np.concatenate([self.words.astype("<u8", copy=False).view(np.uint8), np.zeros(PAD, np.uint8)])
+
+    @cached_property
+    def start(self) -> Ints:  # type: ignore[override]
+        return 8 * np.arange(len(self.words))
+
+    @cached_property
+    def length(self) -> Ints:  # type: ignore[override]
+        return np.searchsorted(_MASKS, self.words).astype(np.int64)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def word(self, k: int, rows: Ints | slice = slice(None)) -> Words:
+        return super().word(k, rows) if k else self.words[rows]
+
+    def take(self, rows: Ints | Bools | slice) -> Ids:
+        return ShortIds(self.words[rows])
+
+    def compact(self) -> Ids:
+        return self
+
+    def tolist(self) -> list[bytes]:
+        found: list[bytes] = self.words.astype("<u8", copy=False).view("S8").tolist()  # which drops the NULs
+        return found
+
+    def keys(self) -> Words:
+        return mix(self.words ^ _MASKS[8])
+
+
+class Texts(Sequence[str]):
+    """A column of ids as text, made when it is first looked at; bytes that are not UTF-8 are surrogates."""
+
+    def __init__(self, ids: Ids) -> None:
+        self.ids = ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self._all[row]
+
+    @cached_property
+    def _all(self) -> list[str]:
+        return [one.decode("utf-8", "surrogateescape") for one in self.ids.tolist()]
+
+
+class IdIndex:
+    """Finds ids in a column of distinct ids."""
+
+    def __init__(self, ids: Ids) -> None:
+        self.ids = ids
+        self.table = KeyTable(ids.keys())
+        self.others = {
+            ids[row]: row for row in self.table.again.tolist()
+        }  # another id has their key: never seen
+
+    def find(self, wanted: Ids) -> Ints:
+        """The row of each wanted id, -1 where the column does not have it."""
+        found = self.table.find(wanted.keys())
+        if not (self.ids.short and wanted.short):
+            hits = np.flatnonzero(found >= 0)
+            for other in hits[~wanted.same(hits, self.ids, found[hits])].tolist():
+                found[other] = self.others.get(wanted[other], -1)
+        return found
+
+
+def repeats(table: KeyTable, ids: Ids, group: Ints) -> tuple[Ints, Ints]:
+    """The rows whose id has come before in the same group, and the rows of the first time.
+
+    table: of keys that are equal where group and id are; the bytes decide whether they are.
+    """
+    again, first = table.again, table.first
+    if not len(again) or (ids.same(again, ids, first) & (group[again] == group[first])).all():
+        return again, first
+    seen: dict[tuple[int, bytes], int] = {}
+    pairs = zip(group.tolist(), ids.tolist(), strict=True)
+    first_of = np.array([seen.setdefault(pair, row) for row, pair in enumerate(pairs)])
+    again = np.flatnonzero(first_of != np.arange(len(first_of)))
+    return again, first_of[again]

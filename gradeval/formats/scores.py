@@ -1,0 +1,60 @@
+"""A file of numbers, one a line: scores, or the sizes of queries."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gradeval.arrays import Floats
+from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
+from gradeval.formats.scan import (
+    floats,
+    parted_by_cr,
+    split,
+    unreadable,
+)
+from gradeval.formats.sources import Block, Source
+from gradeval.formats.trec import not_a_number
+
+_NUMBERS_PARTED = parted_by_cr(rb"[ \t]*[-+.\d]")
+
+
+class _Numbers(NamedTuple):
+    """The numbers of a block."""
+
+    value: Floats
+    lines: int
+    last: bool
+    problems: LineProblems
+
+
+def read_numbers(source: Source, name: str, whole: bool = False) -> Floats:
+    """A file of numbers, one a line; with `whole`, whole ones from 0. Raises InputError(s)."""
+    problems = Problems(source.name)
+    made = (_read_numbers(block, name, whole) for block in source.blocks())
+    values = [part.value for _, part in problems.until_enough(made)]
+    problems.check()
+    if not any(map(len, values)):
+        raise no_data(source.name, problems.lines)
+    return np.concatenate(values)
+
+
+def _read_numbers(block: Block, name: str, whole: bool) -> _Numbers:
+    rows = split(block.bytes, block.size, (0,), 1, 1)
+    text = rows.fields[0]
+    value, bad = floats(text)
+    wrong = unreadable(block, rows, _NUMBERS_PARTED)
+    if wrong is not None:
+        return _Numbers(value, rows.lines, block.last, wrong)
+    found = [
+        LineProblems.of(rows.odd, lambda i: f"{rows.odd_counts[i]} fields where there is one {name} a line"),
+        LineProblems.of(rows.line[bad], lambda i: not_a_number(name, text[int(bad[i])])),
+    ]
+    if whole:
+        odd = np.flatnonzero(np.isfinite(value) & ((value < 0) | (value != np.floor(value))))
+        not_whole = LineProblems.of(
+            rows.line[odd], lambda i: f"the {name} {shown(text[int(odd[i])])} is not a whole number from 0"
+        )
+        found.append(not_whole)
+    return _Numbers(value, rows.lines, block.last, LineProblems.joined(found))

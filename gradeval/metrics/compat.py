@@ -1,0 +1,67 @@
+"""How much a ranking has in common with the ideal one, the more so at the top."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gradeval.arrays import Floats
+from gradeval.arrays.segments import stable_order
+from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
+from gradeval.registry.metric import metric
+from gradeval.registry.params import flag, fraction
+from gradeval.tables.judgments import Judgments
+
+PERSISTENCE = fraction("p", "how likely the reader goes on from one rank to the next", 0.95)
+NORMALIZE = flag("normalize", "whether the ideal ranking, which has an end, scores 1", True)
+NEGLIGIBLE = 40  # e^-40 of the weight of the first rank cannot be seen in a sum
+
+
+def _agreement(p: float, deepest: int) -> Floats:
+    """The sum over the first i ranks of p^(i-1) / i, for i = 0, 1, …, as far as it still grows."""
+    size = min(deepest, math.ceil(NEGLIGIBLE / (1 - p)))
+    rank = np.arange(1.0, size + 1)
+    return np.concatenate([[0.0], np.cumsum(p ** (rank - 1) / rank)])
+
+
+@metric(
+    "Compat",
+    params=[PERSISTENCE, NORMALIZE],
+    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    aliases=["Compatibility"],
+    example="Compat(p=0.9)",
+)
+def compatibility(judgments: Judgments, *, p: float = 0.95, normalize: bool = True) -> Floats:
+    """Compatibility: rank-biased overlap with the ideal ranking that is most like this one.
+
+    Compat = RBO(ranking) / RBO(ideal), with RBO(x) = (sum over the ranks i up to n of p^(i-1) |what the first
+    i of x and of the ideal ranking share| / i) / (sum of p^(i-1)); normalize=false leaves out the division.
+    The ideal ranking has the documents with grades above 0 by falling grade, those of equal grade as in the
+    ranking, and behind them those not retrieved. In both RBOs n is the number of documents retrieved, or of
+    those in the ideal ranking if they are more; the first i of a ranking that ends before i are all it has.
+
+    The authors' code, which ir_measures runs, takes the same n. It places ideal documents that were not
+    retrieved as if their score were 0, so before those of equal grade with negative scores.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unit free.
+    Source: Clarke, Vtyurina, Smucker, "Assessing top-k preferences", TOIS 2021.
+    """
+    within = judgments.segments
+    order = stable_order(judgments.query, judgments.level.max(initial=0) - judgments.level)
+    place = np.empty(len(order))
+    place[order] = within.place + 1.0
+    rows = np.flatnonzero(judgments.grade > 0)
+    ideal = within.take(rows)
+    depth = np.maximum(judgments.retrieved, ideal.lengths)
+    table = _agreement(p, int(depth.max(initial=0)))
+
+    def overlap(common: Floats) -> Floats:
+        """Each document is among the first of both from the rank in `common` to the end."""
+        end = np.minimum(depth, len(table) - 1)[ideal.query]
+        begin = np.minimum(common - 1, end).astype(np.int64)
+        return ideal.sum(table[end] - table[begin])
+
+    value = overlap(np.maximum(place, judgments.rank)[rows])
+    best = overlap(place[rows]) if normalize else -np.expm1(depth * np.log(p)) / (1 - p)
+    return value / np.where(best > 0, best, 1.0)

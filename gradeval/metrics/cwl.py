@@ -1,0 +1,285 @@
+"""How fast a reader gains who goes down the ranks by a model of chance: the C/W/L family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradeval.arrays import Floats
+from gradeval.arrays.numbers import log2
+from gradeval.arrays.segments import Segments
+from gradeval.metrics.err import before_rows
+from gradeval.registry.invariants import PROMOTION_HELPS
+from gradeval.registry.metric import metric
+from gradeval.registry.params import CUTOFF_NEEDED, fraction, number, positive, whole
+from gradeval.tables.judgments import Judgments
+
+MIN_REL = number(
+    "min_rel", "the grade that gains 0; lower ones gain 0 too, and grades below 0 gain what 0 does", 0.0
+)
+MAX_REL = number("max_rel", "the grade that gains 1; higher ones gain 1 too", required=True)
+TARGET = positive("T", "how much the reader wants to gain", 1.0)
+RANKS = whole("n", "the ranks there are to look at, whatever was retrieved; 1000 as in cwl_eval", 1000)
+PERSISTENCE = fraction("p", "how likely the reader goes on after a document that gains 0", 0.9)
+MAX_CUTOFF = 10**6  # SDCG adds up as many discounts
+
+
+def _check(params: Mapping[str, Any]) -> None:
+    least = params.get("min_rel", 0.0)
+    if params["max_rel"] <= max(least, 0.0):
+        raise ValueError(f"max_rel must be above {'min_rel' if least > 0 else 0}")
+
+
+def _check_sdcg(params: Mapping[str, Any]) -> None:
+    _check(params)
+    if params["cutoff"] > MAX_CUTOFF:
+        raise ValueError(f"SDCG takes a cutoff up to {MAX_CUTOFF}")
+
+
+def _gaining(judgments: Judgments, least: float, most: float, depth: int) -> tuple[Segments, Floats, Floats]:
+    """The documents in the first ranks that gain something: which query's they are, their ranks and gains."""
+    gain = np.clip((np.maximum(judgments.grade, 0.0) - least) / (most - least), 0.0, 1.0)
+    rows = np.flatnonzero((gain > 0) & judgments.top(depth))
+    return judgments.segments.take(rows), judgments.rank[rows], gain[rows]
+
+
+def _next_rank(found: Segments, rank: Floats, last: float) -> Floats:
+    """The rank of the query's next row, `last` where there is none, (N,)."""
+    following = np.append(rank[1:], last)
+    following[found.offsets[1:][found.lengths > 0] - 1] = last
+    return following
+
+
+def _first(found: Segments, rank: Floats, last: float) -> Floats:
+    """The rank of each query's first row, `last` where there is none, (Q,)."""
+    return found.min(rank, empty=last)
+
+
+def _inverse_squares(after: Floats, upto: Floats) -> Floats:
+    """The sum of 1 / x^2 over x = after, after + 1, … up to but without `upto`."""
+    from scipy.special import zeta
+
+    total: Floats = zeta(2.0, after) - zeta(2.0, upto)
+    return total
+
+
+@metric(
+    "INST",
+    params=[TARGET, MIN_REL, MAX_REL, RANKS],
+    check=_check,
+    example="INST(T=2,max_rel=3)",
+)
+def inst(
+    judgments: Judgments, *, max_rel: float, T: float = 1.0, min_rel: float = 0.0, n: int = 1000
+) -> Floats:
+    """INST: a reader with a goal, who looks on the less the nearer it is.
+
+    INST = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1, W(i+1) = C(i) W(i) and
+    C(i) = ((i + 2T - G(i) - 1) / (i + 2T - G(i)))^2, where G(i) = g(1) + … + g(i). The gain g is
+    (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1; unjudged documents gain 0.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
+    Source: Bailey, Moffat, Scholer, Thomas, "User variability and IR system evaluation", SIGIR 2015; Moffat,
+    Bailey, Scholer, Thomas, "INST: An adaptive metric for information retrieval evaluation", ADCS 2015.
+    """
+    found, rank, gain = _gaining(judgments, min_rel, max_rel, n)
+    # between two documents that gain, G stands still, and the products and sums have closed forms
+    ahead = 2 * T - found.running_sum(gain)
+    ahead_before = before_rows(found, ahead, 2 * T)
+    rank_before = before_rows(found, rank, 1.0)
+    step = ((rank_before + ahead_before - 1) / (rank - 1 + ahead_before)) ** 2
+    weight = found.running_product(step)
+    following = weight * (rank + ahead - 1) ** 2
+    following *= _inverse_squares(rank + ahead, _next_rank(found, rank, n) + ahead)
+    start = np.full(found.count, 2 * T)
+    looked = start**2 * _inverse_squares(start, _first(found, rank, n) + 2 * T) + found.sum(following)
+    return found.sum(gain * weight) / looked
+
+
+@metric(
+    "INSQ",
+    params=[TARGET, MIN_REL, MAX_REL, RANKS],
+    holds=[PROMOTION_HELPS],
+    check=_check,
+    example="INSQ(T=2,max_rel=3)",
+)
+def insq(
+    judgments: Judgments, *, max_rel: float, T: float = 1.0, min_rel: float = 0.0, n: int = 1000
+) -> Floats:
+    """INSQ: a reader who looks on the likelier the more is wanted and the further down it is.
+
+    INSQ = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(i) = (2T / (2T + i - 1))^2.
+    The gain g is (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1; unjudged documents gain 0.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
+    Source: Moffat, Scholer, Thomas, "Models and metrics: IR evaluation as a user process", ADCS 2012.
+    """
+    found, rank, gain = _gaining(judgments, min_rel, max_rel, n)
+    start = np.array([2 * T])
+    looked = start**2 * _inverse_squares(start, start + n)
+    return found.sum(gain * (2 * T / (2 * T + rank - 1)) ** 2) / looked
+
+
+@metric(
+    "BPM",
+    params=[TARGET, MIN_REL, MAX_REL, CUTOFF_NEEDED],
+    check=_check,
+    example="BPM(T=2,max_rel=3)@10",
+)
+def bejeweled_player_model(
+    judgments: Judgments, *, max_rel: float, cutoff: int, T: float = 1.0, min_rel: float = 0.0
+) -> Floats:
+    """Bejeweled player model: a reader who stops when enough is gained, or at the cutoff.
+
+    BPM@k = (g(1) + … + g(i)) / i, with i the first rank where g(1) + … + g(i) >= T, k at most. The gain g is
+    (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1; unjudged documents gain 0.
+
+    This is the static model. ir_measures' cwl_eval looks at 1,000 ranks at most.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
+    Source: Zhang et al., "Evaluating web search with a Bejeweled player model", SIGIR 2017.
+    """
+    found, rank, gain = _gaining(judgments, min_rel, max_rel, cutoff)
+    enough = found.running_sum(gain) >= T
+    last = found.min(np.where(enough, rank, float(cutoff)), empty=float(cutoff))
+    return found.sum(np.where(rank <= last[found.query], gain, 0.0)) / last
+
+
+@metric(
+    "SDCG",
+    params=[MIN_REL, MAX_REL, CUTOFF_NEEDED],
+    holds=[PROMOTION_HELPS],
+    check=_check_sdcg,
+    example="SDCG(max_rel=3)@10",
+)
+def scaled_dcg(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: float = 0.0) -> Floats:
+    """Scaled discounted cumulated gain: 1 is k documents of full gain, whether there are so many or not.
+
+    SDCG@k = (sum over the first k ranks i of g(i) / log2(i + 1)) / (sum of 1 / log2(i + 1)). The gain g is
+    (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1; unjudged documents gain 0. With min_rel=0
+    and no grade above max_rel it is nDCG(ideal=max,max_grade=…).
+
+    ir_measures' cwl_eval looks at 1,000 ranks at most.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit free.
+    Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002, as scaled
+    by Moffat, Bailey, Scholer, Thomas, "Incorporating user expectations and behavior", TOIS 2017.
+    """
+    found, rank, gain = _gaining(judgments, min_rel, max_rel, cutoff)
+    perfect = np.cumsum(1 / log2(np.arange(2.0, cutoff + 2)))[-1]
+    value: Floats = found.sum(gain / log2(rank + 1)) / perfect
+    return value
+
+
+Sums = Callable[[Floats], Floats]
+
+
+def _nearly_err(
+    judgments: Judgments, least: float, most: float, depth: int, discount: Sums, discounts: Sums
+) -> Floats:
+    """Gain per document looked at, where a document that gains g ends the search with that chance, (Q,).
+
+    discount: rank -> how likely it is looked at if nothing before it gained; discounts: their sum up to there.
+    """
+    found, rank, gain = _gaining(judgments, least, most, depth)
+    left = found.running_product(1 - gain)
+    value = found.sum(gain * discount(rank) * before_rows(found, left, 1.0))
+    between = discounts(_next_rank(found, rank, depth)) - discounts(rank)
+    return value / (discounts(_first(found, rank, depth)) + found.sum(left * between))
+
+
+@metric("NERR8", params=[MIN_REL, MAX_REL, CUTOFF_NEEDED], check=_check, example="NERR8(max_rel=3)@10")
+def nearly_err_8(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: float = 0.0) -> Floats:
+    """Nearly ERR, equation 8: a reader who stops when satisfied, or at the cutoff.
+
+    NERR8@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
+    W(i+1) = (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1;
+    unjudged documents gain 0.
+
+    ir_measures' cwl_eval looks at 1,000 ranks at most.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
+    Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 8.
+    """
+    return _nearly_err(judgments, min_rel, max_rel, cutoff, np.ones_like, lambda rank: rank)
+
+
+@metric("NERR9", params=[MIN_REL, MAX_REL, CUTOFF_NEEDED], check=_check, example="NERR9(max_rel=3)@10")
+def nearly_err_9(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: float = 0.0) -> Floats:
+    """Nearly ERR, equation 9: a reader who stops when satisfied, or tired, or at the cutoff.
+
+    NERR9@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
+    W(i+1) = (1 - g(i)) W(i) i / (i + 1). The gain g is (grade - min_rel) / (max_rel - min_rel), kept within
+    0 and 1; unjudged documents gain 0.
+
+    ir_measures' cwl_eval looks at 1,000 ranks at most.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
+    Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 9.
+    """
+    from scipy.special import digamma
+
+    def harmonic(rank: Floats) -> Floats:
+        total: Floats = digamma(rank + 1) + np.euler_gamma
+        return total
+
+    return _nearly_err(judgments, min_rel, max_rel, cutoff, lambda rank: 1 / rank, harmonic)
+
+
+@metric(
+    "NERR10",
+    params=[PERSISTENCE, MIN_REL, MAX_REL, RANKS],
+    check=_check,
+    example="NERR10(p=0.8,max_rel=3)",
+)
+def nearly_err_10(
+    judgments: Judgments, *, max_rel: float, p: float = 0.9, min_rel: float = 0.0, n: int = 1000
+) -> Floats:
+    """Nearly ERR, equation 10: a reader who stops when satisfied, or at any rank with the same chance.
+
+    NERR10 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
+    W(i+1) = p (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1;
+    unjudged documents gain 0.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
+    Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 10.
+    """
+    return _nearly_err(
+        judgments,
+        min_rel,
+        max_rel,
+        n,
+        lambda rank: p ** (rank - 1),
+        lambda rank: -np.expm1(rank * np.log(p)) / (1 - p),
+    )
+
+
+@metric(
+    "NERR11",
+    params=[TARGET, MIN_REL, MAX_REL, RANKS],
+    check=_check,
+    example="NERR11(T=2,max_rel=3)",
+)
+def nearly_err_11(
+    judgments: Judgments, *, max_rel: float, T: float = 1.0, min_rel: float = 0.0, n: int = 1000
+) -> Floats:
+    """Nearly ERR, equation 11: a reader who stops when satisfied, or as the reader of INSQ does.
+
+    NERR11 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
+    W(i+1) = (1 - g(i)) W(i) ((i + 2T - 1) / (i + 2T))^2. The gain g is (grade - min_rel) / (max_rel -
+    min_rel), kept within 0 and 1; unjudged documents gain 0.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
+    Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 11.
+    """
+    start = 2 * T
+    return _nearly_err(
+        judgments,
+        min_rel,
+        max_rel,
+        n,
+        lambda rank: (start / (start + rank - 1)) ** 2,
+        lambda rank: start**2 * _inverse_squares(np.full(len(rank), start), start + rank),
+    )

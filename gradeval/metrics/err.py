@@ -1,0 +1,173 @@
+"""A reader who stops when satisfied, which each document can bring about: ERR, nERR, iRBU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.segments import Segments
+from gradeval.errors import MetricError
+from gradeval.metrics._kernels import exp2_share, linear_gain, mapped
+from gradeval.metrics.dcg import share
+from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS
+from gradeval.registry.metric import metric
+from gradeval.registry.params import CUTOFF, GAIN, Pairs, fraction, positive
+from gradeval.tables.judgments import Judgments
+
+GAIN_OF_ERR = GAIN.but(default="exp")
+SCALE = positive(
+    "max_grade",
+    "the largest grade of the scale",
+    without="4 as in gdeval, or the largest grade in the qrels where that is higher",
+)
+GDEVAL_LARGEST = 4.0
+_NEGLIGIBLE = 200.0  # 1 - 2^-200 is 1
+
+
+def satisfaction(
+    judgments: Judgments, gain: str | Pairs, max_grade: float | None, is_relative: bool = False
+) -> Floats:
+    """The chance that a document satisfies the reader: gain / (largest gain + 1), below 1, (N,).
+
+    is_relative: only the ratios of a query's chances count where they are too small to change 1 - chance.
+    """
+    grade = judgments.grade
+    highest = float(judgments.grades.max(initial=0.0))
+    if max_grade is not None and max_grade < highest:
+        raise MetricError(f"max_grade={max_grade:g} is below the largest grade, {highest:g}")
+    if not isinstance(gain, str):
+        gains = mapped(grade, gain)
+        most = max(float(mapped(judgments.grades, gain).max(initial=0.0)), *(worth for _, worth in gain))
+        return gains / (max(most, max_grade or 0.0) + 1)
+    largest = max(GDEVAL_LARGEST, highest) if max_grade is None else max_grade
+    if gain == "linear":
+        return linear_gain(grade) / (largest + 1)
+    chance = exp2_share(grade, largest)
+    if is_relative:
+        own = judgments.highest[judgments.query]
+        is_far = largest - own > _NEGLIGIBLE
+        if is_far.any():  # or they could all be 0, for a larger grade of another query
+            chance = np.where(is_far, exp2_share(grade, own) * 2.0**-_NEGLIGIBLE, chance)
+    return chance
+
+
+def before_rows(within: Segments, after: Floats, first: float | Floats) -> Floats:
+    """What held before each row, where `after` holds after it and `first` at the start of a query, (N,)."""
+    before = np.empty_like(after)
+    before[1:] = after[:-1]
+    starts = within.offsets[:-1][within.lengths > 0]
+    before[starts] = first
+    return before
+
+
+def cascade(within: Segments, chance: Floats, worth: Floats) -> Floats:
+    """The sum of the worth of each row times the chance that the reader stops there, (Q,)."""
+    left = within.running_product(1 - chance)
+    return within.sum(worth * chance * before_rows(within, left, 1.0))
+
+
+def of_run(
+    judgments: Judgments, chance: Floats, cutoff: int | None, worth: Callable[[Floats], Floats]
+) -> Floats:
+    """The cascade down the first k ranks, where stopping at a rank is worth something, (Q,)."""
+    rows = np.flatnonzero((chance > 0) & judgments.top(cutoff))
+    return cascade(judgments.segments.take(rows), chance[rows], worth(judgments.rank[rows]))
+
+
+def of_ideal(
+    judgments: Judgments, chance: Floats, cutoff: int | None, worth: Callable[[Floats], Floats]
+) -> Floats:
+    """of_run for the judged documents from the likeliest to satisfy down, (Q,)."""
+    chance = judgments.segments.sorted_descending(chance)
+    place = judgments.segments.place
+    rows: Ints = np.flatnonzero((chance > 0) & (place < (len(place) if cutoff is None else cutoff)))
+    return cascade(judgments.segments.take(rows), chance[rows], worth((place[rows] + 1).astype(np.float64)))
+
+
+def _reciprocal(rank: Floats) -> Floats:
+    return 1 / rank
+
+
+@metric("ERR", params=[GAIN_OF_ERR, SCALE, CUTOFF], holds=[PROMOTION_HELPS], example="ERR@20")
+def expected_reciprocal_rank(
+    judgments: Judgments,
+    *,
+    gain: str | Pairs = "exp",
+    max_grade: float | None = None,
+    cutoff: int | None = None,
+) -> Floats:
+    """Expected reciprocal rank.
+
+    ERR@k = sum over the first k ranks r of (1/r) s(r) (1 - s(1)) … (1 - s(r-1)), where s, the chance that the
+    document at a rank satisfies the reader, is gain(grade) / (gain(largest grade) + 1): with gain=exp,
+    (2^grade - 1) / 2^largest. Unjudged documents and grades <= 0 never satisfy.
+
+    gdeval, which ir_measures asks, takes 4 as the largest grade, refuses higher ones, rounds to 5 places, and
+    wants numbers for query ids;
+    NTCIREVAL is told the gains (gain=linear, max_grade=). In both the value of a perfect ranking is below 1.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unit free.
+    Source: Chapelle, Metzler, Zhang, Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009.
+    """
+    return of_run(judgments, satisfaction(judgments, gain, max_grade), cutoff, _reciprocal)
+
+
+@metric(
+    "nERR",
+    params=[GAIN_OF_ERR, SCALE, CUTOFF],
+    holds=[IDEAL_IS_ONE, PROMOTION_HELPS],
+    example="nERR(gain=linear)@10",
+)
+def normalized_expected_reciprocal_rank(
+    judgments: Judgments,
+    *,
+    gain: str | Pairs = "exp",
+    max_grade: float | None = None,
+    cutoff: int | None = None,
+) -> Floats:
+    """Normalized expected reciprocal rank.
+
+    nERR@k = ERR@k / ideal ERR@k, with ERR as in 'ERR', and the ideal ranking all judged documents of the
+    query by falling grade. NTCIREVAL's nERR, with the gains it was told, is nERR(gain=linear,max_grade=…).
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Source: Sakai and Song, "Evaluating diversified search results using per-intent graded relevance", SIGIR
+    2011.
+    """
+    chance = satisfaction(judgments, gain, max_grade, is_relative=True)
+    value = of_run(judgments, chance, cutoff, _reciprocal)
+    return share(value, of_ideal(judgments, chance, cutoff, _reciprocal))
+
+
+PATIENCE = fraction("p", "what is left of a document's use with each rank", 0.99)
+
+
+@metric(
+    "iRBU",
+    params=[PATIENCE, GAIN_OF_ERR, SCALE, CUTOFF],
+    holds=[PROMOTION_HELPS],
+    example="iRBU(p=0.95)@10",
+)
+def intentwise_rank_biased_utility(
+    judgments: Judgments,
+    *,
+    p: float = 0.99,
+    gain: str | Pairs = "exp",
+    max_grade: float | None = None,
+    cutoff: int | None = None,
+) -> Floats:
+    """Intentwise rank-biased utility.
+
+    iRBU@k = sum over the first k ranks r of p^r s(r) (1 - s(1)) … (1 - s(r-1)), with s as in 'ERR': how
+    likely the reader is satisfied, a little less with each rank. NTCIREVAL's iRBU, with the gains it was
+    told, is iRBU(gain=linear,max_grade=…).
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unit free.
+    Source: Sakai and Zeng, "Retrieval evaluation measures that agree with users' SERP preferences", TOIS
+    2021; from Amigó, Spina, Carrillo-de-Albornoz, "An axiomatic analysis of diversity evaluation metrics",
+    SIGIR 2018.
+    """
+    chance = satisfaction(judgments, gain, max_grade)
+    return of_run(judgments, chance, cutoff, lambda rank: p**rank)

@@ -1,0 +1,82 @@
+"""AP and bpref on other scales, so that what happens on bad queries is not lost in the mean."""
+
+from __future__ import annotations
+
+from gradeval.arrays import Floats
+from gradeval.arrays.numbers import natural_log
+from gradeval.metrics.average_precision import average_precision
+from gradeval.metrics.bpref import binary_preference
+from gradeval.registry.invariants import (
+    BINARY_IS_AP,
+    IDEAL_IS_ONE,
+    PROMOTION_HELPS,
+    SCALE_FREE,
+    UNJUDGED_IGNORED,
+)
+from gradeval.registry.metric import Sees, metric
+from gradeval.registry.params import REL
+from gradeval.tables.judgments import Judgments
+
+
+@metric(
+    "gm_map",
+    params=[REL],
+    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
+    aliases=["GMAP"],
+    aggregate="geometric",
+    says="summary",
+    trec={"gm_map": None},
+    example="gm_map(rel=2)",
+)
+def geometric_average_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
+    """Geometric mean of average precision: one bad query weighs more than one good query.
+
+    gm_map = exp((sum over the queries of ln max(AP, 0.00001)) / queries).
+
+    Returns float64 (Q,), in [0, 1]; AP, and 0 where no document is relevant. Unit free.
+    Source: Robertson, "On GMAP: and other transformations", CIKM 2006; as in trec_eval.
+    """
+    return average_precision(judgments, rel=rel)
+
+
+@metric(
+    "gm_bpref",
+    sees=Sees.POOL,
+    params=[REL],
+    holds=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
+    aggregate="geometric",
+    says="summary",
+    trec={"gm_bpref": None},
+    example="gm_bpref(rel=2)",
+)
+def geometric_binary_preference(judgments: Judgments, *, rel: float | None = None) -> Floats:
+    """Geometric mean of bpref.
+
+    gm_bpref = exp((sum over the queries of ln max(bpref, 0.00001)) / queries).
+
+    Returns float64 (Q,), in [0, 1]; bpref, and 0 where no document is relevant. Unit free.
+    Source: Buckley, trec_eval.
+    """
+    return binary_preference(judgments, rel=rel)
+
+
+@metric(
+    "yaap",
+    params=[REL],
+    range=(None, None),
+    holds=[SCALE_FREE, PROMOTION_HELPS],
+    trec={"yaap": None},
+    example="yaap(rel=2)",
+)
+def yet_another_average_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
+    """Yet another average precision: AP as log odds, so that all of its scale weighs the same in a mean.
+
+    yaap = ln((1 + S) / (1 + R - S)), with S the sum of P at the ranks of the relevant documents retrieved,
+    and R the number of relevant documents.
+
+    Returns float64 (Q,), any number; 0 where no document is relevant. Unit: log odds.
+    Source: Robertson, "On smoothing average precision", ECIR 2012.
+    """
+    hits = judgments.hits(rel)
+    total = hits.segments.sum(hits.precision)
+    return natural_log((1 + total) / (1 + hits.relevant - total))

@@ -1,0 +1,56 @@
+"""What helps to judge the other metrics' values: how much was judged, how well what was found is ordered."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradeval.arrays import Floats
+from gradeval.registry.invariants import PROMOTION_HELPS, SCALE_FREE
+from gradeval.registry.metric import Sees, metric
+from gradeval.registry.params import CUTOFF, REL
+from gradeval.tables.judgments import Judgments
+
+
+@metric(
+    "Judged",
+    order=False,
+    sees=Sees.JUDGED,
+    params=[CUTOFF],
+    holds=[SCALE_FREE, PROMOTION_HELPS],
+    example="Judged@10",
+)
+def judged(judgments: Judgments, *, cutoff: int | None = None) -> Floats:
+    """Share of the retrieved documents that was judged.
+
+    Judged@k = (documents in the first k ranks that are in the qrels) / (documents in the first k ranks).
+
+    Where fewer than k were retrieved it is divided by that number, as in ir_measures.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unit free.
+    Source: ir_measures, after OpenNIR.
+    """
+    retrieved = judgments.retrieved if cutoff is None else np.minimum(judgments.retrieved, cutoff)
+    return judgments.segments.number(judgments.top(cutoff)) / np.maximum(retrieved, 1)
+
+
+@metric("Accuracy", params=[REL, CUTOFF], holds=[SCALE_FREE], undefined=True, example="Accuracy(rel=2)@100")
+def accuracy(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Floats:
+    """Chance that a relevant document is ranked above another one, of those that were retrieved.
+
+    Accuracy@k = (pairs of a relevant document and one that is not, the relevant one higher) / (all such
+    pairs), both in the first k ranks. An unjudged document is one that is not relevant.
+
+    ir_measures leaves a query without a value out too, but counts it as 0 if other measures are asked beside,
+    and fails where all that was retrieved is relevant.
+
+    Returns float64 (Q,), in [0, 1]; NaN where none or all of the retrieved documents are relevant, 0 where
+    nothing was retrieved. Unit free.
+    Source: ir_measures.
+    """
+    rows = np.flatnonzero(judgments.relevant(rel) & judgments.top(cutoff))
+    found = judgments.segments.take(rows)
+    retrieved = judgments.retrieved if cutoff is None else np.minimum(judgments.retrieved, cutoff)
+    pairs = found.lengths * (retrieved - found.lengths)
+    wrong = found.sum(judgments.rank[rows] - found.place - 1)
+    value = 1 - np.divide(wrong, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
+    return np.where(retrieved > 0, value, 0.0)

@@ -1,0 +1,134 @@
+"""nDCGφ: gains from where a grade stands among the query's own grades."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.numbers import monotone_curve, quantile
+from gradeval.arrays.segments import Segments
+from gradeval.metrics._kernels import exp2_gain
+from gradeval.metrics.dcg import normalized_dcg
+from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
+from gradeval.registry.metric import metric
+from gradeval.registry.params import CUTOFF, POINTS, Pairs, choice
+from gradeval.tables.judgments import Judgments
+
+VARIANTS = ("paper", "released")
+ROUNDING = 1e-12  # of the range of grades: so near the fence, a grade is not beyond it
+
+Phi = Callable[[Floats, Ints], Floats]
+"""(grade, query) of some rows, grades not below 0 -> φ."""
+
+
+def fitted_phi(judgments: Judgments, variant: str) -> Phi:
+    """φ as each query's grades make it."""
+    # grades below 0 count as 0, which leaves them in falling order
+    grades, within = np.maximum(judgments.ideal, 0.0), judgments.segments
+    if variant == "released":
+        rows = np.flatnonzero(grades > 0)
+        grades, within = grades[rows], within.take(rows)
+    x, y, kind = _control_points(grades, within, variant)
+    median, highest = x[:, 1], x[:, 3]
+
+    def phi(grade: Floats, query: Ints) -> Floats:
+        value = ((grade >= highest[query]) & (grade > 0)).astype(np.float64)
+        between = np.flatnonzero((grade > median[query]) & (grade < highest[query]))
+        kinds = kind[query[between]]
+        for one, columns in enumerate(_POINTS):
+            rows = between[kinds == one]
+            if len(rows):
+                queries = np.flatnonzero(kind == one)
+                curve = np.searchsorted(queries, query[rows])
+                points = queries[:, None], columns
+                value[rows] = monotone_curve(x[points], y[points], curve, grade[rows])
+        return value
+
+    return phi
+
+
+_POINTS = [1, 3], [0, 1, 3], [1, 2, 3], [0, 1, 2, 3]
+"""The control points that each kind of query has: lowest (0), median (1), fence (2), highest (3)."""
+
+
+def _control_points(grades: Floats, within: Segments, variant: str) -> tuple[Floats, Floats, Ints]:
+    """x and φ of the four control points, (Q, 4), and the kind of each query, (Q,).
+
+    A query whose median is its highest grade, or that has no grades, has no curve: its kind is -1.
+    grades: (N,), falling within queries, none below 0.
+    """
+    x, y, kind = np.zeros((within.count, 4)), np.zeros((within.count, 4)), np.full(within.count, -1)
+    filled = within.lengths > 0
+    start, size = within.offsets[:-1][filled], within.lengths[filled]
+    highest, lowest = grades[start], grades[start + size - 1]
+    # counted from the smallest: quartiles, or Tukey's hinges
+    quarter = (size - 1) / 4 if variant == "paper" else (size + 3) // 2 / 2 - 1
+    low, median, high = (
+        quantile(grades, start, size, place) for place in (quarter, (size - 1) / 2, size - 1 - quarter)
+    )
+    fence = high + 1.5 * (high - low)
+    rounding = ROUNDING * (highest - lowest)
+    beyond = highest - fence > rounding
+    if variant == "released":
+        limit = np.repeat(fence + rounding, size)
+        fence = within.max(np.where(grades <= limit, grades, 0.0))[filled]
+    first = lowest if variant == "paper" else np.zeros(len(start))
+    spread = np.where(highest > lowest, highest - lowest, 1.0)
+    x[filled] = np.stack([first, median, fence, highest], axis=1)
+    y[filled, 2] = 1 - (highest - fence) / spread
+    y[:, 3] = 1.0
+    kind[filled] = np.where(median < highest, (first < median) + 2 * (beyond & (fence > median)), -1)
+    return x, y, kind
+
+
+def by_points(judgments: Judgments, points: Pairs) -> Judgments:
+    """The table with φ, through control points given by hand, in place of the grades."""
+    x, y = (np.array([column]) for column in zip(*points, strict=True))
+    phi = monotone_curve(x, y, np.zeros(len(judgments.grade), np.int64), judgments.grade)
+    return replace(judgments, grade=np.where(judgments.grade >= 0, phi, 0.0))
+
+
+def _check_points(params: Mapping[str, Any]) -> None:
+    if "points" in params and "variant" in params:
+        raise ValueError("points takes the place of variant")
+
+
+@metric(
+    "nDCGphi",
+    display="nDCGφ",
+    params=[
+        choice("variant", "φ as in the paper, or as in its authors' released code", VARIANTS, "paper"),
+        POINTS,
+        CUTOFF,
+    ],
+    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    check=_check_points,
+    example="nDCGphi(variant=released)@10",
+)
+def ndcg_phi(
+    judgments: Judgments,
+    *,
+    variant: str = "paper",
+    points: Pairs | None = None,
+    cutoff: int | None = None,
+) -> Floats:
+    """Normalized discounted cumulated gain with gains from the divergence of the query's grades.
+
+    nDCGφ@k = DCG@k / ideal DCG@k, with gain 2^φ(grade) - 1 and discount log2(rank + 1). φ is the monotone
+    cubic (pchip) through (min, 0), (median, 0), (max, 1) of the query's judged grades and, where max is
+    above w = Q3 + 1.5 (Q3 - Q1), through (w, 1 - (max - w) / (max - min)). With variant=released, φ is made
+    from the grades above 0, w is the largest of them that is not above the fence from Tukey's hinges, and the
+    first point is (0, 0). Points given by hand replace both. Where points coincide fewer are left: two make
+    a line, and where the median is the max only the max has a φ, of 1. Written nDCGφ too.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unit free.
+    Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, section 3.
+    """
+    if points is not None:
+        return normalized_dcg(by_points(judgments, points), lambda phi, _: exp2_gain(phi), cutoff)
+    phi = fitted_phi(judgments, variant)
+    return normalized_dcg(judgments, lambda grade, query: exp2_gain(phi(grade, query)), cutoff)

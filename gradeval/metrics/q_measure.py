@@ -1,0 +1,106 @@
+"""The graded metrics that came from NTCIR: Q-measure, and nDCG without a discount for the first ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gradeval.arrays import Floats, Ints
+from gradeval.metrics.dcg import graded, share
+from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
+from gradeval.registry.metric import metric
+from gradeval.registry.params import CUTOFF, GAIN, TOP, Pairs, Spelling, positive
+from gradeval.tables.judgments import Judgments
+
+BETA = positive("beta", "how much the gains weigh against the number of relevant documents", 1.0)
+
+
+@metric(
+    "Q",
+    params=[BETA, GAIN, CUTOFF],
+    holds=[IDEAL_IS_ONE],
+    aliases=["Q-measure"],
+    example="Q(beta=10)@10",
+)
+def q_measure(
+    judgments: Judgments, *, beta: float = 1.0, gain: str | Pairs = "linear", cutoff: int | None = None
+) -> Floats:
+    """Q-measure: average precision in which a document counts with its gain too.
+
+    Q@k = (sum over the documents that gain something in the first k ranks r of BR(r)) / min(k, R), with
+    BR(r) = (C(r) + beta G(r)) / (r + beta G*(r)): C(r) of the first r documents gain something, G(r) is what
+    they gain, G*(r) what the first r of the ideal ranking gain, and R documents of the qrels gain something.
+    gain(grade) = grade, or 2^grade - 1 (exp), or as listed. Without the gains (beta near 0) it is AP.
+
+    As in NTCIREVAL. Note that AP@k is divided by R here, and by min(k, R) there.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing is gained. Unit free.
+    Source: Sakai, "Ranking the NTCIR systems based on multigrade relevance", AIRS 2004.
+    """
+    table, worth = graded(judgments, gain, None)
+    within = table.segments
+    ideal_total = within.running_sum(worth(table.ideal, within.query))
+    rows = np.flatnonzero((table.grade > 0) & table.top(cutoff))
+    found = within.take(rows)
+    rank, query = table.rank[rows], found.query
+    depth = np.minimum(rank, within.lengths[query]).astype(np.int64)
+    best = ideal_total[within.offsets[:-1][query] + depth - 1]
+    gained = found.running_sum(worth(table.grade[rows], query))
+    blended = (found.place + 1 + beta * gained) / (rank + beta * best)
+    relevant = np.maximum(within.number(table.grade > 0), 1)
+    return found.sum(blended) / (relevant if cutoff is None else np.minimum(relevant, cutoff))
+
+
+BASE = positive(
+    "base",
+    "the base of the logarithm, above 1; ranks below it have no discount",
+    2.0,
+    aliases={"b": Spelling(), "beta": Spelling(), "logb": Spelling("NTCIREVAL")},
+)
+
+
+def _check_base(params: Mapping[str, Any]) -> None:
+    if params.get("base", 2.0) <= 1:
+        raise ValueError("base must be above 1")
+
+
+@metric(
+    "JKnDCG",
+    params=[BASE, GAIN, TOP, CUTOFF],
+    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    check=_check_base,
+    example="JKnDCG(base=4)@10",
+)
+def original_ndcg(
+    judgments: Judgments,
+    *,
+    base: float = 2.0,
+    gain: str | Pairs = "linear",
+    top: tuple[int, ...] | None = None,
+    cutoff: int | None = None,
+) -> Floats:
+    """Normalized discounted cumulated gain as first defined, where the first ranks have no discount.
+
+    JKnDCG@k = DCG@k / ideal DCG@k, with DCG@k = sum over the first k ranks i of gain(grade) / max(1, log i),
+    and gain(grade) = grade, or 2^grade - 1 (exp), or as listed. The larger the base of the log,
+    the more patient the reader. Unjudged documents and grades <= 0 gain nothing, unless the list gives grade
+    0 a gain.
+
+    It is nDCG in NTCIREVAL, whose MSnDCG is 'nDCG' here. With base=2 it is nDCG(discount=letor).
+
+    Returns float64 (Q,), in [0, 1]; 0 where the ideal gains nothing. Unit free.
+    Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
+    """
+    table, worth = graded(judgments, gain, top)
+    within, place = table.segments, table.segments.place
+
+    def dcg(rows: Ints, grade: Floats, rank: Floats) -> Floats:
+        found = within.take(rows)
+        return found.sum(worth(grade[rows], found.query) / np.maximum(np.log(rank[rows]) / np.log(base), 1.0))
+
+    ideal_rank = (place + 1).astype(np.float64)
+    first = place < (len(place) if cutoff is None else cutoff)
+    value = dcg(np.flatnonzero((table.grade > 0) & table.top(cutoff)), table.grade, table.rank)
+    return share(value, dcg(np.flatnonzero((table.ideal > 0) & first), table.ideal, ideal_rank))

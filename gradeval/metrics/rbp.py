@@ -1,0 +1,152 @@
+"""Rank-biased precision, of a reader who goes on to the next rank with a fixed chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import log
+from typing import Any
+
+import numpy as np
+
+from gradeval.arrays import Floats
+from gradeval.metrics.dcg import graded
+from gradeval.registry.invariants import PROMOTION_HELPS
+from gradeval.registry.metric import Dotted, Sees, metric
+from gradeval.registry.params import CUTOFF, REL, WORTH, OutOfRange, Pairs, fraction
+from gradeval.tables.judgments import Judgments
+
+PERSISTENCE = fraction("p", "the chance that the reader goes on to the next rank", 0.9)
+_TABLED = 1 << 16
+_AT_ONCE = 1 << 18
+
+
+def chance_of_reaching(rank: Floats, p: float) -> Floats:
+    """p^(rank - 1), multiplied one by one as a loop would."""
+    highest = rank.max(initial=1.0)
+    if highest > _TABLED:
+        return np.power(p, rank - 1)
+    steps = np.full(int(highest), p)
+    steps[0] = 1.0
+    chances: Floats = np.cumprod(steps)
+    return chances[rank.astype(np.int64) - 1]
+
+
+def _gain(text: str) -> str | Pairs:
+    try:
+        return text.lower() if text.lower() == "binary" else WORTH.parse(text)
+    except OutOfRange:
+        raise
+    except ValueError as error:
+        raise ValueError(f"binary, {error}") from None
+
+
+GAIN = WORTH.but(
+    parse=_gain,
+    about=f"{WORTH.about}; or binary: 1 from the --rel level up, or for any grade above 0",
+    allowed=f"binary, {WORTH.allowed}",
+)
+LEVEL = REL.but(about="as gain=binary, with this as the least grade that is relevant", without="as gain= says")
+
+
+def _check(params: Mapping[str, Any]) -> None:
+    if "rel" in params and "gain" in params:
+        raise ValueError("rel takes the place of gain")
+
+
+@metric(
+    "rbp",
+    params=[PERSISTENCE, LEVEL, GAIN, CUTOFF],
+    holds=[PROMOTION_HELPS],
+    trec={"rbp": Dotted("gain", form="pairs", named=("p",), digits="p")},
+    check=_check,
+    example="rbp(p=0.8)",
+)
+def rank_biased_precision(
+    judgments: Judgments,
+    *,
+    p: float = 0.9,
+    rel: float | None = None,
+    gain: str | Pairs = "linear",
+    cutoff: int | None = None,
+) -> Floats:
+    """Rank-biased precision.
+
+    rbp@k = (1 - p) · (sum over the documents in the first k ranks of gain · p^(rank - 1)), with gain = the
+    grade, or as listed, or with gain=binary 1 for what is relevant. Where gains are not in [0, 1], they
+    become (gain - least) / (largest - least), of those of the query's judged documents, 0 and the listed
+    ones. trec_eval means the same, but never sets what its search for the least and the largest begins with,
+    so that its values are left to chance. The --rel level changes gain=binary only: grades have none, there
+    as here.
+
+    ir_measures' RBP has p = 0.8. Its cwl_eval, which needs rel, divides by 1 - p^1000 and looks at 1,000
+    ranks; its trectools, which must be asked by name, and ranx (rbp.95) take the grade itself for the gain,
+    however high, and trectools gives documents with tied scores the mean of their weights.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing that gains is retrieved. Unit free.
+    Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
+    """
+    if rel is not None or gain == "binary":
+        found = judgments.hits(rel)
+        chance = np.where(found.rank <= (cutoff or np.inf), chance_of_reaching(found.rank, p), 0.0)
+        return (1 - p) * found.segments.sum(chance)
+    table, worth = graded(judgments, gain, None)
+    within = table.segments
+    gained = worth(table.grade, within.query)
+    listed = [] if isinstance(gain, str) else [own for _, own in gain]
+    least = np.minimum(within.min(gained), min([0.0, *listed]))
+    largest = np.maximum(within.max(gained), max([0.0, *listed]))
+    stretched = (least < 0) | (largest > 1)
+    least, largest = np.where(stretched, least, 0.0), np.where(stretched, largest, 1.0)
+    rows = np.flatnonzero(table.top(cutoff) & (judgments.grade >= 0))
+    retrieved = within.take(rows)
+    shares = (gained[rows] - least[retrieved.query]) / (largest - least)[retrieved.query]
+    return (1 - p) * retrieved.sum(shares * chance_of_reaching(table.rank[rows], p))
+
+
+@metric(
+    "rbp_resid",
+    sees=Sees.JUDGED,
+    params=[PERSISTENCE],
+    trec={"rbp_resid": Dotted("p", form="pairs", named=("p",))},
+    example="rbp_resid(p=0.8)",
+)
+def rank_biased_residual(judgments: Judgments, *, p: float = 0.9) -> Floats:
+    """Residual of rank-biased precision: how much higher it could be if all were judged.
+
+    rbp_resid = p^n + (1 - p) · (sum over the unjudged of the n documents retrieved of p^(rank - 1)): what
+    these and the ranks below would add with full gain; 0 where all that was retrieved is judged.
+
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unit free.
+    Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008;
+    that it is 0 where all is judged is trec_eval's.
+    """
+    below = chance_of_reaching((judgments.retrieved + 1).astype(np.float64), p)
+    unsure = judgments.retrieved > judgments.hits(0.0).number()
+    return np.where(unsure, below + (1 - p) * _unjudged_sum(judgments, p), 0.0)
+
+
+def _unjudged_sum(judgments: Judgments, p: float) -> Floats:
+    """The sum of p^(rank - 1) over the unjudged documents retrieved, added up rank by rank, (Q,)."""
+    judged = judgments.hits(0.0)
+    within, retrieved = judged.segments, judgments.retrieved
+    before = within.number(judged.rank == judged.seen)  # ranks above the first document that is not judged
+    # further below it nothing is left of p^(rank - 1) when it is added
+    width = min(int(retrieved.max(initial=0)), int(54 * log(2) / -log(p)) + 2)
+    total = np.zeros(within.count)
+    if not width:
+        return total
+    chance = chance_of_reaching(np.arange(1, before.max() + width + 1).astype(np.float64), p)
+    from_unjudged = np.lib.stride_tricks.sliding_window_view(chance, width)
+    place = judged.rank.astype(np.int64) - 1 - before[within.query]
+    step = max(_AT_ONCE // width, 1)
+    for first in range(0, within.count, step):
+        queries = slice(first, first + step)
+        block = from_unjudged[before[queries]]
+        end = retrieved[queries] - before[queries]
+        short = np.flatnonzero(end < width)
+        block[short] *= np.arange(width) < end[short, None]
+        rows = slice(within.offsets[first], within.offsets[min(first + step, within.count)])
+        inside = (place[rows] >= 0) & (place[rows] < width)
+        block[within.query[rows][inside] - first, place[rows][inside]] = 0.0
+        total[queries] = np.cumsum(block, axis=1, out=block)[:, -1]
+    return total

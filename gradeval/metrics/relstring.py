@@ -1,0 +1,59 @@
+"""Words instead of numbers: what the run calls itself, and the grades of the first ranks in a row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradeval.registry.metric import Dotted, Sees, Strings, metric
+from gradeval.registry.params import whole
+from gradeval.tables.judgments import Judgments
+
+LENGTH = whole("length", "how many ranks are shown", 10)
+_NOT_IN_POOL, _NOT_JUDGED, _ZERO, _HIGHER = b"-.0>"
+
+
+@metric(
+    "runid", order=False, sees=Sees.NOTHING, text=True, says="summary", range=(None, None), trec={"runid": None}
+)
+def run_id(judgments: Judgments) -> Strings:
+    """What the run calls itself.
+
+    runid = the tag, which is the last field of the run's last line; the run's name where it has none.
+
+    Returns str (Q,), the same for each query. Unit: a name.
+    Source: trec_eval.
+    """
+    return [judgments.tag] * judgments.segments.count
+
+
+@metric(
+    "relstring",
+    sees=Sees.JUDGMENT,
+    params=[LENGTH],
+    text=True,
+    says="queries",
+    range=(None, None),
+    trec={"relstring": Dotted("length")},
+    at="length",
+    example="relstring@20",
+)
+def grades_in_a_row(judgments: Judgments, *, length: int = 10) -> Strings:
+    """The grades of the documents in the first ranks, a letter each.
+
+    relstring@k = for each rank the whole number in the grade, '>' where it is above 9, '.' where it is below
+    0, and '-' where the document is not in the qrels.
+
+    Returns str (Q,), of k letters, or as many as there are documents; there is no summary of them. Unit:
+    grades.
+    Source: Buckley, trec_eval.
+    """
+    ends = np.cumsum(np.minimum(judgments.retrieved, length))
+    starts = ends - np.minimum(judgments.retrieved, length)
+    letters = np.full(ends[-1] if len(ends) else 0, _NOT_IN_POOL, np.uint8)  # those of all queries
+    rows = np.flatnonzero(judgments.rank <= length)
+    grade = judgments.grade[rows]
+    shown = np.where(grade >= 10, _HIGHER, _ZERO + np.clip(grade, 0, 9).astype(np.uint8))
+    place = starts[judgments.query[rows]] + judgments.rank[rows].astype(np.int64) - 1
+    letters[place] = np.where(grade < 0, _NOT_JUDGED, shown)
+    text = letters.tobytes().decode()
+    return [text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]

@@ -1,0 +1,134 @@
+"""Precision where a query has given back what it has: at its number of relevant documents, or at a recall."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradeval.arrays import Floats
+from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
+from gradeval.registry.metric import Dotted, metric
+from gradeval.registry.params import REL, at_least, choice, numbers, share
+from gradeval.tables.judgments import Judgments
+
+RECALLS = tuple(n / 10 for n in range(11))
+MULTIPLES = tuple(n / 5 for n in range(1, 11))
+
+RECALL = share("recall", "the share of the relevant documents that is to be found", required=True)
+POINTS = numbers("points", "the levels of recall", RECALLS, of=RECALL)
+ROUNDING = choice(
+    "rounding",
+    "how the number of documents becomes whole: to the nearest, or up if it is 0.1 more than whole or above",
+    ("nearest", "up"),
+    "nearest",
+)
+MULTIPLE = at_least("multiple", "how many times R ranks count", 0.0, required=True)
+
+
+@metric(
+    "Rprec",
+    order=False,
+    stops="R",
+    params=[REL],
+    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    trec={"Rprec": None},
+    example="Rprec(rel=2)",
+)
+def r_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
+    """Precision at R, the number of relevant documents.
+
+    Rprec = (relevant documents in the first R ranks) / R; it is recall there too. ir_measures' trectools
+    prints nan where none is there.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
+    """
+    hits = judgments.hits(rel)
+    return hits.number(hits.relevant.astype(np.float64)) / np.maximum(hits.relevant, 1)
+
+
+@metric(
+    "Rprec_mult",
+    params=[REL, MULTIPLE],
+    holds=[SCALE_FREE, PROMOTION_HELPS],
+    trec={"Rprec_mult": Dotted("multiple", MULTIPLES, decimals=2)},
+    at="multiple",
+    example="Rprec_mult@0.5",
+)
+def r_precision_at_multiple(judgments: Judgments, *, multiple: float, rel: float | None = None) -> Floats:
+    """Precision at a multiple of R, the number of relevant documents.
+
+    Rprec_mult@m = (relevant documents in the first n ranks) / n, with n = the whole number in m R + 0.9.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant, or n is 0. Unit free.
+    Source: Buckley, trec_eval.
+    """
+    hits = judgments.hits(rel)
+    cutoff = np.floor(multiple * hits.relevant + 0.9)
+    value: Floats = hits.number(cutoff) / np.maximum(cutoff, 1)
+    return value
+
+
+def interpolated(judgments: Judgments, rel: float | None, recall: float, rounding: str) -> Floats:
+    """The highest precision at this recall or a higher one, (Q,)."""
+    hits = judgments.hits(rel)
+
+    def find() -> Floats:
+        wanted = recall * hits.relevant
+        needed = np.floor(wanted + 0.9 if rounding == "up" else wanted)
+        if rounding == "nearest":
+            needed += wanted - needed >= 0.5  # as C's lround: half a document is one
+        reached = hits.seen >= needed[hits.segments.query]
+        return hits.segments.max(np.where(reached, hits.precision, 0.0))
+
+    return judgments.once(("interpolated", rel, recall, rounding), find)
+
+
+@metric(
+    "iprec_at_recall",
+    params=[REL, ROUNDING, RECALL],
+    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    trec={"iprec_at_recall": Dotted("recall", RECALLS, decimals=2)},
+    at="recall",
+    example="iprec_at_recall@0.5",
+)
+def interpolated_precision(
+    judgments: Judgments, *, recall: float, rel: float | None = None, rounding: str = "nearest"
+) -> Floats:
+    """Interpolated precision at a level of recall.
+
+    iprec_at_recall@r = the largest P at a rank by which n or more relevant documents were retrieved, with
+    n = r R, made whole, and R the number of relevant documents; 0 where fewer than n were retrieved.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; n is rounded to
+    the nearest in trec_eval 10, and up in trec_eval 9, which took the whole number in r R + 0.9, as
+    ir_measures' IPrec still does.
+    """
+    return interpolated(judgments, rel, recall, rounding)
+
+
+@metric(
+    "11pt_avg",
+    params=[REL, ROUNDING, POINTS],
+    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    trec={"11pt_avg": Dotted("points", form="list")},
+    example="11pt_avg(points=0.2/0.5/0.8)",
+)
+def eleven_point_average(
+    judgments: Judgments,
+    *,
+    points: tuple[float, ...] = RECALLS,
+    rel: float | None = None,
+    rounding: str = "nearest",
+) -> Floats:
+    """Interpolated precision, averaged over eleven levels of recall.
+
+    11pt_avg = (sum of iprec_at_recall at each of the points) / (number of points).
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
+    """
+    total = np.zeros(judgments.segments.count)
+    for recall in reversed(points):
+        total += interpolated(judgments, rel, recall, rounding)
+    return total / len(points)

@@ -1,0 +1,1 @@
+"""What metrics there are, what they are called and what they take."""

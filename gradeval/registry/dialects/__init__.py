@@ -1,0 +1,1 @@
+"""How other tools spell our metrics."""

@@ -1,0 +1,263 @@
+"""The two tables that everything works on: Qrels as they were read, and Judgments with a run's ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.segments import Segments, distinct
+
+if TYPE_CHECKING:
+    pass
+from gradeval.tables.qrels import Qrels
+
+_Made = TypeVar("_Made")
+RECALLED = 16  # of what metrics share, more than they need at a time
+
+
+def is_relevant(grade: Floats, level: float | None) -> Bools:
+    """Which grades are relevant: those from the level up, or above 0 without one; never those below 0."""
+    return grade > 0 if level is None else grade >= max(level, 0.0)
+
+
+def recalled(made: dict[Any, Any], key: Hashable, make: Callable[[], _Made]) -> _Made:
+    """What make() returns, kept in `made` until RECALLED others have been asked for after it.
+
+    So what is kept does not grow with the number of metrics, such as AP at each of thousands of levels.
+    """
+    value: _Made = made.pop(key) if key in made else make()
+    made[key] = value  # the last place is that of what was asked for last
+    if len(made) > RECALLED:
+        del made[next(iter(made))]
+    return value
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """The relevant documents that a run retrieved, in rank order within their queries.
+
+    rows: where they stand in the table of judgments, int64 (H,). segments: how they fall into the Q queries.
+    rank: float64 (H,). relevant: how many relevant documents were judged for each query, int64 (Q,).
+    """
+
+    rows: Ints
+    segments: Segments
+    rank: Floats
+    relevant: Ints
+
+    @cached_property
+    def seen(self) -> Ints:
+        """How many relevant documents of the query were retrieved up to and with this one, (H,)."""
+        return self.segments.place + 1
+
+    @cached_property
+    def precision(self) -> Floats:
+        """The precision at each of the ranks, (H,)."""
+        return self.seen / self.rank
+
+    def number(self, cutoff: float | Floats | None = None) -> Ints:
+        """How many there are for each query, in the first ranks if there is a cutoff, (Q,).
+
+        The cutoff may be a number for each query.
+        """
+        if cutoff is None:
+            return self.segments.lengths
+        if isinstance(cutoff, np.ndarray):
+            cutoff = cutoff[self.segments.query]
+        return self.segments.number(self.rank <= cutoff)
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """Where a run put the judged documents: a row for each judgment, in rank order within its query.
+
+    These are some of the qrels' queries, as many as are evaluated together.
+    segments: how rows fall into the Q queries, in qrels order. grade: float64 (N,).
+    rank: float64 (N,), 1-based, inf where the run did not retrieve the document (such rows come last).
+    score: float64 (N,), never rising with the rank, -inf where not retrieved.
+    document: the row of the qrels this is, int64 (N,).
+    retrieved: documents retrieved for each query, judged or not, int64 (Q,).
+    relevance_level: the least grade that is relevant, or None for any grade above 0.
+    tag: what the run calls itself. qrels: where they are from; None where they are all there is.
+    """
+
+    segments: Segments
+    grade: Floats
+    rank: Floats
+    score: Floats
+    document: Ints
+    retrieved: Ints
+    relevance_level: float | None = None
+    tag: str = ""
+    qrels: Qrels | None = None
+
+    @classmethod
+    def of(
+        cls,
+        qrels: Qrels,
+        queries: slice,
+        rank: Floats,
+        score: Floats,
+        retrieved: Ints,
+        level: float | None = None,
+        tag: str = "",
+    ) -> Judgments:
+        """These queries of the qrels; rank and score, (N,), and retrieved, (Q,), are those of all."""
+        offsets = qrels.offsets[queries.start : queries.stop + 1]
+        rows = slice(offsets[0], offsets[-1])
+        segments = Segments(offsets - offsets[0])
+        rank, score, grade = rank[rows], score[rows], qrels.grade[rows]
+        is_found = np.isfinite(rank)
+        behind = rank.max(initial=0, where=is_found) + 1 + segments.place
+        order = segments.descending(-np.where(is_found, rank, behind))
+        return cls(
+            segments,
+            grade[order],
+            rank[order],
+            score[order],
+            order + offsets[0],
+            retrieved[queries],
+            level,
+            tag,
+            qrels,
+        )
+
+    @property
+    def grades(self) -> Floats:
+        """The different grades in the whole qrels, ascending."""
+        return distinct(self.grade) if self.qrels is None else self.qrels.grades
+
+    @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
+
+    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
+        """What make() returns: metrics share it by its key, and it is kept as long as it is in use."""
+        return recalled(self._made, key, make)
+
+    @property
+    def query(self) -> Ints:
+        """The query of each row, int64 (N,)."""
+        return self.segments.query
+
+    @cached_property
+    def is_retrieved(self) -> Bools:
+        return np.isfinite(self.rank)
+
+    @cached_property
+    def ideal(self) -> Floats:
+        """The grades of each query from the highest to the lowest: the ideal ranking, float64 (N,)."""
+        return self.segments.sorted_descending(self.grade)
+
+    @cached_property
+    def by_grade(self) -> Ints:
+        """The rows of each query in an order that makes its grades fall, int64 (N,)."""
+        return self.segments.descending(self.grade)
+
+    @cached_property
+    def ideal_levels(self) -> Segments:
+        """The rows of the ideal ranking with equal grades, as segments of their own."""
+        return self.segments.ties(self.ideal)
+
+    @cached_property
+    def levels(self) -> Segments:
+        """Which of the ideal levels belong to each query: its lengths are the numbers of distinct grades."""
+        return self.segments.over(self.ideal_levels)
+
+    @cached_property
+    def ideal_level(self) -> Ints:
+        """The level of each row of the ideal ranking, int64 (N,); 0 is the query's lowest grade."""
+        return self.levels.offsets[1:][self.query] - 1 - self.ideal_levels.query
+
+    @cached_property
+    def level(self) -> Ints:
+        """Which of its query's distinct grades each row has, int64 (N,); 0 is the lowest."""
+        level = np.empty(len(self.grade), np.int64)
+        level[self.by_grade] = self.ideal_level
+        return level
+
+    @cached_property
+    def highest(self) -> Floats:
+        """The largest grade of each query, at least 0, float64 (Q,)."""
+        return np.maximum(self.segments.max(self.grade), 0.0)
+
+    @cached_property
+    def found(self) -> Judgments:
+        """The table without the documents that were not retrieved."""
+        rows = np.flatnonzero(self.is_retrieved)
+        return replace(
+            self,
+            segments=self.segments.take(rows),
+            grade=self.grade[rows],
+            rank=self.rank[rows],
+            score=self.score[rows],
+            document=self.document[rows],
+        )
+
+    @cached_property
+    def tied_level(self) -> Ints:
+        """The level of each row where documents with tied scores, or not retrieved, are in order of grade.
+
+        The lowest grade comes first, int64 (N,).
+        """
+        tied = self.segments.ties(self.score)
+        return -tied.sorted_descending(-self.level.astype(np.float64)).astype(np.int64)
+
+    def top(self, cutoff: int | None) -> Bools:
+        """Which rows were retrieved, in the first ranks if there is a cutoff, (N,)."""
+        return self.is_retrieved if cutoff is None else self.rank <= cutoff
+
+    def relevant(self, rel: float | None = None) -> Bools:
+        """Which rows are relevant, (N,): grade >= rel, by default >= the relevance level, by default > 0.
+
+        A grade below 0 is never relevant.
+        """
+        return is_relevant(self.grade, self.relevance_level if rel is None else rel)
+
+    def hits(self, rel: float | None = None) -> Hits:
+        """The relevant documents that were retrieved; with rel=0 the judged ones."""
+        level = self.relevance_level if rel is None else rel
+
+        def find() -> Hits:
+            relevant = self.relevant(level)
+            rows = np.flatnonzero(relevant & self.is_retrieved)
+            return Hits(rows, self.segments.take(rows), self.rank[rows], self.segments.number(relevant))
+
+        return self.once(("hits", level), find)
+
+    def judged_only(self) -> Judgments:
+        """The ranking without its unjudged documents: ranks close up, and only judged ones are retrieved.
+
+        A grade below 0 says that the document was not judged after all, as in trec_eval.
+        """
+        kept = self.is_retrieved & (self.grade >= 0)
+        retrieved = self.segments.number(kept)
+        # those kept come first, and all stay in order
+        first = self.segments.running_count(kept) - 1
+        last = retrieved[self.query] + self.segments.running_count(~kept) - 1
+        order = np.empty(len(kept), np.int64)
+        order[self.segments.offsets[self.query] + np.where(kept, first, last)] = np.arange(len(kept))
+        kept = kept[order]
+        return replace(
+            self,
+            grade=self.grade[order],
+            rank=np.where(kept, self.segments.place + 1.0, np.inf),
+            score=np.where(kept, self.score[order], -np.inf),
+            document=self.document[order],
+            retrieved=retrieved,
+        )
+
+    def cut(self, depth: int) -> Judgments:
+        """The ranking without what stands below the depth."""
+        kept = self.rank <= depth
+        return replace(
+            self,
+            rank=np.where(kept, self.rank, np.inf),
+            score=np.where(kept, self.score, -np.inf),
+            retrieved=np.minimum(self.retrieved, depth),
+        )

@@ -1,0 +1,186 @@
+"""Judgments as they were read."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradeval.arrays import Floats, Ints, Words
+from gradeval.arrays.hashing import KeyTable, in_group
+from gradeval.arrays.segments import distinct, ranges, stable_order
+from gradeval.arrays.strings import IdIndex, Ids, repeats
+from gradeval.arrays.threads import ordered_map
+from gradeval.errors import OptionError
+from gradeval.formats.diagnostics import LineProblems, Problems, shown
+from gradeval.grades import LARGEST, RANGE, SMALLEST
+
+if TYPE_CHECKING:
+    from gradeval.formats.letor import Letor
+
+SHARE = 1 << 16  # rows whose columns fit a processor's cache, where metrics are several times faster
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """Judgments as read: a row for each (query, document, grade), the rows of a query together.
+
+    path: as the user named it. queries: the query ids in order of first appearance, (Q,).
+    offsets: query q owns rows offsets[q]:offsets[q+1], (Q+1,). documents: (N,) ids. grade: float64 (N,).
+    warnings: what was odd but not wrong, a line each. letor: the lines they are from, in a LETOR file.
+    """
+
+    path: str
+    queries: Ids
+    offsets: Ints
+    documents: Ids
+    grade: Floats
+    warnings: tuple[str, ...] = ()
+    letor: Letor | None = None
+
+    @classmethod
+    def of(
+        cls,
+        path: str,
+        ids: Ids,
+        bounds: Ints,
+        documents: Ids,
+        grade: Floats,
+        line: Callable[[], Ints] | None = None,
+        letor: Letor | None = None,
+        jobs: int = 1,
+    ) -> Qrels:
+        """Judgments from rows as read: ids (S,) names the query of rows bounds[s]:bounds[s+1].
+
+        Raises InputError where a grade is out of range, or a document has two different grades for a query;
+        the same grade twice is a warning. line: makes the 0-based line of each row, for messages.
+        """
+        _check_range(path, grade, line)
+        starts = np.append(0, ids.changes())[: len(ids)]
+        ids, bounds = ids.take(starts), bounds[np.append(starts, len(ids))]
+        first, number = ids.distinct()
+        rows: Ints | slice = slice(None)
+        if len(first) < len(ids):  # queries come back
+            order, counts = stable_order(number), np.diff(bounds)
+            rows = ranges(bounds[order], counts[order])
+            documents, grade = documents.take(rows), grade[rows]
+            bounds = np.append(0, np.cumsum(np.bincount(number, counts))).astype(np.int64)
+        qrels = cls(path, ids.take(first).compact(), bounds, documents, grade, (), letor)
+        parts = list(ordered_map(qrels._keys_and_repeats, qrels.shares(), jobs))
+        keys, again, before = (np.concatenate(column) for column in zip(*parts, strict=True))
+        if len(again):
+            _check_grades(path, again, before, documents, grade, line()[rows] if line else None)
+            warnings = (f"{path}: {_times(len(again))} judged again with the same grade",)
+            kept = np.ones(len(grade), bool)
+            kept[again] = False
+            qrels = replace(
+                qrels,
+                offsets=np.append(0, np.cumsum(kept))[bounds],
+                documents=documents.take(kept),
+                grade=grade[kept],
+                warnings=warnings,
+            )
+            keys = keys[kept]
+        qrels.__dict__["keys"] = keys  # the cached property, already known
+        return qrels
+
+    def _keys_and_repeats(self, queries: slice) -> tuple[Words, Ints, Ints]:
+        """The keys of these queries' documents; the rows that judge one again, and those of the first time."""
+        offsets = self.offsets[queries.start : queries.stop + 1]
+        documents = self.documents.take(slice(offsets[0], offsets[-1]))
+        query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        keys = documents.keys()
+        again, first = repeats(KeyTable(in_group(keys, query)), documents, query)
+        return keys, again + offsets[0], first + offsets[0]
+
+    @cached_property
+    def query_index(self) -> IdIndex:
+        return IdIndex(self.queries)
+
+    @cached_property
+    def keys(self) -> Words:
+        """A 64-bit key for each document, (N,)."""
+        return self.documents.keys()
+
+    @cached_property
+    def short_documents(self) -> bool:
+        return self.documents.short
+
+    @cached_property
+    def grades(self) -> Floats:
+        """The different grades, ascending."""
+        return distinct(self.grade)
+
+    def shares(self) -> list[slice]:
+        """The queries in shares of about SHARE judgments each."""
+        steps = np.arange(0, len(self.grade), SHARE)[1:]
+        cuts = distinct(np.concatenate([[0], np.searchsorted(self.offsets, steps), [len(self.queries)]]))
+        return [slice(a, b) for a, b in itertools.pairwise(cuts.tolist())]
+
+    def less(self, zero_grade: float) -> Qrels:
+        """The same judgments with zero_grade subtracted from every grade, both as decimal numbers.
+
+        Raises OptionError where what is left is out of the range of grades.
+        """
+        if zero_grade == 0:
+            return self
+        from gradeval.decimals import subtracted  # only who subtracts pays for it
+
+        grade = subtracted(self.grade, float(zero_grade))
+        for row in out_of_range(grade)[:1].tolist():
+            left = f"{float(self.grade[row])!r} - {zero_grade!r} = {float(grade[row])!r}"
+            raise OptionError(f"zero_grade leaves a grade that is out of range: {left}. {_RESCALE}")
+        return replace(self, grade=grade)
+
+
+_RESCALE = f"Grades are {RANGE}; rescale them"
+
+
+def out_of_range(grade: Floats) -> Ints:
+    """The rows whose grades are too large or too close to 0."""
+    size = np.abs(grade)
+    odd = (size > LARGEST) | (size < SMALLEST)
+    if np.count_nonzero(odd) + np.count_nonzero(grade) == len(grade):  # all that is odd is 0
+        return np.empty(0, np.int64)
+    return np.flatnonzero(odd & (grade != 0))
+
+
+def _check_range(path: str, grade: Floats, line: Callable[[], Ints] | None) -> None:
+    """Raise where a grade is out of range; without lines, as in Python data, the rows are named."""
+    rows = out_of_range(grade)
+    if len(rows):
+        place = rows if line is None else line()[rows]
+        problems = Problems(path)
+        wrong = grade[rows].tolist()
+        problems.add(LineProblems.of(place, lambda i: f"the grade {wrong[i]!r} is out of range", _RESCALE))
+        problems.check()
+
+
+def _check_grades(
+    path: str, again: Ints, before: Ints, documents: Ids, grade: Floats, line: Ints | None
+) -> None:
+    """Raise where a row that comes again has another grade than the one before."""
+    other = np.flatnonzero(grade[again] != grade[before])
+    again, before = again[other], before[other]
+
+    def what(i: int) -> str:
+        row, first = int(again[i]), int(before[i])
+        place = f" in line {int(line[first]) + 1}" if line is not None else ""
+        return (
+            f"document {shown(documents[row])} has grade {grade[row]:g} here and {grade[first]:g} before{place}"
+        )
+
+    found = LineProblems.of(again if line is None else line[again], what)
+    if line is None:
+        found = found._replace(first=tuple(problem._replace(line=None) for problem in found.first))
+    problems = Problems(path)
+    problems.add(found)
+    problems.check()
+
+
+def _times(count: int) -> str:
+    return "1 document is" if count == 1 else f"{count} documents are"

@@ -1,0 +1,234 @@
+"""From run lines to ranks: sorts within queries, breaks ties, finds the judged documents."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gradeval.arrays import Floats, Ints, Words
+from gradeval.arrays.hashing import KeyTable, in_group
+from gradeval.arrays.segments import distinct, ranges, stable_order
+from gradeval.arrays.strings import Ids, repeats
+from gradeval.formats.diagnostics import SHOWN
+from gradeval.tables.qrels import Qrels
+
+
+class Lines(NamedTuple):
+    """Run lines as read, those of a query together.
+
+    query: the number of each query, (S,); one of the qrels' Q queries, or Q and above where it is not judged.
+    bounds: query s owns rows bounds[s]:bounds[s+1], (S+1,). documents, score, line: of each row, (n,).
+    """
+
+    query: Ints
+    bounds: Ints
+    documents: Ids
+    score: Floats
+    line: Ints
+
+    @classmethod
+    def grouped(cls, query: Ints, documents: Ids, score: Floats, line: Ints) -> Lines:
+        """Bring the lines of each query together, (n,) each; lines of one query stay in order."""
+        if (query[1:] < query[:-1]).any():
+            order = stable_order(query)
+            query, documents, score, line = query[order], documents.take(order), score[order], line[order]
+        starts = np.flatnonzero(np.concatenate([[True], query[1:] != query[:-1]])[: len(query)])
+        return cls(query[starts], np.append(starts, len(query)), documents, score, line)
+
+    @classmethod
+    def joined(cls, parts: list[Lines]) -> Lines:
+        """Parts of one query, in order, as a whole."""
+        if len(parts) == 1:
+            return parts[0]
+        score = np.concatenate([part.score for part in parts])
+        documents = Ids.joined([part.documents for part in parts])
+        line = np.concatenate([part.line for part in parts])
+        return cls(parts[0].query, np.array([0, len(score)]), documents, score, line)
+
+    def part(self, first: int, last: int) -> Lines:
+        """Queries first:last."""
+        a, b = self.bounds[first], self.bounds[last]
+        rows = slice(int(a), int(b))
+        bounds = self.bounds[first : last + 1] - a
+        return Lines(
+            self.query[first:last], bounds, self.documents.take(rows), self.score[rows], self.line[rows]
+        )
+
+    def compact(self) -> Lines:
+        """The same lines, holding on to nothing else."""
+        return Lines(self.query, self.bounds, self.documents.compact(), self.score.copy(), self.line.copy())
+
+    def later(self, by: int) -> Lines:
+        """The same lines, counted from `by` lines earlier."""
+        return self._replace(line=self.line + by)
+
+
+class Ties(NamedTuple):
+    """The judged documents that share their score with others of their query.
+
+    row: of the qrels. first, last: the ranks between which all with this score stand, (n,).
+    """
+
+    row: Ints
+    first: Ints
+    last: Ints
+
+
+NO_TIES = Ties(*[np.empty(0, np.int64)] * 3)
+
+
+class Repeats(NamedTuple):
+    """The documents that come again for their query.
+
+    total: how many there are. line, first, document: of the first SHOWN by line, where each comes again, where
+    it came first, and its id. last_new: the last line of a document that had not come before, -1 without one.
+    """
+
+    total: int
+    line: list[int]
+    first: list[int]
+    document: list[bytes]
+    last_new: int
+
+    @classmethod
+    def of(cls, lines: Lines, again: Ints, first: Ints) -> Repeats:
+        """again, first: the rows that come again, and those where they came first."""
+        if not len(again):
+            return cls(0, [], [], [], int(lines.line.max(initial=-1)))
+        order = np.argsort(lines.line[again], kind="stable")[:SHOWN]
+        documents = lines.documents.take(again[order]).tolist()
+        is_new = np.ones(len(lines.line), bool)
+        is_new[again] = False
+        last_new = int(lines.line.max(initial=-1, where=is_new))
+        line, line_of_first = (lines.line[rows[order]].tolist() for rows in (again, first))
+        return cls(len(again), line, line_of_first, documents, last_new)
+
+
+class Found(NamedTuple):
+    """What a run says of some queries.
+
+    query, retrieved: the number of each query and of its documents, (S,). key: a sum of the keys of its
+    documents, equal where these are, in whatever order, (S,). line: its first line, (S,). row, rank, score: the
+    judgments (rows of the qrels) that were retrieved, (n,).
+    """
+
+    query: Ints
+    retrieved: Ints
+    key: Words
+    line: Ints
+    row: Ints
+    rank: Ints
+    score: Floats
+    ties: Ties
+    repeats: Repeats
+
+
+def query_numbers(qrels: Qrels, ids: Ids) -> Ints:
+    """The number of each query, (n,): its place in the qrels, or Q and above, in order of first appearance."""
+    number = qrels.query_index.find(ids)
+    unknown = np.flatnonzero(number < 0)
+    if len(unknown):
+        number[unknown] = len(qrels.queries) + ids.take(unknown).distinct()[1]
+    return number
+
+
+def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
+    """Rank the documents of whole queries, and find the judged ones among them.
+
+    Documents are ranked by score descending. Equal scores are ordered by document id descending as bytes
+    (ties='trec', trec_eval's rule), as they stand in the run ('input'), or by grade, the highest ('best') or
+    the lowest ('worst') first, unjudged documents as grade 0, then as 'trec'.
+    """
+    lengths = np.diff(lines.bounds)
+    judged = np.flatnonzero(lines.query < len(qrels.queries))
+    query = lines.query[judged]
+    counts = qrels.offsets[query + 1] - qrels.offsets[query]
+    row = ranges(qrels.offsets[query], counts)
+    segment = np.repeat(judged, counts)
+    hit, at, keys, repeats = _pair_up(lines, qrels, row, segment)
+    row, segment = row[hit], segment[hit]
+    place, hits, top, bottom = _places(lines, at, qrels.grade[row], ties)
+    above = lines.bounds[segment] - 1
+    tied = Ties(row[hits], top - above[hits], bottom - above[hits])
+    first = lines.bounds[:-1]
+    key = np.add.reduceat(keys, first) if len(first) else keys
+    line = lines.line[first]
+    return Found(lines.query, lengths, key, line, row, place - above, lines.score[at], tied, repeats)
+
+
+def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints, Ints, Words, Repeats]:
+    """Which of the wanted judgments (`row` of the qrels, of query `segment`) have a line, and their lines; the
+    keys of all documents; and which of them come again.
+
+    Keys only suggest; the bytes decide.
+    """
+    query = np.repeat(np.arange(len(lines.query)), np.diff(lines.bounds))
+    keys = lines.documents.keys()
+    table = KeyTable(in_group(keys, query))
+    again, first = repeats(table, lines.documents, query)
+    at = table.find(in_group(qrels.keys[row], segment))
+    hit = np.flatnonzero(at >= 0)
+    at = at[hit]
+    if lines.documents.short and qrels.short_documents:
+        same = keys[at] == qrels.keys[row[hit]]
+    else:
+        same = qrels.documents.same(row[hit], lines.documents, at)
+    if len(again) < len(table.again) or not same.all():  # different documents have one key: never seen
+        line_of = {
+            pair: line for line, pair in enumerate(zip(query.tolist(), lines.documents.tolist(), strict=True))
+        }
+        pairs = zip(segment.tolist(), qrels.documents.take(row).tolist(), strict=True)
+        at = np.array([line_of.get(pair, -1) for pair in pairs], np.int64)
+        hit = np.flatnonzero(at >= 0)
+        at = at[hit]
+    return hit, at, keys, Repeats.of(lines, again, first)
+
+
+def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints, Ints, Ints]:
+    """The row each hit would stand in if the lines were sorted; which hits are tied, and the rows of the first
+    and the last line with the same score.
+    """
+    score, bounds = lines.score, lines.bounds
+    starts = np.zeros(len(score), bool)
+    starts[bounds[:-1]] = True
+    not_below = np.flatnonzero(~((score[1:] < score[:-1]) | starts[1:])) + 1
+    if not len(not_below):
+        return hits, *NO_TIES
+    rises = not_below[score[not_below] > score[not_below - 1]]
+    line_at = np.arange(len(score))  # the line that stands in each place
+    if len(rises):
+        unsorted = distinct(np.searchsorted(bounds, rises, "right") - 1)
+        lengths = bounds[unsorted + 1] - bounds[unsorted]
+        rows = ranges(bounds[unsorted], lengths)
+        line_at[rows] = rows[np.lexsort((-score[rows], np.repeat(unsorted, lengths)))]
+        score = score[line_at]
+        not_below = np.flatnonzero((score[1:] == score[:-1]) & ~starts[1:]) + 1
+    place_of = np.empty(len(score), np.int64)
+    place_of[line_at] = np.arange(len(score))
+    hit_place = place_of[hits]
+    if not len(not_below):
+        return hit_place, *NO_TIES
+
+    tied = np.zeros(len(score) + 1, bool)  # with the line before it
+    tied[not_below] = True
+    first_in_group = np.flatnonzero(~tied[:-1] & tied[1:])
+    last_in_group = np.flatnonzero(tied[:-1] & ~tied[1:])
+    tied_hits = np.flatnonzero(tied[hit_place] | tied[hit_place + 1])
+    group = np.searchsorted(last_in_group, hit_place[tied_hits])
+    first, last = first_in_group[group], last_in_group[group]
+    if ties != "input":
+        # groups that hold a judged document; in others the order does not matter
+        matters = distinct(group)
+        lengths = last_in_group[matters] - first_in_group[matters] + 1
+        places = ranges(first_in_group[matters], lengths)
+        group = np.repeat(matters, lengths)
+        members = line_at[places]
+        order = lines.documents.take(members).descending(group)
+        if ties != "trec":
+            grades = np.zeros(len(score))
+            grades[hit_place] = grade
+            by = grades[places] if ties == "worst" else -grades[places]
+            order = order[np.lexsort((by[order], group[order]))]
+        place_of[members[order]] = places
+    return place_of[hits], tied_hits, first, last

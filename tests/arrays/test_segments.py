@@ -1,0 +1,173 @@
+"""Arithmetic within queries, against loops over queries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradeval.arrays.segments import Segments, stable_order
+
+numbers = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e6, 1e6))
+tables = st.lists(st.lists(numbers, max_size=12), max_size=6)
+many = settings(max_examples=120, deadline=None)
+
+
+def made(table):
+    offsets = np.concatenate([[0], np.cumsum([len(query) for query in table], dtype=np.int64)])
+    return Segments(offsets), np.array([n for query in table for n in query], np.float64)
+
+
+def flat(lists):
+    return [one for query in lists for one in query]
+
+
+@many
+@given(tables)
+def test_shape(table):
+    within, values = made(table)
+    assert within.count == len(table)
+    assert within.lengths.tolist() == [len(query) for query in table]
+    assert within.query.tolist() == flat([number] * len(query) for number, query in enumerate(table))
+    assert within.place.tolist() == flat(range(len(query)) for query in table)
+    assert len(within.query) == len(values)
+
+
+@many
+@given(tables)
+def test_reductions(table):
+    within, values = made(table)
+    sums = within.sum(values)
+    assert sums.dtype == np.float64
+    for query, total in zip(table, sums.tolist(), strict=True):
+        expected = 0.0
+        for one in query:
+            expected += one  # in row order: the same digits
+        assert total == expected
+    assert within.max(values).tolist() == [max(query, default=0.0) for query in table]
+    assert within.min(values, empty=np.inf).tolist() == [min(query, default=np.inf) for query in table]
+    assert within.number(values > 0).tolist() == [sum(n > 0 for n in query) for query in table]
+
+
+@many
+@given(tables)
+def test_running(table):
+    within, values = made(table)
+    assert within.running_count(values > 0).tolist() == flat(
+        [sum(n > 0 for n in query[: place + 1]) for place in range(len(query))] for query in table
+    )
+    expected = []
+    for query in table:
+        total = 0.0
+        for one in query:
+            total += one
+            expected.append(total)
+    assert within.running_sum(values).tolist() == expected  # to the bit, whatever came before
+    products = []
+    for query in table:
+        product = 1.0
+        for one in query:
+            product *= one
+            products.append(product)
+    assert within.running_product(values).tolist() == products
+
+
+any_number = st.sampled_from([0.0, 1.0, -2.5, 1e308, -1e308, np.inf, -np.inf, np.nan])
+
+
+@many
+@given(st.lists(st.lists(any_number, max_size=6), min_size=1, max_size=5))
+def test_running_sums_of_any_numbers_stay_in_their_query(table):
+    within, values = made(table)
+    alone = [repr(made([query])[0].running_sum(np.array(query)).tolist()) for query in table]
+    together = np.split(within.running_sum(values), within.offsets[1:-1])
+    assert [repr(one.tolist()) for one in together] == alone
+    expected = []
+    for query in table:
+        total = 0.0
+        for one in query:
+            total += one
+            expected.append(total)
+    assert within.running_sum(values) == pytest.approx(expected, nan_ok=True, rel=0, abs=0)
+
+
+@many
+@given(tables)
+def test_orders(table):
+    within, values = made(table)
+    falling = [sorted(query, reverse=True) for query in table]
+    assert within.sorted_descending(values).tolist() == flat(falling)
+    order = within.descending(values)
+    assert values[order].tolist() == flat(falling)
+    assert sorted(order.tolist()) == list(range(len(values)))
+    assert within.falling(values) == (falling == table)
+
+
+@many
+@given(tables, st.data())
+def test_parts(table, data):
+    within, values = made(table)
+    rows = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
+    assert within.take(rows).query.tolist() == within.query[rows].tolist()
+    ties = within.ties(values)
+    groups = [values[a:b].tolist() for a, b in zip(ties.offsets[:-1], ties.offsets[1:], strict=True)]
+    assert flat(groups) == values.tolist()
+    assert all(group and len(set(group)) == 1 for group in groups)
+    distinct = [sum(a != b for a, b in zip([None, *query], query, strict=False)) for query in table]
+    assert within.over(ties).lengths.tolist() == distinct
+
+
+@many
+@given(st.lists(st.lists(st.integers(0, 9), max_size=12), max_size=5))
+def test_bit_planes_pair_every_two_rows_once(table):
+    within, values = made(table)
+    level = values.astype(np.int64)
+    lower, higher, equal = (np.zeros(len(level), np.int64) for _ in range(3))
+    turns = list(within.bit_planes(level))
+    for turn, (rows, groups, upper, before) in enumerate(turns):
+        assert sorted(rows.tolist()) == list(range(len(level)))
+        assert within.query[rows].tolist() == within.query.tolist()
+        if turn == len(turns) - 1:
+            assert not upper.any()
+            equal[rows] += before
+        else:
+            lower[rows] += np.where(upper, groups.place - before, 0)
+            higher[rows] += np.where(upper, 0, before)
+    for found, compare in ((lower, int.__lt__), (higher, int.__gt__), (equal, int.__eq__)):
+        expected = [[sum(compare(s, r) for s in query[:i]) for i, r in enumerate(query)] for query in table]
+        assert found.tolist() == flat(expected)
+
+
+@many
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 10**6)), max_size=30))
+def test_stable_order(pairs):
+    first, second = np.array(pairs, np.int64).reshape(-1, 2).T
+    expected = sorted(range(len(pairs)), key=lambda row: pairs[row])
+    assert stable_order(first, second).tolist() == expected
+
+
+def test_stable_order_of_keys_too_large_to_pack():
+    keys = np.array([2**62, 1, 2**62, 0]), np.array([2**40, 5, 3, 2**41])
+    assert stable_order(*keys).tolist() == [3, 1, 2, 0]
+
+
+def test_no_queries_and_no_rows():
+    for offsets in ([0], [0, 0, 0]):
+        within, none = Segments(np.array(offsets)), np.empty(0)
+        assert within.sum(none).tolist() == [0.0] * within.count
+        assert within.max(none, empty=-1).tolist() == [-1.0] * within.count
+        assert within.sorted_descending(none).tolist() == within.descending(none).tolist() == []
+        assert within.ties(none).count == 0
+        assert within.over(within.ties(none)).lengths.tolist() == [0] * within.count
+        assert len(list(within.bit_planes(np.empty(0, np.int64)))) == 1
+
+
+def test_queries_of_very_different_length():
+    rng = np.random.default_rng(3)
+    lengths = [1, 5000, 0, 2, 3, 4, 700, 1]
+    within, values = made([rng.random(n).tolist() for n in lengths])
+    expected = [
+        sorted(values[a:b], reverse=True) for a, b in zip(within.offsets, within.offsets[1:], strict=False)
+    ]
+    assert within.sorted_descending(values) == pytest.approx(flat(expected))

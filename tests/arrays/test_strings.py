@@ -1,0 +1,266 @@
+"""Columns of ids against lists of bytes."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradeval.arrays.hashing import KeySet, KeyTable, in_group
+from gradeval.arrays.segments import order_of
+from gradeval.arrays.strings import LONG, PAD, IdIndex, Ids, ShortIds, repeats
+
+# few different ones, alike in their first words, of lengths around those of words and of LONG
+NAMES = st.one_of(
+    st.builds(
+        lambda size, last: (b"a" * size + last)[-size:] if size else b"",
+        st.sampled_from([0, 1, 2, 7, 8, 9, 15, 16, 17, LONG - 1, LONG, LONG + 1, 100]),
+        st.sampled_from([b"", b"b", b"\xff", b"\x01"]),
+    ),
+    st.binary(max_size=20).map(lambda name: name.replace(b"\0", b"0")),
+)
+SHORT_NAMES = NAMES.map(lambda name: name[-20:])
+COLUMNS = st.one_of(st.lists(NAMES, max_size=20), st.lists(SHORT_NAMES, max_size=20))
+
+
+@contextmanager
+def colliding(keys):
+    """Only so many different keys, even of short ids."""
+    plain = Ids.keys
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ids, "short", False)
+        patch.setattr(Ids, "keys", lambda ids: plain(ids) % np.uint64(keys))
+        yield
+
+
+KEYS = st.sampled_from([1, 2, 2**63])
+
+
+def scattered(names, between):
+    """The names in a block with other bytes around them."""
+    text = between.join([b"", *names, bytes(PAD)])
+    ends = np.cumsum([len(name) + len(between) for name in names]).astype(np.int64)
+    length = np.array([len(name) for name in names], np.int64)
+    return Ids(np.frombuffer(text, np.uint8), ends - length, length)
+
+
+@settings(deadline=None)
+@given(COLUMNS, st.sampled_from([b"", b" ", b"\xff9"]))
+def test_columns_are_lists(names, between):
+    ids = scattered(names, between)
+    assert len(ids) == len(names)
+    assert ids.tolist() == Ids.of(names).tolist() == ids.compact().tolist() == names
+    assert [ids[row] for row in range(len(names))] == names
+    assert ids.take(slice(None, None, 2)).tolist() == names[::2]
+    rows = np.arange(len(names))[::-2]
+    assert ids.take(rows).tolist() == [names[row] for row in rows]
+    assert ids.take(slice(1, 3)).tolist() == names[1:3]
+    assert ids.take(np.array([len(name) > 3 for name in names], bool)).compact().tolist() == [
+        n for n in names if len(n) > 3
+    ]
+    assert len(ids.compact().block) == sum(map(len, names)) + PAD
+
+
+@settings(deadline=None)
+@given(st.lists(COLUMNS, max_size=4))
+def test_joined(columns):
+    joined = Ids.joined([Ids.of(names) for names in columns])
+    assert joined.tolist() == [name for names in columns for name in names]
+    assert len(joined.block) >= int((joined.start + joined.length).max(initial=0)) + PAD
+
+
+@settings(deadline=None)
+@given(COLUMNS)
+def test_keys(names):
+    """Equal ids have equal keys wherever they stand; different ones, at this number, different keys."""
+    keys = scattered(names, b"\xff9").keys()
+    assert keys.tolist() == Ids.of(names).keys().tolist()
+    assert len(set(keys.tolist())) == len(set(names))
+
+
+def test_keys_of_many_ids_differ():
+    names = [b"%s%d" % (head, n) for n in range(20_000) for head in (b"", b"d", b"clueweb09-en0000-00-")]
+    assert len(np.unique(Ids.of(names).keys())) == len(names)
+
+
+@settings(deadline=None)
+@given(COLUMNS.filter(bool), st.data())
+def test_same(names, data):
+    pairs = data.draw(st.lists(st.tuples(*[st.integers(0, len(names) - 1)] * 2)))
+    rows, others = np.array(pairs, np.int64).reshape(-1, 2).T
+    same = Ids.of(names).same(rows, scattered(names, b"\xff9"), others)
+    assert same.tolist() == [names[a] == names[b] for a, b in pairs]
+
+
+def test_long_ids_differ_in_their_last_byte_alone():
+    names = [b"a" * 200, b"a" * 199 + b"b", b"a" * 201, b"a" * 200]
+    ids = Ids.of(names)
+    rows = np.repeat(np.arange(4), 4)
+    same = ids.same(rows, ids, np.tile(np.arange(4), 4))
+    assert same.tolist() == [names[a] == names[b] for a in range(4) for b in range(4)]
+
+
+@settings(deadline=None)
+@given(COLUMNS, st.lists(st.integers(1, 3), min_size=20, max_size=20))
+def test_changes(names, times):
+    names = [name for name, n in zip(names, times, strict=False) for _ in range(n)]
+    expected = [row for row in range(1, len(names)) if names[row] != names[row - 1]]
+    assert scattered(names, b"9").changes().tolist() == expected
+
+
+@settings(deadline=None)
+@given(COLUMNS, KEYS)
+def test_distinct(names, keys):
+    with colliding(keys):
+        first, which = scattered(names, b"9").distinct()
+    order = list(dict.fromkeys(names))
+    assert first.tolist() == [names.index(name) for name in order]
+    assert which.tolist() == [order.index(name) for name in names]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.one_of(NAMES, SHORT_NAMES)), max_size=20), st.booleans())
+def test_descending(rows, long):
+    if not long:
+        rows = [(group, name[-20:]) for group, name in rows]
+    names = [name for _, name in rows]
+    order = scattered(names, b"9").descending(np.array([group for group, _ in rows], np.int64))
+    expected = sorted(sorted(rows, key=lambda row: row[1], reverse=True), key=lambda row: row[0])
+    assert sorted(order.tolist()) == list(range(len(rows)))
+    assert [rows[row] for row in order] == expected
+
+
+def test_ids_are_ordered_hashed_and_compared_as_columns(monkeypatch):
+    """Those of up to LONG bytes, such as URLs that begin alike, never one by one."""
+    names = [b"https://example.org/%s/%03d.html" % (b"a" * 80, n * 7919 % 1000) for n in range(1000)]
+    names += [b"a" * LONG, b"a" * (LONG - 1), b"a", b""]
+    ids, group = scattered(names, b"9"), np.arange(len(names)) % 3
+    expected = sorted(range(len(names)), key=names.__getitem__, reverse=True)
+    expected.sort(key=lambda row: row % 3)
+    keys = [Ids.of([name]).keys()[0] for name in names]
+
+    def refuse(*args):
+        raise AssertionError
+
+    monkeypatch.setattr(Ids, "tolist", refuse)
+    monkeypatch.setattr(Ids, "__getitem__", refuse)
+    assert ids.descending(group).tolist() == expected
+    assert ids.keys().tolist() == keys
+    rows = np.arange(len(names))
+    assert ids.same(rows, ids, rows).all()
+    assert not ids.same(rows, ids, rows[::-1]).any()
+    assert len(ids.changes()) == len(names) - 1
+
+
+@settings(deadline=None)
+@given(COLUMNS, COLUMNS, KEYS)
+def test_index(names, wanted, keys):
+    names = list(dict.fromkeys(names))
+    with colliding(keys):
+        found = IdIndex(Ids.of(names)).find(scattered(wanted + names, b"9"))
+    assert found.tolist() == [names.index(name) if name in names else -1 for name in wanted + names]
+
+
+@settings(deadline=None)
+@given(COLUMNS)
+def test_short_ids_are_told_by_their_keys(names):
+    ids = Ids.of(names)
+    assert ids.short == all(len(name) <= 8 for name in names)
+    if ids.short:
+        assert len(set(ids.keys().tolist())) == len(set(names))
+
+
+@settings(deadline=None)
+@given(st.lists(NAMES.map(lambda name: name[-8:]), max_size=20), COLUMNS)
+def test_short_ids_are_as_others(names, more):
+    plain = scattered(names, b"9")
+    short = plain.light()
+    assert isinstance(short, ShortIds)
+    assert short.tolist() == short.compact().tolist() == names
+    assert [short[row] for row in range(len(names))] == names
+    assert short.take(slice(None, None, 2)).tolist() == names[::2]
+    assert short.text().tobytes() == b"".join(names)
+    assert short.keys().tolist() == plain.keys().tolist()
+    assert short.changes().tolist() == plain.changes().tolist()
+    assert [part.tolist() for part in short.distinct()] == [part.tolist() for part in plain.distinct()]
+    group = np.zeros(len(names), np.int64)
+    assert short.descending(group).tolist() == plain.descending(group).tolist()
+    rows, others = np.repeat(np.arange(len(names)), len(more)), np.tile(np.arange(len(more)), len(names))
+    expected = [name == other for name in names for other in more]
+    assert short.same(rows, Ids.of(more), others).tolist() == expected
+    assert Ids.of(more).same(others, short, rows).tolist() == expected
+    assert Ids.joined([short, short]).tolist() == names + names
+    assert Ids.joined([short, Ids.of(more), short]).tolist() == names + more + names
+
+
+@given(st.lists(NAMES.filter(lambda name: len(name) > 8), min_size=1))
+def test_long_ids_stay_as_they_are(names):
+    ids = Ids.of(names)
+    assert ids.light() is ids
+
+
+# few different ones, some of which meet in a slot of the first level and of others
+TABLE_KEYS = st.one_of(
+    st.integers(0, 2**64 - 1),
+    st.integers(0, 9),
+    st.integers(0, 9).map(lambda n: n << 50),
+    st.integers(0, 3).map(lambda n: (n << 62) + 1),
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(TABLE_KEYS, max_size=60), st.lists(TABLE_KEYS, max_size=60))
+def test_key_table(keys, others):
+    table = KeyTable(np.array(keys, np.uint64))
+    repeated = [(row, keys.index(key)) for row, key in enumerate(keys) if keys.index(key) < row]
+    assert sorted(zip(table.again.tolist(), table.first.tolist(), strict=True)) == repeated
+    found = table.find(np.array(others + keys, np.uint64))
+    assert found.tolist() == [keys.index(key) if key in keys else -1 for key in others + keys]
+
+
+def test_key_table_of_many_keys():
+    keys = Ids.of([b"%d" % (n // 2) for n in range(100_000)]).keys()
+    table = KeyTable(keys)
+    assert sorted(table.again.tolist()) == list(range(1, 100_000, 2))
+    assert table.find(keys).tolist() == [n // 2 * 2 for n in range(100_000)]
+    assert (table.find(Ids.of([b"x%d" % n for n in range(100_000)]).keys()) == -1).all()
+
+
+@settings(deadline=None)
+@given(st.lists(st.sets(TABLE_KEYS, max_size=9), max_size=9), st.lists(TABLE_KEYS, max_size=20))
+def test_key_set(several, others):
+    seen, expected = KeySet(), set()
+    for keys in several:
+        new = keys - expected
+        seen.add(np.array(sorted(new), np.uint64))
+        expected |= new
+        assert len(seen) == len(expected)
+        assert seen.has(np.array(others, np.uint64)).tolist() == [key in expected for key in others]
+        lengths = [len(part) for part in seen.parts]
+        assert all(a >= 2 * b for a, b in pairwise(lengths))
+
+
+def test_keys_in_groups():
+    """Of the group as much as of the id."""
+    documents = np.tile(Ids.of([b"%d" % n for n in range(300)]).keys(), 300)
+    assert len(np.unique(in_group(documents, np.repeat(np.arange(300), 300)))) == len(documents)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 3) | st.integers(0, 3).map(lambda n: n << 16)))
+def test_order_of(keys):
+    assert order_of(np.array(keys, np.uint32)).tolist() == sorted(range(len(keys)), key=keys.__getitem__)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([b"a", b"b", b"aa"])), max_size=12), KEYS)
+def test_repeats(rows, keys):
+    ids, group = Ids.of([name for _, name in rows]), np.array([group for group, _ in rows], np.int64)
+    with colliding(keys):
+        again, first = repeats(KeyTable(in_group(ids.keys(), group)), ids, group)
+    expected = [(row, rows.index(pair)) for row, pair in enumerate(rows) if rows.index(pair) < row]
+    assert sorted(zip(again.tolist(), first.tolist(), strict=True)) == expected

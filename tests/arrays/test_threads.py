@@ -1,0 +1,220 @@
+"""The map over threads: order, how far it reads ahead, errors, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+
+import pytest
+
+from gradeval.arrays import threads as parallel
+from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+
+JOBS = [1, 2, 3, 8]
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left():
+    before = set(threading.enumerate())
+    yield
+    assert not set(threading.enumerate()) - before
+
+
+@pytest.mark.parametrize("jobs", JOBS)
+@pytest.mark.parametrize("count", [0, 1, 2, 100])
+def test_order_is_that_of_the_items(jobs, count):
+    pause = random.Random(1)
+
+    def function(item):
+        time.sleep(pause.random() * 0.002)
+        return item, item * item
+
+    assert list(ordered_map(function, range(count), jobs)) == [(n, n * n) for n in range(count)]
+
+
+@pytest.mark.parametrize("jobs", JOBS)
+def test_results_may_be_none(jobs):
+    assert list(ordered_map(lambda item: None, range(10), jobs)) == [None] * 10
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_items_are_worked_on_at_the_same_time(jobs):
+    together = threading.Barrier(jobs, timeout=30)
+    assert len(list(ordered_map(lambda item: together.wait(), range(2 * jobs), jobs))) == 2 * jobs
+
+
+@pytest.mark.parametrize("jobs", JOBS)
+def test_items_are_drawn_one_at_a_time_and_not_far_ahead(jobs):
+    drawn = taken = 0
+    drawing = threading.Lock()
+
+    def items():
+        nonlocal drawn
+        for item in range(60):
+            assert drawing.acquire(blocking=False)
+            drawn += 1
+            time.sleep(0.0005)
+            assert drawn <= taken + 1 + 2 * jobs  # one may be on its way to us
+            drawing.release()
+            yield item
+
+    for item in ordered_map(lambda item: item, items(), jobs):
+        assert item == taken
+        time.sleep(0.001)  # slower than the items come
+        taken += 1
+    assert taken == drawn == 60
+
+
+@pytest.mark.parametrize("jobs", JOBS)
+@pytest.mark.parametrize("bad", [0, 5, 29])
+def test_error_of_the_function_comes_in_its_place(jobs, bad):
+    def function(item):
+        if item >= bad:
+            raise ValueError(item)
+        return item
+
+    results = ordered_map(function, range(30), jobs)
+    assert [next(results) for _ in range(bad)] == list(range(bad))
+    with pytest.raises(ValueError, match=f"^{bad}$"):
+        next(results)
+    assert list(results) == []
+
+
+@pytest.mark.parametrize("jobs", JOBS)
+@pytest.mark.parametrize("bad", [0, 5])
+def test_error_of_the_iterator_comes_in_its_place(jobs, bad):
+    def items():
+        yield from range(bad)
+        raise ValueError("no more")
+
+    results = ordered_map(lambda item: item, items(), jobs)
+    assert [next(results) for _ in range(bad)] == list(range(bad))
+    with pytest.raises(ValueError, match="no more"):
+        next(results)
+    assert list(results) == []
+
+
+def test_a_result_does_not_wait_for_those_who_draw():
+    """They come one after the other, and the caller need not stand in line with them."""
+    drawn = 0
+
+    def items():
+        nonlocal drawn
+        for item in range(100):
+            drawn += 1
+            yield item
+            time.sleep(0.05)
+
+    results = ordered_map(lambda item: time.sleep(0.01), items(), 8)
+    next(results)
+    assert drawn <= 4
+    results.close()
+
+
+def test_an_interrupt_does_not_wait_for_what_comes_next():
+    before = set(threading.enumerate())
+    come = threading.Event()
+
+    def items():
+        yield 0
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt  # as it comes to who is reading
+        come.wait(timeout=30)
+        yield 1
+
+    results = ordered_map(lambda item: item, items(), 2)
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        assert next(results) == 0
+        results.throw(KeyboardInterrupt)
+    assert time.monotonic() - begin < 20
+    come.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
+
+
+@pytest.mark.parametrize("jobs", JOBS)
+@pytest.mark.parametrize("taken", [0, 1, 7])
+def test_closing_early_leaves_no_thread_and_draws_no_more(jobs, taken):
+    drawn = []
+
+    def items():
+        for item in range(10**9):
+            drawn.append(item)
+            yield item
+
+    results = ordered_map(lambda item: item, items(), jobs)
+    assert [next(results) for _ in range(taken)] == list(range(taken))
+    results.close()
+    assert len(drawn) <= taken + 2 * jobs
+    assert list(results) == []
+
+
+@pytest.mark.parametrize("jobs", JOBS)
+def test_dropping_it_closes_it(jobs):
+    for item in ordered_map(lambda item: item, range(1000), jobs):
+        if item == 3:
+            break
+
+
+def test_nothing_starts_before_it_is_asked_for():
+    def items():
+        raise AssertionError
+        yield
+
+    ordered_map(lambda item: item, items(), 2)
+
+
+@pytest.mark.parametrize("allowed", [0, 1, 3])
+def test_threads_that_the_system_does_not_allow(allowed, monkeypatch):
+    """Those that there are do the work of all."""
+    start, started = threading.Thread.start, []
+
+    def limited(thread):
+        if len(started) == allowed:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+        started.append(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    assert list(ordered_map(lambda n: n * n, range(100), 64)) == [n * n for n in range(100)]
+    assert len(started) == allowed
+
+
+@pytest.mark.parametrize(("fits", "asked"), [(16, [16]), (15, [16, 1]), (1, [16, 1])])
+def test_fewer_threads_where_memory_is_short(fits, asked):
+    tried = []
+
+    def make(jobs):
+        tried.append(jobs)
+        if jobs > fits:
+            raise MemoryError
+        return "made"
+
+    assert with_fewer(make, 16) == "made"
+    assert tried == asked
+
+
+def test_one_thread_that_is_too_many():
+    tried = []
+
+    def make(jobs):
+        tried.append(jobs)
+        raise MemoryError
+
+    for jobs in (1, 3):
+        with pytest.raises(MemoryError):
+            with_fewer(make, jobs)
+    assert tried == [1, 3, 1]
+
+
+def test_default_jobs(monkeypatch):
+    assert default_jobs() >= 1
+    monkeypatch.setattr(parallel.os, "sched_getaffinity", lambda process: {0, 3, 5}, raising=False)
+    assert default_jobs() == 3
+    monkeypatch.delattr(parallel.os, "sched_getaffinity")
+    assert default_jobs() == (os.cpu_count() or 1)
+    monkeypatch.setattr(parallel.os, "cpu_count", lambda: None)
+    assert default_jobs() == 1

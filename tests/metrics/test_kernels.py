@@ -1,0 +1,101 @@
+"""Gains, discounts, and the monotone curve against scipy's."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.interpolate import PchipInterpolator
+
+from gradeval.arrays.numbers import log2, monotone_curve, pchip_slopes, quantile
+from gradeval.errors import MetricError
+from gradeval.metrics._kernels import discount, exp2_gain, linear_gain, mapped
+
+
+def column(*numbers: float) -> np.ndarray:
+    return np.array(numbers, np.float64)
+
+
+def test_gains():
+    grades = column(-2, 0, 0.5, 1, 3)
+    assert linear_gain(grades).tolist() == [0, 0, 0.5, 1, 3]
+    assert exp2_gain(grades).tolist() == [0, 0, 2**0.5 - 1, 1, 7]
+    assert mapped(grades, ((0.0, 4.0), (1.0, 0.0), (9.0, 5.0))).tolist() == [0, 4, 0.5, 0, 3]
+    for gain in (linear_gain, exp2_gain):
+        assert gain(column()).tolist() == []
+
+
+def test_exp2_gain_refuses_what_is_no_longer_a_number():
+    assert math.isfinite(exp2_gain(column(1000))[0])
+    with pytest.raises(MetricError, match=r"2\^1001 is too large"):
+        exp2_gain(column(1, 1001))
+
+
+def test_log2_is_that_of_c_to_the_bit():
+    numbers = np.arange(1, 65536, dtype=np.float64)
+    assert log2(numbers).tolist() == [math.log2(number) for number in range(1, 65536)]
+    assert log2(column(2.0**20, 8)).tolist() == [20, 3]
+    assert log2(column()).tolist() == []
+
+
+def test_discounts():
+    ranks = column(1, 2, 3, 8)
+    assert discount(ranks).tolist() == [1, math.log2(3), 2, math.log2(9)]
+    assert discount(ranks, "letor").tolist() == [1, 1, math.log2(3), 3]
+    assert discount(ranks, "zipf").tolist() == [1, 2, 3, 8]
+    assert discount(ranks, "none").tolist() == [1, 1, 1, 1]
+
+
+@st.composite
+def curves(draw):
+    count = draw(st.integers(2, 7))
+    x = sorted(draw(st.sets(st.floats(-1e3, 1e3).map(lambda n: round(n, 3)), min_size=count, max_size=count)))
+    y = sorted(draw(st.lists(st.floats(0, 1).map(lambda n: round(n, 3)), min_size=count, max_size=count)))
+    return x, y
+
+
+@settings(max_examples=200, deadline=None)
+@given(curves(), st.lists(st.floats(0, 1), min_size=1, max_size=5))
+def test_curve_is_scipys_pchip(curve, parts):
+    x, y = curve
+    expected = PchipInterpolator(x, y)
+    assert pchip_slopes(np.array([x]), np.array([y]))[0] == pytest.approx(
+        expected.derivative()(x), rel=1e-9, abs=1e-12
+    )
+    at = np.array([x[0] + part * (x[-1] - x[0]) for part in parts] + x)
+    found = monotone_curve(np.array([x]), np.array([y]), np.zeros(len(at), np.int64), at)
+    assert found == pytest.approx(expected(np.clip(at, x[0], x[-1])), abs=1e-12)
+    assert found[len(parts) :].tolist() == y  # exactly, at the points
+
+
+@pytest.mark.parametrize("unit", [2.0**-500, 2.0**490])
+def test_curve_has_no_unit(unit):
+    """Widths are squared and divided by heights, without over- or underflow."""
+    x, y = np.array([[1.0, 1 + 2.0**-40, 3, 8]]), np.array([[0.0, 1e-14, 0.5, 1]])
+    at, curve = np.linspace(1, 8, 9), np.zeros(9, np.int64)
+    assert monotone_curve(x * unit, y, curve, at * unit).tolist() == monotone_curve(x, y, curve, at).tolist()
+
+
+def test_curve_goes_on_level():
+    x, y = np.array([[0.0, 1.0]]), np.array([[0.25, 0.75]])
+    found = monotone_curve(x, y, np.zeros(3, np.int64), column(-5, 0.5, 7))
+    assert found.tolist() == [0.25, 0.5, 0.75]
+
+
+def test_several_curves_at_once():
+    x, y = np.array([[0.0, 1, 2], [0, 10, 30]]), np.array([[0.0, 0, 1], [0, 0.5, 1]])
+    at, curve = column(1.5, 5, 20, 0.5), np.array([0, 1, 1, 0])
+    expected = [float(PchipInterpolator(x[c], y[c])(a)) for c, a in zip(curve, at, strict=True)]
+    assert monotone_curve(x, y, curve, at) == pytest.approx(expected, abs=1e-15)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=9), min_size=1, max_size=4), st.floats(0, 1))
+def test_quantile_is_numpys(queries, part):
+    flat = np.array([float(n) for query in queries for n in sorted(query, reverse=True)])
+    count = np.array([len(query) for query in queries])
+    found = quantile(flat, np.cumsum(count) - count, count, (count - 1) * part)
+    assert found == pytest.approx([np.quantile(query, part) for query in queries], abs=1e-9)

@@ -1,0 +1,115 @@
+"""nDCGφ: φ on worked vectors, against scipy's pchip, and the tables of Moniz et al. 2016."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import judgments_of, ranked, value, values
+
+from gradeval.metrics.ndcg_phi import fitted_phi
+
+
+def phi(grades, variant="paper"):
+    column = np.array(grades, np.float64)
+    return fitted_phi(judgments_of([ranked(grades)]), variant)(column, np.zeros(len(column), np.int64)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("grades", "expected"),
+    [
+        (list(range(1, 11)), [0] * 5 + [0.017832647, 0.148148148, 0.377229081, 0.672153635, 1]),
+        ([*range(1, 10), 100], [0] * 5 + [0.000879727, 0.007431700, 0.019294047, 0.035171187, 1]),
+        ([0, 1, 2, 3, 4], [0, 0, 0, 0.3125, 1]),
+        ([0] * 6 + [1, 1, 2, 3], [0] * 6 + [0.333333333, 0.333333333, 0.666666667, 1]),
+        ([5, 5, 5, 1], [1, 1, 1, 0]),
+        ([7], [1]),
+        ([0, 0], [0, 0]),
+        ([0, 0, 0, 8], [0, 0, 0, 1]),
+    ],
+)
+def test_vectors(grades, expected):
+    assert phi(grades) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("grades", "expected"),
+    [
+        (list(range(1, 11)), [0] * 5 + [0.018381344307, 0.151851851852, 0.384087791495, 0.678875171468, 1]),
+        ([*range(1, 10), 100], [0] * 5 + [0.003497636151, 0.025933250423, 0.056632709694, 0.080808080808, 1]),
+        (
+            [0, 0, 0, *range(1, 10), 100],
+            [0] * 8 + [0.003497636151, 0.025933250423, 0.056632709694, 0.080808080808, 1],
+        ),
+        (
+            [0.5, 1.25, 2, 2.75, 3.1, 4.4, 5.9, 12.5, 30],
+            [0] * 5 + [0.065981232918, 0.183050847458, 0.495387202635, 1],
+        ),
+        ([0, 0, 0, 0, 0, 1, 1, 2], [0] * 7 + [1]),
+        ([0, 1, 2, 3, 4], [0, 0, 0, 0.157407407407, 1]),
+        (
+            [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610],
+            [0] * 8
+            + [0.002832245794, 0.018362826128, 0.0669077263, 0.184278438503, 0.380952380952, 0.625243203231, 1],
+        ),
+        # where the released code divides by zero: as for the paper's variant
+        ([3, 3, 3], [1, 1, 1]),
+        ([0, 0, 7], [0, 0, 1]),
+        ([1, 1, 1, 1, 5], [0, 0, 0, 0, 1]),
+        ([1, 5, 5, 5], [0, 1, 1, 1]),
+    ],
+)
+def test_released_vectors(grades, expected):
+    assert phi(grades, "released") == pytest.approx(expected, abs=1e-12)
+
+
+def test_negative_grades_count_as_0():
+    assert phi([0, 0, 1, 2, 3])[3:] == phi([-2, -1, 1, 2, 3])[3:]
+
+
+def test_rounding_makes_no_outlier():
+    """Q3 + 1.5 (Q3 - Q1) of 0 0 2 2 5 is 5, the largest, whatever the unit."""
+    for unit in (1.0, 0.1, 0.3, 1 / 7, 1e-3, 123.456):
+        assert phi([unit * grade for grade in (0, 0, 2, 3, 5)]) == pytest.approx(phi([0, 0, 2, 3, 5]))
+        assert phi([unit * grade for grade in (0, 0, 2, 2, 5)]) == pytest.approx(phi([0, 0, 2, 2, 5]))
+
+
+def test_table_1_the_worse_error_costs_more():
+    day_1, day_2 = values("nDCGphi", ranked([100, 80, 90, 15, 10]), ranked([100, 20, 90, 15, 10]))
+    assert day_1 == pytest.approx(0.969593, abs=5e-7)
+    assert day_2 == pytest.approx(0.935632, abs=5e-7)
+
+
+def test_figure_2():
+    """Two errors on 100 scores that are even over 1..1000: the medians of many draws."""
+    rng = np.random.default_rng(20160601)
+    draws = -np.sort(-rng.uniform(1, 1000, (400, 100)), axis=1)
+    swap = [*range(9), 10, 9, *range(11, 100)]
+    turned = [*range(9, -1, -1), *range(10, 100)]
+    for order, median in ((swap, 0.998), (turned, 0.906)):
+        found = values("nDCGphi@10", *(ranked(draw[order].tolist()) for draw in draws))
+        assert np.median(found) == pytest.approx(median, abs=3e-3)
+
+
+def test_points_by_hand():
+    line = "nDCGphi(points=0:0/10:1)"
+    query = ranked([2, 10, 5])
+    gains = [2**0.2 - 1, 1, 2**0.5 - 1]
+    discounted = sum(gain / np.log2(rank + 1) for rank, gain in enumerate(gains, 1))
+    perfect = sum(gain / np.log2(rank + 1) for rank, gain in enumerate(sorted(gains)[::-1], 1))
+    assert value(line, query) == pytest.approx(discounted / perfect)
+    # level outside the points, and nothing below 0
+    assert value("CG", query) and value("nDCGphi(points=1:0.5/2:0.5)", ranked([9, 0])) == 1
+    assert value("nDCGphi(points=0:0.5/2:1)", ranked([-1, 0])) < 1
+
+
+def test_paper_points_by_hand_are_the_paper():
+    query = ranked([3, 9, 1, 10, 2, 8, 7, 5, 4, 6])
+    assert value("nDCGphi(points=1:0/5.5:0/10:1)", query) == pytest.approx(value("nDCGphi", query), abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    "name", ["nDCGphi", "nDCGphi@3", "nDCGphi(variant=released)", "nDCGphi(points=0:0/1:1)"]
+)
+def test_nothing_above_0_is_0(name):
+    assert values(name, ranked([0, -1, None]), ({}, {}), ({"a": 1.0}, {}), ({}, {"a": 1.0})) == [0, 0, 0, 0]
+    assert values(name) == []

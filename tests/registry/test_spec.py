@@ -1,0 +1,256 @@
+"""The grammar of metric names: there, back, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from metrics import strategies
+
+from gradeval.errors import MetricError
+from gradeval.registry.metric import REGISTRY
+from gradeval.registry.spec import Spec, parse, parse_one, split
+
+
+def names(text: str | list[str]) -> list[str]:
+    return [str(spec) for spec in parse(text)]
+
+
+@settings(max_examples=400, deadline=None)
+@given(data=st.data())
+def test_what_is_written_is_read_back(data):
+    metric = data.draw(strategies.metrics)
+    given_ = data.draw(strategies.params(metric))
+    ordered = [p.name for p in metric.params if p.name in given_]
+    kept = [(name, given_[name]) for name in ordered if given_[name] != metric.by_name[name].default]
+    spec = Spec(metric, tuple(kept))
+    assert str(spec).isascii()
+    assert parse(str(spec)) == [spec]
+    assert parse(spec.display) == [spec]
+    assert parse(spec.trec) == [spec]
+    assert parse(str(spec).swapcase()) == [spec]
+    assert pickle.loads(pickle.dumps(spec)) == spec
+    assert repr(spec) == f"Spec({str(spec)!r})"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("nDCG@10", ["nDCG@10"]),
+        ("nDCG@5,10", ["nDCG@5", "nDCG@10"]),
+        ("nDCG( gain = EXP , discount=Letor )@10", ["nDCG(gain=exp,discount=letor)@10"]),
+        ("nDCG(discount=letor,gain=exp)", ["nDCG(gain=exp,discount=letor)"]),
+        ("nDCG(gain=linear,discount=log2,ideal=global)", ["nDCG"]),
+        ("nDCG(cutoff=10)", ["nDCG@10"]),
+        ("AP(rel=2)@100", ["AP(rel=2)@100"]),
+        ("AP(rel=2.0) AP(rel=2e0)", ["AP(rel=2)"]),
+        ("AP() ap MAP map", ["AP"]),
+        ("nDCG(gain=0:0/1:1/2:10)", ["nDCG(gain=0:0/1:1/2:10)"]),
+        ("nDCG(gain=exp,top=10/25/50)@10", ["nDCG(gain=exp,top=10/25/50)@10"]),
+        ("nDCGphi(points=0:0/2.5:0.25/9:1)", ["nDCGphi(points=0:0/2.5:0.25/9:1)"]),
+        ("µAP μap µMAP mumap MUAP", ["muAP"]),
+        ("nDCGφ@10 nDCGϕ@10 NDCGPHI@10", ["nDCGphi@10"]),
+        ("kendall τ spearman ρ", ["tau", "rho"]),
+        ("AP,nDCG@5,10,P@5,  RR", ["AP", "nDCG@5", "nDCG@10", "P@5", "RR"]),
+        (["AP", "RR AP"], ["AP", "RR"]),
+        ("nDCG@010", ["nDCG@10"]),
+    ],
+)
+def test_ways_to_write_it(text, expected):
+    assert names(text) == expected
+
+
+CUTS = [5, 10, 15, 20, 30, 100, 200, 500, 1000]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("map", ["AP"]),
+        ("map_cut", [f"AP@{k}" for k in CUTS]),
+        ("map_cut.5,10", ["AP@5", "AP@10"]),
+        ("ndcg", ["nDCG"]),
+        ("ndcg_cut", [f"nDCG@{k}" for k in CUTS]),
+        ("ndcg_cut.5,10", ["nDCG@5", "nDCG@10"]),
+        ("ndcg_cut_10", ["nDCG@10"]),
+        ("ndcg_cut(gain=exp)@5", ["nDCG(gain=exp)@5"]),
+        ("ndcg.1=3,2=9.5", ["nDCG(gain=1:3/2:9.5)"]),
+        ("P", [f"P@{k}" for k in CUTS]),
+        ("P(rel=2)", [f"P(rel=2)@{k}" for k in CUTS]),
+        ("P.5 P_5 P@5", ["P@5"]),
+        ("recall", [f"R@{k}" for k in CUTS]),
+        ("recall_100", ["R@100"]),
+        ("success", ["Success@1", "Success@5", "Success@10"]),
+        ("success.3", ["Success@3"]),
+        ("recip_rank", ["RR"]),
+        ("set_P set_recall set_F", ["set_P", "set_recall", "set_F"]),
+        ("set_F.0.5 set_F_0.5", ["set_F(x=0.5)"]),
+        ("set_F.1", ["set_F"]),
+        ("num_q num_ret num_rel num_rel_ret", ["num_q", "num_ret", "num_rel", "num_rel_ret"]),
+    ],
+)
+def test_trec_eval_names(text, expected):
+    assert names(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("AP", "map"),
+        ("AP@5", "map_cut_5"),
+        ("AP(rel=2)", "AP(rel=2)"),
+        ("nDCG", "ndcg"),
+        ("nDCG@10", "ndcg_cut_10"),
+        ("nDCG(gain=1:3/2:9)", "ndcg_1=3,2=9"),
+        ("nDCG(gain=exp)", "nDCG(gain=exp)"),
+        ("P@5", "P_5"),
+        ("R@5", "recall_5"),
+        ("RR", "recip_rank"),
+        ("RR@10", "RR@10"),
+        ("Success@1", "success_1"),
+        ("set_F", "set_F"),
+        ("set_F(x=0.5)", "set_F_0.5"),
+        ("muAP", "muAP"),
+    ],
+)
+def test_what_trec_eval_prints(text, printed):
+    assert [spec.trec for spec in parse(text)] == [printed]
+
+
+@pytest.mark.parametrize(
+    ("text", "display"),
+    [("muAP", "µAP"), ("nDCGphi@10", "nDCGφ@10"), ("nDCGphi(variant=released)", "nDCGφ(variant=released)")],
+)
+def test_display(text, display):
+    assert [spec.display for spec in parse(text)] == [display]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("nDGC@10", "did you mean nDCG@10?"),
+        ("nDGC(gain=exp)@10", "did you mean nDCG(gain=exp)@10?"),
+        ("ndgc_cut.5,10", "did you mean ndcg_cut.5,10?"),
+        ("ndgc_cut_10", "did you mean ndcg_cut_10?"),
+        ("muAPP", "did you mean muAP?"),
+        ("num_rle", "did you mean num_rel?"),
+        ("RankDGC", "did you mean rankDCG?"),
+        ("kendal", "did you mean kendall?"),
+        ("ndcg.10", "did you mean ndcg_cut.10?"),
+        ("recip_rank.10", "did you mean recip_rank@10?"),
+        ("AP.10", "did you mean AP@10?"),
+        ("xyzzy", "'gradeval metrics' lists them"),
+        ("alpha_nDCG@10", "'gradeval metrics' lists them"),  # what is not here at all is no typo of ideal_dcg
+        ("ERR_IA@20", "'gradeval metrics' lists them"),
+        ("preccision@5", "did you mean precision@5?"),
+        ("nDCH@10", "did you mean nDCG@10?"),
+        ("al_trec", "did you mean all_trec?"),
+        ("official@10", "did you mean official?"),
+        (".5x", "'gradeval metrics' lists them"),
+    ],
+)
+def test_suggestion(text, hint):
+    with pytest.raises(MetricError) as caught:
+        parse(text)
+    assert caught.value.hint == hint
+    assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("AP)", "')' without '('"),
+        ("AP(", "'(' is not closed"),
+        ("AP(rel=2", "'(' is not closed"),
+        ("AP)(", "'(' is not closed"),
+        ("AP((rel=2))", "inside the parentheses"),
+        ("AP(rel=2)x", "'x' after ')'"),
+        ("AP@5(rel=2)", "the cutoff comes last"),
+        ("@10", "the name of the metric is missing"),
+        ("(rel=2)", "the name of the metric is missing"),
+        ("nDCG@", "cutoff must be a whole number from 1, not ''"),
+        ("nDCG@0", "cutoff must be a whole number from 1, not '0'"),
+        ("nDCG@-1", "not '-1'"),
+        ("nDCG@1.5", "not '1.5'"),
+        ("nDCG@.5x", "not '.5x'"),
+        ("nDCG@5,6x", "not '6x'"),
+        ("nDCG@5,,10", "not ''"),
+        ("nDCG@٣", "not '٣'"),
+        ("nDCG@10000000000000000", "cutoff must be a whole number"),
+        ("P.5x", "cutoff must be a whole number from 1, not '5x'"),
+        ("P.", "not ''"),
+        ("nDCG(exp)", "'exp' is not name=value"),
+        ("nDCG(gian=exp)", "nDCG has no parameter 'gian'"),
+        ("nDCG(gain=exp,gain=exp)", "gain is given twice"),
+        ("nDCG(cutoff=5)@5", "the cutoff is given twice"),
+        ("nDCG(gain=square)", "gain must be linear, exp, or grade:gain"),
+        ("nDCG(gain=1:2/1:3)", "rising order"),
+        ("nDCG(gain=-1:2)", "no gain for a grade below 0"),
+        ("nDCG(gain=1:2:3)", "gain must be"),
+        ("nDCG(top=25/10)", "places in rising order"),
+        ("nDCG(top=0)", "places in rising order"),
+        ("nDCG(discount=log3)", "log2 or letor or zipf or none"),
+        ("nDCG(ideal=max)", "ideal=max needs a cutoff"),
+        ("nDCG(ideal=max)@1000001", "cutoff up to 1000000"),
+        ("nDCG(max_grade=4)@5", "max_grade goes with ideal=max"),
+        ("nDCG(ideal=max,max_grade=4,top=5)@5", "does not go with top"),
+        ("nDCGphi(points=0:0)", "two or more"),
+        ("nDCGphi(points=0:0.5/1:0.25)", "never falling"),
+        ("nDCGphi(points=0:0/1:2)", "from 0 to 1"),
+        ("nDCGphi(variant=released,points=0:0/1:1)", "points takes the place of variant"),
+        ("AP(rel=two)", "rel must be a finite number, not 'two'"),
+        ("AP(rel=nan)", "a finite number"),
+        ("AP(rel=1_0)", "a finite number"),
+        ("set_F(x=0)", "a number above 0"),
+        ("set_F.a", "a finite number"),
+        ("scaled_utility(b=2)", "a number below 0"),
+        ("muAP@10", "muAP takes no cutoff"),
+        ("rankDCG.10", "rankDCG takes no value after '.'"),
+        ("num_q(rel=1)", "num_q has no parameter 'rel'"),
+        ("R", "R needs a cutoff"),
+        ("ndcg.x", "takes grade=gain pairs"),
+        ("", "no metric is named"),
+        (" , ", "no metric is named"),
+    ],
+)
+def test_refusal(text, what):
+    with pytest.raises(MetricError) as caught:
+        parse(text)
+    assert what in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_wrong_parameter_lists_those_there_are():
+    with pytest.raises(MetricError) as caught:
+        parse("AP(level=2)")
+    assert caught.value.hint == (
+        "AP takes rel (a number), cutoff (a whole number from 1), judged_only (true or false)"
+    )
+    with pytest.raises(MetricError) as caught:
+        parse("muAP(rel=2)")
+    assert caught.value.hint == "muAP takes judged_only (true or false)"
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text("aAPnDCGµφ()@,.=:/_ 0159-x", max_size=14))
+def test_any_text_is_a_metric_or_an_error_of_one_line(text):
+    try:
+        specs = parse(text)
+    except MetricError as error:
+        assert "\n" not in str(error)
+    else:
+        assert all(parse_one(str(spec)) == [spec] for spec in specs)
+
+
+def test_split():
+    assert split("AP nDCG@5,10, P(rel=2)@5,RR\tmap") == ["AP", "nDCG@5,10", "P(rel=2)@5", "RR", "map"]
+    assert split("nDCG(gain=exp, top=5)@1") == ["nDCG(gain=exp, top=5)@1"]
+
+
+def test_specs_are_values():
+    assert parse("nDCG@10")[0] == parse("ndcg_cut_10")[0]
+    assert len({*parse("AP nDCG@10"), *parse("map ndcg_cut.10")}) == 2
+    assert parse("nDCG@10")[0].metric is REGISTRY["nDCG"]
+    assert parse("nDCG(gain=exp)@10")[0].params == {"gain": "exp", "cutoff": 10}

@@ -1,0 +1,262 @@
+"""Qrels from rows, and the table of where a run put them: complete, without unjudged documents, and cut."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradeval.arrays.segments import Segments
+from gradeval.arrays.strings import Ids
+from gradeval.errors import InputError, InputErrors, OptionError
+from gradeval.tables.judgments import RECALLED, Judgments
+from gradeval.tables.qrels import Qrels
+
+
+def qrels_of(rows, line=None):
+    ids, documents = Ids.of([query for query, _, _ in rows]), Ids.of([document for _, document, _ in rows])
+    grade = np.array([grade for _, _, grade in rows], float)
+    return Qrels.of(
+        "Q", ids, np.arange(len(rows) + 1), documents, grade, None if line is None else lambda: line
+    )
+
+
+def rows_of(qrels):
+    query = np.repeat(np.array(qrels.queries.tolist(), object), np.diff(qrels.offsets))
+    return list(zip(query.tolist(), qrels.documents.tolist(), qrels.grade.tolist(), strict=True))
+
+
+def test_rows_of_a_query_are_brought_together():
+    qrels = qrels_of([(b"b", b"x", 1.0), (b"a", b"x", 2.0), (b"b", b"a", 0.0), (b"a", b"b", 1.5)])
+    assert rows_of(qrels) == [(b"b", b"x", 1.0), (b"b", b"a", 0.0), (b"a", b"x", 2.0), (b"a", b"b", 1.5)]
+    assert qrels.offsets.tolist() == [0, 2, 4]
+    assert qrels.keys.tolist() == qrels.documents.keys().tolist()
+    assert qrels.query_index.find(Ids.of([b"a", b"b", b"c"])).tolist() == [1, 0, -1]
+
+
+def test_keys_follow_the_documents():
+    rows = [(b"b", b"x", 1.0), (b"a", b"y", 2.0), (b"b", b"x", 1.0), (b"b", b"z", 0.0)]
+    qrels = qrels_of(rows)
+    assert len(qrels.grade) == 3
+    assert qrels.keys.tolist() == qrels.documents.keys().tolist()
+    assert (
+        Qrels("Q", qrels.queries, qrels.offsets, qrels.documents, qrels.grade).keys.tolist()
+        == qrels.keys.tolist()
+    )
+
+
+def test_bounds_name_the_query_of_several_rows():
+    documents = Ids.of([b"a", b"b", b"c", b"d"])
+    qrels = Qrels.of("Q", Ids.of([b"1", b"2", b"1"]), np.array([0, 2, 3, 4]), documents, np.arange(4.0))
+    assert rows_of(qrels) == [(b"1", b"a", 0.0), (b"1", b"b", 1.0), (b"1", b"d", 3.0), (b"2", b"c", 2.0)]
+
+
+def test_the_same_grade_again_is_a_warning():
+    qrels = qrels_of([(b"1", b"a", 1.0), (b"2", b"a", 1.0), (b"1", b"a", 1.0)])
+    assert rows_of(qrels) == [(b"1", b"a", 1.0), (b"2", b"a", 1.0)]
+    assert qrels.warnings == ("Q: 1 document is judged again with the same grade",)
+    assert qrels_of([(b"1", b"a", 1.0)] * 4).warnings == (
+        "Q: 3 documents are judged again with the same grade",
+    )
+    assert qrels_of([(b"1", b"a", 0.0), (b"1", b"a", -0.0)]).warnings
+
+
+def test_another_grade_is_an_error():
+    rows = [(b"1", b"a", 1.0), (b"2", b"a", 2.0), (b"1", b"a", 0.5)]
+    with pytest.raises(InputError, match=r"^Q: document 'a' has grade 0\.5 here and 1 before$"):
+        qrels_of(rows)
+    with pytest.raises(InputError, match=r"^Q:10: document 'a' has grade 0\.5 here and 1 before in line 8$"):
+        qrels_of(rows, np.arange(7, 10))
+    with pytest.raises(InputErrors) as caught:
+        qrels_of([*rows, (b"2", b"a", -1.0), (b"2", b"a", 2.0)], np.arange(5))
+    assert str(caught.value).splitlines() == [
+        "Q:3: document 'a' has grade 0.5 here and 1 before in line 1",
+        "Q:4: document 'a' has grade -1 here and 2 before in line 2",
+    ]
+
+
+def test_less():
+    qrels = qrels_of([(b"1", b"a", 1.0), (b"1", b"b", 3.0), (b"1", b"c", 1.8)])
+    assert qrels.less(0) is qrels
+    assert qrels.less(1.5).grade.tolist() == [-0.5, 1.5, 0.3]
+    assert qrels.grade.tolist() == [1.0, 3.0, 1.8]
+
+
+@pytest.mark.parametrize(
+    ("grade", "less"), [(1e150, -1e150), (-1e150, 1e150), (1e-150, 1.0000000000000002e-150)]
+)
+def test_less_stays_in_the_range_of_grades(grade, less):
+    qrels = qrels_of([(b"1", b"a", less), (b"1", b"b", grade)])
+    with pytest.raises(OptionError, match=r"^zero_grade leaves a grade that is out of range: .* rescale them$"):
+        qrels.less(less)
+
+
+def test_grades_out_of_range_are_errors_with_their_lines():
+    for grade in (1e150, -1e150, 1e-150, -1e-150, 0.0, -0.0):
+        assert qrels_of([(b"1", b"a", grade)]).grade.tolist() == [grade]
+    rows = [(b"2", b"a", 1.01e150), (b"1", b"a", 0.0), (b"2", b"b", -1e308), (b"1", b"c", 5e-324)]
+    hint = "Grades are 0 or between 1e-150 and 1e150 in absolute value; rescale them"
+    for line, places in ((None, (1, 3, 4)), (np.array([6, 7, 8, 9]), (7, 9, 10))):
+        with pytest.raises(InputErrors) as caught:
+            qrels_of(rows, line)
+        grades = zip(places, ("1.01e+150", "-1e+308", "5e-324"), strict=True)
+        assert str(caught.value).splitlines() == [
+            f"Q:{place}: the grade {grade} is out of range. {hint}" for place, grade in grades
+        ]
+
+
+# The table of ranks. A query is a list of (grade, rank or None), its documents being retrieved or not.
+
+
+@st.composite
+def rankings(draw):
+    queries = []
+    for size in draw(st.lists(st.integers(1, 8), min_size=1, max_size=5)):
+        retrieved = draw(st.integers(0, 30))
+        ranks = draw(st.lists(st.integers(1, 30), min_size=size, max_size=size, unique=True))
+        grades = draw(st.lists(st.sampled_from([-1.0, 0.0, 1.0, 2.0]), min_size=size, max_size=size))
+        queries.append(
+            ([(g, r if r <= retrieved else None) for g, r in zip(grades, ranks, strict=True)], retrieved)
+        )
+    return queries
+
+
+def judgments_of(queries, level=None):
+    """The table; the score of rank r is -r."""
+    rows = [
+        (b"%d" % q, b"%d" % d, grade) for q, (of, _) in enumerate(queries) for d, (grade, _) in enumerate(of)
+    ]
+    ranks = [rank for of, _ in queries for _, rank in of]
+    rank = np.array([np.inf if rank is None else rank for rank in ranks], np.float64)
+    retrieved = np.array([count for _, count in queries])
+    return Judgments.of(qrels_of(rows), slice(0, len(queries)), rank, -rank, retrieved, level)
+
+
+def plain(queries):
+    """(grade, rank, score, row of the qrels) by query, in order of rank, what is not retrieved last."""
+    table, row = [], 0
+    for of, _ in queries:
+        numbered = [(grade, np.inf if rank is None else rank, row + n) for n, (grade, rank) in enumerate(of)]
+        row += len(of)
+        table.append([(g, r, -float(r), at) for g, r, at in sorted(numbered, key=lambda one: one[1:])])
+    return table
+
+
+def as_plain(table):
+    rows = list(
+        zip(
+            table.grade.tolist(),
+            table.rank.tolist(),
+            table.score.tolist(),
+            table.document.tolist(),
+            strict=True,
+        )
+    )
+    offsets = table.segments.offsets.tolist()
+    return [rows[a:b] for a, b in pairwise(offsets)]
+
+
+@settings(deadline=None)
+@given(rankings())
+def test_judgments(queries):
+    table = judgments_of(queries)
+    assert as_plain(table) == plain(queries)
+    assert table.rank.dtype == table.score.dtype == table.grade.dtype == np.float64
+    assert table.retrieved.tolist() == [count for _, count in queries]
+    assert table.query.tolist() == [q for q, (of, _) in enumerate(queries) for _ in of]
+    assert table.is_retrieved.tolist() == [rank < np.inf for of in plain(queries) for _, rank, _, _ in of]
+    assert as_plain(table.found) == [[row for row in of if row[1] < np.inf] for of in plain(queries)]
+
+
+@settings(deadline=None)
+@given(rankings(), st.integers(1, 12))
+def test_judged_only_and_cut(queries, depth):
+    """Alone, and together. A grade below 0 is that of a document that was not judged after all."""
+    table = judgments_of(queries)
+
+    def close(rows):
+        kept = [[row for row in of if row[0] >= 0 and row[1] < np.inf] for of in rows]
+        others = [[row for row in of if not (row[0] >= 0 and row[1] < np.inf)] for of in rows]
+        return [
+            [(g, n, s, at) for n, (g, _, s, at) in enumerate(own, 1)]
+            + [(g, np.inf, -np.inf, at) for g, _, _, at in more]
+            for own, more in zip(kept, others, strict=True)
+        ]
+
+    closed = close(plain(queries))
+    judged = table.judged_only()
+    assert as_plain(judged) == closed
+    assert judged.retrieved.tolist() == [sum(r < np.inf for _, r, _, _ in of) for of in closed]
+
+    def cut(rows):
+        return [
+            [(g, r, s, at) if r <= depth else (g, np.inf, -np.inf, at) for g, r, s, at in of] for of in rows
+        ]
+
+    assert as_plain(table.cut(depth)) == cut(plain(queries))
+    assert table.cut(depth).retrieved.tolist() == [min(count, depth) for _, count in queries]
+    assert as_plain(judged.cut(depth)) == cut(closed)
+    assert as_plain(table.cut(depth).judged_only()) == close(cut(plain(queries)))
+    assert judged.cut(depth).retrieved.tolist() == [min(n, depth) for n in judged.retrieved.tolist()]
+    assert as_plain(table) == plain(queries)
+
+
+@pytest.mark.parametrize(
+    ("level", "rel", "grades"),
+    [
+        (None, None, [1, 2]),
+        (None, 2.0, [2]),
+        (None, 0.0, [0, 1, 2]),
+        (None, -1.0, [0, 1, 2]),
+        (2.0, None, [2]),
+        (0.0, None, [0, 1, 2]),
+        (-5.0, None, [0, 1, 2]),
+        (2.0, 1.0, [1, 2]),
+    ],
+)
+def test_relevant(level, rel, grades):
+    table = judgments_of([([(-1.0, 1), (0.0, 2), (1.0, None), (2.0, 3)], 5)], level)
+    assert sorted(table.grade[table.relevant(rel)].tolist()) == grades
+
+
+def test_what_is_shared_does_not_grow_with_the_metrics():
+    """What was asked for last is kept."""
+    table = judgments_of([([(float(grade), grade) for grade in range(1, 100)], 99)])
+    first = table.hits(1.0)
+    for level in range(2, 100):
+        assert table.hits(float(level)).relevant.tolist() == [100 - level]
+        assert table.hits(1.0) is first
+        assert len(table._made) <= RECALLED
+    assert table.hits(2.0).relevant.tolist() == [98]
+
+
+def test_top():
+    table = judgments_of([([(1.0, 1), (0.0, 4), (1.0, None)], 5), ([(2.0, 2)], 2)])
+    assert table.top(None).tolist() == [True, True, False, True]
+    assert table.top(3).tolist() == [True, False, False, True]
+
+
+@settings(deadline=None)
+@given(rankings())
+def test_levels(queries):
+    table = judgments_of(queries)
+    by_query = [[grade for grade, _, _, _ in of] for of in plain(queries)]
+    assert table.ideal.tolist() == [g for grades in by_query for g in sorted(grades, reverse=True)]
+    assert table.grade[table.by_grade].tolist() == table.ideal.tolist()
+    assert table.levels.lengths.tolist() == [len(set(grades)) for grades in by_query]
+    assert table.level.tolist() == [sorted(set(grades)).index(g) for grades in by_query for g in grades]
+    assert table.level[table.by_grade].tolist() == table.ideal_level.tolist()
+    assert table.highest.tolist() == [max(0.0, *grades) for grades in by_query]
+
+
+def test_tied_level():
+    """Documents with one score, and those not retrieved, from the lowest grade to the highest."""
+    segments = Segments(np.array([0, 5, 7]))
+    grade = np.array([2.0, 0.0, 1.0, 2.0, 1.0, 1.0, 0.0])
+    score = np.array([3.0, 3.0, 1.0, -np.inf, -np.inf, 1.0, 1.0])
+    rank = np.array([1, 2, 3, np.inf, np.inf, 1, 2])
+    table = Judgments(segments, grade, rank, score, np.arange(7), np.array([3, 2]))
+    assert table.tied_level.tolist() == [0, 2, 1, 1, 2, 0, 1]

@@ -1,0 +1,368 @@
+"""What is given as qrels and runs: Python data, LETOR features, scores; and the options of reading."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from gradeval.arrays.strings import Texts
+from gradeval.errors import GradevalError, InputError, InputErrors, OptionError
+from gradeval.options import Options, parse_features
+from gradeval.tables.load import is_path, open_qrels, open_runs
+
+QRELS = {"1": {"a": 2.0, "b": 0.0}, "2": {"a": 1.0, "é": 1.5}}
+RUN = {"2": {"é": 1.0, "x": 2.0}, "1": {"b": 0.5, "a": 0.5}, "3": {"a": 1.0}}
+
+
+def qrels_of(data, **options):
+    """{query: {document: grade}}, in order."""
+    table, _ = open_qrels(data, Options.of(**options))
+    queries, documents, grade = Texts(table.queries), Texts(table.documents), table.grade.tolist()
+    bounds = table.offsets.tolist()
+    return {
+        query: dict(zip(documents[a:b], grade[a:b], strict=True))
+        for query, a, b in zip(queries, bounds[:-1], bounds[1:], strict=True)
+    }
+
+
+def ranks_of(run, qrels=QRELS, ties="trec", **options):
+    """For each run: its name and {(query, document): (rank, score)} of the judged documents."""
+    chosen = Options.of(**options)
+    table, _ = open_qrels(qrels, chosen, with_features=qrels is run)
+    queries, documents = Texts(table.queries), Texts(table.documents)
+    result = []
+    for one in open_runs(None, run, table, chosen):
+        reduced = one.reduce(table, ties, 1)
+        places = enumerate(zip(reduced.rank.tolist(), reduced.score.tolist(), strict=True))
+        query_of = [
+            queries[q]
+            for q, n in enumerate((table.offsets[1:] - table.offsets[:-1]).tolist())
+            for _ in range(n)
+        ]
+        found = {(query_of[row], documents[row]): at for row, at in places if at[0] != np.inf}
+        result.append((one.name, found))
+    return result
+
+
+def triples(table):
+    return [(query, document, number) for query, of in table.items() for document, number in of.items()]
+
+
+def pandas_frame(rows, names, **types):
+    return pytest.importorskip("pandas").DataFrame(rows, columns=names).astype(types)
+
+
+def polars_frame(rows, names):
+    return pytest.importorskip("polars").DataFrame(rows, schema=list(names), orient="row")
+
+
+FORMS = {
+    "dict": lambda table: table,
+    "tuples": triples,
+    "lists": lambda table: [list(row) for row in triples(table)],
+    "generator": lambda table: iter(triples(table)),
+    "longer tuples": lambda table: [(*row, "more") for row in triples(table)],
+    "text": lambda table: [(query, document, str(number)) for query, document, number in triples(table)],
+    "bytes": lambda table: [
+        (query.encode(), document.encode(), number) for query, document, number in triples(table)
+    ],
+}
+IDS = {
+    "int": lambda table: {int(query): of for query, of in table.items()},
+    "tuples of int": lambda table: [
+        (int(query), document, number) for query, document, number in triples(table)
+    ],
+}
+
+
+@pytest.mark.parametrize("form", [*FORMS.values(), *IDS.values()], ids=[*FORMS, *IDS])
+def test_python_data(form):
+    assert qrels_of(form(QRELS)) == QRELS
+    assert ranks_of(form(RUN)) == [("run1", {("2", "é"): (2, 1.0), ("1", "b"): (1, 0.5), ("1", "a"): (2, 0.5)})]
+    assert ranks_of(form(RUN), ties="best")[0][1]["1", "a"] == (1, 0.5)
+
+
+@pytest.mark.parametrize("frame", [pandas_frame, polars_frame])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("query_id", "doc_id", "relevance", "score"),
+        ("qid", "docno", "label", "score"),
+        ("Query", "DocID", "Grade", "Sim"),
+        ("topic", "iid", "rel", "scores"),
+    ],
+)
+def test_frames(frame, names):
+    query, document, grade, score = names
+    qrels = frame([(1, q, d, g) for q, d, g in triples(QRELS)], ("iteration", query, document, grade))
+    run = frame([(7, d, s, q, "tag") for q, d, s in triples(RUN)], ("rank", document, score, query, "tag"))
+    assert qrels_of(qrels) == QRELS
+    assert ranks_of(run) == ranks_of(RUN)
+
+
+@pytest.mark.parametrize("frame", [pandas_frame, polars_frame])
+def test_frames_with_whole_numbers(frame):
+    rows = [(1, 10, 3), (1, 20, 0), (2, 10, 1)]
+    assert qrels_of(frame(rows, ("qid", "docid", "label"))) == {"1": {"10": 3.0, "20": 0.0}, "2": {"10": 1.0}}
+
+
+def test_frame_columns_of_several_names():
+    """The more telling name is taken; of two spellings of one, the first."""
+    rows = [("x", "1", "a", 1.0), ("x", "2", "b", 0.0)]
+    frame = pandas_frame(rows, ("query", "query_id", "doc_id", "relevance"))
+    assert qrels_of(frame) == {"1": {"a": 1.0}, "2": {"b": 0.0}}
+    frame = pandas_frame([("1", "a", 1.0, 2.0)], ("qid", "docno", "Rel", "rel"))
+    assert qrels_of(frame) == {"1": {"a": 1.0}}
+
+
+@pytest.mark.parametrize("frame", [pandas_frame, polars_frame])
+def test_frame_without_a_column(frame):
+    with pytest.raises(InputError) as caught:
+        qrels_of(frame([("1", "a", 1.0)], ("qid", "docno", "score")))
+    assert str(caught.value) == (
+        "qrels: no column is named grade or relevance or rel or label or rating: there are qid, docno, score"
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (5, "'int' object is not iterable"),
+        (None, "'NoneType' object is not iterable"),
+        ({"q": 3}, "'int' object has no attribute 'items'"),
+        ([1.0], "'float' object is not iterable"),
+        ([("q", "d")], "not enough values"),
+        ([("q", "d", "x")], "could not convert string to float: 'x'"),
+        ([("q", "d", None)], "NoneType"),
+        ([("q", "d", 10**400)], "too large"),
+        ([("q\ud800", "d", 1)], "surrogates not allowed"),
+    ],
+)
+def test_data_that_is_no_table(data, what):
+    with pytest.raises(InputError, match=rf"^qrels: each row must be \(query, document, number\): .*{what}"):
+        qrels_of(data)
+
+
+def test_empty_data():
+    for data in ({}, [], {"q": {}}):
+        with pytest.raises(InputError, match=r"^qrels: there are no judgments$"):
+            qrels_of(data)
+        assert ranks_of(data) == [("run1", {})]
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_numbers_that_are_not_finite(number):
+    data = [("1", "a", 1.0), ("1", "b", number)]
+    with pytest.raises(InputError, match=f"^qrels:2: the grade {number} is not a finite number$"):
+        qrels_of(data)
+    with pytest.raises(InputError, match=f"^run1:2: the score {number} is not a finite number$"):
+        ranks_of(data)
+
+
+def test_documents_that_come_twice():
+    data = [("1", "a", 1.0), ("2", "a", 1.0), ("1", "b", 0.5), ("1", "a", 2.0), ("1", "a", 1.0)]
+    with pytest.raises(InputErrors) as caught:
+        ranks_of(data)
+    again = "document 'a' comes a second time for its query. The first time is line 1"
+    assert str(caught.value).splitlines() == [f"run1:4: {again}", f"run1:5: {again}"]
+    with pytest.raises(InputError, match=r"^qrels: document 'a' has grade 2 here and 1 before$"):
+        qrels_of(data)
+    assert open_qrels([data[0]] * 2, Options())[0].warnings == (
+        "qrels: 1 document is judged again with the same grade",
+    )
+
+
+def test_ids_that_are_no_text():
+    """Bytes that are not UTF-8, as bytes or as what a file system makes of them, are the same id."""
+    assert ranks_of([(b"\xff", "\udcfe", 1.0)], {"\udcff": {b"\xfe": 1}}) == [
+        ("run1", {("\udcff", "\udcfe"): (1, 1.0)})
+    ]
+
+
+def test_is_path(tmp_path):
+    assert is_path("a") and is_path(b"a") and is_path(tmp_path)
+    assert not any(map(is_path, ({}, [], None, 3)))
+
+
+# LETOR
+
+LETOR = b"2 qid:1 1:0.5 3:7 # a\n0 qid:1 1:0.25 2:1 3:7 # b\n1 qid:2 1:1\n"
+
+
+@pytest.fixture
+def letor(tmp_path):
+    path = tmp_path / "data.letor"
+    path.write_bytes(LETOR)
+    return path
+
+
+def test_letor_qrels(letor):
+    assert qrels_of(letor) == {"1": {"a": 2.0, "b": 0.0}, "2": {"1": 1.0}}
+    assert qrels_of(letor, qrels_feature=3) == {"1": {"a": 7.0, "b": 7.0}, "2": {"1": 0.0}}
+    assert qrels_of(str(letor), qrels_format="letor") == qrels_of(letor)
+    with pytest.raises(InputError, match="no line has feature 9"):
+        qrels_of(letor, qrels_feature=9)
+
+
+def test_letor_features_are_runs(letor):
+    expected = {
+        "feature1": {("1", "a"): (1, 0.5), ("1", "b"): (2, 0.25), ("2", "1"): (1, 1.0)},
+        "feature2": {("1", "b"): (1, 1.0), ("1", "a"): (2, 0.0), ("2", "1"): (1, 0.0)},
+        "feature3": {("1", "b"): (1, 7.0), ("1", "a"): (2, 7.0), ("2", "1"): (1, 0.0)},
+    }
+    assert dict(ranks_of(letor, letor, features="1-3")) == expected
+    assert ranks_of(letor, letor, features=[3, 1]) == [
+        (name, expected[name]) for name in ("feature3", "feature1")
+    ]
+    assert dict(ranks_of(letor, {"1": {"a": 1, "b": 0}, "2": {"1": 1}}, features=2)) == {
+        "feature2": expected["feature2"]
+    }
+    chosen = Options.of(features="1,4,2,5")
+    *runs, error = open_runs(None, letor, open_qrels(letor, chosen, with_features=True)[0], chosen)
+    assert [run.path for run in runs] == [f"{letor}:feature1", f"{letor}:feature2"]
+    assert str(error) == f"{letor}: no line has features 4-5"
+
+
+def test_letor_with_groups(tmp_path):
+    path, groups = tmp_path / "svm", tmp_path / "sizes"
+    path.write_bytes(b"2 1:5\n0 1:6\n1 1:7\n")
+    groups.write_bytes(b"2\n1\n")
+    options = {"groups": str(groups)}
+    assert qrels_of(path, **options) == {"1": {"1": 2.0, "2": 0.0}, "2": {"1": 1.0}}
+    assert ranks_of(path, path, features=1, **options)[0][1] == {
+        ("1", "2"): (1, 6.0),
+        ("1", "1"): (2, 5.0),
+        ("2", "1"): (1, 7.0),
+    }
+
+
+def test_scores(letor, tmp_path):
+    scores = tmp_path / "scores"
+    scores.write_bytes(b"0.5\n# between\n2\n\n-1\n")
+    expected = {("1", "b"): (1, 2.0), ("1", "a"): (2, 0.5), ("2", "1"): (1, -1.0)}
+    assert ranks_of(scores, letor) == [(None, expected)]
+    assert ranks_of(scores, letor, run_format="scores") == [(None, expected)]
+    scores.write_bytes(b"0.5\n2\n")
+    with pytest.raises(InputError) as caught:
+        ranks_of(scores, letor)
+    assert str(caught.value) == f"{scores}: there are 2 scores, but {letor} has 3 lines of data"
+    with pytest.raises(
+        InputError, match=r"scores, one a line, go with the lines of a LETOR file, but qrels is not one"
+    ):
+        ranks_of(scores)
+
+
+def test_grades_of_letor_files_have_their_range_too(tmp_path):
+    """As labels, and where a feature is the grade; as scores they have none."""
+    path = tmp_path / "letor"
+    path.write_bytes(b"# 1\n1 qid:1 1:1e200 2:1\n2e150 qid:1 1:5 2:2\n")
+    what = r"is out of range\. Grades are 0 or between 1e-150 and 1e150 in absolute value; rescale them$"
+    with pytest.raises(InputError, match=rf"^{path}:3: the grade 2e\+150 {what}"):
+        qrels_of(path)
+    with pytest.raises(InputError, match=rf"^{path}:2: the grade 1e\+200 {what}"):
+        qrels_of(path, qrels_feature=1)
+    assert qrels_of(path, qrels_feature=2) == {"1": {"1": 1.0, "2": 2.0}}
+    trec = tmp_path / "qrels"
+    trec.write_bytes(b"1 0 1 1\n1 0 2 1\n")
+    assert ranks_of(path, trec, features=1)[0][1][("1", "1")] == (1, 1e200)
+
+
+def test_trec_run_over_letor_qrels(letor, tmp_path):
+    run = tmp_path / "run"
+    run.write_bytes(b"1 Q0 b 1 2 x\n1 Q0 c 2 1 x\n2 Q0 1 1 3 x\n")
+    assert ranks_of(run, letor) == [(None, {("1", "b"): (1, 2.0), ("2", "1"): (1, 3.0)})]
+
+
+def test_forced_formats(letor, tmp_path):
+    odd = tmp_path / "odd"
+    odd.write_bytes(b"1 1:1 2:2 3\n")  # looks like TREC, and is
+    assert qrels_of(odd, qrels_format="trec") == {"1": {"2:2": 3.0}}
+    with pytest.raises(GradevalError, match="'3' is not feature:value"):
+        qrels_of(odd, qrels_format="letor")
+    with pytest.raises(GradevalError, match="where a run has 6"):
+        ranks_of(letor, letor, run_format="trec")
+    with pytest.raises(GradevalError, match="where there is one score a line"):
+        ranks_of(letor, letor, run_format="scores")
+
+
+def test_options_that_need_letor(letor, tmp_path):
+    trec = tmp_path / "trec"
+    trec.write_bytes(b"1 0 a 1\n")
+    for options in ({"qrels_feature": 1}, {"groups": "sizes"}):
+        with pytest.raises(OptionError, match=f"goes with a LETOR file as qrels, but {trec} is not one"):
+            qrels_of(trec, **options)
+    with pytest.raises(
+        InputError, match=r"this is a LETOR file\. Choose what ranks its documents with --feature"
+    ):
+        ranks_of(letor)
+    with pytest.raises(InputError, match=r"this is not a LETOR file\. --feature goes with LETOR files"):
+        ranks_of(trec, features=1)
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"depht": 3}, "there is no option depht: there are rel, depth, "),
+        ({"depth": 0}, "depth must be a whole number from 1 to 1000000000, not 0"),
+        ({"depth": 2.0}, "depth must be a whole number from 1 to 1000000000, not 2.0"),
+        ({"depth": "3"}, "depth must be a whole number from 1 to 1000000000, not '3'"),
+        ({"jobs": -1}, "jobs must be a whole number from 0 to 1000, not -1"),
+        ({"qrels_feature": -1}, "qrels_feature must be a whole number from 0 to 9999999, not -1"),
+        ({"rel": math.nan}, "rel must be a finite number, not nan"),
+        ({"rel": "2"}, "rel must be a finite number, not '2'"),
+        ({"zero_grade": math.inf}, "zero_grade must be a finite number, not inf"),
+        ({"queries": "all"}, "queries must be judged or both, not 'all'"),
+        ({"ties": "random"}, "ties must be trec or input or best or worst, not 'random'"),
+        ({"qrels_format": "csv"}, "qrels_format must be trec or letor, not 'csv'"),
+        ({"run_format": "csv"}, "run_format must be trec or letor or scores, not 'csv'"),
+        ({"features": "x"}, "features are numbers and ranges such as 1,5,9-12, not 'x'"),
+    ],
+)
+def test_wrong_options(options, what):
+    with pytest.raises(OptionError) as caught:
+        Options.of(**options)
+    assert str(caught.value).startswith(what)
+
+
+def test_options():
+    assert Options.of() == Options()
+    options = Options.of(query_ids=[1, "b"], features=["1", 7, "3-4"], rel=2, depth=None, jobs=4)
+    assert options == Options(query_ids=("1", "b"), features=(1, 7, 3, 4), rel=2, jobs=4)
+    assert Options.of(query_ids="1,b  c,").query_ids == ("1", "b", "c")
+    assert Options.of(query_ids=["1,b"]).query_ids == ("1,b",)  # an id with a comma
+    for none in ("", " ,", [], ()):
+        with pytest.raises(OptionError, match="no query is named"):
+            Options.of(query_ids=none)
+    assert Options.of(features="2,1").features == (2, 1)
+    assert Options.of(features=5).features == (5,)
+    told = options.to_dict()
+    assert "jobs" not in told
+    assert told["features"] == (1, 7, 3, 4)
+    assert told["ties"] == "trec"
+
+
+@pytest.mark.parametrize(
+    ("texts", "features"),
+    [
+        ([], ()),
+        (["1"], (1,)),
+        (["1,5,9-12"], (1, 5, 9, 10, 11, 12)),
+        ([" 3 , 1", "2-2", "1-4"], (3, 1, 2, 4)),
+        (["0", 9999999], (0, 9999999)),
+    ],
+)
+def test_parse_features(texts, features):
+    assert parse_features(texts) == features
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1,", "-1", "1-", "1-2-3", "a", "1.5", "+1", "1 2", "٣", "3-1", "10000000", "1" * 30]
+)
+def test_wrong_features(text):
+    with pytest.raises(OptionError, match=r"features are numbers and ranges|must go up, to 9999999 at most"):
+        parse_features([text])
