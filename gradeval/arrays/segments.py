@@ -51,7 +51,8 @@ class Segments:
 
     def number(self, rows: Bools) -> Ints:
         """How many of the rows are true, (N,) -> (Q,)."""
-        return np.bincount(self.query[rows], minlength=self.count)
+        # indices: numpy takes elements by a mask several times slower
+        return np.bincount(self.query[np.flatnonzero(rows)], minlength=self.count)
 
     def max(self, values: Floats, empty: float = 0.0) -> Floats:
         """(N,) -> (Q,), `empty` for a query without rows."""
