@@ -7,8 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from gradeval.arrays.segments import Segments
+from gradeval.registry.families import load
 from gradeval.registry.spec import parse
 from gradeval.tables.judgments import Judgments
+
+load()  # all families in their order, before a test imports one by itself
 
 Query = tuple[Mapping[str, float], Mapping[str, float]]
 """(qrels, run) of one query: document -> grade, document -> score."""

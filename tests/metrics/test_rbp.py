@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 from helpers import ranked, value, values
 
 from gradeval.errors import MetricError
-from gradeval.registry.families import load
+from gradeval.metrics import rbp as rank_biased
 from gradeval.registry.spec import parse
-
-load()  # all families in their order, before one is taken by itself
-rank_biased = import_module("gradeval.metrics.rbp")
 
 QUERY = ranked([1, None, 0, 1, -1])
 
