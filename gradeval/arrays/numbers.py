@@ -1,4 +1,4 @@
-"""Logarithms to the bit as C gives them, quantiles, and the monotone curve that φ is read from."""
+"""Logarithms to the bit as C gives them, ratios, quantiles, and the monotone curve that φ is read from."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ def log2(numbers: Floats) -> Floats:
     if highest >= _TABLED:
         return np.log2(numbers)
     return _log2_table(1 << int(highest).bit_length())[numbers.astype(np.int64)]
+
+
+def ratio(part: Floats, whole: Floats | Ints | float) -> Floats:
+    """part / whole, 0 where the whole is 0; whole: (Q,) as part, or one number for all."""
+    return np.divide(part, whole, out=np.zeros(len(part)), where=np.not_equal(whole, 0))
 
 
 def natural_log(numbers: Floats) -> Floats:

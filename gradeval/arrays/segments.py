@@ -45,9 +45,10 @@ class Segments:
         """The 0-based place of each row within its query, (N,)."""
         return np.arange(len(self.query)) - self.offsets[:-1][self.query]
 
-    def sum(self, values: Column) -> Floats:
-        """(N,) -> (Q,), 0 for a query without rows."""
-        return np.bincount(self.query, values, self.count).astype(np.float64, copy=False)
+    def sum(self, values: Column, rows: Ints | None = None) -> Floats:
+        """(N,) -> (Q,), 0 for a query without rows. rows: whose values they are, where not of all."""
+        query = self.query if rows is None else self.query[rows]
+        return np.bincount(query, values, self.count).astype(np.float64, copy=False)
 
     def number(self, rows: Bools) -> Ints:
         """How many of the rows are true, (N,) -> (Q,)."""

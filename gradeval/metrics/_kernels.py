@@ -1,17 +1,46 @@
-"""From grade to gain, from rank to discount, and the monotone curve that φ is read from."""
+"""What several families share: hits that count 1, gains and discounts, DCG and its ideal."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.numbers import log2
+from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
+from gradeval.registry.params import Pairs
+from gradeval.tables.judgments import Hits, Judgments
+from gradeval.tables.terms import DiscountedTerms, Terms
 
 LARGEST_EXPONENT = 1000.0  # the gains of eight million documents, all of 2^1000, have a finite sum
 _CANCELS = 1e-9  # of 2^grade - 1, so near 0, the subtraction leaves less than half of the digits
+
+
+def one_each(hits: Hits, normalizer: Floats | Ints | float = 1.0) -> Terms:
+    """Each hit adds 1."""
+    return Terms(hits.segments, hits.rows, 1.0, normalizer)
+
+
+def before_rows(within: Segments, after: Floats, first: float | Floats) -> Floats:
+    """What held before each row, where `after` holds after it and `first` at the start of a query, (N,)."""
+    before = np.empty_like(after)
+    before[1:] = after[:-1]
+    starts = within.offsets[:-1][within.lengths > 0]
+    before[starts] = first
+    return before
+
+
+def with_rows(ideal: Terms, within: Segments, worth: Floats) -> Terms:
+    """The terms of an ideal ranking whose rows are places in it, with rows of the table instead.
+
+    The ideal ranking is by falling worth, (N,), equal rows as in the table: in rank order.
+    """
+    return replace(ideal, row=np.lexsort((-worth, within.query))[ideal.row])
 
 
 def linear_gain(grade: Floats) -> Floats:
@@ -44,17 +73,109 @@ def _small_gains(gain: Floats, grade: Floats, scale: float | Floats) -> Floats:
     return np.where(small, np.expm1(np.minimum(grade, _CANCELS) * math.log(2)) * scale, gain)
 
 
-def mapped(grade: Floats, gains: tuple[tuple[float, float], ...]) -> Floats:
+def mapped(grade: Floats, gains: Pairs) -> Floats:
     """The listed gain of each grade; other grades stay as they are, and those below 0 become 0."""
     grades, values = np.array(gains).T
     place = np.minimum(np.searchsorted(grades, grade), len(grades) - 1)
     return np.where(grades[place] == grade, values[place], np.maximum(grade, 0.0))
 
 
-def discount(rank: Floats, kind: str = "log2") -> Floats:
-    """What a gain at each rank is divided by."""
+class Gain(NamedTuple):
+    """What grades gain.
+
+    name: what it means. What is computed with it is kept under its name, so no two gains have the same.
+    of: (grade, query) of some rows -> their gain, which never falls as the grade rises.
+    """
+
+    name: Hashable
+    of: Callable[[Floats, Ints], Floats]
+
+
+LINEAR = Gain("linear", lambda grade, query: linear_gain(grade))
+EXP2 = Gain("exp", lambda grade, query: exp2_gain(grade))
+LISTED = Gain("listed", lambda grade, query: grade)  # the table has the gains that a map lists as its grades
+
+
+def graded(
+    judgments: Judgments, gain: str | Pairs, top: tuple[int, ...] | None = None
+) -> tuple[Judgments, Gain]:
+    """The table with the grades that `top` or a map of gains makes of its own, and what a grade gains."""
+    if top is not None:
+        judgments = judgments.once(("top", top), lambda: _by_place(judgments, top))
+    if isinstance(gain, str):
+        return judgments, EXP2 if gain == "exp" else LINEAR
+    of = judgments
+    return of.once(("mapped", gain), lambda: replace(of, grade=mapped(of.grade, gain))), LISTED
+
+
+def _by_place(judgments: Judgments, top: tuple[int, ...]) -> Judgments:
+    """The table with the grades that places in the ideal ranking earn: for 10/25/50, 3 to the top ten, …
+
+    Equal grades all stand at the last of their places, so that no more than ten can be in the top ten.
+    """
+    last = judgments.ideal_levels.offsets[1:][judgments.ideal_levels.query]
+    place = last - judgments.segments.offsets[judgments.query]
+    grade = np.empty(len(place))
+    grade[judgments.by_grade] = len(top) - np.searchsorted(np.array(top), place)
+    return replace(judgments, grade=np.where(judgments.grade > 0, grade, 0.0))
+
+
+def gaining(judgments: Judgments, gain: Gain) -> Bools:
+    """Which rows can gain or take away something, (N,)."""
+    return judgments.grade != 0 if gain is LISTED else judgments.grade > 0
+
+
+def discount(rank: Floats, kind: str | float = "log2") -> Floats:
+    """What a gain at each rank is divided by; a number is the base of a logarithm, 1 where that is below 1."""
     if kind == "log2":
         return log2(rank + 1)
     if kind == "letor":
         return np.maximum(log2(rank), 1.0)
+    if not isinstance(kind, str):
+        log: Floats = np.log(rank) / np.log(kind)
+        return np.maximum(log, 1.0)
     return rank if kind == "zipf" else np.ones(len(rank))
+
+
+def dcg(judgments: Judgments, gain: Gain, cutoff: int | None, kind: str | float = "log2") -> DiscountedTerms:
+    """The sum of gain / discount over the first k ranks."""
+
+    def make() -> DiscountedTerms:
+        rows = np.flatnonzero(gaining(judgments, gain) & judgments.is_retrieved)
+        found, rank = judgments.segments.take(rows), judgments.rank[rows]
+        gained = gain.of(judgments.grade[rows], found.query)
+        return DiscountedTerms.of(found, rows, rank, gained, discount(rank, kind))
+
+    return judgments.once(("dcg", gain.name, kind), make).top(cutoff)
+
+
+def ideal_dcg(judgments: Judgments, gain: Gain, kind: str | float = "log2") -> DiscountedTerms:
+    """dcg of the ranking that has all judged documents in the order of their grades: rows are places there."""
+
+    def make() -> DiscountedTerms:
+        places = np.flatnonzero(judgments.ideal > 0)
+        best = judgments.segments.take(places)
+        gained = gain.of(judgments.ideal[places], best.query)
+        rank = (best.place + 1).astype(np.float64)
+        return DiscountedTerms.of(best, places, rank, gained, discount(rank, kind))
+
+    return judgments.once(("ideal dcg", gain.name, kind), make)
+
+
+def normalized_dcg(
+    judgments: Judgments,
+    gain: Gain,
+    cutoff: int | None,
+    kind: str | float = "log2",
+    *,
+    local: bool = False,
+) -> Terms:
+    """DCG / ideal DCG. local: the ideal ranking is that of the documents retrieved."""
+    table = judgments.found if local else judgments
+    best = ideal_dcg(table, gain, kind)
+
+    def ideal() -> Terms:
+        placed = with_rows(best.top(cutoff), table.segments, table.grade)
+        return replace(placed, row=np.flatnonzero(judgments.is_retrieved)[placed.row]) if local else placed
+
+    return replace(dcg(judgments, gain, cutoff, kind), normalizer=best.total_at(cutoff), ideal=ideal)

@@ -8,10 +8,9 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
 from gradeval.registry.invariants import BINARY_IS_AP, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import Dotted, metric
-from gradeval.registry.params import CUTOFF, REL
+from gradeval.registry.params import CUTOFF, REL, TREC_CUTOFFS
 from gradeval.tables.judgments import Judgments
-
-TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+from gradeval.tables.terms import Terms
 
 
 @metric(
@@ -22,7 +21,7 @@ TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
     trec={"map": None, "map_cut": Dotted("cutoff", TREC_CUTOFFS)},
     example="AP(rel=2)@100",
 )
-def average_precision(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Floats:
+def average_precision(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Terms:
     """Average precision.
 
     AP@k = (sum over the relevant documents retrieved in the first k ranks of P at their rank) / R, where R
@@ -34,12 +33,8 @@ def average_precision(judgments: Judgments, *, rel: float | None = None, cutoff:
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
     """
-    hits = judgments.hits(rel)
-    found, precision = hits.segments, hits.precision
-    if cutoff is not None:
-        rows = np.flatnonzero(hits.rank <= cutoff)
-        found, precision = found.take(rows), precision[rows]
-    return found.sum(precision) / np.maximum(hits.relevant, 1)
+    hits = judgments.hits(rel, cutoff)
+    return Terms(hits.segments, hits.rows, hits.precision, hits.relevant)
 
 
 @metric(
@@ -48,7 +43,7 @@ def average_precision(judgments: Judgments, *, rel: float | None = None, cutoff:
     holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
     aliases=["muMAP"],
 )
-def mu_average_precision(judgments: Judgments) -> Floats:
+def mu_average_precision(judgments: Judgments) -> Terms:
     """Average precision for grades: AP at every level of relevance, weighted by the steps between the levels.
 
     µAP = (sum over i of d_i AP(rel=t_i)) / (sum of d_i), with t_1 < t_2 < … the distinct grades above 0 that
@@ -69,7 +64,7 @@ def mu_average_precision(judgments: Judgments) -> Floats:
         shared = own[order]
         lower_sum = groups.running_sum(np.where(upper, 0.0, shared))
         credit[order] += np.where(upper, lower_sum, shared * before)
-    return found.sum(credit / judgments.rank[rows]) / np.maximum(relevant, 1)
+    return Terms(found, rows, credit / judgments.rank[rows], relevant)
 
 
 def _level_weights(judgments: Judgments) -> tuple[Floats, Ints]:

@@ -9,6 +9,7 @@ from gradeval.registry.invariants import IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNO
 from gradeval.registry.metric import Dotted, Sees, metric
 from gradeval.registry.params import CUTOFF_NEEDED, REL
 from gradeval.tables.judgments import Hits, Judgments
+from gradeval.tables.terms import Terms
 
 UNJUDGED_CUTOFFS = (5, 10, 20)
 _LITTLE = 1e-5  # of infAP, so that what no judged document is above has a precision too
@@ -28,7 +29,7 @@ def _worse_above(judgments: Judgments, hits: Hits) -> Ints:
     trec={"bpref": None},
     example="bpref(rel=2)",
 )
-def binary_preference(judgments: Judgments, *, rel: float | None = None) -> Floats:
+def binary_preference(judgments: Judgments, *, rel: float | None = None) -> Terms:
     """Binary preference: are relevant documents above those that were judged not relevant?
 
     bpref = (sum over the relevant documents retrieved of 1 - min(n, R) / min(N, R)) / R, with n the
@@ -44,11 +45,11 @@ def binary_preference(judgments: Judgments, *, rel: float | None = None) -> Floa
     query = hits.segments.query
     above = np.minimum(_worse_above(judgments, hits), relevant[query])
     most = np.minimum(judgments.hits(0.0).relevant - relevant, relevant)
-    return hits.segments.sum(1.0 - above / np.maximum(most, 1)[query]) / np.maximum(relevant, 1)
+    return Terms(hits.segments, hits.rows, 1.0 - above / np.maximum(most, 1)[query], relevant)
 
 
 @metric("infAP", sees=Sees.POOL, params=[REL], holds=[SCALE_FREE], trec={"infAP": None}, example="infAP(rel=2)")
-def inferred_average_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
+def inferred_average_precision(judgments: Judgments, *, rel: float | None = None) -> Terms:
     """Inferred average precision, where only a sample of the pool was judged.
 
     infAP = (sum over the relevant documents retrieved of P) / R, with P the precision expected at rank k:
@@ -66,7 +67,7 @@ def inferred_average_precision(judgments: Judgments, *, rel: float | None = None
     pooled = judgments.segments.place[hits.rows]
     expected = (better + _LITTLE) / (better + worse + 2 * _LITTLE)
     precision = 1 / (above + 1) + (above / (above + 1)) * (pooled / among) * expected
-    return hits.segments.sum(precision) / np.maximum(hits.relevant, 1)
+    return Terms(hits.segments, hits.rows, precision, hits.relevant)
 
 
 @metric(
@@ -86,4 +87,4 @@ def unjudged(judgments: Judgments, *, cutoff: int) -> Floats:
     Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unit free.
     Source: Soboroff, trec_eval.
     """
-    return (np.minimum(judgments.retrieved, cutoff) - judgments.hits(0.0).number(cutoff)) / cutoff
+    return (np.minimum(judgments.retrieved, cutoff) - judgments.hits(0.0, cutoff).count) / cutoff

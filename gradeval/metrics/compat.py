@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FR
 from gradeval.registry.metric import metric
 from gradeval.registry.params import flag, fraction
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
 
 PERSISTENCE = fraction("p", "how likely the reader goes on from one rank to the next", 0.95)
 NORMALIZE = flag("normalize", "whether the ideal ranking, which has an end, scores 1", True)
@@ -32,7 +34,7 @@ def _agreement(p: float, deepest: int) -> Floats:
     aliases=["Compatibility"],
     example="Compat(p=0.9)",
 )
-def compatibility(judgments: Judgments, *, p: float = 0.95, normalize: bool = True) -> Floats:
+def compatibility(judgments: Judgments, *, p: float = 0.95, normalize: bool = True) -> Terms:
     """Compatibility: rank-biased overlap with the ideal ranking that is most like this one.
 
     Compat = RBO(ranking) / RBO(ideal), with RBO(x) = (sum over the ranks i up to n of p^(i-1) |what the first
@@ -56,12 +58,14 @@ def compatibility(judgments: Judgments, *, p: float = 0.95, normalize: bool = Tr
     depth = np.maximum(judgments.retrieved, ideal.lengths)
     table = _agreement(p, int(depth.max(initial=0)))
 
-    def overlap(common: Floats) -> Floats:
+    def overlap(common: Floats) -> Terms:
         """Each document is among the first of both from the rank in `common` to the end."""
         end = np.minimum(depth, len(table) - 1)[ideal.query]
-        begin = np.minimum(common - 1, end).astype(np.int64)
-        return ideal.sum(table[end] - table[begin])
+        begin = np.minimum(common[rows] - 1, end).astype(np.int64)
+        return Terms(ideal, rows, table[end] - table[begin])
 
-    value = overlap(np.maximum(place, judgments.rank)[rows])
-    best = overlap(place[rows]) if normalize else -np.expm1(depth * np.log(p)) / (1 - p)
-    return value / np.where(best > 0, best, 1.0)
+    found = overlap(np.maximum(place, judgments.rank))
+    if not normalize:
+        return replace(found, normalizer=-np.expm1(depth * np.log(p)) / (1 - p))
+    best = overlap(place)
+    return replace(found, normalizer=best.total, ideal=lambda: best)

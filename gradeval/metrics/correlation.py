@@ -17,21 +17,24 @@ from gradeval.registry.invariants import (
 from gradeval.registry.metric import Sees, metric
 from gradeval.registry.params import REL
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
 
 
-def _missing_is_zero(judgments: Judgments, values: Floats) -> Floats:
-    """The values, with 0 where nothing was retrieved although the grades could have been ordered."""
+def _normalizer(judgments: Judgments, spread: Floats) -> Floats:
+    """The spread, (Q,), and NaN where it is 0: scores or grades do not differ.
+
+    0 where nothing was retrieved although the grades could have been ordered.
+    """
     lost = (judgments.retrieved == 0) & (judgments.levels.lengths > 1)
-    return np.where(lost, 0.0, values)
+    return np.where(lost, 0.0, np.where(spread > 0, spread, np.nan))
 
 
-def _clipped(values: Floats) -> Floats:
-    """The values without what rounding put beyond -1 or 1."""
-    return np.minimum(np.maximum(values, -1.0), 1.0)
-
-
-def _pairs(size: Ints) -> Ints:
-    return size * (size - 1) // 2
+def _correlation(judgments: Judgments, within: Segments, order: Ints, parts: Floats, spread: Floats) -> Terms:
+    """(sum of the parts) / spread; order: which of the documents retrieved each part is of."""
+    rows = np.flatnonzero(judgments.is_retrieved)[order]
+    # rounding may leave the spread below the sum, which would put the value beyond -1 or 1
+    spread = np.maximum(spread, np.abs(within.sum(parts)))
+    return Terms(within, rows, parts, _normalizer(judgments, spread))
 
 
 @metric(
@@ -44,7 +47,7 @@ def _pairs(size: Ints) -> Ints:
     aliases=["kendall"],
     undefined=True,
 )
-def kendall(judgments: Judgments) -> Floats:
+def kendall(judgments: Judgments) -> Terms:
     """Kendall's τ-b between score and grade, over the documents that are judged and retrieved.
 
     τ-b = (concordant - discordant pairs) / sqrt((pairs not tied in score) (pairs not tied in grade)).
@@ -56,19 +59,23 @@ def kendall(judgments: Judgments) -> Floats:
     found = judgments.found
     within, ties = found.segments, found.segments.ties(found.score)
     # best first among tied scores, so that a lower grade before a higher one is a discordant pair
-    level = ties.sorted_descending(found.level.astype(np.float64)).astype(np.int64)
-    discordant = np.zeros(within.count)
-    for _, groups, upper, before in within.bit_planes(level):
-        discordant += within.sum(np.where(upper, groups.place - before, 0))
-    both = ties.ties(level)
-    pairs = _pairs(within.lengths)
-    in_score, in_grade, in_both = (
-        within.over(tied).sum(_pairs(tied.lengths)) for tied in (ties, found.ideal_levels, both)
-    )
-    surplus = pairs - in_score - in_grade + in_both - 2 * discordant
-    apart = np.sqrt(pairs - in_score) * np.sqrt(pairs - in_grade)
-    tau = np.divide(surplus, apart, out=np.full(len(apart), np.nan), where=apart > 0)
-    return _missing_is_zero(judgments, _clipped(tau))
+    order = ties.descending(found.level.astype(np.float64))
+    level = found.level[order]
+    # how many documents before each have a lower grade, and an equal one
+    lower, equal = np.zeros((2, len(level)))
+    for rows, groups, upper, before in within.bit_planes(level):
+        lower[rows] += np.where(upper, groups.place - before, 0)
+    equal[rows] = before  # in the last turn rows of equal level are together
+    step = found.levels.offsets[1:][within.query] - 1 - level
+    higher = found.ideal_levels.offsets[step] - within.offsets[within.query]
+    higher_behind = higher - (within.place - lower - equal)
+    # the pairs of each document by what differs: score, grade, one of them at least
+    size, both = within.lengths[within.query], ties.ties(level)
+    by_score, by_grade = size - ties.lengths[ties.query], size - found.ideal_levels.lengths[step]
+    by_either = size - both.lengths[both.query]
+    surplus = by_score + by_grade - by_either - 2 * (lower + higher_behind)
+    apart = np.sqrt(within.sum(by_score) / 2) * np.sqrt(within.sum(by_grade) / 2)
+    return _correlation(judgments, within, order, surplus / 2, apart)  # half of each pair for either document
 
 
 def _middle(within: Segments, ties: Segments) -> Floats:
@@ -77,8 +84,9 @@ def _middle(within: Segments, ties: Segments) -> Floats:
     return ((start + end - 1) / 2)[ties.query] - within.offsets[:-1][within.query]
 
 
-def _correlation(within: Segments, x: Floats, y: Floats) -> Floats:
-    """Pearson's r within queries, NaN where x or y is constant, (Q,)."""
+def _products(judgments: Judgments, x: Floats, y: Floats) -> Terms:
+    """Pearson's r of two columns of the documents that were retrieved, NaN where x or y is constant."""
+    within = judgments.found.segments
 
     def centred(values: Floats) -> Floats:
         mean = within.sum(values) / np.maximum(within.lengths, 1)
@@ -89,8 +97,7 @@ def _correlation(within: Segments, x: Floats, y: Floats) -> Floats:
 
     x, y = centred(x), centred(y)
     spread = np.sqrt(within.sum(x * x)) * np.sqrt(within.sum(y * y))
-    r = np.divide(within.sum(x * y), spread, out=np.full(len(spread), np.nan), where=spread > 0)
-    return _clipped(r)
+    return _correlation(judgments, within, np.arange(len(x)), x * y, spread)
 
 
 @metric(
@@ -103,7 +110,7 @@ def _correlation(within: Segments, x: Floats, y: Floats) -> Floats:
     aliases=["spearman"],
     undefined=True,
 )
-def spearman(judgments: Judgments) -> Floats:
+def spearman(judgments: Judgments) -> Terms:
     """Spearman's ρ between score and grade, over the documents that are judged and retrieved.
 
     ρ = Pearson's r between the places by score and the places by grade, tied documents at their mean place.
@@ -117,7 +124,7 @@ def spearman(judgments: Judgments) -> Floats:
     by_score = _middle(within, within.ties(found.score))
     by_grade = np.empty_like(by_score)
     by_grade[found.by_grade] = _middle(within, found.ideal_levels)
-    return _missing_is_zero(judgments, _correlation(within, by_score, by_grade))
+    return _products(judgments, by_score, by_grade)
 
 
 @metric(
@@ -128,7 +135,7 @@ def spearman(judgments: Judgments) -> Floats:
     holds=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
     undefined=True,
 )
-def pearson(judgments: Judgments) -> Floats:
+def pearson(judgments: Judgments) -> Terms:
     """Pearson's r between score and grade, over the documents that are judged and retrieved.
 
     r = covariance(score, grade) / (standard deviation of score * standard deviation of grade).
@@ -141,7 +148,7 @@ def pearson(judgments: Judgments) -> Floats:
     # scores may be of any size: in units of a power of two, which rounds nothing, their sums are numbers
     unit = np.frexp(found.segments.max(np.abs(found.score)))[1]
     score = np.ldexp(found.score, -unit[found.query])
-    return _missing_is_zero(judgments, _correlation(found.segments, score, found.grade))
+    return _products(judgments, score, found.grade)
 
 
 @metric(
@@ -153,7 +160,7 @@ def pearson(judgments: Judgments) -> Floats:
     undefined=True,
     example="AUC(rel=2)",
 )
-def area_under_curve(judgments: Judgments, *, rel: float | None = None) -> Floats:
+def area_under_curve(judgments: Judgments, *, rel: float | None = None) -> Terms:
     """Area under the ROC curve: the chance that a relevant document is ranked above a non-relevant one.
 
     AUC = (pairs of a relevant and a non-relevant judged document with the relevant one's score higher, and
@@ -168,9 +175,10 @@ def area_under_curve(judgments: Judgments, *, rel: float | None = None) -> Float
     ties = within.ties(judgments.score)
     good, bad = ties.number(relevant), ties.number(~relevant)
     groups = within.over(ties)
-    not_below = groups.running_sum(bad.astype(np.float64))
+    good_so_far, bad_so_far = (groups.running_sum(of.astype(np.float64)) for of in (good, bad))
     all_good, all_bad = groups.sum(good), groups.sum(bad)
-    above = groups.sum(good * (all_bad[groups.query] - not_below + bad / 2))
-    pairs = all_good * all_bad
-    area = np.divide(above, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
-    return _missing_is_zero(judgments, area)
+    # half of each pair for the relevant document, half for the other
+    below = (all_bad[groups.query] - bad_so_far + bad / 2) / 2
+    above = (good_so_far - good / 2) / 2
+    won = np.where(relevant, below[ties.query], above[ties.query])
+    return Terms(within, np.arange(len(won)), won, _normalizer(judgments, all_good * all_bad))

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.metrics.precision import hits, relevant_count
+from gradeval.metrics._kernels import one_each
 from gradeval.registry.invariants import PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import Sees, metric
 from gradeval.registry.params import CUTOFF, REL
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
 
 COUNT: dict[str, Any] = {"range": (0, None), "aggregate": "sum", "whole": True, "order": False}
 
@@ -64,7 +65,7 @@ def relevant_judged_count(judgments: Judgments, *, rel: float | None = None) -> 
     Returns float64 (Q,), from 0 up; the summary is their sum. Unit: documents.
     Source: trec_eval.
     """
-    return relevant_count(judgments, rel).astype(np.float64)
+    return judgments.hits(rel).relevant.astype(np.float64)
 
 
 @metric(
@@ -77,7 +78,7 @@ def relevant_judged_count(judgments: Judgments, *, rel: float | None = None) -> 
 )
 def relevant_retrieved_count(
     judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None
-) -> Floats:
+) -> Terms:
     """The number of relevant documents retrieved.
 
     num_rel_ret@k = documents in the first k ranks that are relevant to the query; without a cutoff, in the
@@ -87,7 +88,7 @@ def relevant_retrieved_count(
     documents.
     Source: trec_eval.
     """
-    return hits(judgments, rel, cutoff).astype(np.float64)
+    return one_each(judgments.hits(rel, cutoff))
 
 
 @metric(
@@ -99,7 +100,7 @@ def relevant_retrieved_count(
     example="num_nonrel_judged_ret(rel=2)",
     **COUNT,
 )
-def nonrelevant_retrieved_count(judgments: Judgments, *, rel: float | None = None) -> Floats:
+def nonrelevant_retrieved_count(judgments: Judgments, *, rel: float | None = None) -> Terms:
     """The number of documents retrieved that were judged not relevant.
 
     num_nonrel_judged_ret = documents in the run with a grade from 0 up that are not relevant to the query.
@@ -107,4 +108,5 @@ def nonrelevant_retrieved_count(judgments: Judgments, *, rel: float | None = Non
     Returns float64 (Q,), from 0 up; the summary is their sum. Unit: documents.
     Source: trec_eval.
     """
-    return (judgments.hits(0.0).number() - hits(judgments, rel)).astype(np.float64)
+    judged = judgments.hits(0.0)
+    return one_each(judged.take(np.flatnonzero(~judgments.relevant(rel)[judged.rows])))

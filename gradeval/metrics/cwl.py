@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, Ints
 from gradeval.arrays.numbers import log2
 from gradeval.arrays.segments import Segments
-from gradeval.metrics.err import before_rows
+from gradeval.metrics._kernels import before_rows
 from gradeval.registry.invariants import PROMOTION_HELPS
 from gradeval.registry.metric import metric
 from gradeval.registry.params import CUTOFF_NEEDED, fraction, number, positive, whole
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import DiscountedTerms, Terms
 
 MIN_REL = number(
     "min_rel", "the grade that gains 0; lower ones gain 0 too, and grades below 0 gain what 0 does", 0.0
@@ -38,11 +40,13 @@ def _check_sdcg(params: Mapping[str, Any]) -> None:
         raise ValueError(f"SDCG takes a cutoff up to {MAX_CUTOFF}")
 
 
-def _gaining(judgments: Judgments, least: float, most: float, depth: int) -> tuple[Segments, Floats, Floats]:
-    """The documents in the first ranks that gain something: which query's they are, their ranks and gains."""
+def _gaining(
+    judgments: Judgments, least: float, most: float, depth: int
+) -> tuple[Segments, Ints, Floats, Floats]:
+    """The documents in the first ranks that gain something: their queries, rows, ranks and gains."""
     gain = np.clip((np.maximum(judgments.grade, 0.0) - least) / (most - least), 0.0, 1.0)
     rows = np.flatnonzero((gain > 0) & judgments.top(depth))
-    return judgments.segments.take(rows), judgments.rank[rows], gain[rows]
+    return judgments.segments.take(rows), rows, judgments.rank[rows], gain[rows]
 
 
 def _next_rank(found: Segments, rank: Floats, last: float) -> Floats:
@@ -71,9 +75,7 @@ def _inverse_squares(after: Floats, upto: Floats) -> Floats:
     check=_check,
     example="INST(T=2,max_rel=3)",
 )
-def inst(
-    judgments: Judgments, *, max_rel: float, T: float = 1.0, min_rel: float = 0.0, n: int = 1000
-) -> Floats:
+def inst(judgments: Judgments, *, max_rel: float, T: float = 1.0, min_rel: float = 0.0, n: int = 1000) -> Terms:
     """INST: a reader with a goal, who looks on the less the nearer it is.
 
     INST = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1, W(i+1) = C(i) W(i) and
@@ -84,7 +86,7 @@ def inst(
     Source: Bailey, Moffat, Scholer, Thomas, "User variability and IR system evaluation", SIGIR 2015; Moffat,
     Bailey, Scholer, Thomas, "INST: An adaptive metric for information retrieval evaluation", ADCS 2015.
     """
-    found, rank, gain = _gaining(judgments, min_rel, max_rel, n)
+    found, rows, rank, gain = _gaining(judgments, min_rel, max_rel, n)
     # between two documents that gain, G stands still, and the products and sums have closed forms
     ahead = 2 * T - found.running_sum(gain)
     ahead_before = before_rows(found, ahead, 2 * T)
@@ -93,9 +95,9 @@ def inst(
     weight = found.running_product(step)
     following = weight * (rank + ahead - 1) ** 2
     following *= _inverse_squares(rank + ahead, _next_rank(found, rank, n) + ahead)
-    start = np.full(found.count, 2 * T)
-    looked = start**2 * _inverse_squares(start, _first(found, rank, n) + 2 * T) + found.sum(following)
-    return found.sum(gain * weight) / looked
+    start = np.array([2 * T])
+    looked = start**2 * _inverse_squares(start, _first(found, rank, n) + start) + found.sum(following)
+    return Terms(found, rows, gain * weight, looked)
 
 
 @metric(
@@ -105,9 +107,7 @@ def inst(
     check=_check,
     example="INSQ(T=2,max_rel=3)",
 )
-def insq(
-    judgments: Judgments, *, max_rel: float, T: float = 1.0, min_rel: float = 0.0, n: int = 1000
-) -> Floats:
+def insq(judgments: Judgments, *, max_rel: float, T: float = 1.0, min_rel: float = 0.0, n: int = 1000) -> Terms:
     """INSQ: a reader who looks on the likelier the more is wanted and the further down it is.
 
     INSQ = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(i) = (2T / (2T + i - 1))^2.
@@ -116,10 +116,10 @@ def insq(
     Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
     Source: Moffat, Scholer, Thomas, "Models and metrics: IR evaluation as a user process", ADCS 2012.
     """
-    found, rank, gain = _gaining(judgments, min_rel, max_rel, n)
+    found, rows, rank, gain = _gaining(judgments, min_rel, max_rel, n)
     start = np.array([2 * T])
     looked = start**2 * _inverse_squares(start, start + n)
-    return found.sum(gain * (2 * T / (2 * T + rank - 1)) ** 2) / looked
+    return Terms(found, rows, gain * (2 * T / (2 * T + rank - 1)) ** 2, looked[0])
 
 
 @metric(
@@ -130,7 +130,7 @@ def insq(
 )
 def bejeweled_player_model(
     judgments: Judgments, *, max_rel: float, cutoff: int, T: float = 1.0, min_rel: float = 0.0
-) -> Floats:
+) -> Terms:
     """Bejeweled player model: a reader who stops when enough is gained, or at the cutoff.
 
     BPM@k = (g(1) + … + g(i)) / i, with i the first rank where g(1) + … + g(i) >= T, k at most. The gain g is
@@ -141,10 +141,10 @@ def bejeweled_player_model(
     Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
     Source: Zhang et al., "Evaluating web search with a Bejeweled player model", SIGIR 2017.
     """
-    found, rank, gain = _gaining(judgments, min_rel, max_rel, cutoff)
+    found, rows, rank, gain = _gaining(judgments, min_rel, max_rel, cutoff)
     enough = found.running_sum(gain) >= T
     last = found.min(np.where(enough, rank, float(cutoff)), empty=float(cutoff))
-    return found.sum(np.where(rank <= last[found.query], gain, 0.0)) / last
+    return Terms(found, rows, np.where(rank <= last[found.query], gain, 0.0), last)
 
 
 @metric(
@@ -154,7 +154,7 @@ def bejeweled_player_model(
     check=_check_sdcg,
     example="SDCG(max_rel=3)@10",
 )
-def scaled_dcg(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: float = 0.0) -> Floats:
+def scaled_dcg(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: float = 0.0) -> Terms:
     """Scaled discounted cumulated gain: 1 is k documents of full gain, whether there are so many or not.
 
     SDCG@k = (sum over the first k ranks i of g(i) / log2(i + 1)) / (sum of 1 / log2(i + 1)). The gain g is
@@ -167,10 +167,9 @@ def scaled_dcg(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: fl
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002, as scaled
     by Moffat, Bailey, Scholer, Thomas, "Incorporating user expectations and behavior", TOIS 2017.
     """
-    found, rank, gain = _gaining(judgments, min_rel, max_rel, cutoff)
+    found, rows, rank, gain = _gaining(judgments, min_rel, max_rel, cutoff)
     perfect = np.cumsum(1 / log2(np.arange(2.0, cutoff + 2)))[-1]
-    value: Floats = found.sum(gain / log2(rank + 1)) / perfect
-    return value
+    return replace(DiscountedTerms.of(found, rows, rank, gain, log2(rank + 1)), normalizer=perfect)
 
 
 Sums = Callable[[Floats], Floats]
@@ -178,20 +177,20 @@ Sums = Callable[[Floats], Floats]
 
 def _nearly_err(
     judgments: Judgments, least: float, most: float, depth: int, discount: Sums, discounts: Sums
-) -> Floats:
-    """Gain per document looked at, where a document that gains g ends the search with that chance, (Q,).
+) -> Terms:
+    """Gain per document looked at, where a document that gains g ends the search with that chance.
 
     discount: rank -> how likely it is looked at if nothing before it gained; discounts: their sum up to there.
     """
-    found, rank, gain = _gaining(judgments, least, most, depth)
+    found, rows, rank, gain = _gaining(judgments, least, most, depth)
     left = found.running_product(1 - gain)
-    value = found.sum(gain * discount(rank) * before_rows(found, left, 1.0))
+    value = gain * discount(rank) * before_rows(found, left, 1.0)
     between = discounts(_next_rank(found, rank, depth)) - discounts(rank)
-    return value / (discounts(_first(found, rank, depth)) + found.sum(left * between))
+    return Terms(found, rows, value, discounts(_first(found, rank, depth)) + found.sum(left * between))
 
 
 @metric("NERR8", params=[MIN_REL, MAX_REL, CUTOFF_NEEDED], check=_check, example="NERR8(max_rel=3)@10")
-def nearly_err_8(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: float = 0.0) -> Floats:
+def nearly_err_8(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: float = 0.0) -> Terms:
     """Nearly ERR, equation 8: a reader who stops when satisfied, or at the cutoff.
 
     NERR8@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
@@ -207,7 +206,7 @@ def nearly_err_8(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: 
 
 
 @metric("NERR9", params=[MIN_REL, MAX_REL, CUTOFF_NEEDED], check=_check, example="NERR9(max_rel=3)@10")
-def nearly_err_9(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: float = 0.0) -> Floats:
+def nearly_err_9(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: float = 0.0) -> Terms:
     """Nearly ERR, equation 9: a reader who stops when satisfied, or tired, or at the cutoff.
 
     NERR9@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
@@ -236,7 +235,7 @@ def nearly_err_9(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: 
 )
 def nearly_err_10(
     judgments: Judgments, *, max_rel: float, p: float = 0.9, min_rel: float = 0.0, n: int = 1000
-) -> Floats:
+) -> Terms:
     """Nearly ERR, equation 10: a reader who stops when satisfied, or at any rank with the same chance.
 
     NERR10 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
@@ -264,7 +263,7 @@ def nearly_err_10(
 )
 def nearly_err_11(
     judgments: Judgments, *, max_rel: float, T: float = 1.0, min_rel: float = 0.0, n: int = 1000
-) -> Floats:
+) -> Terms:
     """Nearly ERR, equation 11: a reader who stops when satisfied, or as the reader of INSQ does.
 
     NERR11 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
@@ -281,5 +280,5 @@ def nearly_err_11(
         max_rel,
         n,
         lambda rank: (start / (start + rank - 1)) ** 2,
-        lambda rank: start**2 * _inverse_squares(np.full(len(rank), start), start + rank),
+        lambda rank: start**2 * _inverse_squares(np.array([start]), start + rank),
     )

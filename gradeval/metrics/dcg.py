@@ -2,113 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
+from gradeval.metrics._kernels import Gain, dcg, exp2_gain, graded, mapped, normalized_dcg
 from gradeval.metrics._kernels import discount as divisor
-from gradeval.metrics._kernels import exp2_gain, linear_gain, mapped
-from gradeval.metrics.average_precision import TREC_CUTOFFS
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import Dotted, metric
-from gradeval.registry.params import CUTOFF, DISCOUNT, TOP, WORTH, Pairs, choice, positive
+from gradeval.registry.params import CUTOFF, DISCOUNT, TOP, TREC_CUTOFFS, WORTH, Pairs, choice, positive
 from gradeval.tables.judgments import Judgments
-
-Gain = Callable[[Floats, Ints], Floats]
-"""(grade, query) of some rows -> their gain, which never falls as the grade rises."""
-
-
-def counts(judgments: Judgments, gain: Gain) -> Bools:
-    """Which rows can gain or take away something, (N,)."""
-    return judgments.grade != 0 if gain is _listed else judgments.grade > 0
-
-
-class _Terms(NamedTuple):
-    """What each document adds to a DCG. within: how they fall into queries. rank, value: of each, (n,)."""
-
-    within: Segments
-    rank: Floats
-    value: Floats
-
-    def sum(self, cutoff: int | None) -> Floats:
-        """Over the first k ranks, (Q,)."""
-        if cutoff is None:
-            return self.within.sum(self.value)
-        rows = np.flatnonzero(self.rank <= cutoff)
-        return self.within.take(rows).sum(self.value[rows])
-
-
-def dcg_sum(judgments: Judgments, gain: Gain, cutoff: int | None, kind: str = "log2") -> Floats:
-    """The sum of gain / discount over the first k ranks, (Q,)."""
-
-    def make() -> _Terms:
-        rows = np.flatnonzero(counts(judgments, gain) & judgments.is_retrieved)
-        found, rank = judgments.segments.take(rows), judgments.rank[rows]
-        return _Terms(found, rank, gain(judgments.grade[rows], found.query) / divisor(rank, kind))
-
-    return judgments.once(("dcg", gain, kind), make).sum(cutoff)
-
-
-def ideal_dcg_sum(judgments: Judgments, gain: Gain, cutoff: int | None, kind: str = "log2") -> Floats:
-    """dcg_sum of the ranking that has all judged documents in the order of their grades, (Q,)."""
-
-    def make() -> _Terms:
-        rows = np.flatnonzero(judgments.ideal > 0)
-        best = judgments.segments.take(rows)
-        rank = (judgments.segments.place[rows] + 1).astype(np.float64)
-        return _Terms(best, rank, gain(judgments.ideal[rows], best.query) / divisor(rank, kind))
-
-    return judgments.once(("ideal dcg", gain, kind), make).sum(cutoff)
-
-
-def share(value: Floats, of: Floats) -> Floats:
-    """value / of, 0 where `of` is 0."""
-    return np.where(of > 0, value, 0.0) / np.where(of > 0, of, 1.0)
-
-
-def normalized_dcg(judgments: Judgments, gain: Gain, cutoff: int | None) -> Floats:
-    """DCG / ideal DCG, 0 where the ideal is 0, (Q,)."""
-    return share(dcg_sum(judgments, gain, cutoff), ideal_dcg_sum(judgments, gain, cutoff))
-
-
-def by_place(judgments: Judgments, top: tuple[int, ...]) -> Judgments:
-    """The table with the grades that places in the ideal ranking earn: for 10/25/50, 3 to the top ten, …
-
-    Equal grades all stand at the last of their places, so that no more than ten can be in the top ten.
-    """
-    last = judgments.ideal_levels.offsets[1:][judgments.ideal_levels.query]
-    place = last - judgments.segments.offsets[judgments.query]
-    grade = np.empty(len(place))
-    grade[judgments.by_grade] = len(top) - np.searchsorted(np.array(top), place)
-    return replace(judgments, grade=np.where(judgments.grade > 0, grade, 0.0))
-
-
-def graded(judgments: Judgments, gain: str | Pairs, top: tuple[int, ...] | None) -> tuple[Judgments, Gain]:
-    """The table with the grades that `top` or a map of gains makes of its own, and what a grade gains."""
-    if top is not None:
-        judgments = by_place(judgments, top)
-    if not isinstance(gain, str):
-        judgments = replace(judgments, grade=mapped(judgments.grade, gain))
-        return judgments, _listed
-    return judgments, _exponential if gain == "exp" else _linear
-
-
-def _listed(grade: Floats, query: Ints) -> Floats:
-    """The table has the gains that a map lists as its grades."""
-    return grade
-
-
-def _exponential(grade: Floats, query: Ints) -> Floats:
-    return exp2_gain(grade)
-
-
-def _linear(grade: Floats, query: Ints) -> Floats:
-    return linear_gain(grade)
+from gradeval.tables.terms import DiscountedTerms, Terms
 
 
 @metric(
@@ -125,7 +33,7 @@ def cumulated_gain(
     gain: str | Pairs = "linear",
     top: tuple[int, ...] | None = None,
     cutoff: int | None = None,
-) -> Floats:
+) -> Terms:
     """Cumulated gain.
 
     CG@k = sum of gain(grade) over the first k ranks, with gain(grade) = grade, or 2^grade - 1 (exp), or as
@@ -134,7 +42,7 @@ def cumulated_gain(
     Returns float64 (Q,), from 0 up; 0 where nothing is gained. Unit: gain.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
-    return dcg_sum(*graded(judgments, gain, top), cutoff, "none")
+    return dcg(*graded(judgments, gain, top), cutoff, "none")
 
 
 @metric(
@@ -152,7 +60,7 @@ def discounted_cumulated_gain(
     top: tuple[int, ...] | None = None,
     discount: str = "log2",
     cutoff: int | None = None,
-) -> Floats:
+) -> Terms:
     """Discounted cumulated gain.
 
     DCG@k = sum over the first k ranks i of gain(grade) / d(i), with gain(grade) = grade, or 2^grade - 1
@@ -164,7 +72,7 @@ def discounted_cumulated_gain(
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002; exp:
     Burges et al., "Learning to rank using gradient descent", ICML 2005; letor: Qin et al., "LETOR", 2010.
     """
-    return dcg_sum(*graded(judgments, gain, top), cutoff, discount)
+    return dcg(*graded(judgments, gain, top), cutoff, discount)
 
 
 IDEAL = choice(
@@ -211,7 +119,7 @@ def normalized_discounted_cumulated_gain(
     ideal: str = "global",
     max_grade: float | None = None,
     cutoff: int | None = None,
-) -> Floats:
+) -> Terms:
     """Normalized discounted cumulated gain.
 
     nDCG@k = DCG@k / ideal DCG@k, with DCG as in 'DCG'. The ideal ranking is all judged documents of the
@@ -227,17 +135,24 @@ def normalized_discounted_cumulated_gain(
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
     table, worth = graded(judgments, gain, top)
-    value = dcg_sum(table, worth, cutoff, discount)
-    if ideal == "max":
-        best = float(len(top)) if top else _largest_grade(judgments, max_grade)
-        grade = np.array([best])
-        if not isinstance(gain, str):  # it may give another grade more
-            others = np.arange(best) if top else judgments.grades
-            grade = np.maximum(mapped(grade, gain), mapped(others, gain).max(initial=0.0))
-        ranks = np.arange(1.0, (cutoff or 0) + 1)
-        perfect = np.cumsum(worth(grade, np.zeros(1, np.int64)) / divisor(ranks, discount))[-1:]
-        return share(value, np.broadcast_to(perfect, value.shape))
-    return share(value, ideal_dcg_sum(table.found if ideal == "local" else table, worth, cutoff, discount))
+    if ideal != "max":
+        return normalized_dcg(table, worth, cutoff, discount, local=ideal == "local")
+    best = float(len(top)) if top else _largest_grade(judgments, max_grade)
+    grade = np.array([best])
+    if not isinstance(gain, str):  # it may give another grade more
+        others = np.arange(best) if top else judgments.grades
+        grade = np.maximum(mapped(grade, gain), mapped(others, gain).max(initial=0.0))
+    ranks = np.arange(1.0, (cutoff or 0) + 1)
+    divisors = divisor(ranks, discount)
+    [gained] = worth.of(grade, np.zeros(1, np.int64))
+
+    def perfect() -> Terms:
+        within = Segments(np.arange(table.segments.count + 1) * len(ranks))
+        rank, discounts = np.tile(ranks, within.count), np.tile(divisors, within.count)
+        return DiscountedTerms.of(within, np.full(len(rank), -1), rank, np.full(len(rank), gained), discounts)
+
+    largest = np.cumsum(gained / divisors)[-1]
+    return replace(dcg(table, worth, cutoff, discount), normalizer=largest, ideal=perfect)
 
 
 def _largest_grade(judgments: Judgments, max_grade: float | None) -> float:
@@ -248,7 +163,7 @@ def _largest_grade(judgments: Judgments, max_grade: float | None) -> float:
 
 
 @metric("NDCNG", params=[CUTOFF], holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], example="NDCNG@10")
-def ndcng(judgments: Judgments, *, cutoff: int | None = None) -> Floats:
+def ndcng(judgments: Judgments, *, cutoff: int | None = None) -> Terms:
     """Normalized discounted cumulative normalized gain.
 
     NDCNG@k = DCG@k / ideal DCG@k, with gain 2^(grade/m) - 1, m the largest grade judged for the query,
@@ -257,4 +172,5 @@ def ndcng(judgments: Judgments, *, cutoff: int | None = None) -> Floats:
     Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unit free.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, eq. 5.
     """
-    return normalized_dcg(judgments, lambda grade, query: exp2_gain(grade / judgments.highest[query]), cutoff)
+    gain = Gain("NDCNG", lambda grade, query: exp2_gain(grade / judgments.highest[query]))
+    return normalized_dcg(judgments, gain, cutoff)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
-from gradeval.metrics._kernels import exp2_share, linear_gain, mapped
-from gradeval.metrics.dcg import share
+from gradeval.metrics._kernels import before_rows, exp2_share, linear_gain, mapped, with_rows
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS
 from gradeval.registry.metric import metric
 from gradeval.registry.params import CUTOFF, GAIN, Pairs, fraction, positive
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
 
 GAIN_OF_ERR = GAIN.but(default="exp")
 SCALE = positive(
@@ -33,6 +34,13 @@ def satisfaction(
 
     is_relative: only the ratios of a query's chances count where they are too small to change 1 - chance.
     """
+    key = "satisfaction", gain, max_grade, is_relative
+    return judgments.once(key, lambda: _satisfaction(judgments, gain, max_grade, is_relative))
+
+
+def _satisfaction(
+    judgments: Judgments, gain: str | Pairs, max_grade: float | None, is_relative: bool
+) -> Floats:
     grade = judgments.grade
     highest = float(judgments.grades.max(initial=0.0))
     if max_grade is not None and max_grade < highest:
@@ -53,37 +61,29 @@ def satisfaction(
     return chance
 
 
-def before_rows(within: Segments, after: Floats, first: float | Floats) -> Floats:
-    """What held before each row, where `after` holds after it and `first` at the start of a query, (N,)."""
-    before = np.empty_like(after)
-    before[1:] = after[:-1]
-    starts = within.offsets[:-1][within.lengths > 0]
-    before[starts] = first
-    return before
-
-
-def cascade(within: Segments, chance: Floats, worth: Floats) -> Floats:
-    """The sum of the worth of each row times the chance that the reader stops there, (Q,)."""
+def cascade(within: Segments, rows: Ints, chance: Floats, worth: Floats) -> Terms:
+    """The worth of each row times the chance that the reader stops there."""
     left = within.running_product(1 - chance)
-    return within.sum(worth * chance * before_rows(within, left, 1.0))
+    return Terms(within, rows, worth * chance * before_rows(within, left, 1.0))
 
 
 def of_run(
     judgments: Judgments, chance: Floats, cutoff: int | None, worth: Callable[[Floats], Floats]
-) -> Floats:
-    """The cascade down the first k ranks, where stopping at a rank is worth something, (Q,)."""
+) -> Terms:
+    """The cascade down the first k ranks, where stopping at a rank is worth something."""
     rows = np.flatnonzero((chance > 0) & judgments.top(cutoff))
-    return cascade(judgments.segments.take(rows), chance[rows], worth(judgments.rank[rows]))
+    return cascade(judgments.segments.take(rows), rows, chance[rows], worth(judgments.rank[rows]))
 
 
 def of_ideal(
     judgments: Judgments, chance: Floats, cutoff: int | None, worth: Callable[[Floats], Floats]
-) -> Floats:
-    """of_run for the judged documents from the likeliest to satisfy down, (Q,)."""
+) -> Terms:
+    """of_run for the judged documents from the likeliest to satisfy down: rows are places in that ranking."""
     chance = judgments.segments.sorted_descending(chance)
     place = judgments.segments.place
-    rows: Ints = np.flatnonzero((chance > 0) & (place < (len(place) if cutoff is None else cutoff)))
-    return cascade(judgments.segments.take(rows), chance[rows], worth((place[rows] + 1).astype(np.float64)))
+    places = np.flatnonzero((chance > 0) & (place < (len(place) if cutoff is None else cutoff)))
+    rank = (place[places] + 1).astype(np.float64)
+    return cascade(judgments.segments.take(places), places, chance[places], worth(rank))
 
 
 def _reciprocal(rank: Floats) -> Floats:
@@ -97,7 +97,7 @@ def expected_reciprocal_rank(
     gain: str | Pairs = "exp",
     max_grade: float | None = None,
     cutoff: int | None = None,
-) -> Floats:
+) -> Terms:
     """Expected reciprocal rank.
 
     ERR@k = sum over the first k ranks r of (1/r) s(r) (1 - s(1)) … (1 - s(r-1)), where s, the chance that the
@@ -126,7 +126,7 @@ def normalized_expected_reciprocal_rank(
     gain: str | Pairs = "exp",
     max_grade: float | None = None,
     cutoff: int | None = None,
-) -> Floats:
+) -> Terms:
     """Normalized expected reciprocal rank.
 
     nERR@k = ERR@k / ideal ERR@k, with ERR as in 'ERR', and the ideal ranking all judged documents of the
@@ -137,8 +137,12 @@ def normalized_expected_reciprocal_rank(
     2011.
     """
     chance = satisfaction(judgments, gain, max_grade, is_relative=True)
-    value = of_run(judgments, chance, cutoff, _reciprocal)
-    return share(value, of_ideal(judgments, chance, cutoff, _reciprocal))
+    best = of_ideal(judgments, chance, cutoff, _reciprocal)
+    return replace(
+        of_run(judgments, chance, cutoff, _reciprocal),
+        normalizer=best.total,
+        ideal=lambda: with_rows(best, judgments.segments, chance),
+    )
 
 
 PATIENCE = fraction("p", "what is left of a document's use with each rank", 0.99)
@@ -157,7 +161,7 @@ def intentwise_rank_biased_utility(
     gain: str | Pairs = "exp",
     max_grade: float | None = None,
     cutoff: int | None = None,
-) -> Floats:
+) -> Terms:
     """Intentwise rank-biased utility.
 
     iRBU@k = sum over the first k ranks r of p^r s(r) (1 - s(1)) … (1 - s(r-1)), with s as in 'ERR': how

@@ -16,6 +16,7 @@ from gradeval.registry.invariants import (
 from gradeval.registry.metric import Sees, metric
 from gradeval.registry.params import REL
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
 
 
 @metric(
@@ -28,7 +29,7 @@ from gradeval.tables.judgments import Judgments
     trec={"gm_map": None},
     example="gm_map(rel=2)",
 )
-def geometric_average_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
+def geometric_average_precision(judgments: Judgments, *, rel: float | None = None) -> Terms:
     """Geometric mean of average precision: one bad query weighs more than one good query.
 
     gm_map = exp((sum over the queries of ln max(AP, 0.00001)) / queries).
@@ -49,7 +50,7 @@ def geometric_average_precision(judgments: Judgments, *, rel: float | None = Non
     trec={"gm_bpref": None},
     example="gm_bpref(rel=2)",
 )
-def geometric_binary_preference(judgments: Judgments, *, rel: float | None = None) -> Floats:
+def geometric_binary_preference(judgments: Judgments, *, rel: float | None = None) -> Terms:
     """Geometric mean of bpref.
 
     gm_bpref = exp((sum over the queries of ln max(bpref, 0.00001)) / queries).

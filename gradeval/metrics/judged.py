@@ -9,6 +9,7 @@ from gradeval.registry.invariants import PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import Sees, metric
 from gradeval.registry.params import CUTOFF, REL
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
 
 
 @metric(
@@ -19,7 +20,7 @@ from gradeval.tables.judgments import Judgments
     holds=[SCALE_FREE, PROMOTION_HELPS],
     example="Judged@10",
 )
-def judged(judgments: Judgments, *, cutoff: int | None = None) -> Floats:
+def judged(judgments: Judgments, *, cutoff: int | None = None) -> Terms:
     """Share of the retrieved documents that was judged.
 
     Judged@k = (documents in the first k ranks that are in the qrels) / (documents in the first k ranks).
@@ -30,7 +31,8 @@ def judged(judgments: Judgments, *, cutoff: int | None = None) -> Floats:
     Source: ir_measures, after OpenNIR.
     """
     retrieved = judgments.retrieved if cutoff is None else np.minimum(judgments.retrieved, cutoff)
-    return judgments.segments.number(judgments.top(cutoff)) / np.maximum(retrieved, 1)
+    rows = np.flatnonzero(judgments.top(cutoff))
+    return Terms(judgments.segments.take(rows), rows, 1.0, retrieved)
 
 
 @metric("Accuracy", params=[REL, CUTOFF], holds=[SCALE_FREE], undefined=True, example="Accuracy(rel=2)@100")

@@ -11,12 +11,12 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.numbers import monotone_curve, quantile
 from gradeval.arrays.segments import Segments
-from gradeval.metrics._kernels import exp2_gain
-from gradeval.metrics.dcg import normalized_dcg
+from gradeval.metrics._kernels import EXP2, Gain, exp2_gain, normalized_dcg
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
 from gradeval.registry.params import CUTOFF, POINTS, Pairs, choice
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
 
 VARIANTS = ("paper", "released")
 ROUNDING = 1e-12  # of the range of grades: so near the fence, a grade is not beyond it
@@ -115,7 +115,7 @@ def ndcg_phi(
     variant: str = "paper",
     points: Pairs | None = None,
     cutoff: int | None = None,
-) -> Floats:
+) -> Terms:
     """Normalized discounted cumulated gain with gains from the divergence of the query's grades.
 
     nDCGφ@k = DCG@k / ideal DCG@k, with gain 2^φ(grade) - 1 and discount log2(rank + 1). φ is the monotone
@@ -129,6 +129,8 @@ def ndcg_phi(
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, section 3.
     """
     if points is not None:
-        return normalized_dcg(by_points(judgments, points), lambda phi, _: exp2_gain(phi), cutoff)
-    phi = fitted_phi(judgments, variant)
-    return normalized_dcg(judgments, lambda grade, query: exp2_gain(phi(grade, query)), cutoff)
+        table = judgments.once(("points", points), lambda: by_points(judgments, points))
+        return normalized_dcg(table, EXP2, cutoff)
+    phi = judgments.once(("phi", variant), lambda: fitted_phi(judgments, variant))
+    gain = Gain(("phi", variant), lambda grade, query: exp2_gain(phi(grade, query)))
+    return normalized_dcg(judgments, gain, cutoff)

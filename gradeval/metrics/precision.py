@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
-from gradeval.metrics.average_precision import TREC_CUTOFFS
+from gradeval.arrays import Floats
+from gradeval.metrics._kernels import one_each
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import Dotted, metric
-from gradeval.registry.params import CUTOFF, CUTOFF_NEEDED, REL, Spelling, positive
+from gradeval.registry.params import CUTOFF, CUTOFF_NEEDED, REL, TREC_CUTOFFS, Spelling, positive
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
 
 WEIGHT = positive("x", "the weight of recall against precision: the square of van Rijsbergen's beta", 1.0)
-
-
-def hits(judgments: Judgments, rel: float | None, cutoff: int | None = None) -> Ints:
-    """How many relevant documents were retrieved, in the first k ranks if there is a cutoff, (Q,)."""
-    return judgments.hits(rel).number(cutoff)
-
-
-def relevant_count(judgments: Judgments, rel: float | None) -> Ints:
-    """How many relevant documents were judged, (Q,)."""
-    return judgments.hits(rel).relevant
 
 
 def harmonic(precision: Floats, recall: Floats, x: float) -> Floats:
@@ -38,7 +29,7 @@ def harmonic(precision: Floats, recall: Floats, x: float) -> Floats:
     trec={"P": Dotted("cutoff", TREC_CUTOFFS)},
     example="P(rel=2)@10",
 )
-def precision(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Floats:
+def precision(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Terms:
     """Precision.
 
     P@k = (relevant documents in the first k ranks) / k, also where fewer than k were retrieved. ir_measures'
@@ -47,7 +38,7 @@ def precision(judgments: Judgments, *, cutoff: int, rel: float | None = None) ->
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
-    return hits(judgments, rel, cutoff) / cutoff
+    return one_each(judgments.hits(rel, cutoff), cutoff)
 
 
 @metric(
@@ -58,7 +49,7 @@ def precision(judgments: Judgments, *, cutoff: int, rel: float | None = None) ->
     trec={"recall": Dotted("cutoff", TREC_CUTOFFS)},
     example="R(rel=2)@100",
 )
-def recall(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Floats:
+def recall(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Terms:
     """Recall.
 
     R@k = (relevant documents in the first k ranks) / (relevant documents in the qrels).
@@ -66,7 +57,8 @@ def recall(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Fl
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
-    return hits(judgments, rel, cutoff) / np.maximum(relevant_count(judgments, rel), 1)
+    hits = judgments.hits(rel, cutoff)
+    return one_each(hits, hits.relevant)
 
 
 @metric(
@@ -84,11 +76,12 @@ def f_measure(judgments: Judgments, *, cutoff: int, rel: float | None = None, x:
     Returns float64 (Q,), in [0, 1]; 0 where nothing relevant is in the first k ranks. Unit free.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; x as in trec_eval's set_F.
     """
-    return harmonic(precision(judgments, cutoff=cutoff, rel=rel), recall(judgments, cutoff=cutoff, rel=rel), x)
+    p, r = precision(judgments, cutoff=cutoff, rel=rel), recall(judgments, cutoff=cutoff, rel=rel)
+    return harmonic(p.values(), r.values(), x)
 
 
 @metric("set_P", order=False, params=[REL], holds=[SCALE_FREE], trec={"set_P": None}, example="set_P(rel=2)")
-def set_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
+def set_precision(judgments: Judgments, *, rel: float | None = None) -> Terms:
     """Precision of all that was retrieved.
 
     set_P = (relevant documents retrieved) / (documents retrieved).
@@ -96,7 +89,7 @@ def set_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
     Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unit free.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
-    return hits(judgments, rel) / np.maximum(judgments.retrieved, 1)
+    return one_each(judgments.hits(rel), judgments.retrieved)
 
 
 @metric(
@@ -108,7 +101,7 @@ def set_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
     trec={"set_recall": None},
     example="set_recall(rel=2)",
 )
-def set_recall(judgments: Judgments, *, rel: float | None = None) -> Floats:
+def set_recall(judgments: Judgments, *, rel: float | None = None) -> Terms:
     """Recall of all that was retrieved.
 
     set_recall = (relevant documents retrieved) / (relevant documents in the qrels).
@@ -116,7 +109,8 @@ def set_recall(judgments: Judgments, *, rel: float | None = None) -> Floats:
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
-    return hits(judgments, rel) / np.maximum(relevant_count(judgments, rel), 1)
+    hits = judgments.hits(rel)
+    return one_each(hits, hits.relevant)
 
 
 @metric(
@@ -135,7 +129,7 @@ def set_f_measure(judgments: Judgments, *, rel: float | None = None, x: float = 
     Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unit free.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
-    return harmonic(set_precision(judgments, rel=rel), set_recall(judgments, rel=rel), x)
+    return harmonic(set_precision(judgments, rel=rel).values(), set_recall(judgments, rel=rel).values(), x)
 
 
 @metric(
@@ -149,14 +143,9 @@ def set_average_precision(judgments: Judgments, *, rel: float | None = None) -> 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: Buckley, trec_eval.
     """
-    found = hits(judgments, rel)
-    value: Floats = found * found / np.maximum(judgments.retrieved * relevant_count(judgments, rel), 1)
+    hits = judgments.hits(rel)
+    value: Floats = hits.count * hits.count / np.maximum(judgments.retrieved * hits.relevant, 1)
     return value
-
-
-def _of_possible(found: Ints, ranks: Ints | int, relevant: Ints) -> Floats:
-    """How many were found of those that could have been in so many ranks."""
-    return found / np.maximum(np.minimum(ranks, relevant), 1)
 
 
 @metric(
@@ -167,7 +156,7 @@ def _of_possible(found: Ints, ranks: Ints | int, relevant: Ints) -> Floats:
     trec={"set_relative_P": None},
     example="set_relative_P(rel=2)",
 )
-def set_relative_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
+def set_relative_precision(judgments: Judgments, *, rel: float | None = None) -> Terms:
     """Precision of all that was retrieved, relative to the highest possible.
 
     set_relative_P = (relevant documents retrieved) / min(documents retrieved, relevant documents). Asked for
@@ -176,7 +165,8 @@ def set_relative_precision(judgments: Judgments, *, rel: float | None = None) ->
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: Buckley, trec_eval.
     """
-    return _of_possible(hits(judgments, rel), judgments.retrieved, relevant_count(judgments, rel))
+    hits = judgments.hits(rel)
+    return one_each(hits, np.minimum(judgments.retrieved, hits.relevant))
 
 
 @metric(
@@ -187,7 +177,7 @@ def set_relative_precision(judgments: Judgments, *, rel: float | None = None) ->
     trec={"relative_P": Dotted("cutoff", TREC_CUTOFFS)},
     example="relative_P@10",
 )
-def relative_precision(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Floats:
+def relative_precision(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Terms:
     """Precision, relative to the highest possible.
 
     relative_P@k = (relevant documents in the first k ranks) / min(k, relevant documents in the qrels).
@@ -195,7 +185,8 @@ def relative_precision(judgments: Judgments, *, cutoff: int, rel: float | None =
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: Buckley, trec_eval.
     """
-    return _of_possible(hits(judgments, rel, cutoff), cutoff, relevant_count(judgments, rel))
+    hits = judgments.hits(rel, cutoff)
+    return one_each(hits, np.minimum(cutoff, hits.relevant))
 
 
 @metric(
@@ -207,7 +198,7 @@ def relative_precision(judgments: Judgments, *, cutoff: int, rel: float | None =
     trec={"success": Dotted("cutoff", (1, 5, 10))},
     example="Success@5",
 )
-def success(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Floats:
+def success(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Terms:
     """Success: is there anything relevant?
 
     Success@k = 1 where a relevant document is in the first k ranks, otherwise 0.
@@ -215,7 +206,7 @@ def success(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> F
     Returns float64 (Q,), 0 or 1; 0 where no document is relevant. Unit free.
     Source: Tomlinson, in the TREC Robust and CLEF evaluations, 2003; as in trec_eval.
     """
-    return (hits(judgments, rel, cutoff) > 0).astype(np.float64)
+    return one_each(judgments.hits(rel).first.top(cutoff))
 
 
 @metric(
@@ -227,7 +218,7 @@ def success(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> F
     trec={"recip_rank": None},
     example="RR@10",
 )
-def reciprocal_rank(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Floats:
+def reciprocal_rank(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Terms:
     """Reciprocal rank.
 
     RR@k = 1 / (rank of the first relevant document), 0 where that is below rank k.
@@ -238,6 +229,5 @@ def reciprocal_rank(judgments: Judgments, *, rel: float | None = None, cutoff: i
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
     Source: Kantor and Voorhees, "The TREC-5 confusion track", 1997; as in trec_eval.
     """
-    found = judgments.hits(rel)
-    first = found.segments.min(found.rank, empty=np.inf)
-    return np.where(first <= (np.inf if cutoff is None else cutoff), 1 / first, 0.0)
+    first = judgments.hits(rel).first.top(cutoff)
+    return Terms(first.segments, first.rows, 1 / first.rank)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
-from gradeval.metrics.dcg import graded, share
+from gradeval.metrics._kernels import graded, normalized_dcg
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
 from gradeval.registry.params import CUTOFF, GAIN, TOP, Pairs, Spelling, positive
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
 
 BETA = positive("beta", "how much the gains weigh against the number of relevant documents", 1.0)
 
@@ -26,7 +26,7 @@ BETA = positive("beta", "how much the gains weigh against the number of relevant
 )
 def q_measure(
     judgments: Judgments, *, beta: float = 1.0, gain: str | Pairs = "linear", cutoff: int | None = None
-) -> Floats:
+) -> Terms:
     """Q-measure: average precision in which a document counts with its gain too.
 
     Q@k = (sum over the documents that gain something in the first k ranks r of BR(r)) / min(k, R), with
@@ -39,18 +39,18 @@ def q_measure(
     Returns float64 (Q,), in [0, 1]; 0 where nothing is gained. Unit free.
     Source: Sakai, "Ranking the NTCIR systems based on multigrade relevance", AIRS 2004.
     """
-    table, worth = graded(judgments, gain, None)
+    table, worth = graded(judgments, gain)
     within = table.segments
-    ideal_total = within.running_sum(worth(table.ideal, within.query))
+    ideal_total = within.running_sum(worth.of(table.ideal, within.query))
     rows = np.flatnonzero((table.grade > 0) & table.top(cutoff))
     found = within.take(rows)
     rank, query = table.rank[rows], found.query
     depth = np.minimum(rank, within.lengths[query]).astype(np.int64)
     best = ideal_total[within.offsets[:-1][query] + depth - 1]
-    gained = found.running_sum(worth(table.grade[rows], query))
+    gained = found.running_sum(worth.of(table.grade[rows], query))
     blended = (found.place + 1 + beta * gained) / (rank + beta * best)
-    relevant = np.maximum(within.number(table.grade > 0), 1)
-    return found.sum(blended) / (relevant if cutoff is None else np.minimum(relevant, cutoff))
+    relevant = within.number(table.grade > 0)
+    return Terms(found, rows, blended, relevant if cutoff is None else np.minimum(relevant, cutoff))
 
 
 BASE = positive(
@@ -80,7 +80,7 @@ def original_ndcg(
     gain: str | Pairs = "linear",
     top: tuple[int, ...] | None = None,
     cutoff: int | None = None,
-) -> Floats:
+) -> Terms:
     """Normalized discounted cumulated gain as first defined, where the first ranks have no discount.
 
     JKnDCG@k = DCG@k / ideal DCG@k, with DCG@k = sum over the first k ranks i of gain(grade) / max(1, log i),
@@ -93,14 +93,4 @@ def original_ndcg(
     Returns float64 (Q,), in [0, 1]; 0 where the ideal gains nothing. Unit free.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
-    table, worth = graded(judgments, gain, top)
-    within, place = table.segments, table.segments.place
-
-    def dcg(rows: Ints, grade: Floats, rank: Floats) -> Floats:
-        found = within.take(rows)
-        return found.sum(worth(grade[rows], found.query) / np.maximum(np.log(rank[rows]) / np.log(base), 1.0))
-
-    ideal_rank = (place + 1).astype(np.float64)
-    first = place < (len(place) if cutoff is None else cutoff)
-    value = dcg(np.flatnonzero((table.grade > 0) & table.top(cutoff)), table.grade, table.rank)
-    return share(value, dcg(np.flatnonzero((table.ideal > 0) & first), table.ideal, ideal_rank))
+    return normalized_dcg(*graded(judgments, gain, top), cutoff, base)

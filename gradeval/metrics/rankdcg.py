@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.metrics._kernels import with_rows
 from gradeval.registry.invariants import (
     IDEAL_IS_ONE,
     PROMOTION_HELPS,
@@ -14,6 +16,7 @@ from gradeval.registry.invariants import (
 )
 from gradeval.registry.metric import Sees, metric
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import DiscountedTerms, Terms
 
 
 @metric(
@@ -23,7 +26,7 @@ from gradeval.tables.judgments import Judgments
     holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
     undefined=True,
 )
-def rank_dcg(judgments: Judgments) -> Floats:
+def rank_dcg(judgments: Judgments) -> Terms:
     """Rank discounted cumulated gain.
 
     rankDCG = (DCG' - min) / (max - min), with DCG' = sum over the places i of the judged documents of
@@ -37,11 +40,17 @@ def rank_dcg(judgments: Judgments) -> Floats:
     """
     within = judgments.segments
     distinct = judgments.levels.lengths
-    ideal = judgments.ideal_level + 1.0
+    ideal = (judgments.ideal_level + 1).astype(np.float64)
     discount = distinct[within.query] + 1 - ideal
     reverse = ideal[(within.offsets[:-1] + within.offsets[1:] - 1)[within.query] - np.arange(len(ideal))]
-    ranked = judgments.tied_level + 1.0
-    value, best, worst = (within.sum(level / discount) for level in (ranked, ideal, reverse))
-    result: Floats = np.full(within.count, np.nan)
-    np.divide(value - worst, best - worst, out=result, where=distinct > 1)
-    return result
+    rows = within.ties(judgments.score).descending(-judgments.level.astype(np.float64))
+    ranked = (judgments.level[rows] + 1).astype(np.float64)
+    rank = (within.place + 1).astype(np.float64)
+    best = DiscountedTerms.of(within, np.arange(len(rank)), rank, ideal, discount)
+    worst = within.sum(reverse / discount)
+    return replace(
+        DiscountedTerms.of(within, rows, rank, ranked, discount),
+        normalizer=np.where(distinct > 1, best.total - worst, np.nan),
+        base=worst,
+        ideal=lambda: with_rows(best, within, judgments.grade),
+    )

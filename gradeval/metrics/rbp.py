@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.metrics.dcg import graded
+from gradeval.metrics._kernels import graded
 from gradeval.registry.invariants import PROMOTION_HELPS
 from gradeval.registry.metric import Dotted, Sees, metric
 from gradeval.registry.params import CUTOFF, REL, WORTH, OutOfRange, Pairs, fraction
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
 
 PERSISTENCE = fraction("p", "the chance that the reader goes on to the next rank", 0.9)
 _TABLED = 1 << 16
@@ -68,7 +69,7 @@ def rank_biased_precision(
     rel: float | None = None,
     gain: str | Pairs = "linear",
     cutoff: int | None = None,
-) -> Floats:
+) -> Terms:
     """Rank-biased precision.
 
     rbp@k = (1 - p) · (sum over the documents in the first k ranks of gain · p^(rank - 1)), with gain = the
@@ -86,12 +87,11 @@ def rank_biased_precision(
     Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
     """
     if rel is not None or gain == "binary":
-        found = judgments.hits(rel)
-        chance = np.where(found.rank <= (cutoff or np.inf), chance_of_reaching(found.rank, p), 0.0)
-        return (1 - p) * found.segments.sum(chance)
-    table, worth = graded(judgments, gain, None)
+        hits = judgments.hits(rel, cutoff)
+        return Terms(hits.segments, hits.rows, chance_of_reaching(hits.rank, p), scale=1 - p)
+    table, worth = graded(judgments, gain)
     within = table.segments
-    gained = worth(table.grade, within.query)
+    gained = worth.of(table.grade, within.query)
     listed = [] if isinstance(gain, str) else [own for _, own in gain]
     least = np.minimum(within.min(gained), min([0.0, *listed]))
     largest = np.maximum(within.max(gained), max([0.0, *listed]))
@@ -100,7 +100,7 @@ def rank_biased_precision(
     rows = np.flatnonzero(table.top(cutoff) & (judgments.grade >= 0))
     retrieved = within.take(rows)
     shares = (gained[rows] - least[retrieved.query]) / (largest - least)[retrieved.query]
-    return (1 - p) * retrieved.sum(shares * chance_of_reaching(table.rank[rows], p))
+    return Terms(retrieved, rows, shares * chance_of_reaching(table.rank[rows], p), scale=1 - p)
 
 
 @metric(
@@ -121,7 +121,7 @@ def rank_biased_residual(judgments: Judgments, *, p: float = 0.9) -> Floats:
     that it is 0 where all is judged is trec_eval's.
     """
     below = chance_of_reaching((judgments.retrieved + 1).astype(np.float64), p)
-    unsure = judgments.retrieved > judgments.hits(0.0).number()
+    unsure = judgments.retrieved > judgments.hits(0.0).count
     return np.where(unsure, below + (1 - p) * _unjudged_sum(judgments, p), 0.0)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from gradeval.arrays import Floats
+from gradeval.metrics._kernels import one_each
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import Dotted, metric
 from gradeval.registry.params import REL, at_least, choice, numbers, share
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
 
 RECALLS = tuple(n / 10 for n in range(11))
 MULTIPLES = tuple(n / 5 for n in range(1, 11))
@@ -33,7 +35,7 @@ MULTIPLE = at_least("multiple", "how many times R ranks count", 0.0, required=Tr
     trec={"Rprec": None},
     example="Rprec(rel=2)",
 )
-def r_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
+def r_precision(judgments: Judgments, *, rel: float | None = None) -> Terms:
     """Precision at R, the number of relevant documents.
 
     Rprec = (relevant documents in the first R ranks) / R; it is recall there too. ir_measures' trectools
@@ -43,7 +45,7 @@ def r_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
     """
     hits = judgments.hits(rel)
-    return hits.number(hits.relevant.astype(np.float64)) / np.maximum(hits.relevant, 1)
+    return one_each(hits.top(hits.relevant), hits.relevant)
 
 
 @metric(
@@ -54,7 +56,7 @@ def r_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
     at="multiple",
     example="Rprec_mult@0.5",
 )
-def r_precision_at_multiple(judgments: Judgments, *, multiple: float, rel: float | None = None) -> Floats:
+def r_precision_at_multiple(judgments: Judgments, *, multiple: float, rel: float | None = None) -> Terms:
     """Precision at a multiple of R, the number of relevant documents.
 
     Rprec_mult@m = (relevant documents in the first n ranks) / n, with n = the whole number in m R + 0.9.
@@ -64,8 +66,7 @@ def r_precision_at_multiple(judgments: Judgments, *, multiple: float, rel: float
     """
     hits = judgments.hits(rel)
     cutoff = np.floor(multiple * hits.relevant + 0.9)
-    value: Floats = hits.number(cutoff) / np.maximum(cutoff, 1)
-    return value
+    return one_each(hits.top(cutoff), cutoff)
 
 
 def interpolated(judgments: Judgments, rel: float | None, recall: float, rounding: str) -> Floats:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.metrics.precision import hits, relevant_count
 from gradeval.registry.invariants import SCALE_FREE
 from gradeval.registry.metric import Dotted, metric
 from gradeval.registry.params import REL, at_least, negative, numbers, positive
@@ -35,10 +34,11 @@ def scaled_utility(
     Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved, as for every metric. Unit free.
     Source: Hull and Robertson, "The TREC-8 filtering track final report", 2000.
     """
-    found = hits(judgments, rel)
+    hits = judgments.hits(rel)
+    found = hits.count
     utility = a * found + b * (judgments.retrieved - found)
     least = b * s
-    scaled = (np.maximum(utility, least) - least) / (a * relevant_count(judgments, rel) - least)
+    scaled = (np.maximum(utility, least) - least) / (a * hits.relevant - least)
     return np.where(judgments.retrieved > 0, scaled, 0.0)
 
 
@@ -76,7 +76,8 @@ def set_utility(
     Source: Buckley, trec_eval.
     """
     a, b, c, d = weights
-    found, relevant, retrieved = hits(judgments, rel), relevant_count(judgments, rel), judgments.retrieved
+    hits = judgments.hits(rel)
+    found, relevant, retrieved = hits.count, hits.relevant, judgments.retrieved
     others = size + found - retrieved - relevant
     worth: Floats = a * found + b * (retrieved - found) + c * (relevant - found) + d * others
     return worth

@@ -16,10 +16,11 @@ from gradeval.arrays import Floats
 from gradeval.registry.families import family_of
 from gradeval.registry.params import JUDGED_ONLY, Param
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
 
 Strings = list[str]
 Function = Callable[..., Any]
-_Declared = TypeVar("_Declared", Callable[..., Floats], Callable[..., Strings])
+_Declared = TypeVar("_Declared", bound=Callable[..., "Floats | Terms | Strings"])
 
 GEOMETRIC_LEAST = 1e-5  # so that one query of 0 does not make the geometric mean 0; trec_eval's
 
@@ -119,8 +120,16 @@ class Metric:
         """The value of each query, (Q,); NaN for a text."""
         if self.text:
             return np.full(judgments.segments.count, np.nan)
-        values: Floats = self._values(judgments, **params)
-        return values
+        values: Floats | Terms = self._values(judgments, **params)
+        return values.values() if isinstance(values, Terms) else values
+
+    def terms(self, judgments: Judgments, **params: Any) -> Terms | None:
+        """What each document adds to the values; None for a metric that is no sum over documents.
+
+        With judged_only the rows are those of judgments.judged_only().
+        """
+        values = self._values(judgments, **params)
+        return values if isinstance(values, Terms) else None
 
     def texts(self, judgments: Judgments, **params: Any) -> list[str]:
         """The words of a metric that is text, for each query."""

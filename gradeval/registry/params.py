@@ -289,3 +289,4 @@ POINTS = Param(
     "grade:φ/grade:φ/…, two or more",
     without="points from each query's grades",
 )
+TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)

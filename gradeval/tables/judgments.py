@@ -60,16 +60,27 @@ class Hits:
         """The precision at each of the ranks, (H,)."""
         return self.seen / self.rank
 
-    def number(self, cutoff: float | Floats | None = None) -> Ints:
-        """How many there are for each query, in the first ranks if there is a cutoff, (Q,).
+    @property
+    def count(self) -> Ints:
+        """How many there are for each query, (Q,)."""
+        return self.segments.lengths
 
-        The cutoff may be a number for each query.
-        """
+    @cached_property
+    def first(self) -> Hits:
+        """The first of each query."""
+        return self.take(self.segments.offsets[:-1][self.count > 0])
+
+    def top(self, cutoff: float | Floats | Ints | None) -> Hits:
+        """Those in the first ranks, if there is a cutoff; it may be a number for each query, (Q,)."""
         if cutoff is None:
-            return self.segments.lengths
-        if isinstance(cutoff, np.ndarray):
-            cutoff = cutoff[self.segments.query]
-        return self.segments.number(self.rank <= cutoff)
+            return self
+        last = cutoff[self.segments.query] if isinstance(cutoff, np.ndarray) else cutoff
+        kept = np.flatnonzero(self.rank <= last)
+        return self if len(kept) == len(self.rows) else self.take(kept)
+
+    def take(self, kept: Ints) -> Hits:
+        """Only these, in ascending order."""
+        return Hits(self.rows[kept], self.segments.take(kept), self.rank[kept], self.relevant)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,15 +210,6 @@ class Judgments:
             document=self.document[rows],
         )
 
-    @cached_property
-    def tied_level(self) -> Ints:
-        """The level of each row where documents with tied scores, or not retrieved, are in order of grade.
-
-        The lowest grade comes first, int64 (N,).
-        """
-        tied = self.segments.ties(self.score)
-        return -tied.sorted_descending(-self.level.astype(np.float64)).astype(np.int64)
-
     def top(self, cutoff: int | None) -> Bools:
         """Which rows were retrieved, in the first ranks if there is a cutoff, (N,)."""
         return self.is_retrieved if cutoff is None else self.rank <= cutoff
@@ -219,8 +221,11 @@ class Judgments:
         """
         return is_relevant(self.grade, self.relevance_level if rel is None else rel)
 
-    def hits(self, rel: float | None = None) -> Hits:
-        """The relevant documents that were retrieved; with rel=0 the judged ones."""
+    def hits(self, rel: float | None = None, cutoff: int | None = None) -> Hits:
+        """The relevant documents retrieved, in the first ranks if there is a cutoff.
+
+        With rel=0 they are the judged ones.
+        """
         level = self.relevance_level if rel is None else rel
 
         def find() -> Hits:
@@ -228,7 +233,7 @@ class Judgments:
             rows = np.flatnonzero(relevant & self.is_retrieved)
             return Hits(rows, self.segments.take(rows), self.rank[rows], self.segments.number(relevant))
 
-        return self.once(("hits", level), find)
+        return self.once(("hits", level), find).top(cutoff)
 
     def judged_only(self) -> Judgments:
         """The ranking without its unjudged documents: ranks close up, and only judged ones are retrieved.

@@ -48,6 +48,8 @@ def test_reductions(table):
     assert within.max(values).tolist() == [max(query, default=0.0) for query in table]
     assert within.min(values, empty=np.inf).tolist() == [min(query, default=np.inf) for query in table]
     assert within.number(values > 0).tolist() == [sum(n > 0 for n in query) for query in table]
+    rows = np.flatnonzero(values > 0)
+    assert within.sum(values[rows], rows).tolist() == within.sum(np.where(values > 0, values, 0.0)).tolist()
 
 
 @many

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import PchipInterpolator
 
-from gradeval.arrays.numbers import log2, monotone_curve, pchip_slopes, quantile
+from gradeval.arrays.numbers import log2, monotone_curve, pchip_slopes, quantile, ratio
 from gradeval.errors import MetricError
 from gradeval.metrics._kernels import discount, exp2_gain, linear_gain, mapped
 
@@ -41,12 +41,22 @@ def test_log2_is_that_of_c_to_the_bit():
     assert log2(column()).tolist() == []
 
 
+def test_ratio():
+    nan = math.nan
+    assert repr(ratio(column(1, -2, 3, 0), column(2, 0, nan, 4)).tolist()) == repr([0.5, 0.0, nan, 0.0])
+    assert ratio(column(1, 0), np.array([4, 0])).tolist() == [0.25, 0]
+    assert ratio(column(1, 3), 2).tolist() == [0.5, 1.5]
+    assert ratio(column(1, 3), 0.0).tolist() == [0, 0]
+
+
 def test_discounts():
     ranks = column(1, 2, 3, 8)
     assert discount(ranks).tolist() == [1, math.log2(3), 2, math.log2(9)]
     assert discount(ranks, "letor").tolist() == [1, 1, math.log2(3), 3]
     assert discount(ranks, "zipf").tolist() == [1, 2, 3, 8]
     assert discount(ranks, "none").tolist() == [1, 1, 1, 1]
+    assert discount(ranks, 2.0).tolist() == pytest.approx([1, 1, math.log2(3), 3], abs=1e-15)
+    assert discount(ranks, 4.0).tolist() == pytest.approx([1, 1, 1, 1.5], abs=1e-15)
 
 
 @st.composite

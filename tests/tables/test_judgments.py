@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, InputErrors, OptionError
 from gradeval.tables.judgments import RECALLED, Judgments
@@ -239,6 +238,20 @@ def test_top():
     assert table.top(3).tolist() == [True, False, False, True]
 
 
+def test_hits():
+    of = [([(1.0, 1), (0.0, 4), (1.0, 5), (1.0, None)], 5), ([(-1.0, 1)], 1), ([(2.0, 2), (1.0, 3)], 3)]
+    hits = judgments_of(of).hits()
+    assert (hits.rows.tolist(), hits.rank.tolist()) == ([0, 2, 5, 6], [1, 5, 2, 3])
+    assert (hits.count.tolist(), hits.relevant.tolist()) == ([2, 0, 2], [3, 0, 2])
+    assert hits.first.rows.tolist() == [0, 5]
+    assert hits.first.count.tolist() == [1, 0, 1]
+    assert hits.top(None) is hits.top(5) is hits
+    assert hits.top(3).rows.tolist() == [0, 5, 6]
+    assert hits.top(3).relevant is hits.relevant
+    assert hits.top(np.array([0, 9, 2])).rows.tolist() == [5]
+    assert judgments_of(of).hits(0.0, 4).rows.tolist() == [0, 1, 5, 6]
+
+
 @settings(deadline=None)
 @given(rankings())
 def test_levels(queries):
@@ -250,13 +263,3 @@ def test_levels(queries):
     assert table.level.tolist() == [sorted(set(grades)).index(g) for grades in by_query for g in grades]
     assert table.level[table.by_grade].tolist() == table.ideal_level.tolist()
     assert table.highest.tolist() == [max(0.0, *grades) for grades in by_query]
-
-
-def test_tied_level():
-    """Documents with one score, and those not retrieved, from the lowest grade to the highest."""
-    segments = Segments(np.array([0, 5, 7]))
-    grade = np.array([2.0, 0.0, 1.0, 2.0, 1.0, 1.0, 0.0])
-    score = np.array([3.0, 3.0, 1.0, -np.inf, -np.inf, 1.0, 1.0])
-    rank = np.array([1, 2, 3, np.inf, np.inf, 1, 2])
-    table = Judgments(segments, grade, rank, score, np.arange(7), np.array([3, 2]))
-    assert table.tied_level.tolist() == [0, 2, 1, 1, 2, 0, 1]

@@ -1,0 +1,88 @@
+"""A value as a sum over documents: what each of them adds, and what the sum is divided by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.numbers import ratio
+from gradeval.arrays.segments import Segments
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The value of each query as scale · (sum of its terms - base) / normalizer.
+
+    Terms are added one by one in their order. Rows that add 0 may be left out.
+    segments: how the T terms fall into the Q queries. row: the document of each term as a row of the table that
+    the metric was given, int64 (T,); -1 is a document that only the ideal ranking has.
+    value: what each adds, float64 (T,), or one number for all.
+    normalizer: (Q,), or one number for all. The value is 0 where it is 0, and NaN where it is NaN.
+    base: the sum whose value is 0, (Q,), or one number for all.
+    ideal: where the normalizer is the sum - base of the ideal ranking, what makes its terms.
+    """
+
+    segments: Segments
+    row: Ints
+    value: Floats | float
+    normalizer: Floats | Ints | float = 1.0
+    base: Floats | float = 0.0
+    scale: float = 1.0
+    ideal: Callable[[], Terms] | None = None
+
+    @cached_property
+    def total(self) -> Floats:
+        """The sum of each query's terms, (Q,)."""
+        if isinstance(self.value, np.ndarray):
+            return self.segments.sum(self.value)
+        return self.value * self.segments.lengths.astype(np.float64)
+
+    def values(self) -> Floats:
+        """The value of each query, (Q,)."""
+        return ratio(self.scale * (self.total - self.base), self.normalizer)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DiscountedTerms(Terms):
+    """The terms of a DCG: value = gain / discount, in rank order within queries.
+
+    rank: 1-based, in the ranking whose terms these are. rank, gain, discount: float64 (T,).
+    """
+
+    value: Floats
+    rank: Floats
+    gain: Floats
+    discount: Floats
+
+    @classmethod
+    def of(cls, segments: Segments, row: Ints, rank: Floats, gain: Floats, discount: Floats) -> DiscountedTerms:
+        """The terms of a sum that is not normalized."""
+        return cls(segments, row, value=gain / discount, rank=rank, gain=gain, discount=discount)
+
+    def total_at(self, cutoff: int | None) -> Floats:
+        """The sum of each query's terms in the first ranks, (Q,)."""
+        if cutoff is None:
+            return self.total
+        kept = np.flatnonzero(self.rank <= cutoff)
+        return self.segments.sum(self.value[kept], kept)
+
+    def top(self, cutoff: int | None) -> DiscountedTerms:
+        """The terms of the first ranks."""
+        if cutoff is None:
+            return self
+        kept = np.flatnonzero(self.rank <= cutoff)
+        if len(kept) == len(self.rank):
+            return self
+        return replace(
+            self,
+            segments=self.segments.take(kept),
+            row=self.row[kept],
+            value=self.value[kept],
+            rank=self.rank[kept],
+            gain=self.gain[kept],
+            discount=self.discount[kept],
+        )

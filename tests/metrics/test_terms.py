@@ -1,0 +1,274 @@
+"""Metrics that are sums over documents: their terms add up to their values, to the bit."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import Query, judgments_of, ranked, scored
+
+from gradeval.metrics import ndcg_phi
+from gradeval.registry.metric import REGISTRY
+from gradeval.registry.spec import Spec, parse
+from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import DiscountedTerms, Terms
+
+SUMS = """AP muAP CG DCG nDCG NDCNG nDCGphi rankDCG P R set_P set_recall set_relative_P relative_P Success
+    RR Rprec Rprec_mult ndcg_p G binG rbp bpref infAP gm_map gm_bpref gP gR tau rho pearson AUC ERR nERR
+    iRBU INST INSQ BPM SDCG NERR8 NERR9 NERR10 NERR11 Q JKnDCG Compat Judged num_rel_ret
+    num_nonrel_judged_ret"""
+OF_ALL_JUDGED = {"rankDCG", "AUC", "Compat"}  # documents that were not retrieved are at the end of the ranking
+NEEDED = {"cutoff": "3", "max_rel": "3", "multiple": "0.6"}
+MORE = """AP(rel=2)@3 AP(judged_only=true) P(rel=2)@4 RR@2 Rprec_mult(multiple=2) CG@2 DCG(discount=zipf)@4
+    nDCG@2,5 nDCG(gain=exp)@3 nDCG(gain=0:1/2:-2/3:5) nDCG(gain=1:9,discount=letor)@3 nDCG(ideal=local)@4
+    nDCG(top=2/4,gain=exp,discount=none)@5 nDCG(ideal=local,gain=1:9) nDCG(ideal=max)@3 NDCNG@4
+    nDCG(ideal=max,gain=0:7,top=1/3)@2 nDCG(judged_only=true,ideal=local)@3 nDCGphi(variant=released)@4
+    nDCGphi(points=0:0/1:0.5/3:1)@3 JKnDCG(base=4)@3 rbp(gain=binary)@3 rbp(gain=1:-2/2:3) ERR@2
+    nERR(gain=1:9)@3 nERR(gain=linear) iRBU(p=0.5)@3 Q(gain=exp)@3 Compat(normalize=false)
+    Compat(p=0.5,judged_only=true) gP@3 gR@3 Judged@4 num_rel_ret@3 INST(T=0.5,max_rel=2,n=5)
+    ndcg_p(gain=1:9) G(gain=0:1/1:-1) AUC(rel=2) rankDCG(judged_only=true) tau(judged_only=true)"""
+
+
+def with_needed(name: str) -> str:
+    given = [f"{p.name}={NEEDED[p.name]}" for p in REGISTRY[name].params if p.required]
+    return f"{name}({','.join(given)})"
+
+
+SPECS = parse(" ".join(map(with_needed, SUMS.split())) + " " + MORE)
+
+
+def tables() -> Iterator[Judgments]:
+    """Tied scores, missing queries and documents, and grades that are tied, negative, real or all the same."""
+    rng = random.Random(11)
+    for grades in ([0, 1], [-1, 0, 0, 1, 2, 3], [n / 8 for n in range(-8, 33)], [0, 900], [2]):
+        queries = [({}, {}), ({}, {"d1": 1.0}), ({"d1": 2.0}, {})]
+        for _ in range(12):
+            names = [f"d{place:02}" for place in range(rng.choice([1, 3, 8, 14]))]
+            qrels = {name: float(rng.choice(grades)) for name in names if rng.random() < 0.8}
+            scores = rng.choice([2, 50])
+            run = {name: float(rng.randrange(scores)) for name in names if rng.random() < 0.8}
+            queries.append((qrels, run))
+        rng.shuffle(queries)
+        yield judgments_of(queries, rng.choice([None, 1.0]))
+
+
+TABLES = list(tables())
+
+
+def one_by_one(values: Iterable[float]) -> float:
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+def by_query(terms: Terms) -> list[list[tuple[int, float]]]:
+    """(row, value) of each query's terms."""
+    values = np.broadcast_to(terms.value, terms.row.shape).tolist()
+    pairs = list(zip(terms.row.tolist(), values, strict=True))
+    return [pairs[a:b] for a, b in pairwise(terms.segments.offsets.tolist())]
+
+
+def for_each(number: Any, table: Judgments) -> list[float]:
+    """A number for each query."""
+    return np.broadcast_to(number, table.retrieved.shape).astype(float).tolist()
+
+
+def value_of(total: float, base: float, normalizer: float, scale: float) -> float:
+    return scale * (total - base) / normalizer if normalizer else 0.0
+
+
+each_spec = pytest.mark.parametrize("spec", SPECS, ids=str)
+
+
+def seen(spec: Spec, table: Judgments) -> tuple[Terms, Judgments]:
+    """The terms, and the table that their rows are of."""
+    terms = spec.metric.terms(table, **spec.params)
+    assert terms is not None
+    return terms, table.judged_only() if spec.params.get("judged_only") else table
+
+
+@each_spec
+def test_they_add_up_to_the_value(spec):
+    for table in TABLES:
+        terms, of = seen(spec, table)
+        parts = by_query(terms)
+        expected = [
+            value_of(one_by_one(value for _, value in part), base, normalizer, terms.scale)
+            for part, base, normalizer in zip(
+                parts, for_each(terms.base, of), for_each(terms.normalizer, of), strict=True
+            )
+        ]
+        found = spec.metric(table, **spec.params).tolist()
+        assert list(map(repr, found)) == list(map(repr, expected))
+
+
+def rows_are_of_their_query(terms: Terms, table: Judgments, allowed: np.ndarray) -> None:
+    for query, part in enumerate(by_query(terms)):
+        rows = [row for row, _ in part]
+        assert len(set(rows)) == len(rows), "a document adds once"
+        assert table.query[rows].tolist() == [query] * len(rows)
+        assert allowed[rows].all()
+
+
+@each_spec
+def test_their_rows(spec):
+    for table in TABLES:
+        terms, of = seen(spec, table)
+        anywhere = np.ones(len(of.grade), bool)
+        rows_are_of_their_query(terms, of, anywhere if spec.metric.name in OF_ALL_JUDGED else of.is_retrieved)
+        if isinstance(terms, DiscountedTerms):
+            assert (terms.value == terms.gain / terms.discount).all()
+            if spec.metric.name != "rankDCG":
+                assert terms.rank.tolist() == of.rank[terms.row].tolist()
+
+
+WITH_IDEAL = [spec for spec in SPECS if (of := spec.metric.terms(TABLES[0], **spec.params)) and of.ideal]
+
+
+def test_which_have_an_ideal():
+    names = "nDCG NDCNG nDCGphi ndcg_p JKnDCG rankDCG nERR Compat gR"
+    assert {spec.metric.name for spec in WITH_IDEAL} == {*names.split()}
+
+
+@pytest.mark.parametrize("spec", WITH_IDEAL, ids=str)
+def test_the_ideal_adds_up_to_the_normalizer(spec):
+    for table in TABLES:
+        terms, of = seen(spec, table)
+        ideal = terms.ideal()
+        totals = [one_by_one(value for _, value in part) for part in by_query(ideal)]
+        for total, base, normalizer in zip(
+            totals, for_each(terms.base, of), for_each(terms.normalizer, of), strict=True
+        ):
+            assert total - base == normalizer or math.isnan(normalizer)
+        if spec.params.get("ideal") == "max":
+            assert set(ideal.row.tolist()) <= {-1}
+            continue
+        local = spec.params.get("ideal") == "local"
+        rows_are_of_their_query(ideal, of, of.is_retrieved if local else np.ones(len(of.grade), bool))
+
+
+@pytest.mark.parametrize("spec", WITH_IDEAL, ids=str)
+def test_the_ideal_is_in_rank_order(spec):
+    for table in TABLES:
+        terms, of = seen(spec, table)
+        ideal = terms.ideal()
+        if not isinstance(ideal, DiscountedTerms):
+            continue
+        assert (ideal.value == ideal.gain / ideal.discount).all()
+        assert ideal.rank.tolist() == (ideal.segments.place + 1).tolist()
+        grade = of.grade[ideal.row]
+        for a, b in pairwise(range(len(grade))):
+            if ideal.segments.query[a] == ideal.segments.query[b] and ideal.row[a] >= 0:
+                assert ideal.gain[a] >= ideal.gain[b]
+                assert grade[a] != grade[b] or ideal.row[a] < ideal.row[b], "equal grades in the run's order"
+
+
+def terms_of(text: str, *queries: Query) -> Terms:
+    [spec] = parse(text)
+    terms = spec.metric.terms(judgments_of(queries))
+    assert terms is not None
+    return terms
+
+
+def test_average_precision():
+    terms = terms_of("AP", ranked([1, None, 0, 2], missed=[1]))
+    assert terms.row.tolist() == [0, 2]
+    assert terms.value.tolist() == [1, 2 / 4]
+    assert terms.normalizer.tolist() == [3]
+
+
+def test_ndcng_of_scheels_table_2():
+    """Documents A to H, of which B was judged 0: the ideal ranking is H C D E A G."""
+    terms = terms_of("NDCNG", ranked([1, 0, 3, 3, 2, 0, 1, 4]))
+    gains = {grade: 2 ** (grade / 4) - 1 for grade in range(5)}
+    assert isinstance(terms, DiscountedTerms)
+    assert terms.row.tolist() == [0, 2, 3, 4, 6, 7]
+    assert terms.gain.tolist() == [gains[grade] for grade in (1, 3, 3, 2, 1, 4)]
+    assert terms.discount.tolist() == [math.log2(rank + 1) for rank in (1, 3, 4, 5, 7, 8)]
+    ideal = terms.ideal()
+    assert ideal.row.tolist() == [7, 2, 3, 4, 0, 6]
+    assert ideal.gain.tolist() == [gains[grade] for grade in (4, 3, 3, 2, 1, 1)]
+    assert terms.total[0] / ideal.total[0] == pytest.approx(0.6519, abs=5e-5)
+
+
+def test_rank_dcg_takes_tied_documents_from_the_lowest_grade():
+    """b and a are tied, b first by id, and so are d and e, which were not retrieved."""
+    run = {"a": 3.0, "b": 3.0, "c": 1.0}
+    terms = terms_of("rankDCG", ({"b": 9.0, "a": 0.0, "c": 4.0, "d": 9.0, "e": 4.0}, run))
+    assert isinstance(terms, DiscountedTerms)
+    assert terms.row.tolist() == [1, 0, 2, 4, 3]
+    assert terms.gain.tolist() == [1, 3, 2, 2, 3]
+    assert terms.discount.tolist() == [1, 1, 2, 2, 3]
+    assert terms.ideal().row.tolist() == [0, 3, 2, 4, 1]
+
+
+def test_half_of_a_pair_is_for_either_document():
+    def halves(terms: Terms) -> list[float]:
+        return [value for _, value in sorted(zip(terms.row.tolist(), terms.value.tolist(), strict=True))]
+
+    assert halves(terms_of("tau", scored([2, 1, 1], [3, 2, 1]))) == [1.0, 0.5, 0.5]  # tied in grade
+    assert halves(terms_of("tau", scored([0, 2, 1], [3, 2, 2]))) == [-1.0, -0.5, -0.5]  # tied in score
+    assert halves(terms_of("tau", scored([2, 0, 1], [3, 2, 1]))) == [1.0, 0.0, 0.0]
+    area = terms_of("AUC", scored([1, 0, 1, 0], [3, 2, 2, 1]))
+    assert halves(area) == [1.0, 0.75, 0.75, 1.0]  # the second and third are tied
+    assert area.normalizer.tolist() == [4]
+
+
+def test_a_metric_that_is_no_sum_has_none():
+    table = judgments_of([ranked([1, None, 2])])
+    for name in ("F@3", "set_map", "11pt_avg", "utility", "unj@3", "num_ret", "relstring"):
+        [spec] = parse(name)
+        assert spec.metric.terms(table, **spec.params) is None
+
+
+def test_phi_is_fitted_once(monkeypatch):
+    fitted = []
+    fit = ndcg_phi.fitted_phi
+
+    def counted(judgments: Judgments, variant: str) -> ndcg_phi.Phi:
+        fitted.append(variant)
+        return fit(judgments, variant)
+
+    monkeypatch.setattr(ndcg_phi, "fitted_phi", counted)
+    table = judgments_of([ranked([1, None, 3, 0], missed=[2])])
+    for spec in parse("nDCGphi@5,10,100 nDCGphi nDCGphi(variant=released)@5,10"):
+        spec.metric(table, **spec.params)
+    assert fitted == ["paper", "released"]
+
+
+def words(key: Any) -> Iterator[Any]:
+    if isinstance(key, tuple):
+        for part in key:
+            yield from words(part)
+    else:
+        yield key
+
+
+def test_what_metrics_share_is_kept_by_what_it_means():
+    """No function is in a key, so a second cutoff finds what the first one made."""
+    table = judgments_of([ranked([1, None, 2, 0], missed=[3])])
+    kept = table._made
+    for metric in (metric for metric in REGISTRY.values() if "cutoff" in metric.by_name):
+        name = with_needed(metric.name) if metric.name in SUMS.split() else f"{metric.name}@3"
+        [spec] = parse(name)
+        spec.metric(table, **spec.params)
+        known = set(kept)
+        spec.metric(table, **spec.params | {"cutoff": 2})
+        assert set(kept) == known, metric.name
+    assert {type(word) for key in kept for word in words(key)} <= {str, int, float, type(None)}
+
+
+@pytest.mark.parametrize("metrics", [SPECS, SPECS[::-1]], ids=["forwards", "backwards"])
+def test_what_metrics_share_is_the_same_for_each(metrics):
+    """A table that other metrics have used gives the values of one that they have not."""
+    shared = list(tables())
+    for spec in metrics:
+        for table, fresh in zip(shared, tables(), strict=True):
+            found, expected = (spec.metric(of, **spec.params) for of in (table, fresh))
+            assert found.tobytes() == expected.tobytes(), spec
