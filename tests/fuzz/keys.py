@@ -12,7 +12,7 @@ from unittest import mock
 
 import numpy as np
 
-from gradeval.arrays import strings as ids
+from gradeval.arrays import Words, hashing, strings
 
 from . import data, slow
 from .call import check_values, gradeval
@@ -21,12 +21,12 @@ UNIT = "values"
 
 MASK = (1 << 64) - 1
 FULL = MASK  # what the first word is combined with
-MULTIPLIER = int(ids._MIX)
+MULTIPLIER = int(hashing._MIX)
 INVERSE = pow(MULTIPLIER, -1, 1 << 64)
 
 
 def mixed(key: int) -> int:
-    """ids.mix of one key, which no two have in common."""
+    """hashing.mix of one key, which no two have in common."""
     key = key * MULTIPLIER & MASK
     key ^= key >> 32
     return key * MULTIPLIER & MASK
@@ -164,14 +164,18 @@ def few_keys(bits: int) -> Iterator[None]:
     if bits == 64:
         yield
         return
-    plain, kept = ids.mix, np.uint64((1 << bits) - 1)
+    plain, kept = hashing.mix, np.uint64((1 << bits) - 1)
 
-    def mix(keys: ids.Words) -> ids.Words:
+    def mix(keys: Words) -> Words:
         keys = plain(keys)
         keys &= kept
         return keys
 
-    with mock.patch.object(ids, "mix", mix), mock.patch.object(ids.Ids, "short", False):
+    with (
+        mock.patch.object(hashing, "mix", mix),
+        mock.patch.object(strings, "mix", mix),
+        mock.patch.object(strings.Ids, "short", False),
+    ):
         yield
 
 

@@ -261,7 +261,7 @@ def test_what_metrics_share_is_kept_by_what_it_means():
         known = set(kept)
         spec.metric(table, **spec.params | {"cutoff": 2})
         assert set(kept) == known, metric.name
-    assert {type(word) for key in kept for word in words(key)} <= {str, int, float, type(None)}
+        assert {type(word) for key in kept for word in words(key)} <= {str, int, float, bool, type(None)}
 
 
 @pytest.mark.parametrize("metrics", [SPECS, SPECS[::-1]], ids=["forwards", "backwards"])
