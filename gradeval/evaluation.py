@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats
+from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.errors import GradevalError, InputError, MetricError, UnknownQueryError
+from gradeval.errors import GradevalError, InputError, UnknownQueryError
 from gradeval.formats.python import readable
 from gradeval.formats.sources import Source
-from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.notices import MOST_QUERIES, Kind, Notice
+from gradeval.options import DEFAULT_METRICS, DEFAULT_TIES, Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.results import Results, RunResult, run_names
+from gradeval.results import Results, RunResult, run_names, summarize
+from gradeval.scoring import Scored, scored
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels
-from gradeval.ties import unsure
+from gradeval.tables.reduction import Reduced
+from gradeval.ties import Spread, rises, spread
 
 
 def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> Results:
@@ -93,10 +94,20 @@ def evaluate_all(
     done = [one for one in outcomes if not isinstance(one, GradevalError)]
     names = _names([one.run for one in done])
     results = tuple(
-        RunResult(name, one.run.path, one.run.sha256() if hashes else None, one.values, one.counted, one.texts)
+        RunResult(
+            name,
+            one.run.path,
+            one.run.sha256() if hashes else None,
+            one.found.values,
+            one.counted,
+            one.found.texts,
+            one.ties,
+        )
         for name, one in zip(names, done, strict=True)
     )
-    warnings = [f"{name}: {line}" for name, one in zip(names, done, strict=True) for line in one.warnings]
+    notices = [
+        replace(notice, subject=name) for name, one in zip(names, done, strict=True) for notice in one.notices
+    ]
     return Results(
         table.path,
         source.sha256() if hashes and source else None,
@@ -104,95 +115,90 @@ def evaluate_all(
         tuple(specs),
         results,
         options.to_dict(),
-        (*table.warnings, *warnings),
+        (*table.notices, *notices),
     ), [one for one in outcomes if isinstance(one, GradevalError)]
 
 
 class _Outcome(NamedTuple):
-    """A run's values (M, Q), its texts, the queries that count, (Q,), and what is worth saying about it."""
+    """What metrics say of a run, the queries that count, (Q,), what ties change, and its notices."""
 
     run: Run
-    values: Floats
-    texts: dict[int, list[str]]
+    found: Scored
     counted: Bools
-    warnings: list[str]
+    ties: Spread | None
+    notices: list[Notice]
 
 
 def _evaluate(
     qrels: Qrels, run: Run, specs: Sequence[Spec], options: Options, jobs: int, wanted: Bools
 ) -> _Outcome:
-    reduced = run.reduce(qrels, options.ties, jobs)
+    reduced = run.reduce(qrels, options.tie_rule, jobs)
     has_lines = reduced.retrieved > 0
     if not (has_lines & wanted).any():
         raise InputError(run.path, f"it has no query in common with {qrels.path}", hint="Check the query ids")
     tag = reduced.tag or run.name or run.path
 
-    def found(queries: slice) -> tuple[Floats, list[list[str]]]:
-        judgments = Judgments.of(
-            qrels, queries, reduced.rank, reduced.score, reduced.retrieved, options.rel, tag
-        )
+    def judge(queries: slice | Ints, rank: Floats) -> Judgments:
+        judgments = Judgments.of(qrels, queries, rank, reduced.score, reduced.retrieved, options.rel, tag)
         if options.depth is not None:  # trec_eval's order: what stands below the depth is gone before -J looks
             judgments = judgments.cut(options.depth)
-        if options.judged_only:
-            judgments = judgments.judged_only()
-        return (
-            np.array([_values(spec, judgments) for spec in specs]),
-            [_texts(spec, judgments) for spec in specs if spec.metric.text],
-        )
+        return judgments.judged_only() if options.judged_only else judgments
 
-    shares = with_fewer(lambda jobs: list(ordered_map(found, qrels.shares(), jobs)), jobs)
-    values = np.concatenate([values for values, _ in shares], axis=1)
-    words = ([*chain(*parts)] for parts in zip(*(texts for _, texts in shares), strict=True))
-    texts = dict(zip((m for m, spec in enumerate(specs) if spec.metric.text), words, strict=True))
+    def found_of(queries: slice) -> Scored:
+        return scored(judge(queries, reduced.rank), specs)
+
+    found = Scored.joined(with_fewer(lambda jobs: list(ordered_map(found_of, qrels.shares(), jobs)), jobs))
     counted = wanted & has_lines if options.queries == "both" else wanted
+    ties = None
+    if options.tie_range or options.ties is None:  # who names a rule has decided the order
+        ties = spread(qrels, reduced, counted, specs, found, judge, jobs)
+    notices = [
+        *_query_notices(qrels, reduced, wanted, options),
+        *_tie_notices(qrels, specs, found, counted, ties if options.ties is None else None),
+        *_undefined_notices(qrels, specs, found, counted),
+    ]
+    return _Outcome(run, found, counted, ties, notices)
 
-    warnings = []
-    missing = int((wanted & ~has_lines).sum())
-    if missing:
-        fate = "left out" if options.queries == "both" else "counted as 0"
-        warnings.append(f"{_many(missing, 'judged query is', 'judged queries are')} not in the run, {fate}")
+
+def _query_notices(qrels: Qrels, reduced: Reduced, wanted: Bools, options: Options) -> Iterator[Notice]:
+    missing = wanted & (reduced.retrieved == 0)
+    if missing.any():
+        yield Notice(Kind.MISSING, "", int(missing.sum()), queries=_ids(qrels, missing), rule=options.queries)
     if reduced.unjudged:
-        warnings.append(f"{_many(reduced.unjudged, 'query', 'queries')} of the run not judged, left out")
+        yield Notice(Kind.UNJUDGED, "", reduced.unjudged)
     if not np.isfinite(reduced.rank).any():
-        warnings.append("none of its documents is judged; are the document ids those of the qrels?")
-    tied = int((wanted & unsure(reduced.ties, qrels, reduced.rank, specs, options)).sum())
-    if tied:
-        which = _many(tied, "query has", "queries have")
-        warnings.append(
-            f"{which} tied scores that could change a value; they are ordered by --ties {options.ties}"
-        )
-    for spec, row in zip(specs, values, strict=True):
-        undefined = int(np.isnan(row[counted]).sum())
-        if undefined and not spec.metric.text:
-            which = _many(undefined, "query has", "queries have")
-            warnings.append(f"{which} no value of {spec}, left out of its mean")
-    return _Outcome(run, values, texts, counted, warnings)
+        yield Notice(Kind.NOTHING_JUDGED, "", 0)
 
 
-def _values(spec: Spec, judgments: Judgments) -> Floats:
-    with _named(spec), np.errstate(over="raise", divide="ignore", invalid="ignore"):
-        values = spec.metric(judgments, **spec.params)
-        if np.isinf(values).any() or not (
-            spec.metric.undefined or spec.metric.text or np.isfinite(values).all()
-        ):
-            raise FloatingPointError
-    return values
+def _tie_notices(
+    qrels: Qrels, specs: Sequence[Spec], found: Scored, counted: Bools, ties: Spread | None
+) -> Iterator[Notice]:
+    if ties is None or not ties.changes.any():
+        return
+    low, high = ties.ends(found.values)
+    ends = [summarize(specs, values, counted).tolist() for values in (found.values, low, high)]
+    for m, (spec, value, least, most) in enumerate(zip(specs, *ends, strict=True)):
+        changed = np.zeros(len(counted), bool)
+        changed[ties.queries[ties.changes[m]]] = True
+        if changed.any():
+            numbers = {} if spec.metric.text else {"value": value, "low": least, "high": most}
+            at_most = rises(spec, qrels.scale)
+            ids = _ids(qrels, changed)
+            yield Notice(
+                Kind.TIES, "", int(changed.sum()), str(spec), ids, DEFAULT_TIES, **numbers, at_most=at_most
+            )
 
 
-def _texts(spec: Spec, judgments: Judgments) -> list[str]:
-    with _named(spec):
-        return spec.metric.texts(judgments, **spec.params)
+def _undefined_notices(qrels: Qrels, specs: Sequence[Spec], found: Scored, counted: Bools) -> Iterator[Notice]:
+    for spec, row in zip(specs, found.values, strict=True):
+        undefined = counted & np.isnan(row)
+        if undefined.any() and not spec.metric.text:
+            yield Notice(Kind.UNDEFINED, "", int(undefined.sum()), str(spec), _ids(qrels, undefined))
 
 
-@contextmanager
-def _named(spec: Spec) -> Iterator[None]:
-    """Name the metric in what is raised: grades are in a range where only its parameters can be too large."""
-    try:
-        yield
-    except MetricError as error:
-        raise MetricError(f"{spec}: {error}") from None
-    except FloatingPointError:
-        raise MetricError(f"{spec}: a value is too large for a floating-point number") from None
+def _ids(qrels: Qrels, queries: Bools) -> tuple[str, ...]:
+    """The ids of the first of these queries."""
+    return tuple(Texts(qrels.queries.take(np.flatnonzero(queries)[:MOST_QUERIES])))
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
@@ -204,7 +210,7 @@ def _names(runs: Sequence[Run]) -> list[str]:
 
 def _with_levels(specs: Sequence[Spec], qrels: Qrels) -> list[Spec]:
     """AP(rel=t) for each grade t above 0, before muAP (or first)."""
-    grades = qrels.grades
+    grades = qrels.scale
     levels = [one for t in grades[grades > 0].tolist() for one in parse(f"AP(rel={t!r})")]
     names = [spec.metric.name for spec in specs]
     at = names.index("muAP") if "muAP" in names else 0
@@ -222,10 +228,6 @@ def _wanted(qrels: Qrels, ids: tuple[str, ...] | None) -> Bools:
     wanted = np.zeros(len(known), bool)
     wanted[places] = True
     return wanted
-
-
-def _many(count: int, one: str, more: str) -> str:
-    return f"{count:,} {one if count == 1 else more}"
 
 
 def _is_row(item: Any) -> bool:

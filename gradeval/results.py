@@ -17,8 +17,10 @@ import numpy as np
 from gradeval.arrays import Bools, Floats
 from gradeval.arrays.numbers import natural_log
 from gradeval.errors import GradevalError, MetricError
+from gradeval.notices import Notice
 from gradeval.registry.metric import GEOMETRIC_LEAST
 from gradeval.registry.spec import Spec, parse
+from gradeval.ties import Spread
 
 Digits = int | Literal["full"]
 Number = float | int | None
@@ -32,7 +34,8 @@ class RunResult:
 
     name: as tables show it. path: as the user gave it. sha256: of the file, None where there is no file.
     values: float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged, (Q,).
-    texts: for each metric that is text, by its place, the words of each query.
+    texts: for each metric that is text, by its place, the words of each query. ties: what other orders of tied
+    scores make of the values, None where it was not measured.
     """
 
     name: str
@@ -41,6 +44,7 @@ class RunResult:
     values: Floats = field(repr=False)
     counted: Bools = field(repr=False)
     texts: Mapping[int, Sequence[str]] = field(default_factory=dict, repr=False)
+    ties: Spread | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +52,7 @@ class Results:
     """The values of R runs for M metrics on Q queries.
 
     queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
-    options: what the evaluation was asked for, as JSON can hold it. warnings: a line each.
+    options: what the evaluation was asked for, as JSON can hold it. notices: what a user should know of it.
     A run is named by its name or its place, a metric by any spelling that the command takes. What has words for
     numbers (runid, relstring) is in texts() alone.
     """
@@ -59,7 +63,12 @@ class Results:
     specs: tuple[Spec, ...]
     runs: tuple[RunResult, ...]
     options: Mapping[str, object] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The notices as text, a line each."""
+        return tuple(map(str, self.notices))
 
     @cached_property
     def means(self) -> Floats:
@@ -67,27 +76,11 @@ class Results:
 
         Undefined values are left out; the mean of none is NaN, and so is that of texts.
         """
-        means = np.array([self._summary(run) for run in self.runs]).reshape(len(self.runs), len(self.specs))
+        means = np.array([summarize(self.specs, run.values, run.counted) for run in self.runs]).reshape(
+            len(self.runs), len(self.specs)
+        )
         means.flags.writeable = False  # it is kept
         return means
-
-    def _summary(self, run: RunResult) -> Floats:
-        geometric = self._aggregated("geometric")
-        values = run.values
-        for m in np.flatnonzero(geometric):
-            values = values.copy() if values is run.values else values
-            values[m] = natural_log(np.maximum(values[m], GEOMETRIC_LEAST))
-        defined = run.counted & ~np.isnan(values)
-        with np.errstate(over="ignore", invalid="ignore"):
-            # added one by one in query order, as a loop would: np.sum adds in pairs and can end elsewhere
-            total = np.cumsum(np.where(defined, values, 0.0), axis=1)[:, -1:].sum(axis=1)
-            mean: Floats = total / defined.sum(axis=1)
-        mean[geometric] = [math.exp(one) for one in mean[geometric].tolist()]
-        return np.where(self._aggregated("sum"), total, mean)
-
-    def _aggregated(self, how: str) -> Bools:
-        """Which metrics are, (M,)."""
-        return np.array([spec.metric.aggregate == how for spec in self.specs], np.bool_)
 
     def by_id(self) -> Results:
         """The same results with the queries in order of their ids as bytes, as trec_eval has them."""
@@ -142,6 +135,7 @@ class Results:
             "options": dict(self.options),
             "metrics": [str(spec) for spec in self.specs],
             "warnings": list(self.warnings),
+            "notices": [notice.to_dict() for notice in self.notices],
             "runs": [self._run_dict(r, per_query, summary) for r in range(len(self.runs))],
         }
 
@@ -223,6 +217,27 @@ def _place(given: Integral, count: int, what: str) -> int:
     if not -count <= int(given) < count:
         raise GradevalError(f"there is no {what} {given}: there are {count}")
     return int(given) % count
+
+
+def summarize(specs: Sequence[Spec], values: Floats, counted: Bools) -> Floats:
+    """The summary value of each metric, (M,), from the values of the queries that are counted, (M, Q)."""
+    geometric = _aggregated(specs, "geometric")
+    if geometric.any():
+        values = values.copy()
+    for m in np.flatnonzero(geometric):
+        values[m] = natural_log(np.maximum(values[m], GEOMETRIC_LEAST))
+    defined = counted & ~np.isnan(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # added one by one in query order, as a loop would: np.sum adds in pairs and can end elsewhere
+        total = np.cumsum(np.where(defined, values, 0.0), axis=1)[:, -1:].sum(axis=1)
+        mean: Floats = total / defined.sum(axis=1)
+    mean[geometric] = [math.exp(one) for one in mean[geometric].tolist()]
+    return np.where(_aggregated(specs, "sum"), total, mean)
+
+
+def _aggregated(specs: Sequence[Spec], how: str) -> Bools:
+    """Which metrics are, (M,)."""
+    return np.array([spec.metric.aggregate == how for spec in specs], np.bool_)
 
 
 def counted_queries(results: Results, run: RunResult) -> list[str]:

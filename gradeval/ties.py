@@ -1,175 +1,165 @@
-"""Where another order of equal scores could change a value: what the notice of tied scores is made from."""
+"""What the order of tied scores can change, measured: metrics are computed again under other orders of them.
+
+A document's rank among others of equal score is an accident of the tie rule. From the first and last rank of
+each group of equal scores, which the run's reduction keeps, other orders are made without reading the run
+again: the best and the worst grades first, with unjudged documents above or below those judged not relevant,
+and a few shuffles for metrics that none of these may take to their extremes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.segments import Segments
-from gradeval.options import Options
-from gradeval.registry.invariants import UNJUDGED_IGNORED
-from gradeval.registry.metric import Sees
+from gradeval.arrays.hashing import mix
+from gradeval.arrays.segments import Segments, distinct, stable_order
+from gradeval.arrays.threads import ordered_map
+from gradeval.metrics._kernels import mapped
+from gradeval.registry.invariants import PROMOTION_HELPS
 from gradeval.registry.spec import Spec
-from gradeval.tables.judgments import is_relevant, recalled
-from gradeval.tables.qrels import Qrels
+from gradeval.scoring import Scored, scored
+from gradeval.tables.judgments import Judgments
+from gradeval.tables.qrels import SHARE, Qrels
 from gradeval.tables.ranking import Ties
+from gradeval.tables.reduction import Reduced
 
-_CUTOFFS = ("cutoff", "length")  # what a metric calls the last rank it looks at
+BY_GRADE, SHUFFLES = 4, 8  # orders tried
+_SLOTS = 4  # a shuffle places each judged document of a large group in one of this many times as many slots
+_SAME = 1e-9  # relative: sums in another order may end in another last digit
 
 
-class _View(NamedTuple):
-    """What a metric makes of tied documents.
+class Spread(NamedTuple):
+    """The lowest and highest value of each metric over the orders tried.
 
-    sees: what it looks at. has_level, level: whether it asks if they are relevant, and from which grade on they
-    are. judged_only: unjudged documents are taken out first. ignores: they change nothing. order: the order in
-    the first ranks matters. cutoff: the last of these. stops: see registry.Metric.
+    queries: those of the qrels with ties that can matter, (A,). low, high: (M, A). changes: where they differ,
+    or the words of a text do, (M, A).
     """
 
-    sees: Sees
-    has_level: bool
-    level: float | None
-    judged_only: bool
-    ignores: bool
-    order: bool
-    cutoff: float
-    stops: str
+    queries: Ints
+    low: Floats
+    high: Floats
+    changes: Bools
 
-    @classmethod
-    def of(cls, spec: Spec, options: Options) -> _View:
-        metric, params = spec.metric, spec.params
-        listed = isinstance(params.get("gain"), tuple)  # which may give grade 0 a gain, or take some away
-        cutoff = next((params[name] for name in _CUTOFFS if params.get(name) is not None), np.inf)
-        level = params.get("rel")
-        return cls(
-            Sees.JUDGMENT if listed else metric.sees,
-            "rel" in metric.by_name,
-            options.rel if level is None else level,
-            options.judged_only or params.get("judged_only", False),
-            UNJUDGED_IGNORED in metric.holds,
-            metric.order,
-            cutoff,
-            metric.stops,
-        )
+    def ends(self, values: Floats) -> tuple[Floats, Floats]:
+        """The lowest and the highest value of all queries, (M, Q), whose values are these."""
+        low, high = values.copy(), values.copy()
+        low[:, self.queries], high[:, self.queries] = self.low, self.high
+        return low, high
 
 
 class _Groups:
-    """The documents with equal scores, those of a query and a score together.
+    """The judged documents that share their score with others, those of a query and a score together.
 
-    members: which of the judged ones, by their place, belong to each of the G groups. query, first, last: of
-    each group, (G,). grade: of each judged document, (n,).
+    row: of the qrels, (n,). within: how they fall into G groups. size: documents in each group, judged or not,
+    (G,). first: the rank of the group's first document, (G,). query: of each group, (G,).
     """
 
-    def __init__(self, ties: Ties, qrels: Qrels, rank: Floats) -> None:
+    def __init__(self, ties: Ties, qrels: Qrels) -> None:
         query = np.searchsorted(qrels.offsets, ties.row, "right") - 1
-        order = np.lexsort((ties.first, query))
-        query, row, first, last = query[order], *(column[order] for column in ties)
+        order = stable_order(query, ties.first)
+        query, self.row = query[order], ties.row[order]
+        first, last = ties.first[order], ties.last[order]
         new = np.ones(len(order) + 1, bool)
         new[1:-1] = (query[1:] != query[:-1]) | (first[1:] != first[:-1])
         offsets = np.flatnonzero(new)
-        self.members = Segments(offsets)
-        self.query, self.first, self.last = (column[offsets[:-1]] for column in (query, first, last))
-        self.grade = qrels.grade[row]
-        self.kept = self.grade >= 0  # those that are judged; a grade below 0 says that it is not
-        self.qrels, self.rank = qrels, rank
-        self._uneven: dict[_View, Bools] = {}
-        self._first: dict[float | None, Floats] = {}
+        self.within = Segments(offsets)
+        self.query, self.first = query[offsets[:-1]], first[offsets[:-1]]
+        self.size = last[offsets[:-1]] - self.first + 1
+        self.grade = qrels.grade[self.row]
 
-    @cached_property
-    def judged(self) -> Segments:
-        """How all judgments fall into queries."""
-        return Segments(self.qrels.offsets)
+    def mixed(self) -> Bools:
+        """Whether documents of the group differ: in their grades, or in being judged, (G,)."""
+        grades_differ = self.within.min(self.grade) < self.within.max(self.grade)
+        return grades_differ | (self.size > self.within.lengths)
 
-    @cached_property
-    def size(self) -> Ints:
-        return self.last - self.first + 1
-
-    @cached_property
-    def above(self) -> Ints:
-        """How many judged documents stand above each group, (G,)."""
-        rows = np.flatnonzero(np.isfinite(self.rank) & (self.qrels.grade >= 0))
-        query = np.searchsorted(self.qrels.offsets, rows, "right") - 1
-        width = int(max(self.rank[rows].max(initial=0), self.first.max())) + 1
-        places = np.sort(query * width + self.rank[rows].astype(np.int64))
-        start = self.query * width
-        return np.searchsorted(places, start + self.first) - np.searchsorted(places, start)
-
-    def relevant(self, level: float | None) -> Ints:
-        """How many documents are relevant to each group's query, (G,)."""
-        return self.judged.number(is_relevant(self.qrels.grade, level))[self.query]
-
-    def first_relevant(self, level: float | None) -> Floats:
-        """The rank of the first relevant document of each group's query, inf without one, (G,)."""
-
-        def find() -> Floats:
-            rank = np.where(is_relevant(self.qrels.grade, level), self.rank, np.inf)
-            return self.judged.min(rank, empty=np.inf)[self.query]
-
-        return recalled(self._first, level, find)
-
-    def uneven(self, view: _View) -> Bools:
-        """Whether the metric can tell documents of the group apart, (G,)."""
-        key = view._replace(order=True, cutoff=0, stops="")  # which have no say here
-        return recalled(self._uneven, key, lambda: self._tell_apart(view))
-
-    def _tell_apart(self, view: _View) -> Bools:
-        if view.sees == Sees.JUDGMENT:
-            return self._differ(self.grade, -np.inf, view)
-        differ = np.zeros(len(self.first), bool)
-        if view.sees in (Sees.JUDGED, Sees.POOL):
-            differ |= self._differ(self.kept.astype(np.float64), -np.inf, view)
-        if view.sees == Sees.GAIN:
-            differ |= self._differ(np.maximum(self.grade, 0.0), 0.0, view)
-        if view.has_level:
-            differ |= self._differ(is_relevant(self.grade, view.level).astype(np.float64), 0.0, view)
-        return differ
-
-    def _differ(self, value: Floats, unjudged: float, view: _View) -> Bools:
-        """Whether one of the documents that the metric looks at has another value than the others, (G,)."""
-        low, high = value, value
-        if view.judged_only:
-            low, high = np.where(self.kept, value, np.inf), np.where(self.kept, value, -np.inf)
-        lowest, highest = self.members.min(low), self.members.max(high)
-        if not (view.judged_only or view.ignores):
-            others = self.size > self.members.lengths
-            lowest[others] = np.minimum(lowest[others], unjudged)
-            highest[others] = np.maximum(highest[others], unjudged)
-        return lowest < highest
-
-    def matter(self, view: _View, depth: float) -> Bools:
-        """Whether another order could change what the metric finds in the first `depth` ranks, (G,)."""
-        if view.sees == Sees.NOTHING:
-            return np.zeros(len(self.first), bool)
-        uneven = self.uneven(view)
-        which_stay, first, last = uneven, self.first, self.last
-        if view.judged_only or view.ignores:
-            number = self.members.number(self.kept) if view.judged_only else self.members.lengths
-            which_stay = uneven | ((number > 0) & (number < self.size))
-            if view.judged_only:
-                first, last = self.above + 1, self.above + number
-        cutoff = self.relevant(view.level) if view.stops == "R" else view.cutoff
-        seen = first <= cutoff
-        is_cut = (self.first <= depth) & (depth < self.last)
-        inside = (self.first <= depth) & (seen if view.order else seen & (cutoff < last))
-        matter = np.where(is_cut, which_stay & seen, uneven & inside)
-        return matter & (self.first <= self.first_relevant(view.level)) if view.stops == "first" else matter
+    def orders(self, shuffles: int) -> Iterator[Floats]:
+        """The ranks of the judged documents, (n,), under each of the orders; shuffles come last."""
+        group = self.within.query
+        first = self.first[group].astype(np.float64)
+        unjudged = (self.size - self.within.lengths)[group]
+        falling = np.empty(len(group))
+        falling[self.within.descending(self.grade)] = self.within.place
+        rising = self.within.lengths[group] - 1 - falling
+        relevant = self.grade > 0
+        yield first + falling
+        yield first + falling + np.where(relevant, 0, unjudged)
+        yield first + rising + unjudged
+        yield first + rising + np.where(relevant, unjudged, 0)
+        slots = np.minimum(self.size, _SLOTS * self.within.lengths)
+        places = Segments(np.append(0, np.cumsum(slots)))
+        for seed in range(shuffles):
+            # the slots of a group in the order of pseudo-random keys: its judged documents take the first
+            keys = mix(np.arange(len(places.query), dtype=np.uint64) + np.uint64(seed << 40))
+            order = stable_order(places.query, (keys >> np.uint64(40)).astype(np.int64))
+            slot = places.place[order][places.offsets[group] + self.within.place]
+            yield first + slot * self.size[group] // slots[group]
 
 
-def unsure(ties: Ties, qrels: Qrels, rank: Floats, specs: Iterable[Spec], options: Options) -> Bools:
-    """The queries in which another order of equal scores could change the value of a metric, (Q,).
+def spread(
+    qrels: Qrels,
+    reduced: Reduced,
+    queries: Bools,
+    specs: Sequence[Spec],
+    found: Scored,
+    judge: Callable[[Ints, Floats], Judgments],
+    jobs: int = 1,
+) -> Spread:
+    """What other orders of tied scores make of these queries, (Q,) as a mask.
 
-    rank: of each judgment, (N,).
+    found: what the order of the run makes of all queries. judge: makes the judgments of some queries from the
+    ranks of all rows.
     """
-    found = np.zeros(len(qrels.queries), bool)
-    if len(ties.row):
-        groups = _Groups(ties, qrels, rank)
-        deepest: dict[_View, float] = {}
-        for view in (_View.of(spec, options) for spec in specs):
-            key = view._replace(cutoff=np.inf) if view.order else view  # what is in order is so above, too
-            deepest[key] = max(view.cutoff, deepest.get(key, 0))
-        for view, cutoff in deepest.items():
-            found[groups.query[groups.matter(view._replace(cutoff=cutoff), options.depth or np.inf)]] = True
-    return found
+    groups = _Groups(_of(reduced.ties, qrels, queries), qrels)
+    tied = distinct(groups.query[groups.mixed()])
+    low = found.values[:, tied]
+    high = low.copy()
+    changes = np.zeros(low.shape, bool)
+    # only a metric that a better document never harms has its ends in the orders by grade
+    shuffled = [m for m, spec in enumerate(specs) if not rises(spec, qrels.scale)]
+    rank = reduced.rank.copy()
+    shares = list(_shares(tied, qrels))
+    for turn, ranks in enumerate(groups.orders(SHUFFLES if shuffled else 0) if len(tied) else ()):
+        rank[groups.row] = ranks
+        chosen = shuffled if turn >= BY_GRADE else range(len(specs))
+        score_share = partial(_score_share, judge=judge, rank=rank, specs=[specs[m] for m in chosen])
+        other = Scored.joined(list(ordered_map(score_share, shares, jobs)))
+        for place, m in enumerate(chosen):
+            row = other.values[place]
+            changes[m] |= np.isnan(row) != np.isnan(low[m])
+            low[m], high[m] = np.fmin(low[m], row), np.fmax(high[m], row)
+            if place in other.texts:
+                before = found.texts[m]
+                changes[m] |= [before[q] != text for q, text in zip(tied, other.texts[place], strict=True)]
+    changes |= high - low > _SAME * np.maximum(np.abs(high), np.abs(low))
+    return Spread(tied, low, high, changes)
+
+
+def _score_share(
+    queries: Ints, judge: Callable[[Ints, Floats], Judgments], rank: Floats, specs: Sequence[Spec]
+) -> Scored:
+    return scored(judge(queries, rank), specs)
+
+
+def rises(spec: Spec, scale: Floats) -> bool:
+    """Whether moving a better graded document up never lowers the value."""
+    gain = spec.params.get("gain")
+    if isinstance(gain, tuple) and (np.diff(mapped(np.append(0.0, scale[scale > 0]), gain)) < 0).any():
+        return False  # a listed gain may fall where the grade rises
+    return PROMOTION_HELPS in spec.metric.holds
+
+
+def _of(ties: Ties, qrels: Qrels, queries: Bools) -> Ties:
+    """The ties of these queries."""
+    chosen = queries[np.searchsorted(qrels.offsets, ties.row, "right") - 1]
+    return Ties(*(column[chosen] for column in ties))
+
+
+def _shares(queries: Ints, qrels: Qrels) -> Iterator[Ints]:
+    """The queries in shares of about SHARE judgments, which fit a processor's cache."""
+    rows = np.cumsum(qrels.offsets[queries + 1] - qrels.offsets[queries])
+    cuts = np.searchsorted(rows, np.arange(SHARE, rows.max(initial=0), SHARE))
+    yield from (part for part in np.split(queries, distinct(cuts)) if len(part))

@@ -214,6 +214,7 @@ def trec_eval_command(
     from gradeval.analysis.zscores import standardized
     from gradeval.evaluation import evaluate_all
     from gradeval.formats.zscores import read_zscores
+    from gradeval.notices import Kind
     from gradeval.options import Options
     from gradeval.registry.dialects.trec_eval import parse_measures
     from gradeval.render.layout import Look
@@ -232,9 +233,9 @@ def trec_eval_command(
     results, failed = evaluate_all(qrels, [(None, run)], [measure.spec for measure in chosen], options)
     for error in failed:
         raise error
-    for warning in results.warnings:
-        if warning.startswith(f"{results.qrels}: "):
-            out.say(f"warning: {warning}")
+    for notice in results.notices:
+        if notice.kind is Kind.DUPLICATES:
+            out.say(f"warning: {notice}")
     missing = int((~results.runs[0].counted).sum())
     if missing:
         which = "1 judged query is" if missing == 1 else f"{missing:,} judged queries are"

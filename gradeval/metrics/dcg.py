@@ -140,7 +140,7 @@ def normalized_discounted_cumulated_gain(
     best = float(len(top)) if top else _largest_grade(judgments, max_grade)
     grade = np.array([best])
     if not isinstance(gain, str):  # it may give another grade more
-        others = np.arange(best) if top else judgments.grades
+        others = np.arange(best) if top else judgments.scale
         grade = np.maximum(mapped(grade, gain), mapped(others, gain).max(initial=0.0))
     ranks = np.arange(1.0, (cutoff or 0) + 1)
     divisors = divisor(ranks, discount)
@@ -156,7 +156,7 @@ def normalized_discounted_cumulated_gain(
 
 
 def _largest_grade(judgments: Judgments, max_grade: float | None) -> float:
-    highest = float(judgments.grades.max(initial=0.0))
+    highest = float(judgments.scale.max(initial=0.0))
     if max_grade is not None and max_grade < highest:
         raise MetricError(f"max_grade={max_grade:g} is below the largest grade, {highest:g}")
     return highest if max_grade is None else max_grade

@@ -42,12 +42,12 @@ def _satisfaction(
     judgments: Judgments, gain: str | Pairs, max_grade: float | None, is_relative: bool
 ) -> Floats:
     grade = judgments.grade
-    highest = float(judgments.grades.max(initial=0.0))
+    highest = float(judgments.scale.max(initial=0.0))
     if max_grade is not None and max_grade < highest:
         raise MetricError(f"max_grade={max_grade:g} is below the largest grade, {highest:g}")
     if not isinstance(gain, str):
         gains = mapped(grade, gain)
-        most = max(float(mapped(judgments.grades, gain).max(initial=0.0)), *(worth for _, worth in gain))
+        most = max(float(mapped(judgments.scale, gain).max(initial=0.0)), *(worth for _, worth in gain))
         return gains / (max(most, max_grade or 0.0) + 1)
     largest = max(GDEVAL_LARGEST, highest) if max_grade is None else max_grade
     if gain == "linear":

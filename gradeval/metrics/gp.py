@@ -18,7 +18,7 @@ from gradeval.tables.terms import Terms
 def _shares(judgments: Judgments, which: Bools) -> Terms:
     """The grade of each of these rows, over the largest grade in the qrels."""
     rows = np.flatnonzero(which)
-    highest = judgments.grades.max(initial=0.0)
+    highest = judgments.scale.max(initial=0.0)
     share = linear_gain(judgments.grade[rows]) / (highest if highest > 0 else 1.0)
     return Terms(judgments.segments.take(rows), rows, share)
 

@@ -1,19 +1,16 @@
-"""The two tables that everything works on: Qrels as they were read, and Judgments with a run's ranks."""
+"""Where a run put the judged documents: the one table that every metric is computed from."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.segments import Segments, distinct
-
-if TYPE_CHECKING:
-    pass
+from gradeval.arrays.segments import Segments, distinct, ranges
 from gradeval.tables.qrels import Qrels
 
 _Made = TypeVar("_Made")
@@ -94,7 +91,8 @@ class Judgments:
     document: the row of the qrels this is, int64 (N,).
     retrieved: documents retrieved for each query, judged or not, int64 (Q,).
     relevance_level: the least grade that is relevant, or None for any grade above 0.
-    tag: what the run calls itself. qrels: where they are from; None where they are all there is.
+    tag: the run tag. scale: the different grades of the whole qrels, ascending, (K,): a part of a collection
+    scores as it would within the whole; by default those of this table.
     """
 
     segments: Segments
@@ -105,13 +103,17 @@ class Judgments:
     retrieved: Ints
     relevance_level: float | None = None
     tag: str = ""
-    qrels: Qrels | None = None
+    scale: Floats = None  # type: ignore[assignment]  # set below where it is not given
+
+    def __post_init__(self) -> None:
+        if self.scale is None:
+            object.__setattr__(self, "scale", distinct(self.grade))
 
     @classmethod
     def of(
         cls,
         qrels: Qrels,
-        queries: slice,
+        queries: slice | Ints,
         rank: Floats,
         score: Floats,
         retrieved: Ints,
@@ -119,29 +121,34 @@ class Judgments:
         tag: str = "",
     ) -> Judgments:
         """These queries of the qrels; rank and score, (N,), and retrieved, (Q,), are those of all."""
-        offsets = qrels.offsets[queries.start : queries.stop + 1]
-        rows = slice(offsets[0], offsets[-1])
+        if isinstance(queries, slice):
+            offsets = qrels.offsets[queries.start : queries.stop + 1]
+            document = np.arange(offsets[0], offsets[-1])
+        else:
+            counts = qrels.offsets[queries + 1] - qrels.offsets[queries]
+            offsets = np.append(0, np.cumsum(counts))
+            document = ranges(qrels.offsets[queries], counts)
         segments = Segments(offsets - offsets[0])
-        rank, score, grade = rank[rows], score[rows], qrels.grade[rows]
+        rank = rank[document]
         is_found = np.isfinite(rank)
         behind = rank.max(initial=0, where=is_found) + 1 + segments.place
         order = segments.descending(-np.where(is_found, rank, behind))
+        document = document[order]
         return cls(
             segments,
-            grade[order],
+            qrels.grade[document],
             rank[order],
-            score[order],
-            order + offsets[0],
+            score[document],
+            document,
             retrieved[queries],
             level,
             tag,
-            qrels,
+            qrels.scale,
         )
 
-    @property
-    def grades(self) -> Floats:
-        """The different grades in the whole qrels, ascending."""
-        return distinct(self.grade) if self.qrels is None else self.qrels.grades
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: what was computed from them is computed again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def _made(self) -> dict[Hashable, Any]:

@@ -18,6 +18,7 @@ from gradeval.arrays.threads import ordered_map
 from gradeval.errors import OptionError
 from gradeval.formats.diagnostics import LineProblems, Problems, shown
 from gradeval.grades import LARGEST, RANGE, SMALLEST
+from gradeval.notices import Kind, Notice
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -31,7 +32,7 @@ class Qrels:
 
     path: as the user named it. queries: the query ids in order of first appearance, (Q,).
     offsets: query q owns rows offsets[q]:offsets[q+1], (Q+1,). documents: (N,) ids. grade: float64 (N,).
-    warnings: what was odd but not wrong, a line each. letor: the lines they are from, in a LETOR file.
+    notices: what is odd but not wrong. letor: the lines they are from, in a LETOR file.
     """
 
     path: str
@@ -39,7 +40,7 @@ class Qrels:
     offsets: Ints
     documents: Ids
     grade: Floats
-    warnings: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     letor: Letor | None = None
 
     @classmethod
@@ -74,7 +75,6 @@ class Qrels:
         keys, again, before = (np.concatenate(column) for column in zip(*parts, strict=True))
         if len(again):
             _check_grades(path, again, before, documents, grade, line()[rows] if line else None)
-            warnings = (f"{path}: {_times(len(again))} judged again with the same grade",)
             kept = np.ones(len(grade), bool)
             kept[again] = False
             qrels = replace(
@@ -82,7 +82,7 @@ class Qrels:
                 offsets=np.append(0, np.cumsum(kept))[bounds],
                 documents=documents.take(kept),
                 grade=grade[kept],
-                warnings=warnings,
+                notices=(Notice(Kind.DUPLICATES, path, len(again)),),
             )
             keys = keys[kept]
         qrels.__dict__["keys"] = keys  # the cached property, already known
@@ -111,7 +111,7 @@ class Qrels:
         return self.documents.short
 
     @cached_property
-    def grades(self) -> Floats:
+    def scale(self) -> Floats:
         """The different grades, ascending."""
         return distinct(self.grade)
 
@@ -180,7 +180,3 @@ def _check_grades(
     problems = Problems(path)
     problems.add(found)
     problems.check()
-
-
-def _times(count: int) -> str:
-    return "1 document is" if count == 1 else f"{count} documents are"
