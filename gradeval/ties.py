@@ -27,7 +27,7 @@ from gradeval.tables.qrels import SHARE, Qrels
 from gradeval.tables.ranking import Ties
 from gradeval.tables.reduction import Reduced
 
-BY_GRADE, SHUFFLES = 4, 8  # orders tried
+ENDS, SHUFFLES = 2, 8  # orders tried
 _SLOTS = 4  # a shuffle places each judged document of a large group in one of this many times as many slots
 _SAME = 1e-9  # relative: sums in another order may end in another last digit
 
@@ -76,8 +76,12 @@ class _Groups:
         grades_differ = self.within.min(self.grade) < self.within.max(self.grade)
         return grades_differ | (self.size > self.within.lengths)
 
-    def orders(self, shuffles: int) -> Iterator[Floats]:
-        """The ranks of the judged documents, (n,), under each of the orders; shuffles come last."""
+    def orders(self) -> Iterator[Floats]:
+        """The ranks of the judged documents, (n,), under each of the orders.
+
+        First the ENDS: the best grades first and unjudged documents last, and the reverse. Then the same with
+        unjudged documents between those with a grade above 0 and the others. Then shuffles.
+        """
         group = self.within.query
         first = self.first[group].astype(np.float64)
         unjudged = (self.size - self.within.lengths)[group]
@@ -86,12 +90,12 @@ class _Groups:
         rising = self.within.lengths[group] - 1 - falling
         relevant = self.grade > 0
         yield first + falling
-        yield first + falling + np.where(relevant, 0, unjudged)
         yield first + rising + unjudged
+        yield first + falling + np.where(relevant, 0, unjudged)
         yield first + rising + np.where(relevant, unjudged, 0)
         slots = np.minimum(self.size, _SLOTS * self.within.lengths)
         places = Segments(np.append(0, np.cumsum(slots)))
-        for seed in range(shuffles):
+        for seed in range(SHUFFLES):
             # the slots of a group in the order of pseudo-random keys: its judged documents take the first
             keys = mix(np.arange(len(places.query), dtype=np.uint64) + np.uint64(seed << 40))
             order = stable_order(places.query, (keys >> np.uint64(40)).astype(np.int64))
@@ -118,13 +122,15 @@ def spread(
     low = found.values[:, tied]
     high = low.copy()
     changes = np.zeros(low.shape, bool)
-    # only a metric that a better document never harms has its ends in the orders by grade
-    shuffled = [m for m, spec in enumerate(specs) if not rises(spec, qrels.scale)]
+    # a metric that a better document never harms has its lowest and highest value in the first orders
+    others = [m for m, spec in enumerate(specs) if not rises(spec, qrels.scale)]
     rank = reduced.rank.copy()
     shares = list(_shares(tied, qrels))
-    for turn, ranks in enumerate(groups.orders(SHUFFLES if shuffled else 0) if len(tied) else ()):
+    for turn, ranks in enumerate(groups.orders() if len(tied) else ()):
+        chosen = range(len(specs)) if turn < ENDS else others
+        if not chosen:
+            break
         rank[groups.row] = ranks
-        chosen = shuffled if turn >= BY_GRADE else range(len(specs))
         score_share = partial(_score_share, judge=judge, rank=rank, specs=[specs[m] for m in chosen])
         other = Scored.joined(list(ordered_map(score_share, shares, jobs)))
         for place, m in enumerate(chosen):
