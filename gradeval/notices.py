@@ -59,6 +59,8 @@ class Notice:
         fields = {name: value for name, value in asdict(self).items() if value not in ("", None, ())}
         if self.kind is not Kind.TIES:
             fields.pop("at_most")
+        if self.queries:
+            fields["queries"] = list(self.queries)
         return {**fields, "kind": self.kind.value, "text": str(self)}
 
 

@@ -33,7 +33,7 @@ def qrels_of(path, text, size=1 << 20, jobs=1):
         query: dict(zip(documents[a:b], grade[a:b], strict=True))
         for query, (a, b) in zip(table.queries.tolist(), bounds, strict=True)
     }
-    return queries, table.warnings
+    return queries, tuple(map(str, table.notices))
 
 
 def run_of(path, text):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
+from gradeval.notices import Kind, Notice
 from gradeval.registry.spec import parse
 from gradeval.results import Results, RunResult
 
@@ -51,5 +52,5 @@ def results() -> Results:
             RunResult('neural,"2"', "-", None, np.array(neural), np.array([True, True, False])),
         ),
         options={"ties": "trec", "rel": None},
-        warnings=("1 judged query is missing from neural",),
+        notices=(Notice(Kind.MISSING, "neural", 1, rule="both"),),
     )

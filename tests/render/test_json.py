@@ -17,7 +17,11 @@ def test_the_object(results: Results) -> None:
     assert content["qrels"] == {"path": "judged/qrels.txt", "sha256": "ab" * 32}
     assert content["options"] == {"ties": "trec", "rel": None}
     assert content["metrics"] == ["num_q", "muAP", "nDCG@10", "P@5", "rankDCG", "nDCGphi@10"]
-    assert content["warnings"] == ["1 judged query is missing from neural"]
+    line = "neural: 1 judged query is not in the run, left out"
+    assert content["warnings"] == [line]
+    assert content["notices"] == [
+        {"kind": "missing", "subject": "neural", "count": 1, "rule": "both", "text": line}
+    ]
     bm25, neural = content["runs"]
     assert (bm25["path"], bm25["sha256"], bm25["queries"]) == ("runs/bm25_k1.run.gz", "cd" * 32, 3)
     assert (neural["path"], neural["sha256"], neural["queries"]) == ("-", None, 2)

@@ -9,6 +9,7 @@ import pytest
 
 from gradeval.arrays.strings import Texts
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError
+from gradeval.notices import Kind, Notice
 from gradeval.options import Options, parse_features
 from gradeval.tables.load import is_path, open_qrels, open_runs
 
@@ -169,9 +170,7 @@ def test_documents_that_come_twice():
     assert str(caught.value).splitlines() == [f"run1:4: {again}", f"run1:5: {again}"]
     with pytest.raises(InputError, match=r"^qrels: document 'a' has grade 2 here and 1 before$"):
         qrels_of(data)
-    assert open_qrels([data[0]] * 2, Options())[0].warnings == (
-        "qrels: 1 document is judged again with the same grade",
-    )
+    assert open_qrels([data[0]] * 2, Options())[0].notices == (Notice(Kind.DUPLICATES, "qrels", 1),)
 
 
 def test_ids_that_are_no_text():
