@@ -101,7 +101,6 @@ def evaluate_all(
             one.found.values,
             one.counted,
             one.found.texts,
-            one.ties,
         )
         for name, one in zip(names, done, strict=True)
     )
@@ -120,12 +119,11 @@ def evaluate_all(
 
 
 class _Outcome(NamedTuple):
-    """What metrics say of a run, the queries that count, (Q,), what ties change, and its notices."""
+    """What metrics say of a run, the queries that count, (Q,), and its notices."""
 
     run: Run
     found: Scored
     counted: Bools
-    ties: Spread | None
     notices: list[Notice]
 
 
@@ -149,15 +147,12 @@ def _evaluate(
 
     found = Scored.joined(with_fewer(lambda jobs: list(ordered_map(found_of, qrels.shares(), jobs)), jobs))
     counted = wanted & has_lines if options.queries == "both" else wanted
-    ties = None
-    if options.tie_range or options.ties is None:  # who names a rule has decided the order
+    notices = [*_query_notices(qrels, reduced, wanted, options)]
+    if options.ties is None:  # who names a rule has decided the order
         ties = spread(qrels, reduced, counted, specs, found, judge, jobs)
-    notices = [
-        *_query_notices(qrels, reduced, wanted, options),
-        *_tie_notices(qrels, specs, found, counted, ties if options.ties is None else None),
-        *_undefined_notices(qrels, specs, found, counted),
-    ]
-    return _Outcome(run, found, counted, ties, notices)
+        notices += _tie_notices(qrels, specs, found, counted, ties)
+    notices += _undefined_notices(qrels, specs, found, counted)
+    return _Outcome(run, found, counted, notices)
 
 
 def _query_notices(qrels: Qrels, reduced: Reduced, wanted: Bools, options: Options) -> Iterator[Notice]:
@@ -171,9 +166,9 @@ def _query_notices(qrels: Qrels, reduced: Reduced, wanted: Bools, options: Optio
 
 
 def _tie_notices(
-    qrels: Qrels, specs: Sequence[Spec], found: Scored, counted: Bools, ties: Spread | None
+    qrels: Qrels, specs: Sequence[Spec], found: Scored, counted: Bools, ties: Spread
 ) -> Iterator[Notice]:
-    if ties is None or not ties.changes.any():
+    if not ties.changes.any():
         return
     low, high = ties.ends(found.values)
     ends = [summarize(specs, values, counted).tolist() for values in (found.values, low, high)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
+from itertools import groupby
 from typing import Any
 
 MOST_QUERIES = 20  # ids that a notice lists; its count is of all
@@ -62,6 +63,18 @@ class Notice:
         if self.queries:
             fields["queries"] = list(self.queries)
         return {**fields, "kind": self.kind.value, "text": str(self)}
+
+
+def lines(notices: Iterable[Notice]) -> Iterator[str]:
+    """The sentences of the notices; those of the ties of a run are one, about the metric that changes most."""
+    for (kind, _), group in groupby(notices, key=lambda notice: (notice.kind, notice.subject)):
+        several = list(group)
+        if kind is not Kind.TIES or len(several) == 1:
+            yield from map(str, several)
+            continue
+        most = max(several, key=lambda notice: notice.change)
+        others = many(len(several) - 1, "other metric", "other metrics")
+        yield f"{most}, and {others} by less"
 
 
 def many(count: int, one: str, more: str) -> str:

@@ -22,8 +22,6 @@ RUN_FORMATS = ("trec", "letor", "scores")
 GROUP_SUFFIXES = (".query", ".group")  # of the files beside an SVMlight file that give its queries' sizes
 RANGES = {"depth": (1, 10**9), "jobs": (0, 1000), "qrels_feature": (0, 10**7 - 1)}
 
-_NO_SAY = ("jobs", "tie_range")  # in the values
-
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -34,9 +32,8 @@ class Options:
     qrels, a missing one scoring 0; 'both' over those that the run has too. query_ids: only these count (None:
     all). ties: how equal scores are ordered: 'trec' by document id descending as bytes, 'input' as they stand,
     'best' or 'worst' by grade (None: 'trec', and a notice where another order would change a value).
-    tie_range: measure the range of each value over orders of equal scores. zero_grade: subtracted from every
-    grade first. by_level: a metric AP(rel=t) for each grade t above 0, before muAP. jobs: threads (0: as many
-    as there are processors).
+    zero_grade: subtracted from every grade first. by_level: a metric AP(rel=t) for each grade t above 0, before
+    muAP. jobs: threads (0: as many as there are processors).
 
     qrels_format, run_format: one of QRELS_FORMATS, RUN_FORMATS (None: told from the content). features: the
     features of LETOR files that are runs. qrels_feature: the feature of a LETOR file that is the grade (None:
@@ -49,7 +46,6 @@ class Options:
     queries: str = "judged"
     query_ids: tuple[str, ...] | None = None
     ties: str | None = None
-    tie_range: bool = False
     zero_grade: float = 0.0
     by_level: bool = False
     jobs: int = 0
@@ -79,7 +75,7 @@ class Options:
 
     def to_dict(self) -> dict[str, object]:
         """What decides the values, as JSON can hold it."""
-        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _NO_SAY}
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "jobs"}
         return {**given, "ties": self.tie_rule}
 
     @property
@@ -216,7 +212,6 @@ _CHECKS: dict[str, Check] = {
     "ties": _choice(*TIES),
     "zero_grade": _grade,
     "by_level": _truth,
-    "tie_range": _truth,
     "jobs": _whole,
     "qrels_format": _choice(*QRELS_FORMATS),
     "run_format": _choice(*RUN_FORMATS),

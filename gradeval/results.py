@@ -17,10 +17,9 @@ import numpy as np
 from gradeval.arrays import Bools, Floats
 from gradeval.arrays.numbers import natural_log
 from gradeval.errors import GradevalError, MetricError
-from gradeval.notices import Notice
+from gradeval.notices import Notice, lines
 from gradeval.registry.metric import GEOMETRIC_LEAST
 from gradeval.registry.spec import Spec, parse
-from gradeval.ties import Spread
 
 Digits = int | Literal["full"]
 Number = float | int | None
@@ -34,8 +33,7 @@ class RunResult:
 
     name: as tables show it. path: as the user gave it. sha256: of the file, None where there is no file.
     values: float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged, (Q,).
-    texts: for each metric that is text, by its place, the words of each query. ties: what other orders of tied
-    scores make of the values, None where it was not measured.
+    texts: for each metric that is text, by its place, the words of each query.
     """
 
     name: str
@@ -44,7 +42,6 @@ class RunResult:
     values: Floats = field(repr=False)
     counted: Bools = field(repr=False)
     texts: Mapping[int, Sequence[str]] = field(default_factory=dict, repr=False)
-    ties: Spread | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +64,8 @@ class Results:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The notices as text, a line each."""
-        return tuple(map(str, self.notices))
+        """The notices as text, a line each; what ties change in several metrics of a run is one line."""
+        return tuple(lines(self.notices))
 
     @cached_property
     def means(self) -> Floats:

@@ -103,9 +103,6 @@ _other = partial(click.option, cls=_Option, section="Other")
     help="The order of equal scores: by document id descending as trec_eval does, as in the file, or by grade, "
     "the best or the worst first. Default: trec, and a warning where another order would change a value.",
 )
-@_measure(
-    "--tie-range", is_flag=True, help="Print the range of each value over orders of equal scores beside it."
-)
 @_measure("--by-level", is_flag=True, help="AP at each grade as the level of relevance too, above muAP.")
 @_queries("-q", "--per-query", is_flag=True, help="Print the values of each query too.")
 @_queries("-n", "--no-summary", is_flag=True, help="Print no means; goes with -q.")

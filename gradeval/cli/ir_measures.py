@@ -63,7 +63,7 @@ def ir_measures_command(
         raise click.UsageError("'-' can stand for one file only.")
 
     from gradeval.evaluation import evaluate_all
-    from gradeval.notices import Kind
+    from gradeval.notices import Kind, lines
     from gradeval.options import Options
     from gradeval.registry.dialects.ir_measures import parse_measures
     from gradeval.registry.spec import parse
@@ -77,9 +77,9 @@ def ir_measures_command(
     for error in failed:
         raise error
     if not quiet:
-        for notice in results.notices:
-            if notice.kind is not Kind.UNDEFINED:  # counted as 0, or left out as ir_measures does
-                out.say(f"warning: {notice}")
+        # an undefined value is counted as 0, or left out, as ir_measures does
+        for line in lines(notice for notice in results.notices if notice.kind is not Kind.UNDEFINED):
+            out.say(f"warning: {line}")
         if output_format == "jsonl" and places != PLACES:
             out.say("warning: --places changes nothing with jsonl")
     results = _without_gaps(results, alone={one.spec.metric.name for one in asked} == {"Accuracy"})
