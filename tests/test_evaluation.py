@@ -10,7 +10,7 @@ import pytest
 from plain import pipe, ranking
 
 import gradeval
-from gradeval import GradevalError, InputError, MetricError, OptionError, evaluate, evaluation
+from gradeval import GradevalError, InputError, MetricError, OptionError, evaluate, evaluation, scoring
 from gradeval.evaluation import evaluate_all
 from gradeval.formats import letor as letor_module
 from gradeval.formats import trec
@@ -321,7 +321,7 @@ def test_a_system_that_allows_no_threads(calls, monkeypatch):
         (trec, "run_columns"),
         (letor_module, "_read_block"),
         (evaluation, "_evaluate"),
-        (evaluation, "_values"),
+        (scoring, "_values"),
     ],
 )
 def test_a_system_without_memory_for_several_threads(module, name, calls, monkeypatch):

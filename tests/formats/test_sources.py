@@ -23,7 +23,7 @@ from plain import pipe
 
 from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, InputErrors
-from gradeval.formats import sources
+from gradeval.formats import compression, sources
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import read_qrels
 
@@ -125,7 +125,7 @@ def test_zip(file):
 
 
 def test_zstd_without_a_reader(file, monkeypatch):
-    monkeypatch.setattr(sources, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
+    monkeypatch.setattr(compression, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
     with pytest.raises(InputError, match=r"nothing here can read zstd\. Run 'pip install backports\.zstd'"):
         text_of(file(b"\x28\xb5\x2f\xfd..."))
 

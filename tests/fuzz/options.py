@@ -10,7 +10,7 @@ from pathlib import Path
 from unittest import mock
 
 from gradeval.registry.metric import REGISTRY
-from gradeval.tables import judgments
+from gradeval.tables import qrels
 
 from . import asked, data, slow
 from .call import blocks_of, check_values, gradeval, obeyed, require
@@ -225,7 +225,7 @@ def _asked(
 def check(case: Case) -> int:
     for name, content in case.files.items():
         Path(name).write_bytes(content)
-    with mock.patch.object(judgments, "SHARE", case.share), blocks_of(case.block):
+    with mock.patch.object(qrels, "SHARE", case.share), blocks_of(case.block):
         done = gradeval(*case.args)
     try:
         expected = [slow.evaluate(case.qrels, run, case.asked) for run in case.runs]
