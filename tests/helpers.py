@@ -1,13 +1,15 @@
-"""Judgments made from plain Python values, without reading a file."""
+"""Judgments made from plain Python values, without reading a file, and checks of many metrics on them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
+from hypothesis import settings
 
 from gradeval.arrays.segments import Segments
 from gradeval.registry.families import load
+from gradeval.registry.metric import Metric
 from gradeval.registry.spec import parse
 from gradeval.tables.judgments import Judgments
 
@@ -66,3 +68,22 @@ def values(spec: str, *queries: Query, level: float | None = None) -> list[float
 def value(spec: str, query: Query, level: float | None = None) -> float:
     [result] = values(spec, query, level=level)
     return result
+
+
+def examples(times: float) -> settings:
+    """The settings of a property that needs more or fewer examples: so many times those of the profile."""
+    return settings(max_examples=max(1, round(times * settings.default.max_examples)))
+
+
+def check_each(metrics: Iterable[Metric], check: Callable[[Metric], None]) -> None:
+    """Call check(metric) for every metric. One error names all that fail, and shows the first."""
+    failed: dict[str, Exception] = {}
+    for metric in metrics:
+        try:
+            check(metric)
+        except Exception as error:
+            failed[metric.name] = error
+    if failed:
+        name, first = next(iter(failed.items()))
+        others = f" (and {', '.join([*failed][1:])})" if len(failed) > 1 else ""
+        raise AssertionError(f"{name}{others}: {first}") from first

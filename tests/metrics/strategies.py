@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
+from helpers import Query
 from hypothesis import strategies as st
 
 from gradeval.grades import is_grade
 from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry.metric import Metric
 
 load()
 
@@ -39,6 +42,25 @@ def queries(draw, most=14):
 
 
 tables = st.lists(queries(), max_size=4)
+
+
+def crowd(seed: int, most: int, count: int = 100) -> list[Query]:
+    """So many queries of these kinds: hypothesis likes to repeat what it drew, and takes long over much."""
+    random = Random(seed)
+    eighths = [n / 8 for n in range(33)]
+
+    def query() -> Query:
+        names = [f"d{place}" for place in range(random.randint(0, most))]
+        grade = random.choice([[0, 1], range(-1, 4), eighths, range(901)])
+        seen, spread = random.choice([0, 0.2, 0.8, 0.8, 0.8]), random.choice([4, 16000])
+        qrels = {name: float(random.choice(grade)) for name in names if random.random() < 0.8}
+        run = {name: random.randrange(spread) / 8 - 1 for name in names if random.random() < seen}
+        return qrels, run
+
+    return [query() for _ in range(count)]
+
+
+crowds = st.builds(crowd, st.integers(0, 2**32), st.sampled_from([1, 2, 3, 4, 6, 8, *[14] * 6]))
 positive = st.one_of(st.integers(1, 9).map(float), st.floats(0.125, 1e6))
 
 
@@ -87,25 +109,27 @@ VALUES = {
     "b": positive.map(lambda number: -number),
     "s": positive,
 } | {name: st.sampled_from(words) for name, words in WORDS.items()}
-OWN_VALUES = {"nDCGphi": {"points": points()}, "rbp": {"gain": st.just("binary") | VALUES["gain"]}}
+OWN_VALUES = {"nDCGphi.points": points(), "rbp.gain": st.just("binary") | VALUES["gain"]}
+
+Parameters = dict[str, tuple[bool, object]]
+parameters: st.SearchStrategy[Parameters] = st.fixed_dictionaries(
+    {name: st.tuples(st.booleans(), values) for name, values in (VALUES | OWN_VALUES).items()}
+)
+"""A value for each parameter that a metric may have, and whether it is given where a metric can do without."""
 
 
-@st.composite
-def params(draw, metric):
-    """Parameters that a metric accepts; those it needs are always there."""
-    values = VALUES | OWN_VALUES.get(metric.name, {})
-    given = {p.name: draw(values[p.name]) for p in metric.params if p.required or draw(st.booleans())}
-    if given.get("ideal") == "max":
-        given.setdefault("cutoff", draw(VALUES["cutoff"]))
-    if given.get("ideal") != "max" or "top" in given:
-        given.pop("max_grade", None)
-    if "points" in given:
-        given.pop("variant", None)
-    if metric.name == "G" and given.get("gain") == "exp":
-        del given["gain"]  # it takes gains from each other, which leaves nothing of 2^900 and 1
-    if "rel" in given:  # takes the place of gains in rbp
-        given.pop("gain", None)
-    return given
-
-
-metrics = st.sampled_from(list(REGISTRY.values()))
+def params_of(metric: Metric, parameters: Parameters) -> dict[str, object]:
+    """Those that the metric accepts; those that it needs are always there."""
+    chosen = {p.name: parameters.get(f"{metric.name}.{p.name}", parameters[p.name]) for p in metric.params}
+    params = {p.name: chosen[p.name][1] for p in metric.params if p.required or chosen[p.name][0]}
+    if params.get("ideal") == "max":
+        params["cutoff"] = chosen["cutoff"][1]
+    if params.get("ideal") != "max" or "top" in params:
+        params.pop("max_grade", None)
+    if "points" in params:
+        params.pop("variant", None)
+    if metric.name == "G" and params.get("gain") == "exp":
+        del params["gain"]  # it takes gains from each other, which leaves nothing of 2^900 and 1
+    if "rel" in params:  # takes the place of gains in rbp
+        params.pop("gain", None)
+    return params

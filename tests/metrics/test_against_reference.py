@@ -1,13 +1,11 @@
-"""Each metric against the plain one of reference.py, on random queries with random parameters."""
+"""Every metric against the plain one of reference.py, on random queries with random parameters."""
 
 from __future__ import annotations
 
 import math
-import os
 
-import pytest
-from helpers import judgments_of
-from hypothesis import given, settings
+from helpers import check_each, examples, judgments_of
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gradeval.registry.metric import REGISTRY
@@ -17,7 +15,6 @@ from metrics.reference import REFERENCE
 assert (
     reference_trec.REFERENCE is reference_user.REFERENCE is REFERENCE
 )  # their references are in the same table
-EXAMPLES = int(os.environ.get("GRADEVAL_EXAMPLES", "60"))
 
 
 def test_every_metric_has_a_reference():
@@ -28,34 +25,55 @@ def alike(a: float, b: float) -> bool:
     return (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
 
 
-@pytest.mark.parametrize("name", REGISTRY)
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(data=st.data())
-def test_agrees(name, data):
-    metric = REGISTRY[name]
-    queries = data.draw(strategies.tables)
-    level = data.draw(st.sampled_from([None, None, 0.0, 1.0, 2.0]))
-    params = data.draw(strategies.params(metric))
-    judged = [grade for qrels, _ in queries for grade in qrels.values()]
+def check_reference(queries, level, parameters):
+    """Every metric with these parameters has the values of its reference."""
     table = judgments_of(queries, level)
-    result = metric(table, **params)
-    assert result.dtype == "float64"
-    assert result.shape == (len(queries),)
-    found = metric.texts(table, **params) if metric.text else result.tolist()
-    judged_only = params.pop("judged_only", False)
-    for one, (qrels, run) in zip(found, queries, strict=True):
-        kept = {d: score for d, score in run.items() if not judged_only or qrels.get(d, -1) >= 0}
-        expected = REFERENCE[name](qrels, kept, level, judged, **params)
-        assert one == expected if metric.text else alike(one, expected), (one, expected, qrels, run, params)
+    judged = [grade for qrels, _ in queries for grade in qrels.values()]
+
+    def check(metric):
+        params = strategies.params_of(metric, parameters)
+        result = metric(table, **params)
+        assert result.dtype == "float64"
+        assert result.shape == (len(queries),)
+        found = metric.texts(table, **params) if metric.text else result.tolist()
+        plain = dict(params)
+        judged_only = plain.pop("judged_only", False)
+        for one, (qrels, run) in zip(found, queries, strict=True):
+            kept = {d: score for d, score in run.items() if not judged_only or qrels.get(d, -1) >= 0}
+            expected = REFERENCE[metric.name](qrels, kept, level, judged, **plain)
+            agrees = one == expected if metric.text else alike(one, expected)
+            assert agrees, f"{one}, not {expected}: {params} on judgments {qrels}, run {run}, level {level}"
+
+    check_each(REGISTRY.values(), check)
 
 
-@pytest.mark.parametrize("name", ["nDCGphi", "muAP", "tau", "rankDCG", "rho", "AUC"])
-@settings(max_examples=15, deadline=None)
+LEVELS = st.sampled_from([None, None, 0.0, 1.0, 2.0])
+
+
+@examples(times=1)
+@given(strategies.tables, LEVELS, strategies.parameters)
+def test_agrees(queries, level, parameters):
+    check_reference(queries, level, parameters)
+
+
+@examples(times=0.1)
+@given(strategies.crowds, LEVELS, strategies.parameters)
+def test_agrees_on_many_queries(queries, level, parameters):
+    check_reference(queries, level, parameters)
+
+
+@examples(times=0.2)
 @given(st.randoms(use_true_random=False), st.integers(20, 300))
-def test_agrees_on_long_queries(name, random, size):
+def test_agrees_on_long_queries(random, size):
     spread = random.choice([3, 40, 100_000])
     names = [f"d{place}" for place in range(size)]
     qrels = {name: float(round(spread * random.random() ** 3)) for name in names}
     run = {name: float(random.randrange(size)) for name in names if random.random() < 0.8}
-    [one] = REGISTRY[name](judgments_of([(qrels, run)])).tolist()
-    assert alike(one, REFERENCE[name](qrels, run, None, list(qrels.values())))
+    table = judgments_of([(qrels, run)])
+
+    def check(metric):
+        [one] = metric(table).tolist()
+        expected = REFERENCE[metric.name](qrels, run, None, list(qrels.values()))
+        assert alike(one, expected), f"{one}, not {expected}: judgments {qrels}, run {run}"
+
+    check_each([REGISTRY[name] for name in ("nDCGphi", "muAP", "tau", "rankDCG", "rho", "AUC")], check)

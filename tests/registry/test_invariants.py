@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from random import Random
 
 import pytest
-from helpers import judgments_of, ranking, value
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from helpers import Query, check_each, examples, judgments_of, ranking
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from metrics import strategies
 
 from gradeval.registry import invariants as registry
 from gradeval.registry.metric import REGISTRY, Metric
 
-EXAMPLES = int(os.environ.get("GRADEVAL_EXAMPLES", "25"))
-NUMBERS = [name for name, metric in REGISTRY.items() if not metric.text]
-TRIALS: dict[str, Callable[[Metric, st.DataObject], None]] = {}
+NUMBERS = {name: metric for name, metric in REGISTRY.items() if not metric.text}
+TABLES = strategies.tables | strategies.crowds
+Check = Callable[[Metric], None]
+TRIALS: dict[str, Callable[[st.DataObject], Check]] = {}
 
 
 def trial(invariant):
+    """A function that draws what the invariant is tried on, once, and returns its check of one metric."""
+
     def keep(function):
         TRIALS[invariant] = function
         return function
@@ -28,21 +31,30 @@ def trial(invariant):
     return keep
 
 
-def one(metric: Metric, qrels, run, **params) -> float:
-    return float(metric(judgments_of([(qrels, run)]), **params)[0])
+def draw_params(data, *, optional=False) -> Callable[[Metric], dict[str, object]]:
+    """metric -> the parameters that it needs, and where `optional` a cutoff if it takes one."""
+    needed = {p.name for metric in NUMBERS.values() for p in metric.params if p.required} | {"cutoff"}
+    values = data.draw(st.fixed_dictionaries({name: strategies.VALUES[name] for name in sorted(needed)}))
+
+    def params_of(metric: Metric) -> dict[str, object]:
+        names = {p.name for p in metric.params if p.required or (optional and p.name == "cutoff")}
+        return {name: values[name] for name in sorted(names)}
+
+    return params_of
 
 
-def draw_query(data, *, distinct_scores=False):
-    qrels, run = data.draw(strategies.queries())
-    if distinct_scores:
-        run = {document: float(-place) for place, document in enumerate(ranking(run))}
-    return qrels, run
+def draw_queries(data, fits: Callable[[Query], bool] = lambda query: True) -> list[Query]:
+    queries = [query for query in data.draw(TABLES) if fits(query)]
+    assume(queries)
+    return queries
 
 
-def draw_params(metric, data, *, optional=False):
-    """The parameters that the metric needs, and where `optional` a cutoff if it takes one."""
-    needed = {p.name for p in metric.params if p.required or (optional and p.name == "cutoff")}
-    return {name: data.draw(strategies.VALUES[name]) for name in sorted(needed)}
+def some_relevant(query: Query) -> bool:
+    return any(grade > 0 for grade in query[0].values())
+
+
+def retrieved(query: Query) -> bool:
+    return bool(query[1])
 
 
 def ordered(qrels, sign=-1.0):
@@ -55,86 +67,125 @@ def same(a: float, b: float) -> bool:
     return (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
 
 
+def compare(
+    queries: Sequence[Query],
+    others: Sequence[Query],
+    agree: Callable[[float, float], bool],
+    params: Callable[[Metric], dict[str, object]] = lambda metric: {},
+) -> Check:
+    """The values of the queries and of the others, which are made from them, agree one by one."""
+    tables = judgments_of(queries), judgments_of(others)
+
+    def check(metric):
+        given = params(metric)
+        found = zip(*(metric(table, **given).tolist() for table in tables), queries, others, strict=True)
+        for first, second, query, other in found:
+            assert agree(first, second), f"{first} of {query}, but {second} of {other}: {given}"
+
+    return check
+
+
+def always(
+    queries: Sequence[Query], expected: float, params: Callable[[Metric], dict[str, object]]
+) -> Check:
+    """Each query has this value, or none."""
+    table = judgments_of(queries)
+
+    def check(metric):
+        given = params(metric)
+        for value, query in zip(metric(table, **given).tolist(), queries, strict=True):
+            assert math.isnan(value) or same(value, expected), f"{value} of {query}: {given}"
+
+    return check
+
+
 @trial(registry.IDEAL_IS_ONE)
-def _(metric, data):
-    qrels, _ = draw_query(data)
-    assume(any(grade > 0 for grade in qrels.values()))
-    result = one(metric, qrels, ordered(qrels), **draw_params(metric, data))
-    assert math.isnan(result) or same(result, 1.0)
+def _(data):
+    queries = [(qrels, ordered(qrels)) for qrels, _ in draw_queries(data, some_relevant)]
+    return always(queries, 1.0, draw_params(data))
 
 
 @trial(registry.SCALE_FREE)
-def _(metric, data):
-    qrels, run = draw_query(data)
-    params = draw_params(metric, data, optional=True)
-    factor = data.draw(st.floats(0.001, 1000))
-    scaled = {document: factor * grade for document, grade in qrels.items()}
-    assert same(one(metric, qrels, run, **params), one(metric, scaled, run, **params))
+def _(data):
+    queries, factor = draw_queries(data), data.draw(st.floats(0.001, 1000))
+    scaled = [({d: factor * grade for d, grade in qrels.items()}, run) for qrels, run in queries]
+    return compare(queries, scaled, same, draw_params(data, optional=True))
 
 
 @trial(registry.PROMOTION_HELPS)
-def _(metric, data):
-    qrels, run = draw_query(data, distinct_scores=True)
-    assume(len(qrels) > 1 and run)
-    params = draw_params(metric, data, optional=True)
-    better, worse = data.draw(st.permutations(sorted(qrels)))[:2]
-    assume(qrels[better] > qrels[worse] and run.get(better, -math.inf) < run.get(worse, -math.inf))
-    names = {better: worse, worse: better}
-    promoted = {names.get(document, document): score for document, score in run.items()}
-    before, after = one(metric, qrels, run, **params), one(metric, qrels, promoted, **params)
-    assert math.isnan(before) or after >= before - 1e-12
+def _(data):
+    random = Random(data.draw(st.integers(0, 2**32)))
+    plain, promoted = [], []
+    for qrels, given_run in draw_queries(data):
+        run = {document: float(-place) for place, document in enumerate(ranking(given_run))}
+        score = {document: run.get(document, -math.inf) for document in qrels}
+        if pairs := [(d, e) for d in qrels for e in qrels if qrels[d] > qrels[e] and score[d] < score[e]]:
+            better, worse = random.choice(pairs)
+            names = {better: worse, worse: better}
+            plain.append((qrels, run))
+            promoted.append((qrels, {names.get(d, d): score for d, score in run.items()}))
+    assume(plain)
+
+    def no_lower(before: float, after: float) -> bool:
+        return math.isnan(before) or after >= before - 1e-12
+
+    return compare(plain, promoted, no_lower, draw_params(data, optional=True))
 
 
 @trial(registry.BINARY_IS_AP)
-def _(metric, data):
-    qrels, run = draw_query(data)
+def _(data):
     top = data.draw(st.sampled_from([1.0, 3.0, 0.1, 7.3]))
-    qrels = {document: top if grade > 0 else grade for document, grade in qrels.items()}
-    assert one(metric, qrels, run, **draw_params(metric, data)) == value("AP", (qrels, run))  # to the bit
+    queries = [({d: top if g > 0 else g for d, g in qrels.items()}, run) for qrels, run in draw_queries(data)]
+    table, params = judgments_of(queries), draw_params(data)
+    expected = REGISTRY["AP"](table).tolist()
+
+    def check(metric):
+        found = metric(table, **params(metric)).tolist()
+        for one, ap, query in zip(found, expected, queries, strict=True):
+            assert one == ap, f"{one}, not {ap}: {query}"  # to the bit
+
+    return check
 
 
 @trial(registry.REVERSAL_NEGATES)
-def _(metric, data):
-    qrels, run = draw_query(data)
-    back = {document: -score for document, score in run.items()}
-    forth = one(metric, qrels, run)
-    assert same(one(metric, qrels, back), -forth)
+def _(data):
+    queries = draw_queries(data)
+    back = [(qrels, {document: -score for document, score in run.items()}) for qrels, run in queries]
+    return compare(queries, back, lambda forth, back: same(back, -forth))
 
 
 @trial(registry.REVERSE_IS_ZERO)
-def _(metric, data):
-    qrels, _ = draw_query(data)
-    assume(any(grade > 0 for grade in qrels.values()))
-    result = one(metric, qrels, ordered(qrels, 1.0), **draw_params(metric, data))
-    assert math.isnan(result) or same(result, 0.0)
+def _(data):
+    queries = [(qrels, ordered(qrels, 1.0)) for qrels, _ in draw_queries(data, some_relevant)]
+    return always(queries, 0.0, draw_params(data))
 
 
 @trial(registry.UNJUDGED_IGNORED)
-def _(metric, data):
-    qrels, run = draw_query(data)
-    assume(run)  # with nothing retrieved the query is missing, which is another case
-    more = run | {f"new{place}": data.draw(strategies.scores) for place in range(data.draw(st.integers(1, 5)))}
-    params = draw_params(metric, data, optional=True)
-    assert same(one(metric, qrels, run, **params), one(metric, qrels, more, **params))
+def _(data):
+    queries = draw_queries(data, retrieved)  # with nothing retrieved the query is missing, which is another case
+    scores = data.draw(st.lists(strategies.scores, min_size=1, max_size=5))
+    new = {f"new{place}": score for place, score in enumerate(scores)}
+    longer = [(qrels, run | new) for qrels, run in queries]
+    return compare(queries, longer, same, draw_params(data, optional=True))
 
 
-def try_out(invariant: str, metric: Metric, **how) -> None:
-    suppressed = [HealthCheck.filter_too_much, HealthCheck.too_slow]
-
-    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=suppressed, database=None, **how)
+def try_out(invariant: str, metrics: Collection[Metric], how: settings) -> None:
+    @how
     @given(data=st.data())
     def run(data):
-        TRIALS[invariant](metric, data)
+        check_each(metrics, TRIALS[invariant](data))
 
     run()
 
 
-CLAIMS = [(name, invariant) for name, metric in REGISTRY.items() for invariant in metric.holds]
+CLAIMS = {
+    invariant: [metric for metric in REGISTRY.values() if invariant in metric.holds] for invariant in TRIALS
+}
 
 
-@pytest.mark.parametrize(("name", "invariant"), CLAIMS)
-def test_holds(name, invariant):
-    try_out(invariant, REGISTRY[name])
+@pytest.mark.parametrize("invariant", TRIALS)
+def test_holds(invariant):
+    try_out(invariant, CLAIMS[invariant], examples(times=1))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +200,7 @@ def test_holds(name, invariant):
     ],
 )
 def test_a_metric_without_it_is_caught(invariant, name):
-    assert invariant not in REGISTRY[name].holds
+    assert REGISTRY[name] not in CLAIMS[invariant]
     assert is_caught(invariant, REGISTRY[name])
 
 
@@ -160,7 +211,7 @@ def test_a_metric_that_punishes_promotion_is_caught():
 
 def is_caught(invariant: str, metric: Metric) -> bool:
     try:
-        try_out(invariant, metric, derandomize=True, phases=[Phase.generate])
+        try_out(invariant, [metric], settings(derandomize=True, database=None, phases=[Phase.generate]))
     except AssertionError:
         return True
     return False
@@ -169,47 +220,58 @@ def is_caught(invariant: str, metric: Metric) -> bool:
 def test_every_invariant_is_tried_and_claimed():
     declared = {text for name, text in vars(registry).items() if name.isupper() and isinstance(text, str)}
     assert declared == set(TRIALS)
-    assert declared == {invariant for _, invariant in CLAIMS}
+    assert all(CLAIMS.values())
+    assert sum(map(len, CLAIMS.values())) == sum(len(metric.holds) for metric in REGISTRY.values())
 
 
-@pytest.mark.parametrize("name", NUMBERS)
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(data=st.data())
-def test_range(name, data):
-    metric = REGISTRY[name]
-    least, most = metric.range
-    table = judgments_of(data.draw(strategies.tables), data.draw(st.sampled_from([None, 1.0])))
-    for result in metric(table, **data.draw(strategies.params(metric))).tolist():
-        if math.isnan(result):
-            assert metric.undefined
-            continue
-        assert least is None or result >= least - 1e-12
-        assert most is None or result <= most + 1e-12
-        assert not metric.whole or result == int(result)
+@examples(times=1)
+@given(TABLES, st.sampled_from([None, 1.0]), strategies.parameters)
+def test_range(queries, level, parameters):
+    table = judgments_of(queries, level)
+
+    def check(metric):
+        least, most = metric.range
+        params = strategies.params_of(metric, parameters)
+        for value, query in zip(metric(table, **params).tolist(), queries, strict=True):
+            where = f"{value} of {query}, level {level}, {params}"
+            if math.isnan(value):
+                assert metric.undefined, where
+                continue
+            assert least is None or value >= least - 1e-12, where
+            assert most is None or value <= most + 1e-12, where
+            assert not metric.whole or value == int(value), where
+
+    check_each(NUMBERS.values(), check)
 
 
 OF_THE_WHOLE_QRELS = {"gP", "gR", "ERR", "nERR", "iRBU"}  # the largest grade counts
 
 
-@pytest.mark.parametrize("name", sorted(set(NUMBERS) - OF_THE_WHOLE_QRELS))
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(data=st.data())
-def test_queries_do_not_touch_each_other(name, data):
+@examples(times=1)
+@given(TABLES, strategies.queries(), TABLES, st.data())
+def test_queries_do_not_touch_each_other(before, query, after, data):
     """A query's value is the same to the bit, whatever queries stand around it."""
-    metric = REGISTRY[name]
-    params = draw_params(metric, data, optional=True)
-    query = data.draw(strategies.queries())
-    around = data.draw(strategies.tables), data.draw(strategies.tables)
-    alone = one(metric, *query, **params)
-    among = float(metric(judgments_of([*around[0], query, *around[1]]), **params)[len(around[0])])
-    assert alone == among or (math.isnan(alone) and math.isnan(among))
+    params = draw_params(data, optional=True)
+    alone, among = judgments_of([query]), judgments_of([*before, query, *after])
+
+    def check(metric):
+        given = params(metric)
+        [expected] = metric(alone, **given).tolist()
+        found = float(metric(among, **given)[len(before)])
+        equal = found == expected or (math.isnan(expected) and math.isnan(found))
+        assert equal, f"{expected} of {query}, but {found} between {before} and {after}: {given}"
+
+    check_each([metric for name, metric in NUMBERS.items() if name not in OF_THE_WHOLE_QRELS], check)
 
 
-@pytest.mark.parametrize("name", NUMBERS)
-def test_a_missing_query_scores_zero(name):
-    metric = REGISTRY[name]
+def test_a_missing_query_scores_zero():
     values = {"cutoff": 5, "max_rel": 3.0, "recall": 0.5, "multiple": 1.0}
-    params = {p.name: values[p.name] for p in metric.params if p.required}
     # the odds of AP = 0, and what is said of the qrels alone
     others = {"num_q": 1.0, "num_rel": 2.0, "yaap": math.log(1 / 3), "ideal_dcg": 2 + 1 / math.log2(3)}
-    assert one(metric, {"a": 2.0, "b": 1.0, "c": 0.0}, {}, **params) == others.get(name, 0.0)
+    missing = judgments_of([({"a": 2.0, "b": 1.0, "c": 0.0}, {})])
+
+    def check(metric):
+        params = {p.name: values[p.name] for p in metric.params if p.required}
+        assert metric(missing, **params).tolist() == [others.get(metric.name, 0.0)]
+
+    check_each(NUMBERS.values(), check)

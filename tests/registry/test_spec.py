@@ -5,7 +5,8 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from helpers import check_each, examples
+from hypothesis import given
 from hypothesis import strategies as st
 from metrics import strategies
 
@@ -18,21 +19,21 @@ def names(text: str | list[str]) -> list[str]:
     return [str(spec) for spec in parse(text)]
 
 
-@settings(max_examples=400, deadline=None)
-@given(data=st.data())
-def test_what_is_written_is_read_back(data):
-    metric = data.draw(strategies.metrics)
-    given_ = data.draw(strategies.params(metric))
-    ordered = [p.name for p in metric.params if p.name in given_]
-    kept = [(name, given_[name]) for name in ordered if given_[name] != metric.by_name[name].default]
-    spec = Spec(metric, tuple(kept))
-    assert str(spec).isascii()
-    assert parse(str(spec)) == [spec]
-    assert parse(spec.display) == [spec]
-    assert parse(spec.trec) == [spec]
-    assert parse(str(spec).swapcase()) == [spec]
-    assert pickle.loads(pickle.dumps(spec)) == spec
-    assert repr(spec) == f"Spec({str(spec)!r})"
+@examples(times=0.25)
+@given(strategies.parameters)
+def test_what_is_written_is_read_back(parameters):
+    def check(metric):
+        params = strategies.params_of(metric, parameters)
+        ordered = [p.name for p in metric.params if p.name in params]
+        kept = [(name, params[name]) for name in ordered if params[name] != metric.by_name[name].default]
+        spec = Spec(metric, tuple(kept))
+        for text in (str(spec), spec.display, spec.trec, str(spec).swapcase()):
+            assert parse(text) == [spec], text
+        assert str(spec).isascii()
+        assert pickle.loads(pickle.dumps(spec)) == spec
+        assert repr(spec) == f"Spec({str(spec)!r})"
+
+    check_each(REGISTRY.values(), check)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +234,7 @@ def test_a_wrong_parameter_lists_those_there_are():
     assert caught.value.hint == "muAP takes judged_only (true or false)"
 
 
-@settings(max_examples=300, deadline=None)
+@examples(times=3)
 @given(st.text("aAPnDCGµφ()@,.=:/_ 0159-x", max_size=14))
 def test_any_text_is_a_metric_or_an_error_of_one_line(text):
     try:
