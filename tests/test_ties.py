@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, permutations, product
 
 import pytest
 
 import gradeval
+from gradeval.notices import Kind
 from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY
 from gradeval.registry.spec import parse
+from gradeval.results import Results
 
 Grades = dict[str, float]
 Ranking = list[tuple[str, float]]
+Case = tuple[Grades, Ranking]
 
 # those that any order of unlike documents changes, and so the notice can be exact
 EXACT = (
@@ -23,7 +26,7 @@ EXACT = (
 )
 
 
-def collection(draw: random.Random) -> tuple[Grades, Ranking]:
+def collection(draw: random.Random) -> Case:
     """A query with many tied scores, unjudged documents, and grades below 0."""
     grades = {f"d{i}": draw.choice([-1, 0, 0, 1, 2, 2]) for i in range(draw.randint(1, 5))}
     names = draw.sample([*grades, "x", "y", "z"], draw.randint(1, min(4, len(grades) + 3)))
@@ -38,19 +41,41 @@ def orders(ranking: Ranking) -> Iterator[dict[str, float]]:
         yield {name: score for part in parts for name, score in part}
 
 
-def differ(grades: Grades, ranking: Ranking, names: str | list[str], **options: object) -> list[bool]:
-    """Whether the value of each metric hangs on the order of tied documents."""
-    results = [
-        gradeval.evaluate({"q": grades}, {"q": run}, names, ties="input", **options).means[0].tolist()
-        for run in orders(ranking)
-    ]
-    # sums in another order may end in another last digit
-    return [len({f"{value:.9f}" for value in values}) > 1 for values in zip(*results, strict=True)]
+def evaluated(qrels: object, runs: object, names: str | Sequence[str], **options: object) -> Results:
+    return gradeval.evaluate(qrels, runs, names, jobs=1, **options)
 
 
-def noticed(grades: Grades, ranking: Ranking, name: str, **options: object) -> bool:
-    warnings = gradeval.evaluate({"q": grades}, {"q": dict(ranking)}, name, **options).warnings
-    return any("ties" in warning for warning in warnings)
+def differ(cases: Sequence[Case], names: Sequence[str], **options: object) -> dict[str, set[int]]:
+    """metric -> the cases in which its value hangs on the order of tied documents."""
+    tries = [(n, grades, run) for n, (grades, ranking) in enumerate(cases) for run in orders(ranking)]
+    qrels = {str(place): grades for place, (_, grades, _) in enumerate(tries)}
+    run = {str(place): run for place, (_, _, run) in enumerate(tries)}
+    results = evaluated(qrels, run, names, ties="input", **options)
+    found: dict[str, set[int]] = {}
+    for name in names:
+        values: dict[int, set[str]] = {}
+        for (case, _, _), value in zip(tries, results.values(0, name).tolist(), strict=True):
+            # sums in another order may end in another last digit
+            values.setdefault(case, set()).add(f"{value:.9f}")
+        found[name] = {case for case, of in values.items() if len(of) > 1}
+    return found
+
+
+def noticed(cases: Mapping[int, Case], names: str | Sequence[str], **options: object) -> set[int]:
+    """The cases with the notice: each is a query of the same qrels, with a run of its own."""
+    qrels = {str(number): grades for number, (grades, _) in cases.items()}
+    runs = {str(number): {str(number): dict(ranking)} for number, (_, ranking) in cases.items()}
+    notices = evaluated(qrels, runs, names, **options).notices
+    return {int(notice.subject) for notice in notices if notice.kind is Kind.TIES}
+
+
+def check_changes_are_noticed(
+    cases: Sequence[Case], changes: Mapping[str, set[int]], **options: object
+) -> None:
+    for name, expected in changes.items():
+        if expected:
+            missing = expected - noticed({n: cases[n] for n in expected}, name, **options)
+            assert not missing, (name, cases[min(missing)], options)
 
 
 @pytest.mark.parametrize(
@@ -60,37 +85,32 @@ def test_exact(options: dict[str, object]) -> None:
     """The notice comes where an order changes the value, and nowhere else."""
     draw = random.Random(str(options))
     names = [str(spec) for spec in parse(EXACT) if "depth" not in options or "judged_only" not in spec.params]
-    seen = set()
-    for _ in range(50):
-        grades, ranking = collection(draw)
-        for name, changes in zip(names, differ(grades, ranking, names, **options), strict=True):
-            assert noticed(grades, ranking, name, **options) is changes, (name, grades, ranking)
-            seen.add((name, changes))
-    assert len(seen) > len(names) + 5  # both ways, but for those that nothing changes
+    cases = [collection(draw) for _ in range(50)]
+    changes = differ(cases, names, **options)
+    check_changes_are_noticed(cases, changes, **options)
+    for number, case in enumerate(cases):
+        same = [name for name, of in changes.items() if number not in of]
+        assert not noticed({number: case}, same, **options), (same, case)
+    assert sum(0 < len(of) < len(cases) for of in changes.values()) > 5  # both ways
 
 
 def test_never_missing() -> None:
     """No metric, whatever is set, changes without the notice."""
     load()
     draw = random.Random(7)
+    names = [metric.example for metric in REGISTRY.values() if not metric.text]
+    names += [
+        "nDCG(gain=0:1/1:0)@2",
+        "RR(judged_only=true)@2",
+        "nDCG(top=1/2)@2",
+        "rbp(rel=2)@2",
+        "BPM(max_rel=2)@2",
+    ]
     changed = set()
-    for _ in range(50):
-        grades, ranking = collection(draw)
-        options = {
-            "depth": draw.choice([None, None, 1, 2, 3]),
-            "judged_only": draw.random() < 0.3,
-            "rel": draw.choice([None, None, 0, 2]),
-        }
-        names = [metric.example for metric in REGISTRY.values() if not metric.text]
-        names += [
-            "nDCG(gain=0:1/1:0)@2",
-            "RR(judged_only=true)@2",
-            "nDCG(top=1/2)@2",
-            "rbp(rel=2)@2",
-            "BPM(max_rel=2)@2",
-        ]
-        for name, changes in zip(names, differ(grades, ranking, names, **options), strict=True):
-            assert not changes or noticed(grades, ranking, name, **options), (name, grades, ranking, options)
-            if changes:
-                changed.add(name)
+    for depth, judged_only, rel in product([None, 1, 2, 3], [False, True], [None, 0, 2]):
+        options = {"depth": depth, "judged_only": judged_only, "rel": rel}
+        cases = [collection(draw) for _ in range(4)]
+        changes = differ(cases, names, **options)
+        check_changes_are_noticed(cases, changes, **options)
+        changed |= {name for name, of in changes.items() if of}
     assert len(changed) > 60

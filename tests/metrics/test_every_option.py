@@ -1,12 +1,14 @@
 """Level, depth, ties, judged-only and zero grade mean the same for every metric.
 
-Metric by metric: a value with the option is the value, without it, of data that were changed by hand.
+The values with the option are the values, without it, of data that were changed by hand.
 """
 
 from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import pytest
 from helpers import ranking
@@ -14,7 +16,6 @@ from helpers import ranking
 import gradeval
 from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY
-from gradeval.registry.spec import parse
 from gradeval.tables import qrels as qrels_table
 
 load()
@@ -27,35 +28,29 @@ Qrels = dict[str, dict[str, float]]
 Run = dict[str, dict[str, float]]
 
 
-def collection() -> tuple[Qrels, Run]:
-    """Queries with tied scores, unjudged documents, grades from -1 to 4, and one that the run lacks."""
+class Values(NamedTuple):
+    spec: str
+    of: dict[str, float] | dict[str, str]
+    """query -> value."""
+
+
+def collection(count: int = 21) -> tuple[Qrels, Run]:
+    """Queries with tied scores, unjudged documents, grades from -1 to 4, and some that the run lacks."""
     rng = random.Random(7)
     names = [f"d{number:02}" for number in range(16)]
     qrels = {
-        f"q{q}": {d: float(rng.choice([-1, 0, 0, 1, 2, 3, 4])) for d in rng.sample(names, 11)} for q in range(7)
+        f"q{q}": {d: float(rng.choice([-1, 0, 0, 1, 2, 3, 4])) for d in rng.sample(names, 11)}
+        for q in range(count)
     }
-    run = {f"q{q}": {d: float(rng.randrange(5)) for d in rng.sample(names, 5 + q)} for q in range(6)}
+    run = {
+        f"q{q}": {d: float(rng.randrange(5)) for d in rng.sample(names, 5 + q % 7)}
+        for q in range(count)
+        if q % 7 != 6
+    }
     return qrels, run
 
 
 QRELS, RUN = collection()
-
-
-def values(name: str, qrels: Qrels = QRELS, run: Run = RUN, **options: object) -> list[float] | list[str]:
-    """What a metric says of each query."""
-    results = gradeval.evaluate(qrels, {"run": run}, name, **options)
-    if results.specs[0].metric.text:
-        return list(results.texts(0, 0).values())
-    return results.values(0, 0).tolist()
-
-
-def same(a: list[float] | list[str], b: list[float] | list[str]) -> bool:
-    def alike(x: float | str, y: float | str) -> bool:
-        if isinstance(x, str) or isinstance(y, str):
-            return x == y
-        return (math.isnan(x) and math.isnan(y)) or math.isclose(x, y, rel_tol=1e-12, abs_tol=1e-12)
-
-    return len(a) == len(b) and all(map(alike, a, b))
 
 
 def spec(name: str, **more: object) -> str:
@@ -64,56 +59,95 @@ def spec(name: str, **more: object) -> str:
     return f"{name}({','.join(f'{key}={value}' for key, value in given.items())})" if given else name
 
 
-def grades(change) -> Qrels:
+def values(
+    names: Iterable[str] = REGISTRY, qrels: Qrels = QRELS, run: Run = RUN, spec=spec, **options: object
+) -> dict[str, Values]:
+    """metric -> what it says of each query; spec: how the metric is written."""
+    names = list(names)
+    results = gradeval.evaluate(qrels, {"run": run}, [spec(name) for name in names], **options)
+    return {
+        name: Values(str(one), (results.texts if one.metric.text else results.per_query)(0, column))
+        for column, (name, one) in enumerate(zip(names, results.specs, strict=True))
+    }
+
+
+def differing(found: dict[str, Values], expected: dict[str, Values]) -> dict[str, str]:
+    """metric -> the first query whose values differ, and its data, for the metrics for which there is one."""
+
+    def alike(x: float | str, y: float | str) -> bool:
+        if isinstance(x, str) or isinstance(y, str):
+            return x == y
+        return (math.isnan(x) and math.isnan(y)) or math.isclose(x, y, rel_tol=1e-12, abs_tol=1e-12)
+
+    assert found.keys() == expected.keys()
+    different: dict[str, str] = {}
+    for name, (written, of) in expected.items():
+        assert found[name].of.keys() == of.keys()
+        for query, value in of.items():
+            other = found[name].of[query]
+            if not alike(other, value):
+                where = f"{query}: judgments {QRELS[query]}, run {RUN.get(query)}"
+                different.setdefault(name, f"{other} by {found[name].spec}, not {value} by {written}, {where}")
+    return different
+
+
+def grades(change: Callable[[float], float]) -> Qrels:
     return {query: {d: change(grade) for d, grade in of.items()} for query, of in QRELS.items()}
 
 
-def rankings(order) -> Run:
+def rankings(order: Callable[[str, dict[str, float]], list[str]]) -> Run:
     """The run with each query's documents in the order that order(query, run) gives, all scores different."""
     return {q: {d: -float(place) for place, d in enumerate(order(q, of))} for q, of in RUN.items()}
 
 
-every_metric = pytest.mark.parametrize("name", REGISTRY)
+def binary(name: str) -> str:
+    return spec(name, **BINARY.get(name, {}))
 
 
-@every_metric
+def judged_only(name: str) -> str:
+    return spec(name, judged_only="true")
+
+
+WITH_LEVEL = [name for name, metric in REGISTRY.items() if "rel" in metric.by_name]
+OF_GRADES = [name for name in REGISTRY if name not in WITH_LEVEL or name in BINARY]
+
+
 @pytest.mark.parametrize("level", [2, 2.5])
-def test_level(name, level):
-    has_level, binary = "rel" in REGISTRY[name].by_name, spec(name, **BINARY.get(name, {}))
-    if not has_level or name in BINARY:
-        assert same(values(spec(name), rel=level), values(spec(name))), "a metric of grades has no level"
-    if not has_level:
-        return
-    with_option = values(binary, rel=level)
-    assert same(with_option, values(spec(name, rel=level)))
-    assert same(with_option, values(spec(name, rel=level), rel=4)), "its own level goes first"
-    if name in BY_GRADE_TOO:
-        return
+def test_level(level):
+    with_option = values(WITH_LEVEL, spec=binary, rel=level)
+    with_parameter = values(WITH_LEVEL, spec=lambda name: spec(name, rel=level))
+    other = values(WITH_LEVEL, spec=lambda name: spec(name, rel=level), rel=4)
+    assert differing(with_option, with_parameter) == {}
+    assert differing(with_option, other) == {}, "its own level goes first"
     by_hand = grades(lambda grade: 1.0 if grade >= level else min(grade, 0.0))
-    assert same(with_option, values(binary, by_hand))
+    changed = differing(with_option, values(WITH_LEVEL, by_hand, spec=binary))
+    assert {name: where for name, where in changed.items() if name not in BY_GRADE_TOO} == {}
 
 
-@every_metric
+@pytest.mark.parametrize("level", [2, 2.5])
+def test_a_metric_of_grades_has_no_level(level):
+    assert differing(values(OF_GRADES, rel=level), values(OF_GRADES)) == {}
+
+
 @pytest.mark.parametrize("depth", [4, 100])
-def test_depth(name, depth):
+def test_depth(depth):
     by_hand = {query: {d: of[d] for d in ranking(of)[:depth]} for query, of in RUN.items()}
-    assert same(values(spec(name), depth=depth), values(spec(name), run=by_hand))
+    assert differing(values(depth=depth), values(run=by_hand)) == {}
 
 
-@every_metric
-def test_judged_only(name):
+def test_judged_only():
     by_hand = {q: {d: score for d, score in of.items() if QRELS[q].get(d, -1) >= 0} for q, of in RUN.items()}
-    with_option = values(spec(name), judged_only=True)
-    assert same(with_option, values(spec(name), run=by_hand))
-    assert same(with_option, values(spec(name, judged_only="true")))
-    assert same(with_option, values(spec(name, judged_only="true"), judged_only=True))
+    expected = values(run=by_hand)
+    assert differing(values(judged_only=True), expected) == {}
+    assert differing(values(spec=judged_only), expected) == {}
+    assert differing(values(spec=judged_only, judged_only=True), expected) == {}
 
 
-@every_metric
-def test_judged_only_of_what_is_deep_enough(name):
+def test_judged_only_of_what_is_deep_enough():
     by_hand = {q: {d: of[d] for d in ranking(of)[:4] if QRELS[q].get(d, -1) >= 0} for q, of in RUN.items()}
-    assert same(values(spec(name), judged_only=True, depth=4), values(spec(name), run=by_hand))
-    assert same(values(spec(name, judged_only="true"), depth=4), values(spec(name), run=by_hand))
+    expected = values(run=by_hand)
+    assert differing(values(judged_only=True, depth=4), expected) == {}
+    assert differing(values(spec=judged_only, depth=4), expected) == {}
 
 
 ORDERS = {
@@ -124,42 +158,47 @@ ORDERS = {
 }
 
 
-@every_metric
 @pytest.mark.parametrize("ties", ORDERS)
-def test_ties(name, ties):
-    with_option = values(spec(name), ties=ties)
-    if name in BY_SCORE:
-        assert same(with_option, values(spec(name))), "equal scores stay equal"
-    else:
-        assert same(with_option, values(spec(name), run=rankings(ORDERS[ties])))
+def test_ties(ties):
+    by_order = [name for name in REGISTRY if name not in BY_SCORE]
+    assert differing(values(by_order, ties=ties), values(by_order, run=rankings(ORDERS[ties]))) == {}
+    assert differing(values(BY_SCORE, ties=ties), values(BY_SCORE)) == {}, "equal scores stay equal"
 
 
-@every_metric
-def test_zero_grade(name):
-    by_hand = grades(lambda grade: grade - 1)
-    assert same(values(spec(name), zero_grade=1), values(spec(name), by_hand))
+def test_zero_grade():
+    assert differing(values(zero_grade=1), values(qrels=grades(lambda grade: grade - 1))) == {}
 
 
 def test_the_options_do_something():
     """Else this file would prove nothing: the collection has what each option is about."""
-    plain = values("AP")
+    plain = values(["AP"])
     for options in ({"rel": 2}, {"depth": 4}, {"judged_only": True}, {"ties": "best"}, {"zero_grade": 1}):
-        assert not same(plain, values("AP", **options))
-    assert len({tuple(values("AP", ties=ties)) for ties in ORDERS}) == 4
+        assert "AP" in differing(values(["AP"], **options), plain)
+    assert len({tuple(values(["AP"], ties=ties)["AP"].of.values()) for ties in ORDERS}) == 4
 
 
-@every_metric
-def test_parameters_that_are_needed_are_known(name):
-    assert parse(spec(name))
+WITH_SCALE = [
+    "ERR(gain=0:0/1:9)",
+    "ERR(gain=linear)",
+    "nDCG(ideal=max)@5",
+    "nDCG(ideal=max,gain=1:7/2:3)@5",
+    "nDCG(ideal=max,top=2/4,gain=1:7)@5",
+]
 
 
-WITH_SCALE = ["ERR(gain=0:0/1:9)", "ERR(gain=linear)", "nDCG(ideal=max)@5", "nDCG(ideal=max,gain=1:7/2:3)@5"]
-
-
-@pytest.mark.parametrize("name", [*REGISTRY, *WITH_SCALE, "nDCG(ideal=max,top=2/4,gain=1:7)@5"])
-def test_queries_evaluated_apart_or_together(name, monkeypatch):
+def test_queries_evaluated_apart_or_together(monkeypatch):
     """In shares of a query each: to the last bit, even where the scale of the whole qrels counts."""
-    name = spec(name) if name in REGISTRY else name
-    together = values(name)
+
+    def to_the_bit() -> list[str]:
+        return [repr(one) for one in (values() | values(WITH_SCALE, spec=str)).values()]
+
+    together = to_the_bit()
     monkeypatch.setattr(qrels_table, "SHARE", 1)
-    assert repr(values(name)) == repr(together)
+    assert to_the_bit() == together
+
+
+def test_metrics_evaluated_alone_or_together():
+    together = values()
+    assert {name: repr(values([name])[name]) for name in REGISTRY} == {
+        name: repr(one) for name, one in together.items()
+    }

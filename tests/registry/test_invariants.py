@@ -85,9 +85,7 @@ def compare(
     return check
 
 
-def always(
-    queries: Sequence[Query], expected: float, params: Callable[[Metric], dict[str, object]]
-) -> Check:
+def always(queries: Sequence[Query], expected: float, params: Callable[[Metric], dict[str, object]]) -> Check:
     """Each query has this value, or none."""
     table = judgments_of(queries)
 
@@ -162,7 +160,9 @@ def _(data):
 
 @trial(registry.UNJUDGED_IGNORED)
 def _(data):
-    queries = draw_queries(data, retrieved)  # with nothing retrieved the query is missing, which is another case
+    queries = draw_queries(
+        data, retrieved
+    )  # with nothing retrieved the query is missing, which is another case
     scores = data.draw(st.lists(strategies.scores, min_size=1, max_size=5))
     new = {f"new{place}": score for place, score in enumerate(scores)}
     longer = [(qrels, run | new) for qrels, run in queries]
