@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import walk_packages
 
@@ -25,24 +26,42 @@ def python(code: str, *args: object) -> str:
     return done.stdout
 
 
-def imported_by(code: str, *args: object) -> set[str]:
-    """Which of HEAVY the code imports."""
-    tell = f"\nimport sys\nprint(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"
-    command = [sys.executable, "-c", code + tell, *map(str, args)]
+def imported_by(steps: Sequence[str], *args: object) -> list[set[str]]:
+    """Which of HEAVY are imported after each step, of one process after the other steps."""
+    tell = f"\nprint('heavy', *(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)\n"
+    command = [sys.executable, "-c", "import sys\n" + "".join(step + tell for step in steps), *map(str, args)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
-    return set(done.stderr.splitlines()[-1].split()) if done.stderr.strip() else set()
+    return [set(line.split()[1:]) for line in done.stderr.splitlines() if line.split()[:1] == ["heavy"]]
 
 
-COMMAND = "from gradeval.cli import run\nimport sys\nassert run(sys.argv[1:]) == 0"
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    (tmp_path / "q").write_text("q 0 a 1\nq 0 b 2\nq 0 c 0\n")
+    (tmp_path / "r").write_text("q Q0 a 1 2 t\nq Q0 b 2 1 t\n")
+    return tmp_path / "q", tmp_path / "r"
 
 
-def test_import_gradeval_is_light() -> None:
-    assert imported_by("import gradeval") == set()
-    assert imported_by("import gradeval\ndir(gradeval)\ngradeval.__version__\ngradeval.GradevalError") == set()
-    assert python(
-        "import gradeval, sys; print(*sorted(m for m in sys.modules if m.startswith('gradeval')))"
-    ) == ("gradeval\n")
+def test_import_gradeval_is_light(files: tuple[Path, Path]) -> None:
+    steps = [
+        "import gradeval\nassert [m for m in sys.modules if m.startswith('gradeval')] == ['gradeval']",
+        "dir(gradeval)\ngradeval.__version__\ngradeval.GradevalError",
+        "gradeval.evaluate(*sys.argv[1:]).to_dict()",
+    ]
+    assert imported_by(steps, *files) == [set(), set(), {"numpy"}]
+
+
+def test_the_command_imports_what_it_needs(files: tuple[Path, Path]) -> None:
+    """No numpy for help, neither rich nor scipy for a TSV."""
+    steps = [f"assert run({args}) == 0" for args in (["--help"], ["--version"], ["eval", "--help"])]
+    steps.append("assert run([*sys.argv[1:], '-q']) == 0")
+    forms = ("csv", "json", "jsonl", "md", "latex", "trec", "table")
+    steps += [f"assert run([*sys.argv[1:], '-q', '-m', 'AP', '-f', {form!r}]) == 0" for form in forms]
+    first, *imported = imported_by(["from gradeval.cli import run", *steps], *files)
+    assert first == {"click"}
+    assert imported[:3] == [{"click"}] * 3
+    assert imported[3:-1] == [{"numpy", "click"}] * len(forms)
+    assert "rich" in imported[-1]
 
 
 def test_numpy_starts_no_threads_for_the_command() -> None:
@@ -61,23 +80,6 @@ def test_everything_public_is_there() -> None:
         assert name in dir(gradeval)
     with pytest.raises(AttributeError, match="module 'gradeval' has no attribute 'nothing'"):
         gradeval.nothing
-
-
-@pytest.mark.parametrize("args", [("--help",), ("--version",), ("eval", "--help")], ids=" ".join)
-def test_help_imports_no_numpy(args: tuple[str, ...]) -> None:
-    assert imported_by(COMMAND, *args) == {"click"}
-
-
-def test_a_tsv_imports_neither_rich_nor_scipy(tmp_path: Path) -> None:
-    (tmp_path / "q").write_text("q 0 a 1\nq 0 b 2\nq 0 c 0\n")
-    (tmp_path / "r").write_text("q Q0 a 1 2 t\nq Q0 b 2 1 t\n")
-    args = (tmp_path / "q", tmp_path / "r")
-    assert imported_by(COMMAND, *args, "-q") == {"numpy", "click"}
-    for form in ("csv", "json", "jsonl", "md", "latex", "trec"):
-        assert imported_by(COMMAND, *args, "-q", "-m", "AP", "-f", form) == {"numpy", "click"}
-    assert "rich" in imported_by(COMMAND, *args, "-m", "AP", "-f", "table")
-    library = "import gradeval, sys\ngradeval.evaluate(*sys.argv[1:]).to_dict()"
-    assert imported_by(library, *args) == {"numpy"}
 
 
 @pytest.mark.parametrize("module", MODULES)

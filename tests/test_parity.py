@@ -14,7 +14,8 @@ from pathlib import Path
 import ir_measures
 import pytest
 import pytrec_eval
-from hypothesis import given, settings
+from helpers import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gradeval
@@ -167,7 +168,7 @@ def check_pytrec_eval(results: Results, both: Results, theirs: dict[str, dict[st
             assert results.mean(0, name) == pytest.approx(total / divide, abs=1e-9), name
 
 
-@settings(deadline=None, max_examples=150)
+@examples(times=1.5)
 @given(collection=collections(), level=st.integers(1, 3))
 def test_pytrec_eval(collection: Collection, level: int) -> None:
     qrels, run = collection
@@ -211,7 +212,7 @@ def check_ir_measures(
         assert results.mean(0, name) == pytest.approx(means[measure], abs=1e-9), name
 
 
-@settings(deadline=None, max_examples=60)
+@examples(times=0.6)
 @given(collection=collections())
 def test_ir_measures(collection: Collection) -> None:
     check_ir_measures(*collection, IR)

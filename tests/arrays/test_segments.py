@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from helpers import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gradeval.arrays.segments import Segments, stable_order
 
 numbers = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e6, 1e6))
 tables = st.lists(st.lists(numbers, max_size=12), max_size=6)
-many = settings(max_examples=120, deadline=None)
+many = examples(times=1.2)
 
 
 def made(table):

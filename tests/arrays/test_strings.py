@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from helpers import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gradeval.arrays.hashing import KeySet, KeyTable, in_group
@@ -48,7 +49,6 @@ def scattered(names, between):
     return Ids(np.frombuffer(text, np.uint8), ends - length, length)
 
 
-@settings(deadline=None)
 @given(COLUMNS, st.sampled_from([b"", b" ", b"\xff9"]))
 def test_columns_are_lists(names, between):
     ids = scattered(names, between)
@@ -65,7 +65,6 @@ def test_columns_are_lists(names, between):
     assert len(ids.compact().block) == sum(map(len, names)) + PAD
 
 
-@settings(deadline=None)
 @given(st.lists(COLUMNS, max_size=4))
 def test_joined(columns):
     joined = Ids.joined([Ids.of(names) for names in columns])
@@ -73,7 +72,6 @@ def test_joined(columns):
     assert len(joined.block) >= int((joined.start + joined.length).max(initial=0)) + PAD
 
 
-@settings(deadline=None)
 @given(COLUMNS)
 def test_keys(names):
     """Equal ids have equal keys wherever they stand; different ones, at this number, different keys."""
@@ -87,7 +85,6 @@ def test_keys_of_many_ids_differ():
     assert len(np.unique(Ids.of(names).keys())) == len(names)
 
 
-@settings(deadline=None)
 @given(COLUMNS.filter(bool), st.data())
 def test_same(names, data):
     pairs = data.draw(st.lists(st.tuples(*[st.integers(0, len(names) - 1)] * 2)))
@@ -104,7 +101,6 @@ def test_long_ids_differ_in_their_last_byte_alone():
     assert same.tolist() == [names[a] == names[b] for a in range(4) for b in range(4)]
 
 
-@settings(deadline=None)
 @given(COLUMNS, st.lists(st.integers(1, 3), min_size=20, max_size=20))
 def test_changes(names, times):
     names = [name for name, n in zip(names, times, strict=False) for _ in range(n)]
@@ -112,7 +108,6 @@ def test_changes(names, times):
     assert scattered(names, b"9").changes().tolist() == expected
 
 
-@settings(deadline=None)
 @given(COLUMNS, KEYS)
 def test_distinct(names, keys):
     with colliding(keys):
@@ -122,7 +117,6 @@ def test_distinct(names, keys):
     assert which.tolist() == [order.index(name) for name in names]
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.one_of(NAMES, SHORT_NAMES)), max_size=20), st.booleans())
 def test_descending(rows, long):
     if not long:
@@ -156,7 +150,6 @@ def test_ids_are_ordered_hashed_and_compared_as_columns(monkeypatch):
     assert len(ids.changes()) == len(names) - 1
 
 
-@settings(deadline=None)
 @given(COLUMNS, COLUMNS, KEYS)
 def test_index(names, wanted, keys):
     names = list(dict.fromkeys(names))
@@ -165,7 +158,6 @@ def test_index(names, wanted, keys):
     assert found.tolist() == [names.index(name) if name in names else -1 for name in wanted + names]
 
 
-@settings(deadline=None)
 @given(COLUMNS)
 def test_short_ids_are_told_by_their_keys(names):
     ids = Ids.of(names)
@@ -174,7 +166,6 @@ def test_short_ids_are_told_by_their_keys(names):
         assert len(set(ids.keys().tolist())) == len(set(names))
 
 
-@settings(deadline=None)
 @given(st.lists(NAMES.map(lambda name: name[-8:]), max_size=20), COLUMNS)
 def test_short_ids_are_as_others(names, more):
     plain = scattered(names, b"9")
@@ -212,7 +203,7 @@ TABLE_KEYS = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@examples(times=3)
 @given(st.lists(TABLE_KEYS, max_size=60), st.lists(TABLE_KEYS, max_size=60))
 def test_key_table(keys, others):
     table = KeyTable(np.array(keys, np.uint64))
@@ -250,13 +241,11 @@ def test_keys_in_groups():
     assert len(np.unique(in_group(documents, np.repeat(np.arange(300), 300)))) == len(documents)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 3) | st.integers(0, 3).map(lambda n: n << 16)))
 def test_order_of(keys):
     assert order_of(np.array(keys, np.uint32)).tolist() == sorted(range(len(keys)), key=keys.__getitem__)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([b"a", b"b", b"aa"])), max_size=12), KEYS)
 def test_repeats(rows, keys):
     ids, group = Ids.of([name for _, name in rows]), np.array([group for group, _ in rows], np.int64)

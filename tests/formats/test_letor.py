@@ -6,7 +6,8 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from helpers import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut, Halting
 
@@ -152,7 +153,7 @@ def test_query_ids_are_opaque(path):
     assert [row[0] for row in rows_of(path, text)] == names
 
 
-@settings(deadline=None, max_examples=150)
+@examples(times=1.5)
 @given(st.data())
 def test_features(path, data):
     """Any features, in any order, of which some are wanted."""
@@ -388,7 +389,7 @@ def plain_document(comment):
     return words[0] if words else b""
 
 
-@settings(deadline=None, max_examples=200)
+@examples(times=2)
 @given(
     st.lists(st.lists(WORDS, max_size=4), min_size=1, max_size=6),
     st.sampled_from([b" ", b"\t ", b"  "]),

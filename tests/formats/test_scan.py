@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from helpers import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from plain import data_of, fields_of, number_of
 
@@ -72,7 +73,7 @@ def check_split(text, shape):
     assert rows.binary is None
 
 
-@settings(deadline=None, max_examples=400)
+@examples(times=4)
 @given(TEXTS, SHAPES)
 @example(b"a b c d\n" * 3, ((0, 2, 3), 4, 4))
 @example(b"a b c d\n#b c d e\n", ((0, 2, 3), 4, 4))
@@ -88,7 +89,6 @@ def test_split(text, shape):
     check_split(text, shape)
 
 
-@settings(deadline=None)
 @given(st.data(), SHAPES)
 def test_split_of_regular_lines(data, shape):
     """Blocks in one form, which take the quick way; and with one byte changed, which often must not."""
@@ -131,7 +131,6 @@ def test_a_line_of_many_fields():
     check_split(b" ".join([b"x"] * 1000) + b"\n", ((0, 2, 3), 4, 4))
 
 
-@settings(deadline=None)
 @given(TEXTS, st.data())
 def test_tokenize(text, data):
     places = data.draw(st.sets(st.sampled_from([i for i, b in enumerate(text) if b != 10] or [0]), max_size=3))
@@ -205,7 +204,7 @@ WRONG = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@examples(times=3)
 @given(
     st.lists(st.one_of(NUMBERS, NUMBERS, WRONG), min_size=1, max_size=30),
     st.sampled_from([b" ", b"\t", b"\r", b"\n"]),
@@ -308,7 +307,6 @@ def test_float_just_below_a_power_of_two():
     check_floats(texts)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10**8 - 1), st.sampled_from([b":", b" ", b".", b"x", b"\xff", b"/"]))))
 def test_whole_numbers(pairs):
     text = b"".join(b"%d%s" % pair for pair in pairs)

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from plain import pipe
 
@@ -203,7 +203,6 @@ def test_every_block_size(text, file):
         check_blocks(source, size, text)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 50), max_size=20), st.booleans(), st.integers(1, 80))
 def test_blocks(path, lengths, ended, size):
     text = b"\n".join(b"x" * length for length in lengths) + b"\n" * ended

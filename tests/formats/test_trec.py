@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from helpers import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut, Halting
 
@@ -341,7 +342,7 @@ def test_two_grades_are_an_error_that_names_both_lines(size, path):
     ]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(times=0.6)
 @given(
     st.lists(
         st.tuples(st.sampled_from([b"1", b"2", b"33333333", b"4444444x"]), st.sampled_from([b"a", b"b", b"c"])),

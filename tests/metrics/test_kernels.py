@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from helpers import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import PchipInterpolator
 
@@ -67,7 +68,7 @@ def curves(draw):
     return x, y
 
 
-@settings(max_examples=200, deadline=None)
+@examples(times=2)
 @given(curves(), st.lists(st.floats(0, 1), min_size=1, max_size=5))
 def test_curve_is_scipys_pchip(curve, parts):
     x, y = curve
@@ -102,7 +103,6 @@ def test_several_curves_at_once():
     assert monotone_curve(x, y, curve, at) == pytest.approx(expected, abs=1e-15)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=9), min_size=1, max_size=4), st.floats(0, 1))
 def test_quantile_is_numpys(queries, part):
     flat = np.array([float(n) for query in queries for n in sorted(query, reverse=True)])

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gradeval.arrays.strings import Ids
@@ -158,7 +158,6 @@ def as_plain(table):
     return [rows[a:b] for a, b in pairwise(offsets)]
 
 
-@settings(deadline=None)
 @given(rankings())
 def test_judgments(queries):
     table = judgments_of(queries)
@@ -170,7 +169,6 @@ def test_judgments(queries):
     assert as_plain(table.found) == [[row for row in of if row[1] < np.inf] for of in plain(queries)]
 
 
-@settings(deadline=None)
 @given(rankings(), st.integers(1, 12))
 def test_judged_only_and_cut(queries, depth):
     """Alone, and together. A grade below 0 is that of a document that was not judged after all."""
@@ -252,7 +250,6 @@ def test_hits():
     assert judgments_of(of).hits(0.0, 4).rows.tolist() == [0, 1, 5, 6]
 
 
-@settings(deadline=None)
 @given(rankings())
 def test_levels(queries):
     table = judgments_of(queries)

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from plain import ranking
 
@@ -123,7 +123,6 @@ def test_a_key_for_the_documents_of_a_query():
         assert find(lines_of(table, {b"1": [(name, 1.0) for name in other]}), table).key[0] != key
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 4))))
 def test_ranges(pairs):
     starts, counts = np.array(pairs, np.int64).reshape(-1, 2).T
@@ -137,7 +136,6 @@ def table_of(lines):
     return [(query, rows[a:b]) for query, a, b in bounds]
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([b"a", b"bb"]), st.integers(0, 2)), max_size=15))
 def test_lines(rows):
     query = np.array([row[0] for row in rows], np.int64)

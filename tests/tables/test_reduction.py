@@ -7,7 +7,8 @@ from contextlib import ExitStack
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from helpers import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut, Halting, pipe, reduced, repeated
 
@@ -107,7 +108,7 @@ SIZES = st.one_of(st.integers(1, 300), st.just(1 << 20))
 JOBS = st.sampled_from([1, 1, 2, 4])
 
 
-@settings(deadline=None, max_examples=400)
+@examples(times=4)
 @given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS)
 def test_reduce_blocks(folder, data, qrels, run, ties, size, jobs):
     table = table_of(folder, qrels)
@@ -118,7 +119,7 @@ def test_reduce_blocks(folder, data, qrels, run, ties, size, jobs):
     assert as_plain(result, table) == reduced(qrels, run, ties)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(times=1.5)
 @given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS, st.sampled_from([8, 64, 8 << 20]))
 def test_by_sorting(folder, data, qrels, run, ties, size, jobs, share):
     """The way through a temporary file gives the same for any run, however many shares it is sorted into."""
@@ -131,7 +132,7 @@ def test_by_sorting(folder, data, qrels, run, ties, size, jobs, share):
     assert as_plain(result, table) == reduced(qrels, run, ties)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(times=0.6)
 @given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS)
 def test_through_a_pipe(folder, data, qrels, run, ties, size, jobs):
     table = table_of(folder, qrels)
@@ -142,7 +143,6 @@ def test_through_a_pipe(folder, data, qrels, run, ties, size, jobs):
     assert as_plain(result, table) == reduced(qrels, run, ties)
 
 
-@settings(deadline=None, max_examples=100)
 @given(QRELS, runs(), st.sampled_from(TIES))
 def test_reduce_lines(folder, qrels, run, ties):
     table = table_of(folder, qrels)
@@ -152,7 +152,7 @@ def test_reduce_lines(folder, qrels, run, ties):
     assert as_plain(reduce_lines(lines, table, ties, "run"), table) == reduced(qrels, run, ties)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(times=1.5)
 @given(
     QRELS,
     runs(),
@@ -182,7 +182,7 @@ def messages(path, repeats):
     ]
 
 
-@settings(deadline=None, max_examples=200)
+@examples(times=2)
 @given(st.data(), QRELS, runs(unique=False), st.sampled_from(TIES), SIZES, JOBS)
 def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
     """Each is an error with its line and that of the first time, in whatever way the run is read."""
