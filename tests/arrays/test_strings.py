@@ -221,7 +221,6 @@ def test_key_table_of_many_keys():
     assert (table.find(Ids.of([b"x%d" % n for n in range(100_000)]).keys()) == -1).all()
 
 
-@settings(deadline=None)
 @given(st.lists(st.sets(TABLE_KEYS, max_size=9), max_size=9), st.lists(TABLE_KEYS, max_size=20))
 def test_key_set(several, others):
     seen, expected = KeySet(), set()
