@@ -185,6 +185,15 @@ def test_any_encoding_of_the_terminal() -> None:
     assert "τ" in done.stdout
 
 
+@pytest.fixture(name="interruptible")
+def _interruptible() -> Iterator[None]:
+    """In `make test &` interrupts are ignored, and children inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("lines", [0, 100_000])
 def test_an_interrupt_while_a_pipe_is_waited_for(jobs: int, lines: int) -> None:

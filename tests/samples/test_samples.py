@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+import shlex
 
-from .make import FOLDER, ROOT, cases, data, run
+import pytest
+from cli.command import gradeval
+
+from .make import FOLDER, ROOT, cases, data
 
 CASES = cases()
 SAMPLES = ROOT / FOLDER
@@ -33,8 +36,11 @@ def test_it_is_small():
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.expected for case in CASES])
-def test_the_program_prints_what_is_expected(case):
-    assert run(case).decode() == (SAMPLES / case.expected).read_text("utf-8")
+def test_the_program_prints_what_is_expected(case, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    done = gradeval(*shlex.split(case.command)[1:])
+    assert done.code == 0, done.err
+    assert done.out == (SAMPLES / case.expected).read_text("utf-8")
 
 
 def test_scheel_table_1():
