@@ -3,14 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
+SEED := $(shell date +%s)
 SEARCH := sample_data/search
 SHARES := sample_data/popularity
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz bench peers clean
+.PHONY: help demo test thorough lint fuzz bench peers clean
 
 help:  ## what there is
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.installed  ## evaluate the sample data
 	@printf '\nThree search engines on fifty topics with grades 0 to 4:\n\n'
@@ -21,8 +23,12 @@ demo: $(VENV)/.installed  ## evaluate the sample data
 	$(BIN)/gradeval $(SHARES)/qrels.txt $(SHARES)/order.run $(SHARES)/bands.run \
 	    -m 'nDCG(gain=exp,top=10/25/50)@10 nDCGphi@10' -f table --quiet
 
-test: $(VENV)/.test  ## run all tests, with branch coverage; ARGS='-k letor --no-cov' goes to pytest
-	$(BIN)/python -m pytest -q -n auto --cov --cov-branch --cov-report=term --cov-fail-under=95 $(ARGS)
+test: $(VENV)/.test  ## run the tests, except the slow ones; ARGS='-k letor -n 0' goes to pytest
+	$(PYTEST) -m 'not slow' $(ARGS)
+
+thorough: $(VENV)/.test  ## run all tests, with many random examples and branch coverage; SEED=… repeats a run
+	$(PYTEST) --hypothesis-profile=thorough --hypothesis-seed=$(SEED) \
+	    --cov --cov-branch --cov-report=term --cov-fail-under=95 $(ARGS)
 
 lint: $(VENV)/.lint  ## check style, format and types
 	$(BIN)/ruff check .

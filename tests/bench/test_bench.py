@@ -15,6 +15,8 @@ import pytest
 from . import __main__ as bench
 from . import measure, suite, workloads
 
+pytestmark = pytest.mark.slow
+
 SCALE = 0.002  # 14 queries of (a), 200 of (b), 1 of (c), 200 lines of (e)
 
 

@@ -18,6 +18,8 @@ from .adapters import PEERS, Peer
 from .compare import Comparisons, distance
 from .data import collection, deep, made, read, without_ties
 
+pytestmark = pytest.mark.slow
+
 THERE = [peer for peer in PEERS if peer.there and peer.name != "ranx"]  # ranx compiles for a minute
 COLLECTIONS = [
     *(made(seed, ties=ties, queries=150) for seed in (11, 12) for ties in (False, True)),

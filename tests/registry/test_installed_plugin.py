@@ -77,7 +77,7 @@ BROKEN = {
     f"z_gone = {NAME}_gone\n",
 }
 
-pytestmark = pytest.mark.skipif(find_spec("pip") is None, reason="there is no pip")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("pip") is None, reason="there is no pip")]
 
 
 @pytest.fixture(scope="module")
