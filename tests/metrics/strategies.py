@@ -44,7 +44,7 @@ def queries(draw, most=14):
 tables = st.lists(queries(), max_size=4)
 
 
-def crowd(seed: int, most: int, count: int = 100) -> list[Query]:
+def crowd(seed: int, most: int, count: int) -> list[Query]:
     """So many queries of these kinds: hypothesis likes to repeat what it drew, and takes long over much."""
     random = Random(seed)
     eighths = [n / 8 for n in range(33)]
@@ -60,7 +60,11 @@ def crowd(seed: int, most: int, count: int = 100) -> list[Query]:
     return [query() for _ in range(count)]
 
 
-crowds = st.builds(crowd, st.integers(0, 2**32), st.sampled_from([1, 2, 3, 4, 6, 8, *[14] * 6]))
+def crowds(count: int) -> st.SearchStrategy[list[Query]]:
+    sizes = st.sampled_from([1, 2, 3, 4, 6, 8, *[14] * 12])  # mostly large, but a failure shrinks
+    return st.builds(crowd, st.integers(0, 2**32), sizes, st.just(count))
+
+
 positive = st.one_of(st.integers(1, 9).map(float), st.floats(0.125, 1e6))
 
 

@@ -16,7 +16,7 @@ from gradeval.registry import invariants as registry
 from gradeval.registry.metric import REGISTRY, Metric
 
 NUMBERS = {name: metric for name, metric in REGISTRY.items() if not metric.text}
-TABLES = strategies.tables | strategies.crowds
+TABLES = strategies.tables | strategies.crowds(100)
 Check = Callable[[Metric], None]
 TRIALS: dict[str, Callable[[st.DataObject], Check]] = {}
 
