@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from random import Random
 
+import pytest
 from helpers import check_each, examples, judgments_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,10 +58,11 @@ def test_agrees(queries, level, parameters):
     check_reference(queries, level, parameters)
 
 
+@pytest.mark.parametrize("kind", strategies.KINDS)
 @examples(times=0.1)
-@given(strategies.crowds(250), LEVELS, strategies.parameters)
-def test_agrees_on_many_queries(queries, level, parameters):
-    check_reference(queries, level, parameters)
+@given(st.data(), LEVELS, strategies.parameters)
+def test_agrees_on_many_queries(kind, data, level, parameters):
+    check_reference(data.draw(strategies.crowds(60, [kind])), level, parameters)
 
 
 @examples(times=0.4)
