@@ -18,7 +18,7 @@ from gradeval.arrays import Bools, Floats
 from gradeval.arrays.numbers import natural_log
 from gradeval.errors import GradevalError, MetricError
 from gradeval.notices import Notice, lines
-from gradeval.registry.metric import GEOMETRIC_LEAST
+from gradeval.registry.metric import GEOMETRIC_LEAST, Kind
 from gradeval.registry.spec import Spec, parse
 
 Digits = int | Literal["full"]
@@ -144,7 +144,7 @@ class Results:
         if summary:
             exact: dict[str, Number | str] = {}
             for m in summary_metrics(self):
-                value = exact_number(float(self.means[r, m]), whole_summary(self.specs[m]))
+                value = exact_number(float(self.means[r, m]), self.specs[m].metric.whole)
                 exact[names[m]] = first_text(run, m) if m in run.texts else value
             entry["summary"] = exact
             undefined = {name: self.undefined(r, m) for m, name in enumerate(names) if m not in run.texts}
@@ -218,7 +218,7 @@ def _place(given: Integral, count: int, what: str) -> int:
 
 def summarize(specs: Sequence[Spec], values: Floats, counted: Bools) -> Floats:
     """The summary value of each metric, (M,), from the values of the queries that are counted, (M, Q)."""
-    geometric = _aggregated(specs, "geometric")
+    geometric = _of_kind(specs, Kind.GEOMETRIC)
     if geometric.any():
         values = values.copy()
     for m in np.flatnonzero(geometric):
@@ -229,12 +229,12 @@ def summarize(specs: Sequence[Spec], values: Floats, counted: Bools) -> Floats:
         total = np.cumsum(np.where(defined, values, 0.0), axis=1)[:, -1:].sum(axis=1)
         mean: Floats = total / defined.sum(axis=1)
     mean[geometric] = [math.exp(one) for one in mean[geometric].tolist()]
-    return np.where(_aggregated(specs, "sum"), total, mean)
+    return np.where(_of_kind(specs, Kind.SUM), total, mean)
 
 
-def _aggregated(specs: Sequence[Spec], how: str) -> Bools:
+def _of_kind(specs: Sequence[Spec], kind: Kind) -> Bools:
     """Which metrics are, (M,)."""
-    return np.array([spec.metric.aggregate == how for spec in specs], np.bool_)
+    return np.array([spec.metric.kind is kind for spec in specs], np.bool_)
 
 
 def counted_queries(results: Results, run: RunResult) -> list[str]:
@@ -256,17 +256,12 @@ def first_text(run: RunResult, m: int) -> str:
 
 def per_query_metrics(results: Results) -> list[int]:
     """The metrics that say something about one query: not num_q, which is 1 for each."""
-    return [m for m, spec in enumerate(results.specs) if spec.metric.says != "summary"]
+    return [m for m, spec in enumerate(results.specs) if spec.metric.per_query]
 
 
 def summary_metrics(results: Results) -> list[int]:
     """The metrics that say something about all queries together."""
-    return [m for m, spec in enumerate(results.specs) if spec.metric.says != "queries"]
-
-
-def whole_summary(spec: Spec) -> bool:
-    """Whether the summary value is a whole number: sums of counts are, means of counts are not."""
-    return spec.metric.whole and spec.metric.aggregate == "sum"
+    return [m for m, spec in enumerate(results.specs) if spec.metric.has_summary]
 
 
 def exact_number(value: float, whole: bool) -> Number:

@@ -155,7 +155,7 @@ def rises(spec: Spec, scale: Floats) -> bool:
     gain = spec.params.get("gain")
     if isinstance(gain, tuple) and (np.diff(mapped(np.append(0.0, scale[scale > 0]), gain)) < 0).any():
         return False  # a listed gain may fall where the grade rises
-    return PROMOTION_HELPS in spec.metric.holds
+    return PROMOTION_HELPS in spec.metric.invariants
 
 
 def _of(ties: Ties, qrels: Qrels, queries: Bools) -> Ties:

@@ -13,15 +13,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from registry import test_invariants, test_metric
 
 from gradeval.cli.eval import eval_command
 from gradeval.cli.trec_eval import DIFFERENCES
 from gradeval.options import DEFAULT_METRICS
+from gradeval.registry import spec
 from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY
 from gradeval.render import FORMATS
+from gradeval.render.metrics import page
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -76,8 +80,10 @@ def row(*cells: str) -> str:
 
 
 def metric_rows() -> str:
+    """Those of the metrics that the table has."""
     load()
-    return "".join(row(f"`{metric.name}`", metric.summary) for metric in REGISTRY.values())
+    names = re.findall(r"^\| `(.+?)` \|", under(METRICS), re.MULTILINE)
+    return "".join(row(f"`{name}`", REGISTRY[name].summary) for name in names)
 
 
 def format_rows() -> str:
@@ -99,8 +105,9 @@ def head(*cells: str) -> str:
     return row(*cells) + row(*["---"] * len(cells))
 
 
+METRICS = head("metric", "what it is")
 TABLES = {
-    head("metric", "what it is"): metric_rows,
+    METRICS: metric_rows,
     head("format", "what it is"): format_rows,
     head("where", "trec_eval 10", "gradeval trec_eval"): difference_rows,
 }
@@ -165,14 +172,25 @@ def test_python_examples(monkeypatch):
     assert result.failed == 0, "".join(report)
 
 
-def test_the_metric_that_is_added_works():
-    [code] = [block for block in blocks("python") if "@metric" in block]
-    code += "\nimport gradeval\n"
-    code += "judged, run = {'q': {'a': 1, 'b': 0}}, {'q': {'a': 3, 'x': 2, 'b': 1}}\n"
-    code += "print(gradeval.evaluate(judged, run, 'Coverage@1,2,4').means.tolist())\n"
-    code += "from gradeval.render.metrics import page\nprint(page('Coverage'))\n"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.startswith("[[1.0, 0.5, 0.5]]\nCoverage\n\nShare of the first ranks that was judged.\n")
+def test_the_metric_that_is_added():
+    """It passes its own test and those that find it by themselves."""
+    function, test = blocks("python")
+    added: dict[str, Any] = {"__name__": "readme"}
+    spec._names.cache_clear()
+    try:
+        exec(function, added)
+        exec(test, added)
+        added["test_graded_reciprocal_rank"]()
+        each, metric = test_metric.TestEach(), REGISTRY["GRR"]
+        for one in (each.test_page, each.test_range_is_on_the_page, each.test_example, each.test_parameters):
+            one(metric)
+        assert len(metric.invariants) == 3
+        for invariant in metric.invariants:
+            test_invariants.try_out(invariant, metric)
+        assert page("grr").startswith("GRR\n\nGraded reciprocal rank.\n\nGRR@k = ")
+    finally:
+        del REGISTRY["GRR"]
+        spec._names.cache_clear()
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make")

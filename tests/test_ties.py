@@ -98,7 +98,7 @@ def test_never_missing() -> None:
     """No metric, whatever is set, changes without the notice."""
     load()
     draw = random.Random(7)
-    names = [metric.example for metric in REGISTRY.values() if not metric.text]
+    names = [metric.usage for metric in REGISTRY.values() if not metric.text]
     names += [
         "nDCG(gain=0:1/1:0)@2",
         "RR(judged_only=true)@2",

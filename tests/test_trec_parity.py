@@ -16,7 +16,7 @@ import pytrec_eval
 from cli.command import gradeval
 
 from gradeval.evaluation import evaluate
-from gradeval.registry.dialects.trec_eval import parse_measures
+from gradeval.registry.measures import parse_trec_eval
 
 PROGRAM = shutil.which("trec_eval")
 DATA = (
@@ -322,7 +322,7 @@ def test_pytrec_eval(seed: int) -> None:
         qrels[query] = judged | {d: rng.choice(grades) for d in rng.sample(list(judged), 10)}
         run[query] = {d: float(rng.randint(0, 50)) for d in rng.sample(names, rng.randint(1, len(names)))}
     peer = pytrec_eval.RelevanceEvaluator(qrels, set(PEER)).evaluate(run)
-    asked = parse_measures(PEER)
+    asked = parse_trec_eval(PEER)
     results = evaluate(qrels, run, [str(one.spec) for one in asked], rel=1)
     for one in asked:
         ours = results.per_query(0, one.spec)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradeval.arrays.numbers import natural_log
-from gradeval.registry.metric import GEOMETRIC_LEAST
+from gradeval.registry.metric import GEOMETRIC_LEAST, Kind
 from gradeval.registry.spec import Spec
 from gradeval.results import Results, counted_queries
 
@@ -35,7 +35,7 @@ def standardized(results: Results, names: Sequence[str], scores: Scores, complet
     for m, (spec, name) in enumerate(zip(results.specs, names, strict=True)):
         if spec.metric.text:
             continue
-        geometric = spec.metric.aggregate == "geometric"
+        geometric = spec.metric.kind is Kind.GEOMETRIC
         raw = natural_log(np.maximum(values[m], GEOMETRIC_LEAST)) if geometric else values[m]
         one = [
             _score(value, scores.get((query, name)))
@@ -43,9 +43,12 @@ def standardized(results: Results, names: Sequence[str], scores: Scores, complet
         ]
         values[m, counted] = one
         if spec.metric.name != "num_q" and not (complete and spec.metric.name == "num_rel"):
-            mean = sum(one) if spec.metric.aggregate == "sum" else sum(one) / len(one)
+            mean = sum(one) if spec.metric.kind is Kind.SUM else sum(one) / len(one)
             means[0, m] = math.exp(mean) if geometric else mean
-    specs = tuple(Spec(replace(spec.metric, whole=False), spec.given) for spec in results.specs)
+    specs = tuple(  # z-scores of counts are no counts
+        Spec(replace(spec.metric, kind=Kind.MEAN), spec.given) if spec.metric.whole else spec
+        for spec in results.specs
+    )
     changed = replace(results, specs=specs, runs=(replace(run, values=values),))
     changed.__dict__["means"] = means  # the cached property, already known
     return changed

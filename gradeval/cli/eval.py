@@ -278,8 +278,8 @@ def eval_command(
 
 def _check_printed(specs: Sequence[Spec], per_query: bool, summary: bool) -> None:
     """Raise where none of the metrics has anything of what is to be printed."""
-    names, says = ", ".join(map(str, specs)), {spec.metric.says for spec in specs}
-    if says == {"queries"} and not per_query:
+    names = ", ".join(map(str, specs))
+    if not per_query and not any(spec.metric.has_summary for spec in specs):
         raise click.UsageError(f"{names}: there are values per query only; give -q too.")
-    if says == {"summary"} and not summary:
+    if not summary and not any(spec.metric.per_query for spec in specs):
         raise click.UsageError(f"{names}: there is a summary only, and -n leaves it out.")

@@ -65,13 +65,13 @@ def ir_measures_command(
     from gradeval.evaluation import evaluate_all
     from gradeval.notices import Kind, lines
     from gradeval.options import Options
-    from gradeval.registry.dialects.ir_measures import parse_measures
+    from gradeval.registry.measures import parse_ir_measures
     from gradeval.registry.spec import parse
 
-    asked = parse_measures(measures)
+    asked = parse_ir_measures(measures)
     for one in asked:
         if one.spec.metric.text:
-            raise MetricError(f"{one.name}: its values are words", hint="'gradeval -m' prints them")
+            raise MetricError(f"{one.printed}: its values are words", hint="'gradeval -m' prints them")
     specs = list(dict.fromkeys([*(one.spec for one in asked), *parse("num_ret")]))
     results, failed = evaluate_all(qrels, [(None, run)], specs, Options())
     for error in failed:
@@ -83,7 +83,7 @@ def ir_measures_command(
         if output_format == "jsonl" and places != PLACES:
             out.say("warning: --places changes nothing with jsonl")
     results = _without_gaps(results, alone={one.spec.metric.name for one in asked} == {"Accuracy"})
-    names = [(one.name, specs.index(one.spec)) for one in asked]
+    names = [(one.printed, specs.index(one.spec)) for one in asked]
     rows = []
     if by_query:
         columns = [(name, results.runs[0].values[m].tolist()) for name, m in names]

@@ -16,7 +16,7 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
     """The names of metrics that begin like this, for the shell: our own, others' for the same, then groups."""
     from click.shell_completion import CompletionItem
 
-    from gradeval.registry.dialects.groups import GROUPS
+    from gradeval.registry.dialects.trec_eval import GROUPS, names_of
     from gradeval.registry.families import load
     from gradeval.registry.metric import REGISTRY
     from gradeval.registry.spec import fold
@@ -24,7 +24,7 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
     load()
     names = {fold(metric.name): (metric.name, metric.summary) for metric in REGISTRY.values()}
     for metric in REGISTRY.values():
-        for name in (*metric.aliases, *metric.trec):
+        for name in (*metric.aliases, *names_of(metric.name)):
             names.setdefault(fold(name), (name, metric.summary))
     names |= {name: (name, group.about) for name, group in GROUPS.items()}
     return [

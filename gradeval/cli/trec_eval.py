@@ -216,11 +216,11 @@ def trec_eval_command(
     from gradeval.formats.zscores import read_zscores
     from gradeval.notices import Kind
     from gradeval.options import Options
-    from gradeval.registry.dialects.trec_eval import parse_measures
+    from gradeval.registry.measures import parse_trec_eval
     from gradeval.render.layout import Look
     from gradeval.render.trec import render
 
-    chosen = parse_measures(measures or ["official"], float(size))
+    chosen = parse_trec_eval(measures or ["official"], float(size))
     scores = None if zscores is None else read_zscores(zscores)
     options = Options(
         rel=level,

@@ -7,21 +7,19 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
 from gradeval.registry.invariants import BINARY_IS_AP, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
-from gradeval.registry.metric import Dotted, metric
-from gradeval.registry.params import CUTOFF, REL, TREC_CUTOFFS
+from gradeval.registry.metric import metric
+from gradeval.registry.params import Cutoff, Rel
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
 
 @metric(
     "AP",
-    params=[REL, CUTOFF],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
     aliases=["MAP"],
-    trec={"map": None, "map_cut": Dotted("cutoff", TREC_CUTOFFS)},
     example="AP(rel=2)@100",
 )
-def average_precision(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Terms:
+def average_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Average precision.
 
     AP@k = (sum over the relevant documents retrieved in the first k ranks of P at their rank) / R, where R
@@ -37,12 +35,7 @@ def average_precision(judgments: Judgments, *, rel: float | None = None, cutoff:
     return Terms(hits.segments, hits.rows, hits.precision, hits.relevant)
 
 
-@metric(
-    "muAP",
-    display="µAP",
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
-    aliases=["muMAP"],
-)
+@metric("µAP", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP], aliases=["muMAP"])
 def mu_average_precision(judgments: Judgments) -> Terms:
     """Average precision for grades: AP at every level of relevance, weighted by the steps between the levels.
 

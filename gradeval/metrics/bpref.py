@@ -6,12 +6,11 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.registry.invariants import IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED
-from gradeval.registry.metric import Dotted, Sees, metric
-from gradeval.registry.params import CUTOFF_NEEDED, REL
+from gradeval.registry.metric import Sees, metric
+from gradeval.registry.params import Cutoff, Rel
 from gradeval.tables.judgments import Hits, Judgments
 from gradeval.tables.terms import Terms
 
-UNJUDGED_CUTOFFS = (5, 10, 20)
 _LITTLE = 1e-5  # of infAP, so that what no judged document is above has a precision too
 
 
@@ -21,15 +20,8 @@ def _worse_above(judgments: Judgments, hits: Hits) -> Ints:
     return judged.seen[np.searchsorted(judged.rows, hits.rows)] - hits.seen
 
 
-@metric(
-    "bpref",
-    sees=Sees.POOL,
-    params=[REL],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
-    trec={"bpref": None},
-    example="bpref(rel=2)",
-)
-def binary_preference(judgments: Judgments, *, rel: float | None = None) -> Terms:
+@metric("bpref", sees=Sees.POOL, invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED])
+def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Binary preference: are relevant documents above those that were judged not relevant?
 
     bpref = (sum over the relevant documents retrieved of 1 - min(n, R) / min(N, R)) / R, with n the
@@ -48,8 +40,8 @@ def binary_preference(judgments: Judgments, *, rel: float | None = None) -> Term
     return Terms(hits.segments, hits.rows, 1.0 - above / np.maximum(most, 1)[query], relevant)
 
 
-@metric("infAP", sees=Sees.POOL, params=[REL], holds=[SCALE_FREE], trec={"infAP": None}, example="infAP(rel=2)")
-def inferred_average_precision(judgments: Judgments, *, rel: float | None = None) -> Terms:
+@metric("infAP", sees=Sees.POOL, invariants=[SCALE_FREE])
+def inferred_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Inferred average precision, where only a sample of the pool was judged.
 
     infAP = (sum over the relevant documents retrieved of P) / R, with P the precision expected at rank k:
@@ -70,16 +62,8 @@ def inferred_average_precision(judgments: Judgments, *, rel: float | None = None
     return Terms(hits.segments, hits.rows, precision, hits.relevant)
 
 
-@metric(
-    "unj",
-    order=False,
-    sees=Sees.JUDGED,
-    params=[CUTOFF_NEEDED],
-    holds=[SCALE_FREE],
-    trec={"unj": Dotted("cutoff", UNJUDGED_CUTOFFS)},
-    example="unj@10",
-)
-def unjudged(judgments: Judgments, *, cutoff: int) -> Floats:
+@metric("unj", order=False, sees=Sees.JUDGED, invariants=[SCALE_FREE], higher_is_better=None)
+def unjudged(judgments: Judgments, *, cutoff: Cutoff) -> Floats:
     """Unjudged documents in the first ranks: the other metrics say little where they are many.
 
     unj@k = (documents in the first k ranks that were not judged) / k. A grade below 0 is no judgment.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from gradeval.registry.params import flag, fraction
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
-PERSISTENCE = fraction("p", "how likely the reader goes on from one rank to the next", 0.95)
-NORMALIZE = flag("normalize", "whether the ideal ranking, which has an end, scores 1", True)
+Persistence = Annotated[
+    float, fraction("how likely the reader goes on from one rank to the next", example="0.9")
+]
+Normalize = Annotated[bool, flag("whether the ideal ranking, which has an end, scores 1")]
 NEGLIGIBLE = 40  # e^-40 of the weight of the first rank cannot be seen in a sum
 
 
@@ -27,14 +30,8 @@ def _agreement(p: float, deepest: int) -> Floats:
     return np.concatenate([[0.0], np.cumsum(p ** (rank - 1) / rank)])
 
 
-@metric(
-    "Compat",
-    params=[PERSISTENCE, NORMALIZE],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
-    aliases=["Compatibility"],
-    example="Compat(p=0.9)",
-)
-def compatibility(judgments: Judgments, *, p: float = 0.95, normalize: bool = True) -> Terms:
+@metric("Compat", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], aliases=["Compatibility"])
+def compatibility(judgments: Judgments, *, p: Persistence = 0.95, normalize: Normalize = True) -> Terms:
     """Compatibility: rank-biased overlap with the ideal ranking that is most like this one.
 
     Compat = RBO(ranking) / RBO(ideal), with RBO(x) = (sum over the ranks i up to n of p^(i-1) |what the first

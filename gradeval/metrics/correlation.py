@@ -15,7 +15,7 @@ from gradeval.registry.invariants import (
     UNJUDGED_IGNORED,
 )
 from gradeval.registry.metric import Sees, metric
-from gradeval.registry.params import REL
+from gradeval.registry.params import Rel
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
@@ -38,14 +38,13 @@ def _correlation(judgments: Judgments, within: Segments, order: Ints, parts: Flo
 
 
 @metric(
-    "tau",
+    "τ",
     order=False,
     sees=Sees.JUDGMENT,
-    display="τ",
     range=(-1, 1),
-    holds=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
-    aliases=["kendall"],
+    invariants=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
     undefined=True,
+    aliases=["kendall"],
 )
 def kendall(judgments: Judgments) -> Terms:
     """Kendall's τ-b between score and grade, over the documents that are judged and retrieved.
@@ -101,14 +100,13 @@ def _products(judgments: Judgments, x: Floats, y: Floats) -> Terms:
 
 
 @metric(
-    "rho",
+    "ρ",
     order=False,
     sees=Sees.JUDGMENT,
-    display="ρ",
     range=(-1, 1),
-    holds=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
-    aliases=["spearman"],
+    invariants=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
     undefined=True,
+    aliases=["spearman"],
 )
 def spearman(judgments: Judgments) -> Terms:
     """Spearman's ρ between score and grade, over the documents that are judged and retrieved.
@@ -132,7 +130,7 @@ def spearman(judgments: Judgments) -> Terms:
     order=False,
     sees=Sees.JUDGMENT,
     range=(-1, 1),
-    holds=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
+    invariants=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
     undefined=True,
 )
 def pearson(judgments: Judgments) -> Terms:
@@ -155,12 +153,10 @@ def pearson(judgments: Judgments) -> Terms:
     "AUC",
     order=False,
     sees=Sees.POOL,
-    params=[REL],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
     undefined=True,
-    example="AUC(rel=2)",
 )
-def area_under_curve(judgments: Judgments, *, rel: float | None = None) -> Terms:
+def area_under_curve(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Area under the ROC curve: the chance that a relevant document is ranked above a non-relevant one.
 
     AUC = (pairs of a relevant and a non-relevant judged document with the relevant one's score higher, and

@@ -9,22 +9,15 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.metrics._kernels import one_each
 from gradeval.registry.invariants import PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
-from gradeval.registry.metric import Sees, metric
-from gradeval.registry.params import CUTOFF, REL
+from gradeval.registry.metric import Kind, Sees, metric
+from gradeval.registry.params import Cutoff, Rel
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
-COUNT: dict[str, Any] = {"range": (0, None), "aggregate": "sum", "whole": True, "order": False}
+COUNT: dict[str, Any] = {"range": (0, None), "kind": Kind.SUM, "higher_is_better": None, "order": False}
 
 
-@metric(
-    "num_q",
-    sees=Sees.NOTHING,
-    holds=[SCALE_FREE, UNJUDGED_IGNORED],
-    trec={"num_q": None},
-    says="summary",
-    **COUNT,
-)
+@metric("num_q", sees=Sees.NOTHING, invariants=[SCALE_FREE, UNJUDGED_IGNORED], constant=True, **COUNT)
 def query_count(judgments: Judgments) -> Floats:
     """The number of queries.
 
@@ -36,7 +29,7 @@ def query_count(judgments: Judgments) -> Floats:
     return np.ones(judgments.segments.count)
 
 
-@metric("num_ret", sees=Sees.PLACE, holds=[SCALE_FREE], trec={"num_ret": None}, **COUNT)
+@metric("num_ret", sees=Sees.PLACE, invariants=[SCALE_FREE], **COUNT)
 def retrieved_count(judgments: Judgments) -> Floats:
     """The number of documents retrieved.
 
@@ -48,16 +41,8 @@ def retrieved_count(judgments: Judgments) -> Floats:
     return judgments.retrieved.astype(np.float64)
 
 
-@metric(
-    "num_rel",
-    sees=Sees.NOTHING,
-    params=[REL],
-    holds=[SCALE_FREE, UNJUDGED_IGNORED],
-    trec={"num_rel": None},
-    example="num_rel(rel=2)",
-    **COUNT,
-)
-def relevant_judged_count(judgments: Judgments, *, rel: float | None = None) -> Floats:
+@metric("num_rel", sees=Sees.NOTHING, invariants=[SCALE_FREE, UNJUDGED_IGNORED], **COUNT)
+def relevant_judged_count(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
     """The number of relevant documents.
 
     num_rel = documents in the qrels that are relevant to the query.
@@ -68,16 +53,9 @@ def relevant_judged_count(judgments: Judgments, *, rel: float | None = None) -> 
     return judgments.hits(rel).relevant.astype(np.float64)
 
 
-@metric(
-    "num_rel_ret",
-    params=[REL, CUTOFF],
-    holds=[SCALE_FREE, PROMOTION_HELPS],
-    trec={"num_rel_ret": None},
-    example="num_rel_ret(rel=2)",
-    **COUNT,
-)
+@metric("num_rel_ret", invariants=[SCALE_FREE, PROMOTION_HELPS], example="num_rel_ret(rel=2)", **COUNT)
 def relevant_retrieved_count(
-    judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None
+    judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
     """The number of relevant documents retrieved.
 
@@ -91,16 +69,8 @@ def relevant_retrieved_count(
     return one_each(judgments.hits(rel, cutoff))
 
 
-@metric(
-    "num_nonrel_judged_ret",
-    sees=Sees.POOL,
-    params=[REL],
-    holds=[SCALE_FREE, UNJUDGED_IGNORED],
-    trec={"num_nonrel_judged_ret": None},
-    example="num_nonrel_judged_ret(rel=2)",
-    **COUNT,
-)
-def nonrelevant_retrieved_count(judgments: Judgments, *, rel: float | None = None) -> Terms:
+@metric("num_nonrel_judged_ret", sees=Sees.POOL, invariants=[SCALE_FREE, UNJUDGED_IGNORED], **COUNT)
+def nonrelevant_retrieved_count(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """The number of documents retrieved that were judged not relevant.
 
     num_nonrel_judged_ret = documents in the run with a grade from 0 up that are not relevant to the query.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,17 +14,17 @@ from gradeval.arrays.segments import Segments
 from gradeval.metrics._kernels import before_rows
 from gradeval.registry.invariants import PROMOTION_HELPS
 from gradeval.registry.metric import metric
-from gradeval.registry.params import CUTOFF_NEEDED, fraction, number, positive, whole
+from gradeval.registry.params import Cutoff, fraction, number, positive, whole
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
-MIN_REL = number(
-    "min_rel", "the grade that gains 0; lower ones gain 0 too, and grades below 0 gain what 0 does", 0.0
-)
-MAX_REL = number("max_rel", "the grade that gains 1; higher ones gain 1 too", required=True)
-TARGET = positive("T", "how much the reader wants to gain", 1.0)
-RANKS = whole("n", "the ranks there are to look at, whatever was retrieved; 1000 as in cwl_eval", 1000)
-PERSISTENCE = fraction("p", "how likely the reader goes on after a document that gains 0", 0.9)
+MinRel = Annotated[
+    float, number("the grade that gains 0; lower ones gain 0 too, and grades below 0 gain what 0 does")
+]
+MaxRel = Annotated[float, number("the grade that gains 1; higher ones gain 1 too", example="3")]
+Target = Annotated[float, positive("how much the reader wants to gain")]
+Ranks = Annotated[int, whole("the ranks there are to look at, whatever was retrieved; 1000 as in cwl_eval")]
+Persistence = Annotated[float, fraction("how likely the reader goes on after a document that gains 0")]
 MAX_CUTOFF = 10**6  # SDCG adds up as many discounts
 
 
@@ -69,13 +69,10 @@ def _inverse_squares(after: Floats, upto: Floats) -> Floats:
     return total
 
 
-@metric(
-    "INST",
-    params=[TARGET, MIN_REL, MAX_REL, RANKS],
-    check=_check,
-    example="INST(T=2,max_rel=3)",
-)
-def inst(judgments: Judgments, *, max_rel: float, T: float = 1.0, min_rel: float = 0.0, n: int = 1000) -> Terms:
+@metric("INST", check=_check, example="INST(T=2,max_rel=3)")
+def inst(
+    judgments: Judgments, *, T: Target = 1.0, min_rel: MinRel = 0.0, max_rel: MaxRel, n: Ranks = 1000
+) -> Terms:
     """INST: a reader with a goal, who looks on the less the nearer it is.
 
     INST = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1, W(i+1) = C(i) W(i) and
@@ -100,14 +97,10 @@ def inst(judgments: Judgments, *, max_rel: float, T: float = 1.0, min_rel: float
     return Terms(found, rows, gain * weight, looked)
 
 
-@metric(
-    "INSQ",
-    params=[TARGET, MIN_REL, MAX_REL, RANKS],
-    holds=[PROMOTION_HELPS],
-    check=_check,
-    example="INSQ(T=2,max_rel=3)",
-)
-def insq(judgments: Judgments, *, max_rel: float, T: float = 1.0, min_rel: float = 0.0, n: int = 1000) -> Terms:
+@metric("INSQ", invariants=[PROMOTION_HELPS], check=_check, example="INSQ(T=2,max_rel=3)")
+def insq(
+    judgments: Judgments, *, T: Target = 1.0, min_rel: MinRel = 0.0, max_rel: MaxRel, n: Ranks = 1000
+) -> Terms:
     """INSQ: a reader who looks on the likelier the more is wanted and the further down it is.
 
     INSQ = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(i) = (2T / (2T + i - 1))^2.
@@ -122,14 +115,14 @@ def insq(judgments: Judgments, *, max_rel: float, T: float = 1.0, min_rel: float
     return Terms(found, rows, gain * (2 * T / (2 * T + rank - 1)) ** 2, looked[0])
 
 
-@metric(
-    "BPM",
-    params=[TARGET, MIN_REL, MAX_REL, CUTOFF_NEEDED],
-    check=_check,
-    example="BPM(T=2,max_rel=3)@10",
-)
+@metric("BPM", check=_check, example="BPM(T=2,max_rel=3)@10")
 def bejeweled_player_model(
-    judgments: Judgments, *, max_rel: float, cutoff: int, T: float = 1.0, min_rel: float = 0.0
+    judgments: Judgments,
+    *,
+    T: Target = 1.0,
+    min_rel: MinRel = 0.0,
+    max_rel: MaxRel,
+    cutoff: Cutoff,
 ) -> Terms:
     """Bejeweled player model: a reader who stops when enough is gained, or at the cutoff.
 
@@ -147,14 +140,8 @@ def bejeweled_player_model(
     return Terms(found, rows, np.where(rank <= last[found.query], gain, 0.0), last)
 
 
-@metric(
-    "SDCG",
-    params=[MIN_REL, MAX_REL, CUTOFF_NEEDED],
-    holds=[PROMOTION_HELPS],
-    check=_check_sdcg,
-    example="SDCG(max_rel=3)@10",
-)
-def scaled_dcg(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: float = 0.0) -> Terms:
+@metric("SDCG", invariants=[PROMOTION_HELPS], check=_check_sdcg)
+def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, cutoff: Cutoff) -> Terms:
     """Scaled discounted cumulated gain: 1 is k documents of full gain, whether there are so many or not.
 
     SDCG@k = (sum over the first k ranks i of g(i) / log2(i + 1)) / (sum of 1 / log2(i + 1)). The gain g is
@@ -189,8 +176,8 @@ def _nearly_err(
     return Terms(found, rows, value, discounts(_first(found, rank, depth)) + found.sum(left * between))
 
 
-@metric("NERR8", params=[MIN_REL, MAX_REL, CUTOFF_NEEDED], check=_check, example="NERR8(max_rel=3)@10")
-def nearly_err_8(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: float = 0.0) -> Terms:
+@metric("NERR8", check=_check)
+def nearly_err_8(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, cutoff: Cutoff) -> Terms:
     """Nearly ERR, equation 8: a reader who stops when satisfied, or at the cutoff.
 
     NERR8@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
@@ -205,8 +192,8 @@ def nearly_err_8(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: 
     return _nearly_err(judgments, min_rel, max_rel, cutoff, np.ones_like, lambda rank: rank)
 
 
-@metric("NERR9", params=[MIN_REL, MAX_REL, CUTOFF_NEEDED], check=_check, example="NERR9(max_rel=3)@10")
-def nearly_err_9(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: float = 0.0) -> Terms:
+@metric("NERR9", check=_check)
+def nearly_err_9(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, cutoff: Cutoff) -> Terms:
     """Nearly ERR, equation 9: a reader who stops when satisfied, or tired, or at the cutoff.
 
     NERR9@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
@@ -227,14 +214,9 @@ def nearly_err_9(judgments: Judgments, *, max_rel: float, cutoff: int, min_rel: 
     return _nearly_err(judgments, min_rel, max_rel, cutoff, lambda rank: 1 / rank, harmonic)
 
 
-@metric(
-    "NERR10",
-    params=[PERSISTENCE, MIN_REL, MAX_REL, RANKS],
-    check=_check,
-    example="NERR10(p=0.8,max_rel=3)",
-)
+@metric("NERR10", check=_check, example="NERR10(p=0.8,max_rel=3)")
 def nearly_err_10(
-    judgments: Judgments, *, max_rel: float, p: float = 0.9, min_rel: float = 0.0, n: int = 1000
+    judgments: Judgments, *, p: Persistence = 0.9, min_rel: MinRel = 0.0, max_rel: MaxRel, n: Ranks = 1000
 ) -> Terms:
     """Nearly ERR, equation 10: a reader who stops when satisfied, or at any rank with the same chance.
 
@@ -255,14 +237,9 @@ def nearly_err_10(
     )
 
 
-@metric(
-    "NERR11",
-    params=[TARGET, MIN_REL, MAX_REL, RANKS],
-    check=_check,
-    example="NERR11(T=2,max_rel=3)",
-)
+@metric("NERR11", check=_check, example="NERR11(T=2,max_rel=3)")
 def nearly_err_11(
-    judgments: Judgments, *, max_rel: float, T: float = 1.0, min_rel: float = 0.0, n: int = 1000
+    judgments: Judgments, *, T: Target = 1.0, min_rel: MinRel = 0.0, max_rel: MaxRel, n: Ranks = 1000
 ) -> Terms:
     """Nearly ERR, equation 11: a reader who stops when satisfied, or as the reader of INSQ does.
 

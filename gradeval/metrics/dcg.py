@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -13,26 +13,23 @@ from gradeval.errors import MetricError
 from gradeval.metrics._kernels import Gain, dcg, exp2_gain, graded, mapped, normalized_dcg
 from gradeval.metrics._kernels import discount as divisor
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
-from gradeval.registry.metric import Dotted, metric
-from gradeval.registry.params import CUTOFF, DISCOUNT, TOP, TREC_CUTOFFS, WORTH, Pairs, choice, positive
+from gradeval.registry.metric import metric
+from gradeval.registry.params import Cutoff, Top, Worth, choice, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
+Discount = Annotated[
+    str,
+    choice(
+        "what a gain at rank i is divided by: log2(i + 1); 1, then log2(i) (letor); i (zipf); or 1 (none)",
+        ("log2", "letor", "zipf", "none"),
+    ),
+]
 
-@metric(
-    "CG",
-    order=False,
-    params=[WORTH, TOP, CUTOFF],
-    range=(0, None),
-    holds=[PROMOTION_HELPS],
-    example="CG(gain=exp)@10",
-)
+
+@metric("CG", order=False, range=(0, None), invariants=[PROMOTION_HELPS], example="CG(gain=exp)@10")
 def cumulated_gain(
-    judgments: Judgments,
-    *,
-    gain: str | Pairs = "linear",
-    top: tuple[int, ...] | None = None,
-    cutoff: int | None = None,
+    judgments: Judgments, *, gain: Worth = "linear", top: Top | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
     """Cumulated gain.
 
@@ -45,21 +42,14 @@ def cumulated_gain(
     return dcg(*graded(judgments, gain, top), cutoff, "none")
 
 
-@metric(
-    "DCG",
-    params=[WORTH, TOP, DISCOUNT, CUTOFF],
-    range=(0, None),
-    holds=[PROMOTION_HELPS],
-    trec={"dcg": Dotted("gain", form="pairs")},
-    example="DCG(gain=exp)@10",
-)
+@metric("DCG", range=(0, None), invariants=[PROMOTION_HELPS], example="DCG(gain=exp)@10")
 def discounted_cumulated_gain(
     judgments: Judgments,
     *,
-    gain: str | Pairs = "linear",
-    top: tuple[int, ...] | None = None,
-    discount: str = "log2",
-    cutoff: int | None = None,
+    gain: Worth = "linear",
+    top: Top | None = None,
+    discount: Discount = "log2",
+    cutoff: Cutoff | None = None,
 ) -> Terms:
     """Discounted cumulated gain.
 
@@ -75,16 +65,18 @@ def discounted_cumulated_gain(
     return dcg(*graded(judgments, gain, top), cutoff, discount)
 
 
-IDEAL = choice(
-    "ideal",
-    "what 1 means: the judged documents in order (global), all of the largest grade (max), or the retrieved "
-    "ones in order (local)",
-    ("global", "max", "local"),
-    "global",
-)
-MAX_GRADE = positive(
-    "max_grade", "the largest grade of the scale, for ideal=max", without="the largest grade in the qrels"
-)
+Ideal = Annotated[
+    str,
+    choice(
+        "what 1 means: the judged documents in order (global), all of the largest grade (max), or the "
+        "retrieved ones in order (local)",
+        ("global", "max", "local"),
+    ),
+]
+MaxGrade = Annotated[
+    float,
+    positive("the largest grade of the scale, for ideal=max", without="the largest grade in the qrels"),
+]
 
 
 MAX_CUTOFF = 10**6  # ideal=max adds up as many gains
@@ -104,21 +96,19 @@ def _check_ideal(params: Mapping[str, Any]) -> None:
 
 @metric(
     "nDCG",
-    params=[WORTH, TOP, DISCOUNT, IDEAL, MAX_GRADE, CUTOFF],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
-    trec={"ndcg": Dotted("gain", form="pairs"), "ndcg_cut": Dotted("cutoff", TREC_CUTOFFS)},
+    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     check=_check_ideal,
     example="nDCG(gain=exp)@10",
 )
 def normalized_discounted_cumulated_gain(
     judgments: Judgments,
     *,
-    gain: str | Pairs = "linear",
-    top: tuple[int, ...] | None = None,
-    discount: str = "log2",
-    ideal: str = "global",
-    max_grade: float | None = None,
-    cutoff: int | None = None,
+    gain: Worth = "linear",
+    top: Top | None = None,
+    discount: Discount = "log2",
+    ideal: Ideal = "global",
+    max_grade: MaxGrade | None = None,
+    cutoff: Cutoff | None = None,
 ) -> Terms:
     """Normalized discounted cumulated gain.
 
@@ -162,8 +152,8 @@ def _largest_grade(judgments: Judgments, max_grade: float | None) -> float:
     return highest if max_grade is None else max_grade
 
 
-@metric("NDCNG", params=[CUTOFF], holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], example="NDCNG@10")
-def ndcng(judgments: Judgments, *, cutoff: int | None = None) -> Terms:
+@metric("NDCNG", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
+def ndcng(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Normalized discounted cumulative normalized gain.
 
     NDCNG@k = DCG@k / ideal DCG@k, with gain 2^(grade/m) - 1, m the largest grade judged for the query,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
@@ -13,16 +14,17 @@ from gradeval.errors import MetricError
 from gradeval.metrics._kernels import before_rows, exp2_share, linear_gain, mapped, with_rows
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS
 from gradeval.registry.metric import metric
-from gradeval.registry.params import CUTOFF, GAIN, Pairs, fraction, positive
+from gradeval.registry.params import Cutoff, Gain, Pairs, fraction, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
-GAIN_OF_ERR = GAIN.but(default="exp")
-SCALE = positive(
-    "max_grade",
-    "the largest grade of the scale",
-    without="4 as in gdeval, or the largest grade in the qrels where that is higher",
-)
+MaxGrade = Annotated[
+    float,
+    positive(
+        "the largest grade of the scale",
+        without="4 as in gdeval, or the largest grade in the qrels where that is higher",
+    ),
+]
 GDEVAL_LARGEST = 4.0
 _NEGLIGIBLE = 200.0  # 1 - 2^-200 is 1
 
@@ -90,13 +92,9 @@ def _reciprocal(rank: Floats) -> Floats:
     return 1 / rank
 
 
-@metric("ERR", params=[GAIN_OF_ERR, SCALE, CUTOFF], holds=[PROMOTION_HELPS], example="ERR@20")
+@metric("ERR", invariants=[PROMOTION_HELPS], example="ERR@20")
 def expected_reciprocal_rank(
-    judgments: Judgments,
-    *,
-    gain: str | Pairs = "exp",
-    max_grade: float | None = None,
-    cutoff: int | None = None,
+    judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
     """Expected reciprocal rank.
 
@@ -114,18 +112,9 @@ def expected_reciprocal_rank(
     return of_run(judgments, satisfaction(judgments, gain, max_grade), cutoff, _reciprocal)
 
 
-@metric(
-    "nERR",
-    params=[GAIN_OF_ERR, SCALE, CUTOFF],
-    holds=[IDEAL_IS_ONE, PROMOTION_HELPS],
-    example="nERR(gain=linear)@10",
-)
+@metric("nERR", invariants=[IDEAL_IS_ONE, PROMOTION_HELPS], example="nERR(gain=linear)@10")
 def normalized_expected_reciprocal_rank(
-    judgments: Judgments,
-    *,
-    gain: str | Pairs = "exp",
-    max_grade: float | None = None,
-    cutoff: int | None = None,
+    judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
     """Normalized expected reciprocal rank.
 
@@ -145,22 +134,17 @@ def normalized_expected_reciprocal_rank(
     )
 
 
-PATIENCE = fraction("p", "what is left of a document's use with each rank", 0.99)
+Patience = Annotated[float, fraction("what is left of a document's use with each rank")]
 
 
-@metric(
-    "iRBU",
-    params=[PATIENCE, GAIN_OF_ERR, SCALE, CUTOFF],
-    holds=[PROMOTION_HELPS],
-    example="iRBU(p=0.95)@10",
-)
+@metric("iRBU", invariants=[PROMOTION_HELPS], example="iRBU(p=0.95)@10")
 def intentwise_rank_biased_utility(
     judgments: Judgments,
     *,
-    p: float = 0.99,
-    gain: str | Pairs = "exp",
-    max_grade: float | None = None,
-    cutoff: int | None = None,
+    p: Patience = 0.99,
+    gain: Gain = "exp",
+    max_grade: MaxGrade | None = None,
+    cutoff: Cutoff | None = None,
 ) -> Terms:
     """Intentwise rank-biased utility.
 

@@ -13,23 +13,19 @@ from gradeval.registry.invariants import (
     SCALE_FREE,
     UNJUDGED_IGNORED,
 )
-from gradeval.registry.metric import Sees, metric
-from gradeval.registry.params import REL
+from gradeval.registry.metric import Kind, Sees, metric
+from gradeval.registry.params import Rel
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
 
 @metric(
     "gm_map",
-    params=[REL],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
     aliases=["GMAP"],
-    aggregate="geometric",
-    says="summary",
-    trec={"gm_map": None},
-    example="gm_map(rel=2)",
+    kind=Kind.GEOMETRIC,
 )
-def geometric_average_precision(judgments: Judgments, *, rel: float | None = None) -> Terms:
+def geometric_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Geometric mean of average precision: one bad query weighs more than one good query.
 
     gm_map = exp((sum over the queries of ln max(AP, 0.00001)) / queries).
@@ -43,14 +39,10 @@ def geometric_average_precision(judgments: Judgments, *, rel: float | None = Non
 @metric(
     "gm_bpref",
     sees=Sees.POOL,
-    params=[REL],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
-    aggregate="geometric",
-    says="summary",
-    trec={"gm_bpref": None},
-    example="gm_bpref(rel=2)",
+    invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
+    kind=Kind.GEOMETRIC,
 )
-def geometric_binary_preference(judgments: Judgments, *, rel: float | None = None) -> Terms:
+def geometric_binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Geometric mean of bpref.
 
     gm_bpref = exp((sum over the queries of ln max(bpref, 0.00001)) / queries).
@@ -61,15 +53,8 @@ def geometric_binary_preference(judgments: Judgments, *, rel: float | None = Non
     return binary_preference(judgments, rel=rel)
 
 
-@metric(
-    "yaap",
-    params=[REL],
-    range=(None, None),
-    holds=[SCALE_FREE, PROMOTION_HELPS],
-    trec={"yaap": None},
-    example="yaap(rel=2)",
-)
-def yet_another_average_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
+@metric("yaap", range=(None, None), invariants=[SCALE_FREE, PROMOTION_HELPS])
+def yet_another_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
     """Yet another average precision: AP as log odds, so that all of its scale weighs the same in a mean.
 
     yaap = ln((1 + S) / (1 + R - S)), with S the sum of P at the ranks of the relevant documents retrieved,

@@ -10,7 +10,7 @@ from gradeval.arrays import Bools
 from gradeval.metrics._kernels import linear_gain
 from gradeval.registry.invariants import PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
-from gradeval.registry.params import CUTOFF
+from gradeval.registry.params import Cutoff
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
@@ -23,8 +23,8 @@ def _shares(judgments: Judgments, which: Bools) -> Terms:
     return Terms(judgments.segments.take(rows), rows, share)
 
 
-@metric("gP", order=False, params=[CUTOFF], holds=[SCALE_FREE, PROMOTION_HELPS], example="gP@10")
-def generalized_precision(judgments: Judgments, *, cutoff: int | None = None) -> Terms:
+@metric("gP", order=False, invariants=[SCALE_FREE, PROMOTION_HELPS])
+def generalized_precision(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Generalized precision.
 
     gP@k = (sum of grade / m over the first k ranks) / k, with m the largest grade in the whole qrels; without
@@ -37,8 +37,8 @@ def generalized_precision(judgments: Judgments, *, cutoff: int | None = None) ->
     return replace(_shares(judgments, judgments.top(cutoff)), normalizer=number)
 
 
-@metric("gR", order=False, params=[CUTOFF], holds=[SCALE_FREE, PROMOTION_HELPS], example="gR@10")
-def generalized_recall(judgments: Judgments, *, cutoff: int | None = None) -> Terms:
+@metric("gR", order=False, invariants=[SCALE_FREE, PROMOTION_HELPS])
+def generalized_recall(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Generalized recall.
 
     gR@k = (sum of grade / m over the first k ranks) / (sum of grade / m over all judged documents of the

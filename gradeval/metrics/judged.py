@@ -7,7 +7,7 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.registry.invariants import PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import Sees, metric
-from gradeval.registry.params import CUTOFF, REL
+from gradeval.registry.params import Cutoff, Rel
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
@@ -16,11 +16,10 @@ from gradeval.tables.terms import Terms
     "Judged",
     order=False,
     sees=Sees.JUDGED,
-    params=[CUTOFF],
-    holds=[SCALE_FREE, PROMOTION_HELPS],
-    example="Judged@10",
+    invariants=[SCALE_FREE, PROMOTION_HELPS],
+    higher_is_better=None,
 )
-def judged(judgments: Judgments, *, cutoff: int | None = None) -> Terms:
+def judged(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Share of the retrieved documents that was judged.
 
     Judged@k = (documents in the first k ranks that are in the qrels) / (documents in the first k ranks).
@@ -35,8 +34,8 @@ def judged(judgments: Judgments, *, cutoff: int | None = None) -> Terms:
     return Terms(judgments.segments.take(rows), rows, 1.0, retrieved)
 
 
-@metric("Accuracy", params=[REL, CUTOFF], holds=[SCALE_FREE], undefined=True, example="Accuracy(rel=2)@100")
-def accuracy(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Floats:
+@metric("Accuracy", invariants=[SCALE_FREE], undefined=True, example="Accuracy(rel=2)@100")
+def accuracy(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Floats:
     """Chance that a relevant document is ranked above another one, of those that were retrieved.
 
     Accuracy@k = (pairs of a relevant document and one that is not, the relevant one higher) / (all such

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,13 +14,37 @@ from gradeval.arrays.segments import Segments
 from gradeval.metrics._kernels import EXP2, Gain, exp2_gain, normalized_dcg
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
-from gradeval.registry.params import CUTOFF, POINTS, Pairs, choice
+from gradeval.registry.params import Cutoff, Pairs, Param, choice, pairs
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
-VARIANTS = ("paper", "released")
 ROUNDING = 1e-12  # of the range of grades: so near the fence, a grade is not beyond it
 
+
+def _parse_points(text: str) -> Pairs:
+    form = "grade:φ/grade:φ/…, two or more"
+    found = pairs(text, form)
+    if len(found) < 2:
+        raise ValueError(form)
+    phis = [phi for _, phi in found]
+    if phis != sorted(phis) or phis[0] < 0 or phis[-1] > 1:
+        raise ValueError(f"{form}, with φ from 0 to 1 and never falling")
+    return found
+
+
+Variant = Annotated[
+    str, choice("φ as in the paper, or as in its authors' released code", ("paper", "released"))
+]
+Points = Annotated[
+    Pairs,
+    Param(
+        "the control points of φ by hand, the same for every query",
+        _parse_points,
+        "grade:φ/grade:φ/…, two or more",
+        "0:0/9:1",
+        without="points from each query's grades",
+    ),
+]
 Phi = Callable[[Floats, Ints], Floats]
 """(grade, query) of some rows, grades not below 0 -> φ."""
 
@@ -98,23 +122,17 @@ def _check_points(params: Mapping[str, Any]) -> None:
 
 
 @metric(
-    "nDCGphi",
-    display="nDCGφ",
-    params=[
-        choice("variant", "φ as in the paper, or as in its authors' released code", VARIANTS, "paper"),
-        POINTS,
-        CUTOFF,
-    ],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    "nDCGφ",
+    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     check=_check_points,
     example="nDCGphi(variant=released)@10",
 )
 def ndcg_phi(
     judgments: Judgments,
     *,
-    variant: str = "paper",
-    points: Pairs | None = None,
-    cutoff: int | None = None,
+    variant: Variant = "paper",
+    points: Points | None = None,
+    cutoff: Cutoff | None = None,
 ) -> Terms:
     """Normalized discounted cumulated gain with gains from the divergence of the query's grades.
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.metrics._kernels import one_each
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
-from gradeval.registry.metric import Dotted, metric
-from gradeval.registry.params import CUTOFF, CUTOFF_NEEDED, REL, TREC_CUTOFFS, Spelling, positive
+from gradeval.registry.metric import metric
+from gradeval.registry.params import Cutoff, Rel, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
-WEIGHT = positive("x", "the weight of recall against precision: the square of van Rijsbergen's beta", 1.0)
+Weight = Annotated[
+    float, positive("the weight of recall against precision: the square of van Rijsbergen's beta")
+]
 
 
 def harmonic(precision: Floats, recall: Floats, x: float) -> Floats:
@@ -21,15 +25,8 @@ def harmonic(precision: Floats, recall: Floats, x: float) -> Floats:
     return (x + 1) * precision * recall / np.where(below > 0, below, 1.0)
 
 
-@metric(
-    "P",
-    order=False,
-    params=[REL, CUTOFF_NEEDED],
-    holds=[SCALE_FREE, PROMOTION_HELPS],
-    trec={"P": Dotted("cutoff", TREC_CUTOFFS)},
-    example="P(rel=2)@10",
-)
-def precision(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Terms:
+@metric("P", order=False, invariants=[SCALE_FREE, PROMOTION_HELPS], example="P(rel=2)@10")
+def precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Precision.
 
     P@k = (relevant documents in the first k ranks) / k, also where fewer than k were retrieved. ir_measures'
@@ -41,15 +38,8 @@ def precision(judgments: Judgments, *, cutoff: int, rel: float | None = None) ->
     return one_each(judgments.hits(rel, cutoff), cutoff)
 
 
-@metric(
-    "R",
-    order=False,
-    params=[REL, CUTOFF_NEEDED],
-    holds=[SCALE_FREE, PROMOTION_HELPS],
-    trec={"recall": Dotted("cutoff", TREC_CUTOFFS)},
-    example="R(rel=2)@100",
-)
-def recall(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Terms:
+@metric("R", order=False, invariants=[SCALE_FREE, PROMOTION_HELPS], example="R(rel=2)@100")
+def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Recall.
 
     R@k = (relevant documents in the first k ranks) / (relevant documents in the qrels).
@@ -61,14 +51,8 @@ def recall(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Te
     return one_each(hits, hits.relevant)
 
 
-@metric(
-    "F",
-    order=False,
-    params=[REL, WEIGHT, CUTOFF_NEEDED],
-    holds=[SCALE_FREE, PROMOTION_HELPS],
-    example="F@10",
-)
-def f_measure(judgments: Judgments, *, cutoff: int, rel: float | None = None, x: float = 1.0) -> Floats:
+@metric("F", order=False, invariants=[SCALE_FREE, PROMOTION_HELPS])
+def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, cutoff: Cutoff) -> Floats:
     """F: precision and recall in one.
 
     F@k = (x + 1) P R / (x P + R), with P = P@k and R = R@k; x = 1 makes it their harmonic mean.
@@ -80,8 +64,8 @@ def f_measure(judgments: Judgments, *, cutoff: int, rel: float | None = None, x:
     return harmonic(p.values(), r.values(), x)
 
 
-@metric("set_P", order=False, params=[REL], holds=[SCALE_FREE], trec={"set_P": None}, example="set_P(rel=2)")
-def set_precision(judgments: Judgments, *, rel: float | None = None) -> Terms:
+@metric("set_P", order=False, invariants=[SCALE_FREE])
+def set_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision of all that was retrieved.
 
     set_P = (relevant documents retrieved) / (documents retrieved).
@@ -92,16 +76,8 @@ def set_precision(judgments: Judgments, *, rel: float | None = None) -> Terms:
     return one_each(judgments.hits(rel), judgments.retrieved)
 
 
-@metric(
-    "set_recall",
-    order=False,
-    params=[REL],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
-    aliases=["set_R"],
-    trec={"set_recall": None},
-    example="set_recall(rel=2)",
-)
-def set_recall(judgments: Judgments, *, rel: float | None = None) -> Terms:
+@metric("set_recall", order=False, invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED], aliases=["set_R"])
+def set_recall(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Recall of all that was retrieved.
 
     set_recall = (relevant documents retrieved) / (relevant documents in the qrels).
@@ -113,15 +89,8 @@ def set_recall(judgments: Judgments, *, rel: float | None = None) -> Terms:
     return one_each(hits, hits.relevant)
 
 
-@metric(
-    "set_F",
-    order=False,
-    params=[REL, WEIGHT.but(aliases={"beta": Spelling("ir_measures")})],
-    holds=[SCALE_FREE],
-    trec={"set_F": Dotted("x")},
-    example="set_F(x=0.5)",
-)
-def set_f_measure(judgments: Judgments, *, rel: float | None = None, x: float = 1.0) -> Floats:
+@metric("set_F", order=False, invariants=[SCALE_FREE], example="set_F(x=0.5)")
+def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0) -> Floats:
     """F of all that was retrieved.
 
     set_F = (x + 1) P R / (x P + R), with P = set_P and R = set_recall; x = 1 makes it their harmonic mean.
@@ -132,10 +101,8 @@ def set_f_measure(judgments: Judgments, *, rel: float | None = None, x: float = 
     return harmonic(set_precision(judgments, rel=rel).values(), set_recall(judgments, rel=rel).values(), x)
 
 
-@metric(
-    "set_map", order=False, params=[REL], holds=[SCALE_FREE], trec={"set_map": None}, example="set_map(rel=2)"
-)
-def set_average_precision(judgments: Judgments, *, rel: float | None = None) -> Floats:
+@metric("set_map", order=False, invariants=[SCALE_FREE])
+def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
     """Precision times recall of all that was retrieved.
 
     set_map = (relevant documents retrieved)^2 / (documents retrieved · relevant documents in the qrels).
@@ -148,15 +115,8 @@ def set_average_precision(judgments: Judgments, *, rel: float | None = None) -> 
     return value
 
 
-@metric(
-    "set_relative_P",
-    order=False,
-    params=[REL],
-    holds=[IDEAL_IS_ONE, SCALE_FREE],
-    trec={"set_relative_P": None},
-    example="set_relative_P(rel=2)",
-)
-def set_relative_precision(judgments: Judgments, *, rel: float | None = None) -> Terms:
+@metric("set_relative_P", order=False, invariants=[IDEAL_IS_ONE, SCALE_FREE])
+def set_relative_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision of all that was retrieved, relative to the highest possible.
 
     set_relative_P = (relevant documents retrieved) / min(documents retrieved, relevant documents). Asked for
@@ -169,15 +129,8 @@ def set_relative_precision(judgments: Judgments, *, rel: float | None = None) ->
     return one_each(hits, np.minimum(judgments.retrieved, hits.relevant))
 
 
-@metric(
-    "relative_P",
-    order=False,
-    params=[REL, CUTOFF_NEEDED],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
-    trec={"relative_P": Dotted("cutoff", TREC_CUTOFFS)},
-    example="relative_P@10",
-)
-def relative_precision(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Terms:
+@metric("relative_P", order=False, invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
+def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Precision, relative to the highest possible.
 
     relative_P@k = (relevant documents in the first k ranks) / min(k, relevant documents in the qrels).
@@ -193,12 +146,10 @@ def relative_precision(judgments: Judgments, *, cutoff: int, rel: float | None =
     "Success",
     order=False,
     stops="first",
-    params=[REL, CUTOFF_NEEDED],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
-    trec={"success": Dotted("cutoff", (1, 5, 10))},
+    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     example="Success@5",
 )
-def success(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> Terms:
+def success(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Success: is there anything relevant?
 
     Success@k = 1 where a relevant document is in the first k ranks, otherwise 0.
@@ -209,16 +160,8 @@ def success(judgments: Judgments, *, cutoff: int, rel: float | None = None) -> T
     return one_each(judgments.hits(rel).first.top(cutoff))
 
 
-@metric(
-    "RR",
-    stops="first",
-    params=[REL, CUTOFF],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
-    aliases=["MRR"],
-    trec={"recip_rank": None},
-    example="RR@10",
-)
-def reciprocal_rank(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Terms:
+@metric("RR", stops="first", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], aliases=["MRR"])
+def reciprocal_rank(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Reciprocal rank.
 
     RR@k = 1 / (rank of the first relevant document), 0 where that is below rank k.

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from gradeval.metrics._kernels import graded, normalized_dcg
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
-from gradeval.registry.params import CUTOFF, GAIN, TOP, Pairs, Spelling, positive
+from gradeval.registry.params import Cutoff, Gain, Top, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
-BETA = positive("beta", "how much the gains weigh against the number of relevant documents", 1.0)
+Beta = Annotated[float, positive("how much the gains weigh against the number of relevant documents")]
 
 
-@metric(
-    "Q",
-    params=[BETA, GAIN, CUTOFF],
-    holds=[IDEAL_IS_ONE],
-    aliases=["Q-measure"],
-    example="Q(beta=10)@10",
-)
+@metric("Q", invariants=[IDEAL_IS_ONE], aliases=["Q-measure"], example="Q(beta=10)@10")
 def q_measure(
-    judgments: Judgments, *, beta: float = 1.0, gain: str | Pairs = "linear", cutoff: int | None = None
+    judgments: Judgments, *, beta: Beta = 1.0, gain: Gain = "linear", cutoff: Cutoff | None = None
 ) -> Terms:
     """Q-measure: average precision in which a document counts with its gain too.
 
@@ -53,12 +47,10 @@ def q_measure(
     return Terms(found, rows, blended, relevant if cutoff is None else np.minimum(relevant, cutoff))
 
 
-BASE = positive(
-    "base",
-    "the base of the logarithm, above 1; ranks below it have no discount",
-    2.0,
-    aliases={"b": Spelling(), "beta": Spelling(), "logb": Spelling("NTCIREVAL")},
-)
+Base = Annotated[
+    float,
+    positive("the base of the logarithm, above 1; ranks below it have no discount", aliases=("b", "beta")),
+]
 
 
 def _check_base(params: Mapping[str, Any]) -> None:
@@ -68,18 +60,17 @@ def _check_base(params: Mapping[str, Any]) -> None:
 
 @metric(
     "JKnDCG",
-    params=[BASE, GAIN, TOP, CUTOFF],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     check=_check_base,
     example="JKnDCG(base=4)@10",
 )
 def original_ndcg(
     judgments: Judgments,
     *,
-    base: float = 2.0,
-    gain: str | Pairs = "linear",
-    top: tuple[int, ...] | None = None,
-    cutoff: int | None = None,
+    base: Base = 2.0,
+    gain: Gain = "linear",
+    top: Top | None = None,
+    cutoff: Cutoff | None = None,
 ) -> Terms:
     """Normalized discounted cumulated gain as first defined, where the first ranks have no discount.
 

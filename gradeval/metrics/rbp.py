@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import log
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.metrics._kernels import graded
 from gradeval.registry.invariants import PROMOTION_HELPS
-from gradeval.registry.metric import Dotted, Sees, metric
-from gradeval.registry.params import CUTOFF, REL, WORTH, OutOfRange, Pairs, fraction
+from gradeval.registry.metric import Sees, metric
+from gradeval.registry.params import REL, WORTH, Cutoff, OutOfRange, Pairs, fraction
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
-PERSISTENCE = fraction("p", "the chance that the reader goes on to the next rank", 0.9)
+Persistence = Annotated[float, fraction("the chance that the reader goes on to the next rank", example="0.8")]
 _TABLED = 1 << 16
 _AT_ONCE = 1 << 18
 
@@ -41,12 +41,18 @@ def _gain(text: str) -> str | Pairs:
         raise ValueError(f"binary, {error}") from None
 
 
-GAIN = WORTH.but(
-    parse=_gain,
-    about=f"{WORTH.about}; or binary: 1 from the --rel level up, or for any grade above 0",
-    allowed=f"binary, {WORTH.allowed}",
-)
-LEVEL = REL.but(about="as gain=binary, with this as the least grade that is relevant", without="as gain= says")
+BinaryWorth = Annotated[
+    str | Pairs,
+    WORTH.but(
+        parse=_gain,
+        about=f"{WORTH.about}; or binary: 1 from the --rel level up, or for any grade above 0",
+        allowed=f"binary, {WORTH.allowed}",
+    ),
+]
+Level = Annotated[
+    float,
+    REL.but(about="as gain=binary, with this as the least grade that is relevant", without="as gain= says"),
+]
 
 
 def _check(params: Mapping[str, Any]) -> None:
@@ -54,21 +60,14 @@ def _check(params: Mapping[str, Any]) -> None:
         raise ValueError("rel takes the place of gain")
 
 
-@metric(
-    "rbp",
-    params=[PERSISTENCE, LEVEL, GAIN, CUTOFF],
-    holds=[PROMOTION_HELPS],
-    trec={"rbp": Dotted("gain", form="pairs", named=("p",), digits="p")},
-    check=_check,
-    example="rbp(p=0.8)",
-)
+@metric("rbp", invariants=[PROMOTION_HELPS], check=_check, example="rbp(p=0.8)")
 def rank_biased_precision(
     judgments: Judgments,
     *,
-    p: float = 0.9,
-    rel: float | None = None,
-    gain: str | Pairs = "linear",
-    cutoff: int | None = None,
+    p: Persistence = 0.9,
+    rel: Level | None = None,
+    gain: BinaryWorth = "linear",
+    cutoff: Cutoff | None = None,
 ) -> Terms:
     """Rank-biased precision.
 
@@ -103,14 +102,8 @@ def rank_biased_precision(
     return Terms(retrieved, rows, shares * chance_of_reaching(table.rank[rows], p), scale=1 - p)
 
 
-@metric(
-    "rbp_resid",
-    sees=Sees.JUDGED,
-    params=[PERSISTENCE],
-    trec={"rbp_resid": Dotted("p", form="pairs", named=("p",))},
-    example="rbp_resid(p=0.8)",
-)
-def rank_biased_residual(judgments: Judgments, *, p: float = 0.9) -> Floats:
+@metric("rbp_resid", sees=Sees.JUDGED, higher_is_better=None)
+def rank_biased_residual(judgments: Judgments, *, p: Persistence = 0.9) -> Floats:
     """Residual of rank-biased precision: how much higher it could be if all were judged.
 
     rbp_resid = p^n + (1 - p) · (sum over the unjudged of the n documents retrieved of p^(rank - 1)): what

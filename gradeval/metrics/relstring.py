@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from gradeval.registry.metric import Dotted, Sees, Strings, metric
+from gradeval.registry.metric import Kind, Sees, Strings, metric
 from gradeval.registry.params import whole
 from gradeval.tables.judgments import Judgments
 
-LENGTH = whole("length", "how many ranks are shown", 10)
+Length = Annotated[int, whole("how many ranks are shown", example="20", after_at=True)]
 _NOT_IN_POOL, _NOT_JUDGED, _ZERO, _HIGHER = b"-.0>"
 
 
-@metric(
-    "runid", order=False, sees=Sees.NOTHING, text=True, says="summary", range=(None, None), trec={"runid": None}
-)
+@metric("runid", order=False, sees=Sees.NOTHING, kind=Kind.TEXT, constant=True)
 def run_id(judgments: Judgments) -> Strings:
     """What the run calls itself.
 
@@ -26,18 +26,8 @@ def run_id(judgments: Judgments) -> Strings:
     return [judgments.tag] * judgments.segments.count
 
 
-@metric(
-    "relstring",
-    sees=Sees.JUDGMENT,
-    params=[LENGTH],
-    text=True,
-    says="queries",
-    range=(None, None),
-    trec={"relstring": Dotted("length")},
-    at="length",
-    example="relstring@20",
-)
-def grades_in_a_row(judgments: Judgments, *, length: int = 10) -> Strings:
+@metric("relstring", sees=Sees.JUDGMENT, kind=Kind.TEXT)
+def grades_in_a_row(judgments: Judgments, *, length: Length = 10) -> Strings:
     """The grades of the documents in the first ranks, a letter each.
 
     relstring@k = for each rank the whole number in the grade, '>' where it is above 9, '.' where it is below

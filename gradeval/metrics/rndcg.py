@@ -11,12 +11,10 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.numbers import log2, ratio
 from gradeval.metrics._kernels import dcg, graded, ideal_dcg, normalized_dcg
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
-from gradeval.registry.metric import Dotted, Sees, metric
-from gradeval.registry.params import REL, WORTH, Pairs
+from gradeval.registry.metric import Sees, metric
+from gradeval.registry.params import Pairs, Rel, Worth
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
-
-TREC_GAIN = Dotted("gain", form="pairs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,14 +66,8 @@ class _Gains:
         return np.searchsorted(place, query * width + depth, "right") - found.offsets[query]
 
 
-@metric(
-    "ndcg_rel",
-    params=[WORTH],
-    holds=[IDEAL_IS_ONE, SCALE_FREE],
-    trec={"ndcg_rel": TREC_GAIN},
-    example="ndcg_rel(gain=1:3/2:9)",
-)
-def ndcg_at_relevant(judgments: Judgments, *, gain: str | Pairs = "linear") -> Floats:
+@metric("ndcg_rel", invariants=[IDEAL_IS_ONE, SCALE_FREE])
+def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     """nDCG averaged over the documents that gain something.
 
     ndcg_rel = (sum of nDCG@r over the ranks r of those retrieved + nDCG at the last rank for each of those
@@ -92,14 +84,8 @@ def ndcg_at_relevant(judgments: Judgments, *, gain: str | Pairs = "linear") -> F
     return np.maximum(total, 0.0) / np.maximum(gains.number, 1)
 
 
-@metric(
-    "Rndcg",
-    params=[REL, WORTH],
-    holds=[IDEAL_IS_ONE, SCALE_FREE],
-    trec={"Rndcg": TREC_GAIN},
-    example="Rndcg(gain=1:3/2:9)",
-)
-def ndcg_at_levels(judgments: Judgments, *, rel: float | None = None, gain: str | Pairs = "linear") -> Floats:
+@metric("Rndcg", invariants=[IDEAL_IS_ONE, SCALE_FREE], example="Rndcg(gain=1:3/2:9)")
+def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth = "linear") -> Floats:
     """nDCG averaged over the ranks where the ideal ranking goes from one gain to the next lower one.
 
     Rndcg = (sum of nDCG@k over the points k) / (number of points); a point is after the last document of each
@@ -124,14 +110,8 @@ def ndcg_at_levels(judgments: Judgments, *, rel: float | None = None, gain: str 
     return np.where((judgments.hits(rel).relevant > 0) & (points > 0), total, 0.0)
 
 
-@metric(
-    "ndcg_p",
-    params=[WORTH],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
-    trec={"ndcg_p": TREC_GAIN},
-    example="ndcg_p(gain=1:3/2:9)",
-)
-def trec_eval_9_ndcg(judgments: Judgments, *, gain: str | Pairs = "linear") -> Terms:
+@metric("ndcg_p", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
+def trec_eval_9_ndcg(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     """nDCG with the discount of its first description, as the first releases of trec_eval 9 had it.
 
     ndcg_p = nDCG(discount=letor). trec_eval 10 still has its source, but no such measure.
@@ -146,13 +126,11 @@ def trec_eval_9_ndcg(judgments: Judgments, *, gain: str | Pairs = "linear") -> T
     "ideal_dcg",
     order=False,
     sees=Sees.NOTHING,
-    params=[WORTH],
     range=(0, None),
-    holds=[UNJUDGED_IGNORED],
-    trec={"ideal_dcg": TREC_GAIN},
-    example="ideal_dcg(gain=1:3/2:9)",
+    invariants=[UNJUDGED_IGNORED],
+    higher_is_better=None,
 )
-def ideal_discounted_cumulated_gain(judgments: Judgments, *, gain: str | Pairs = "linear") -> Floats:
+def ideal_discounted_cumulated_gain(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     """The discounted cumulated gain that the ideal ranking has.
 
     ideal_dcg = DCG of all judged documents by falling grade; nDCG = DCG / ideal_dcg.
@@ -163,8 +141,8 @@ def ideal_discounted_cumulated_gain(judgments: Judgments, *, gain: str | Pairs =
     return ideal_dcg(*graded(judgments, gain)).total
 
 
-@metric("G", params=[WORTH], trec={"G": TREC_GAIN}, example="G(gain=1:3/2:9)")
-def normalized_gain(judgments: Judgments, *, gain: str | Pairs = "linear") -> Terms:
+@metric("G")
+def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     """Normalized gain: each gain is discounted by how much more could have been gained so far.
 
     G = (sum over the documents retrieved of gain / log2(2 + most - gained)) / (sum of all gains), with gained
@@ -189,14 +167,8 @@ def normalized_gain(judgments: Judgments, *, gain: str | Pairs = "linear") -> Te
     )
 
 
-@metric(
-    "binG",
-    params=[REL],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
-    trec={"binG": None},
-    example="binG(rel=2)",
-)
-def binary_gain(judgments: Judgments, *, rel: float | None = None) -> Terms:
+@metric("binG", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
+def binary_gain(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Binary G: each relevant document is discounted by what stands above it in vain.
 
     binG = (sum over the relevant documents retrieved of 1 / log2(2 + n)) / R, with n the documents above it

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.metrics._kernels import one_each
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
-from gradeval.registry.metric import Dotted, metric
-from gradeval.registry.params import REL, at_least, choice, numbers, share
+from gradeval.registry.metric import metric
+from gradeval.registry.params import Rel, at_least, choice, numbers, share
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
 RECALLS = tuple(n / 10 for n in range(11))
-MULTIPLES = tuple(n / 5 for n in range(1, 11))
+RECALL = share("the share of the relevant documents that is to be found", after_at=True)
+Recall = Annotated[float, RECALL]
+Points = Annotated[tuple[float, ...], numbers("the levels of recall", example="0/0.1/0.2", of=RECALL)]
+Rounding = Annotated[
+    str,
+    choice(
+        "how the number of documents becomes whole: to the nearest, or up if it is 0.1 more than whole or "
+        "above",
+        ("nearest", "up"),
+    ),
+]
+Multiple = Annotated[float, at_least(0.0, "how many times R ranks count", example="0.5", after_at=True)]
 
-RECALL = share("recall", "the share of the relevant documents that is to be found", required=True)
-POINTS = numbers("points", "the levels of recall", RECALLS, of=RECALL)
-ROUNDING = choice(
-    "rounding",
-    "how the number of documents becomes whole: to the nearest, or up if it is 0.1 more than whole or above",
-    ("nearest", "up"),
-    "nearest",
-)
-MULTIPLE = at_least("multiple", "how many times R ranks count", 0.0, required=True)
 
-
-@metric(
-    "Rprec",
-    order=False,
-    stops="R",
-    params=[REL],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
-    trec={"Rprec": None},
-    example="Rprec(rel=2)",
-)
-def r_precision(judgments: Judgments, *, rel: float | None = None) -> Terms:
+@metric("Rprec", order=False, stops="R", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
+def r_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision at R, the number of relevant documents.
 
     Rprec = (relevant documents in the first R ranks) / R; it is recall there too. ir_measures' trectools
@@ -48,15 +43,8 @@ def r_precision(judgments: Judgments, *, rel: float | None = None) -> Terms:
     return one_each(hits.top(hits.relevant), hits.relevant)
 
 
-@metric(
-    "Rprec_mult",
-    params=[REL, MULTIPLE],
-    holds=[SCALE_FREE, PROMOTION_HELPS],
-    trec={"Rprec_mult": Dotted("multiple", MULTIPLES, decimals=2)},
-    at="multiple",
-    example="Rprec_mult@0.5",
-)
-def r_precision_at_multiple(judgments: Judgments, *, multiple: float, rel: float | None = None) -> Terms:
+@metric("Rprec_mult", invariants=[SCALE_FREE, PROMOTION_HELPS])
+def r_precision_at_multiple(judgments: Judgments, *, rel: Rel | None = None, multiple: Multiple) -> Terms:
     """Precision at a multiple of R, the number of relevant documents.
 
     Rprec_mult@m = (relevant documents in the first n ranks) / n, with n = the whole number in m R + 0.9.
@@ -84,16 +72,9 @@ def interpolated(judgments: Judgments, rel: float | None, recall: float, roundin
     return judgments.once(("interpolated", rel, recall, rounding), find)
 
 
-@metric(
-    "iprec_at_recall",
-    params=[REL, ROUNDING, RECALL],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
-    trec={"iprec_at_recall": Dotted("recall", RECALLS, decimals=2)},
-    at="recall",
-    example="iprec_at_recall@0.5",
-)
+@metric("iprec_at_recall", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
 def interpolated_precision(
-    judgments: Judgments, *, recall: float, rel: float | None = None, rounding: str = "nearest"
+    judgments: Judgments, *, rel: Rel | None = None, rounding: Rounding = "nearest", recall: Recall
 ) -> Floats:
     """Interpolated precision at a level of recall.
 
@@ -110,17 +91,11 @@ def interpolated_precision(
 
 @metric(
     "11pt_avg",
-    params=[REL, ROUNDING, POINTS],
-    holds=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
-    trec={"11pt_avg": Dotted("points", form="list")},
+    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     example="11pt_avg(points=0.2/0.5/0.8)",
 )
 def eleven_point_average(
-    judgments: Judgments,
-    *,
-    points: tuple[float, ...] = RECALLS,
-    rel: float | None = None,
-    rounding: str = "nearest",
+    judgments: Judgments, *, rel: Rel | None = None, rounding: Rounding = "nearest", points: Points = RECALLS
 ) -> Floats:
     """Interpolated precision, averaged over eleven levels of recall.
 

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.registry.invariants import SCALE_FREE
-from gradeval.registry.metric import Dotted, metric
-from gradeval.registry.params import REL, at_least, negative, numbers, positive
+from gradeval.registry.metric import metric
+from gradeval.registry.params import Rel, at_least, negative, numbers, positive
 from gradeval.tables.judgments import Judgments
 
+Gained = Annotated[float, positive("what a relevant document that was retrieved is worth")]
+Lost = Annotated[float, negative("what a non-relevant document that was retrieved is worth")]
+Tolerated = Annotated[float, positive("the number of non-relevant documents whose utility becomes 0")]
+Weights = Annotated[
+    tuple[float, ...],
+    numbers(
+        "the worth of a relevant and of another document retrieved, and of both where they are not",
+        example="1/-1/0/0",
+        count=4,
+    ),
+]
+Size = Annotated[float, at_least(0.0, "the number of documents in the collection, for the last of the weights")]
 
-@metric(
-    "scaled_utility",
-    order=False,
-    params=[
-        REL,
-        positive("a", "what a relevant document that was retrieved is worth", 3.0),
-        negative("b", "what a non-relevant document that was retrieved is worth", -2.0),
-        positive("s", "the number of non-relevant documents whose utility becomes 0", 100.0),
-    ],
-    holds=[SCALE_FREE],
-    example="scaled_utility(s=50)",
-)
+
+@metric("scaled_utility", order=False, invariants=[SCALE_FREE], example="scaled_utility(s=50)")
 def scaled_utility(
-    judgments: Judgments, *, rel: float | None = None, a: float = 3.0, b: float = -2.0, s: float = 100.0
+    judgments: Judgments, *, rel: Rel | None = None, a: Gained = 3.0, b: Lost = -2.0, s: Tolerated = 100.0
 ) -> Floats:
     """Scaled utility.
 
@@ -45,27 +49,16 @@ def scaled_utility(
 @metric(
     "utility",
     order=False,
-    params=[
-        REL,
-        numbers(
-            "weights",
-            "the worth of a relevant and of another document retrieved, and of both where they are not",
-            (1.0, -1.0, 0.0, 0.0),
-            count=4,
-        ),
-        at_least("size", "the number of documents in the collection, for the last of the weights", 0.0, 0.0),
-    ],
     range=(None, None),
-    holds=[SCALE_FREE],
-    trec={"utility": Dotted("weights", form="list")},
+    invariants=[SCALE_FREE],
     example="utility(weights=3/-2/0/0)",
 )
 def set_utility(
     judgments: Judgments,
     *,
-    rel: float | None = None,
-    weights: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0),
-    size: float = 0.0,
+    rel: Rel | None = None,
+    weights: Weights = (1.0, -1.0, 0.0, 0.0),
+    size: Size = 0.0,
 ) -> Floats:
     """Utility of what was retrieved, and of what was not.
 

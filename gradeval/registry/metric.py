@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from gradeval.arrays import Floats
+from gradeval.errors import MetricError
 from gradeval.registry.families import family_of
-from gradeval.registry.params import JUDGED_ONLY, Param
+from gradeval.registry.params import JUDGED_ONLY, Param, declared
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
@@ -37,60 +38,88 @@ class Sees(Enum):
     NOTHING = "nothing"
 
 
-class Dotted(NamedTuple):
-    """What trec_eval's name for a metric takes after a dot.
+class Kind(Enum):
+    """What a metric gives for a query, and how that of all queries becomes one value."""
 
-    param: the parameter that is set there. values: what it is where nothing is given. form: the commas part
-    several values, a metric each (P.5,10); or the numbers of a 'list' (utility.1,-1,0,0), or the 'pairs' of a
-    map (ndcg.1=3,2=9), which are a single value. named: parameters that a pair can set (rbp.p=0.8).
-    digits: the parameter whose decimals can stand there alone, as in ranx (rbp.95).
-    decimals: how many trec_eval prints of the value, None for all.
-    """
-
-    param: str
-    values: tuple[Any, ...] = ()
-    form: str = "each"
-    named: tuple[str, ...] = ()
-    digits: str = ""
-    decimals: int | None = None
+    MEAN = "a number; their mean"
+    GEOMETRIC = "a number; the geometric mean of what is at least GEOMETRIC_LEAST, which is all it is asked for"
+    SUM = "a count; their sum"
+    TEXT = "words; there is nothing of all queries"
 
 
 @dataclass(frozen=True, eq=False)
 class Metric:
     """A metric as it stands in the registry.
 
-    range: the least and the largest value, None where there is no bound. holds: its invariants.
-    aliases: its other names. trec: trec_eval's names for it, and what each takes after a dot, if anything.
-    check: raises ValueError where parameters do not go together. aggregate: how the values of queries
-    become one: 'mean', 'sum', or 'geometric', a mean of what is at least GEOMETRIC_LEAST. whole: the values
-    are whole numbers. undefined: it can be NaN. text: the values are words, not numbers; over all queries
-    they are those of the first. says: something of 'queries', of their 'summary', or of 'both'.
+    display: its name as tables show it, with Greek letters. function: Judgments and parameters -> (Q,).
+    range: the least and the largest value, None where there is no bound. invariants: those of invariants.py
+    that hold. aliases: its other names. kind: what it gives. higher_is_better: None where runs do not compete
+    for it. undefined: a query may have no value, which is NaN. check: raises ValueError where parameters do not
+    go together. constant: it is the same for every query, so only the summary has it. example: how its page
+    writes it; by default, with what it needs.
+
     order: the order of the documents that a cutoff lets through matters (that of equal scores, too).
     sees: what of a document it looks at. stops: where it has seen enough: at the 'first' relevant document, or
     after 'R' ranks, the number of relevant documents.
-    group: its family, as users know it. example: how it is written. at: the parameter after '@'.
     """
 
-    name: str
-    function: Function
     display: str
-    params: tuple[Param, ...] = ()
+    function: Function
     range: tuple[float | None, float | None] = (0, 1)
-    holds: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
-    trec: Mapping[str, Dotted | None] = field(default_factory=dict)
-    check: Callable[[Mapping[str, Any]], None] | None = None
-    aggregate: str = "mean"
-    whole: bool = False
+    invariants: Sequence[str] = ()
+    aliases: Sequence[str] = ()
+    kind: Kind = Kind.MEAN
+    higher_is_better: bool | None = True
     undefined: bool = False
-    text: bool = False
-    says: str = "both"
+    check: Callable[[Mapping[str, Any]], None] | None = None
+    constant: bool = False
+    example: str = ""
     order: bool = True
     sees: Sees = Sees.GAIN
     stops: str = ""
-    group: str = ""
-    example: str = ""
-    at: str = "cutoff"
+
+    @cached_property
+    def name(self) -> str:
+        """Its canonical name, in ASCII."""
+        return in_ascii(self.display)
+
+    @cached_property
+    def params(self) -> tuple[Param, ...]:
+        """Its parameters, from the function's signature, then judged_only. Raises MetricError.
+
+        The annotations are evaluated here, so that only metrics that are used cost that.
+        """
+        try:
+            return (*declared(self.function), JUDGED_ONLY)
+        except ValueError as error:
+            raise MetricError(f"{self.name}: {error}") from error
+
+    @cached_property
+    def by_name(self) -> dict[str, Param]:
+        """Its parameters by name."""
+        return {param.name: param for param in self.params}
+
+    @cached_property
+    def at(self) -> Param | None:
+        """The parameter that is written after '@'."""
+        return next((param for param in self.params if param.after_at), None)
+
+    @cached_property
+    def usage(self) -> str:
+        """How it is written: its example, or its name with what it needs, or else with its first parameter."""
+        needed = [param for param in self.params if param.required or param.after_at] or self.params[:-1][:1]
+        return self.example or self.written(self.name, {param.name: param.example for param in needed})
+
+    def written(self, name: str, texts: Mapping[str, str]) -> str:
+        """'nDCG(gain=exp)@10': a name of this metric with the texts of parameters."""
+        at = self.at.name if self.at else ""
+        inside = ",".join(f"{key}={text}" for key, text in texts.items() if key != at)
+        return name + (f"({inside})" if inside else "") + (f"@{texts[at]}" if at in texts else "")
+
+    @property
+    def group(self) -> str:
+        """Its family, as users know it: the module that it stands in."""
+        return family_of(self.function.__module__)
 
     @cached_property
     def about(self) -> str:
@@ -102,19 +131,25 @@ class Metric:
         """The first line of the page."""
         return self.about.split("\n", 1)[0]
 
-    @cached_property
-    def by_name(self) -> dict[str, Param]:
-        return {param.name: param for param in self.params}
+    @property
+    def text(self) -> bool:
+        """Whether its values are words, not numbers."""
+        return self.kind is Kind.TEXT
 
-    @cached_property
-    def by_spelling(self) -> dict[str, tuple[Param, Mapping[str, str]]]:
-        """What a parameter may be called, without case -> the parameter, and its words in that tool."""
-        other = {
-            alias: (param, spelling.words or {})
-            for param in self.params
-            for alias, spelling in param.aliases.items()
-        }
-        return other | {param.name.lower(): (param, {}) for param in self.params}
+    @property
+    def whole(self) -> bool:
+        """Whether its values, and their sum, are whole numbers."""
+        return self.kind is Kind.SUM
+
+    @property
+    def per_query(self) -> bool:
+        """Whether it says something of one query."""
+        return not self.constant and self.kind is not Kind.GEOMETRIC
+
+    @property
+    def has_summary(self) -> bool:
+        """Whether it says something of all queries together."""
+        return self.constant or self.kind is not Kind.TEXT
 
     def __call__(self, judgments: Judgments, **params: Any) -> Floats:
         """The value of each query, (Q,); NaN for a text."""
@@ -139,6 +174,14 @@ class Metric:
         if judged_only:
             judgments = judgments.once("judged_only", judgments.judged_only)
         return self.function(judgments, **params)
+
+
+_GREEK = {"µ": "mu", "μ": "mu", "φ": "phi", "ϕ": "phi", "τ": "tau", "ρ": "rho"}
+
+
+def in_ascii(name: str) -> str:
+    """A name with its Greek letters spelled out."""
+    return "".join(_GREEK.get(letter, letter) for letter in name)
 
 
 class Declaration(NamedTuple):
@@ -174,35 +217,18 @@ def is_ours(function: Function) -> bool:
     return str(getattr(function, "__module__", None)).startswith("gradeval.")
 
 
-def metric(
-    name: str,
-    *,
-    display: str | None = None,
-    params: Sequence[Param] = (),
-    holds: Sequence[str] = (),
-    aliases: Sequence[str] = (),
-    **more: Any,
-) -> Callable[[_Declared], _Declared]:
+def metric(name: str, **fields: Any) -> Callable[[_Declared], _Declared]:
     """Declare a metric: a function of Judgments, with its parameters as keywords, that returns float64 (Q,).
 
-    The module that it stands in is its group; its docstring is its page. Every metric takes judged_only, which
-    the function does not see. A metric of another package is checked, and contained in what it does.
+    name: as tables show it. fields: those of Metric. The function's docstring is the metric's page, its module
+    the metric's family. Every metric takes judged_only, which the function does not see. A metric of another
+    package is checked, and contained in what it does.
     """
 
     def made(function: Function) -> Metric:
-        if isinstance(aliases, str) or isinstance(holds, str):
-            raise TypeError("aliases and holds are lists")
-        names = {param.name for param in params}
-        fields = {
-            "sees": Sees.RELEVANCE if "rel" in names and "gain" not in names else Sees.GAIN,
-            "group": family_of(function.__module__),
-            "example": name,
-            "params": (*params, JUDGED_ONLY),
-            "holds": tuple(holds),
-            "aliases": tuple(aliases),
-            **more,
-        }
-        return Metric(name, function, display or name, **fields)
+        keywords = getattr(function, "__kwdefaults__", None) or {}
+        seen = Sees.RELEVANCE if "rel" in keywords and "gain" not in keywords else Sees.GAIN
+        return Metric(name, function, **{"sees": seen, **fields})
 
     def declare(function: _Declared) -> _Declared:
         if _collected is None and is_ours(function):

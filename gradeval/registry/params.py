@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Annotated, Any, get_args
 
 from gradeval.grades import RANGE, is_grade
 from gradeval.options import parse_number
@@ -17,44 +18,58 @@ _GAIN_FORM = f"linear, exp, or {_PAIRS_FORM}"
 Pairs = tuple[tuple[float, float], ...]
 
 
-class Spelling(NamedTuple):
-    """How a parameter is spelled elsewhere.
-
-    tool: where, '' for more than one. words: what its values are here; none where they are written as here.
-    example: a value that is written in another way.
-    """
-
-    tool: str = ""
-    words: Mapping[str, str] | None = None
-    example: str = ""
-
-
 @dataclass(frozen=True, eq=False)
 class Param:
-    """One parameter of a metric.
+    """What a parameter of a metric means and takes; an annotation says it: p: Annotated[float, fraction(…)].
 
-    parse: turns the text after `=` into the value, and raises ValueError with what the text must be.
-    allowed: what a value may be, for people. default: the value when none is given; None where it is
-    required, or where the metric has a meaning of its own without it: `without` says which. aliases: its other
-    names.
+    parse: turns the text after '=' into the value, and raises ValueError with what the text must be.
+    allowed: what a value may be, for people. example: the text of one. without: what None means where it is the
+    default. aliases: other names. after_at: it is written after '@'.
+
+    name, default, required: told from the signature of the metric's function.
     """
 
-    name: str
     about: str
     parse: Callable[[str], Any]
     allowed: str
-    default: Any = None
+    example: str
     without: str = ""
+    aliases: tuple[str, ...] = ()
+    after_at: bool = False
+    name: str = ""
+    default: Any = None
     required: bool = False
-    aliases: Mapping[str, Spelling] = field(default_factory=dict)
 
     def but(self, **fields: Any) -> Param:
-        """The same parameter with something else about it, such as its default."""
+        """The same parameter with something else about it."""
         return replace(self, **fields)
 
     def text(self, value: Any) -> str:
         """The value as it is written in a spec; parse(text(value)) == value."""
         return _text(value, "/:")
+
+
+def declared(function: Callable[..., Any]) -> Iterator[Param]:
+    """The keyword-only parameters of a function. Raises ValueError where one is not annotated with a Param."""
+    for name, own in inspect.signature(function).parameters.items():
+        if own.kind is own.KEYWORD_ONLY:
+            try:
+                param = _in_annotation(own.annotation, function.__globals__)
+            except Exception as error:  # an annotation can be anything
+                raise ValueError(f"the annotation of {name} is not as in 'cutoff: Cutoff' ({error})") from error
+            required = own.default is own.empty
+            yield param.but(name=name, required=required, default=None if required else own.default)
+
+
+def _in_annotation(annotation: Any, names: dict[str, Any]) -> Param:
+    if isinstance(annotation, str):  # as `from __future__ import annotations` leaves it
+        annotation = eval(annotation, names)
+    types = (annotation, *get_args(annotation))  # Cutoff is one of those of Cutoff | None
+    found = (one for type_ in types for one in getattr(type_, "__metadata__", ()) if isinstance(one, Param))
+    param = next(found, None)
+    if param is None:
+        raise TypeError("it has no Param")
+    return param
 
 
 def _text(value: Any, separators: str) -> str:
@@ -82,64 +97,49 @@ def _number(text: str) -> float:
     return value
 
 
-def number(name: str, about: str, default: float | None = None, **more: Any) -> Param:
+def number(about: str, *, example: str = "2", **more: Any) -> Param:
     """A parameter that takes any finite number."""
-    return Param(name, about, _number, "a number", default, **more)
+    return Param(about, _number, "a number", example, **more)
 
 
-def positive(name: str, about: str, default: float | None = None, **more: Any) -> Param:
+def _within(allowed: str, holds: Callable[[float], bool], about: str, example: str, more: Any) -> Param:
+    def parse(text: str) -> float:
+        value = _number(text)
+        if not holds(value):
+            raise ValueError(allowed)
+        return value
+
+    return Param(about, parse, allowed, example, **more)
+
+
+def positive(about: str, *, example: str = "2", **more: Any) -> Param:
     """A parameter that takes a number above 0."""
-
-    def parse(text: str) -> float:
-        value = _number(text)
-        if value <= 0:
-            raise ValueError("a number above 0")
-        return value
-
-    return Param(name, about, parse, "a number above 0", default, **more)
+    return _within("a number above 0", lambda value: value > 0, about, example, more)
 
 
-def fraction(name: str, about: str, default: float | None = None, **more: Any) -> Param:
+def negative(about: str, *, example: str = "-1", **more: Any) -> Param:
+    """A parameter that takes a number below 0."""
+    return _within("a number below 0", lambda value: value < 0, about, example, more)
+
+
+def fraction(about: str, *, example: str = "0.5", **more: Any) -> Param:
     """A parameter that takes a number between 0 and 1, and neither of them."""
-
-    def parse(text: str) -> float:
-        value = _number(text)
-        if not 0 < value < 1:
-            raise ValueError("a number between 0 and 1")
-        return value
-
-    return Param(name, about, parse, "a number between 0 and 1", default, **more)
+    return _within("a number between 0 and 1", lambda value: 0 < value < 1, about, example, more)
 
 
-def at_least(name: str, about: str, least: float, default: float | None = None, **more: Any) -> Param:
-    """A parameter that takes a number from `least` up."""
-
-    def parse(text: str) -> float:
-        value = _number(text)
-        if value < least:
-            raise ValueError(f"a number from {least:g}")
-        return value
-
-    return Param(name, about, parse, f"a number from {least:g}", default, **more)
-
-
-def share(name: str, about: str, **more: Any) -> Param:
+def share(about: str, *, example: str = "0.5", **more: Any) -> Param:
     """A parameter that takes a number from 0 to 1."""
-
-    def parse(text: str) -> float:
-        value = _number(text)
-        if not 0 <= value <= 1:
-            raise ValueError("a number from 0 to 1")
-        return value
-
-    return Param(name, about, parse, "a number from 0 to 1", **more)
+    return _within("a number from 0 to 1", lambda value: 0 <= value <= 1, about, example, more)
 
 
-def numbers(
-    name: str, about: str, default: tuple[float, ...], *, of: Param | None = None, count: int = 0
-) -> Param:
+def at_least(least: float, about: str, *, example: str = "", **more: Any) -> Param:
+    """A parameter that takes a number from `least` up."""
+    lowest = f"{least:g}"
+    return _within(f"a number from {lowest}", lambda value: value >= least, about, example or lowest, more)
+
+
+def numbers(about: str, *, example: str, of: Param | None = None, count: int = 0, **more: Any) -> Param:
     """A parameter that takes several numbers, each like `of`; `count` of them, or any number (0)."""
-    example = _text(default[: count or 3], "/")
     form = f"{count or ''} numbers with '/' between, such as {example}".lstrip()
 
     def parse(text: str) -> tuple[float, ...]:
@@ -153,19 +153,7 @@ def numbers(
             raise ValueError(form)
         return found
 
-    return Param(name, about, parse, form, default)
-
-
-def negative(name: str, about: str, default: float | None = None, **more: Any) -> Param:
-    """A parameter that takes a number below 0."""
-
-    def parse(text: str) -> float:
-        value = _number(text)
-        if value >= 0:
-            raise ValueError("a number below 0")
-        return value
-
-    return Param(name, about, parse, "a number below 0", default, **more)
+    return Param(about, parse, form, example, **more)
 
 
 def _whole(text: str) -> int:
@@ -174,14 +162,14 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def whole(name: str, about: str, default: int | None = None, **more: Any) -> Param:
+def whole(about: str, *, example: str = "10", **more: Any) -> Param:
     """A parameter that takes a whole number above 0."""
-    return Param(name, about, _whole, "a whole number from 1", default, **more)
+    return Param(about, _whole, "a whole number from 1", example, **more)
 
 
-def flag(name: str, about: str, default: bool = False) -> Param:
+def flag(about: str, **more: Any) -> Param:
     """A parameter that takes true or false."""
-    return Param(name, about, _truth, "true or false", default)
+    return Param(about, _truth, "true or false", "true", **more)
 
 
 def _truth(text: str) -> bool:
@@ -190,7 +178,7 @@ def _truth(text: str) -> bool:
     return text.lower() == "true"
 
 
-def choice(name: str, about: str, options: Sequence[str], default: str) -> Param:
+def choice(about: str, options: Sequence[str], **more: Any) -> Param:
     """A parameter that takes one of a few words."""
     allowed = " or ".join(options)
 
@@ -199,7 +187,7 @@ def choice(name: str, about: str, options: Sequence[str], default: str) -> Param
             raise ValueError(allowed)
         return text.lower()
 
-    return Param(name, about, parse, allowed, default)
+    return Param(about, parse, allowed, options[-1], **more)
 
 
 def pairs(text: str, what: str) -> Pairs:
@@ -242,51 +230,29 @@ def _places(text: str) -> tuple[int, ...]:
     return found
 
 
-def _points(text: str) -> Pairs:
-    form = "grade:φ/grade:φ/…, two or more"
-    found = pairs(text, form)
-    if len(found) < 2:
-        raise ValueError(form)
-    phis = [phi for _, phi in found]
-    if phis != sorted(phis) or phis[0] < 0 or phis[-1] > 1:
-        raise ValueError(f"{form}, with φ from 0 to 1 and never falling")
-    return found
-
-
-CUTOFF = whole("cutoff", "only the first k ranks count", without="all ranks", aliases={"k": Spelling()})
-CUTOFF_NEEDED = whole("cutoff", "how many ranks count", required=True, aliases={"k": Spelling()})
-REL = number("rel", "the least grade that is relevant", without="the --rel level, or any grade above 0")
+CUTOFF = whole("only the first k ranks count", without="all ranks", aliases=("k",), after_at=True)
+REL = number("the least grade that is relevant", without="the --rel level, or any grade above 0")
 GAIN = Param(
-    "gain",
     "what a grade is worth: itself, 2^grade - 1, or as listed (a grade that is not listed is worth itself)",
     _gain,
     _GAIN_FORM,
-    "linear",
-    aliases={
-        "gains": Spelling("ir_measures", example="{0:0,1:5}"),
-        "dcg": Spelling("ir_measures", {"log2": "linear", "exp-log2": "exp"}),
-    },
+    "1:3/2:9",
 )
 WORTH = GAIN.but(parse=_worth, about=f"{GAIN.about}; a gain below 0 takes away")
-JUDGED_ONLY = flag("judged_only", "take unjudged documents out of the ranking first, as --judged-only does")
 TOP = Param(
-    "top",
     "replace grades by place: with 10/25/50 the ten best judged get grade 3, those to 25 get 2, to 50 get 1",
     _places,
     "places in rising order, such as 10/25/50",
+    "10/25/50",
     without="the grades as judged",
 )
-DISCOUNT = choice(
-    "discount",
-    "what a gain at rank i is divided by: log2(i + 1); 1, then log2(i) (letor); i (zipf); or 1 (none)",
-    ("log2", "letor", "zipf", "none"),
-    "log2",
+JUDGED_ONLY = flag(
+    "take unjudged documents out of the ranking first, as --judged-only does", name="judged_only", default=False
 )
-POINTS = Param(
-    "points",
-    "the control points of φ by hand, the same for every query",
-    _points,
-    "grade:φ/grade:φ/…, two or more",
-    without="points from each query's grades",
-)
-TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+
+# `cutoff: Cutoff` is required, `cutoff: Cutoff | None = None` is not
+Cutoff = Annotated[int, CUTOFF]
+Rel = Annotated[float, REL]
+Gain = Annotated[str | Pairs, GAIN]
+Worth = Annotated[str | Pairs, WORTH]
+Top = Annotated[tuple[int, ...], TOP]

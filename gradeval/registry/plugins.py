@@ -6,6 +6,7 @@ message that names it, and affects no other metric. Only the user's Ctrl-C goes 
 
 from __future__ import annotations
 
+import inspect
 import re
 import signal
 import sys
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from functools import cache, wraps
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,8 @@ from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, described, named, printable
 from gradeval.registry import metric as registry
 from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY, Declaration, Dotted, Function, Metric, Sees
-from gradeval.registry.params import Param, Spelling
+from gradeval.registry.metric import REGISTRY, Declaration, Function, Kind, Metric, Sees, in_ascii
+from gradeval.registry.params import JUDGED_ONLY, Param, declared
 from gradeval.tables.judgments import Judgments
 
 _Result = TypeVar("_Result")
@@ -97,9 +98,8 @@ def _register(declaration: Declaration, taken: dict[str, str]) -> list[str]:
             f"{who}: the metric {named(metric.name)} is left out: the name stands for {owners[metric.name]}"
         ]
     aliases = tuple(name for name in metric.aliases if not owners[name])
-    trec = {name: dotted for name, dotted in metric.trec.items() if not owners[name]}
-    registry.add(replace(metric, aliases=aliases, trec=trec))
-    taken |= {fold(name): metric.name for name in (metric.name, *aliases, *trec)}
+    registry.add(replace(metric, aliases=aliases))
+    taken |= {fold(name): metric.name for name in (metric.name, *aliases)}
     return [
         f"{who}: the name {named(name)} of the metric {metric.name} is left out: it stands for {owner}"
         for name, owner in owners.items()
@@ -108,17 +108,18 @@ def _register(declaration: Declaration, taken: dict[str, str]) -> list[str]:
 
 
 def _names(metric: Metric) -> list[str]:
-    return list(dict.fromkeys([metric.name, *metric.aliases, *metric.trec]))
+    return list(dict.fromkeys([metric.name, *metric.aliases]))
 
 
 def _names_in_use() -> dict[str, str]:
     """Every name that is understood, folded -> what it stands for."""
-    from gradeval.registry.dialects.groups import GROUPS
     from gradeval.registry.dialects.other import aliases
+    from gradeval.registry.dialects.trec_eval import GROUPS, MEASURES
     from gradeval.registry.spec import fold
 
     return (
         {alias.name.lower(): alias.target for alias in aliases()}
+        | {name.lower(): measure.metric for name, measure in MEASURES.items()}
         | {fold(name): metric.name for metric in REGISTRY.values() for name in _names(metric)}
         | {name: f"the group {name}" for name in GROUPS}
     )
@@ -142,17 +143,20 @@ def _checked(metric: Metric) -> Metric:
     """The metric, contained in what it does. Raises Failure for what is wrong with its declaration."""
     for field, (must, is_right) in _MUST.items():
         if not is_right(getattr(metric, field)):
-            raise Failure(f"{field} must be {must}, not {described(getattr(metric, field))}")
-    names = [param.name for param in metric.params]
-    if len(set(names)) < len(names):
-        raise Failure(f"two of its parameters have one name: {', '.join(names)}")
-    for name, takes in metric.trec.items():
-        if takes and not {takes.param, *takes.named, *filter(None, [takes.digits])} <= set(names):
-            raise Failure(f"{name} takes what is none of its parameters, which are {', '.join(names)}")
-    assert metric.by_spelling and metric.summary is not None  # which are made of more that can be wrong
-    params = tuple(param.but(parse=_contained_parse(param, metric)) for param in metric.params)
+            # its name is declared as it is displayed
+            name = "name" if field == "display" else field
+            raise Failure(f"{name} must be {must}, not {described(getattr(metric, field))}")
+    try:
+        params = tuple(declared(metric.function))
+    except ValueError as error:
+        raise Failure(_one_line(error)) from error
+    for param in params:
+        if not _is_param(param):
+            raise Failure(f"the parameter {param.name} is not declared as those of gradeval/registry/params.py")
     check = metric.check and _contained_check(metric.check, metric)
-    return replace(metric, function=_contained_function(metric), params=params, check=check, undefined=True)
+    own = replace(metric, function=_contained_function(metric, params), check=check, undefined=True)
+    assert own.usage and own.summary is not None  # which are made of more that can be wrong
+    return own
 
 
 def _is_line(value: Any) -> bool:
@@ -163,23 +167,14 @@ def _is_name(value: Any, form: str) -> bool:
     return isinstance(value, str) and re.fullmatch(form, value) is not None
 
 
-def _is_param(value: Any) -> bool:
+def _is_param(param: Param) -> bool:
     return (
-        isinstance(value, Param)
-        and _is_name(value.name, r"\w+")
-        and all(map(_is_line, (value.about, value.allowed, value.without)))
-        and callable(value.parse)
-        and isinstance(hash(value.default), int)
-        and all(_is_line(name) and isinstance(one, Spelling) for name, one in value.aliases.items())
-    )
-
-
-def _is_dotted(value: Any) -> bool:
-    return value is None or (
-        isinstance(value, Dotted)
-        and isinstance(value.values, tuple)
-        and value.form in ("each", "list", "pairs")
-        and (value.decimals is None or type(value.decimals) is int)
+        param.name != JUDGED_ONLY.name
+        and all(map(_is_line, (param.about, param.allowed, param.example, param.without, *param.aliases)))
+        and callable(param.parse)
+        and isinstance(hash(param.default), int)
+        and _is_line(param.text(param.default))
+        and isinstance(param.after_at, bool)
     )
 
 
@@ -187,47 +182,37 @@ def _is_bound(value: Any) -> bool:
     return value is None or (isinstance(value, (int, float)) and value == value)
 
 
-def _one_of(*values: Any) -> tuple[str, Callable[[Any], bool]]:
-    return " or ".join(map(repr, values)), lambda value: any(value is one or value == one for one in values)
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple))
 
 
 _TRUTH = ("true or false", lambda value: isinstance(value, bool))
 _LINE = ("a text of one line", _is_line)
-_ALIAS = r"[^\s(),@=.]+"  # what can be told from the rest of a spec
 _MUST: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "name": ("letters, digits, '_' and '-'", lambda value: _is_name(value, r"[A-Za-z0-9_-]+")),
+    "display": (
+        "letters, digits, '_' and '-'",
+        lambda value: isinstance(value, str) and _is_name(in_ascii(value), r"[A-Za-z0-9_-]+"),
+    ),
     "function": (
         "a function with a text as its docstring",
         lambda value: callable(value) and isinstance(value.__doc__, (str, type(None))),
     ),
-    "display": _LINE,
-    "params": ("parameters", lambda value: all(map(_is_param, value))),
     "range": ("(least, largest)", lambda value: len(value) == 2 and all(map(_is_bound, value))),
-    "holds": ("texts", lambda value: all(map(_is_line, value))),
+    "invariants": ("a list of texts", lambda value: _is_list(value) and all(map(_is_line, value))),
     "aliases": (
-        "names without spaces and any of (),@=.",
-        lambda value: all(_is_name(one, _ALIAS) for one in value),
+        "a list of names without spaces and any of (),@=.",
+        lambda value: _is_list(value) and all(_is_name(one, r"[^\s(),@=.]+") for one in value),
     ),
-    "trec": (
-        "names, each with None or what it takes",
-        lambda value: (
-            isinstance(value, Mapping)
-            and all(_is_name(one, _ALIAS) for one in value)
-            and all(map(_is_dotted, value.values()))
-        ),
-    ),
-    "check": ("a function or None", lambda value: value is None or callable(value)),
-    "aggregate": _one_of("mean", "sum", "geometric"),
-    "whole": _TRUTH,
+    "kind": ("a member of Kind", lambda value: isinstance(value, Kind)),
+    "higher_is_better": ("true, false or None", lambda value: isinstance(value, (bool, type(None)))),
     "undefined": _TRUTH,
-    "text": _TRUTH,
-    "says": _one_of("both", "queries", "summary"),
+    "check": ("a function or None", lambda value: value is None or callable(value)),
+    "constant": _TRUTH,
+    "example": _LINE,
     "order": _TRUTH,
     "sees": ("a member of Sees", lambda value: isinstance(value, Sees)),
-    "stops": _one_of("", "first", "R"),
+    "stops": ("'', 'first' or 'R'", lambda value: isinstance(value, str) and value in ("", "first", "R")),
     "group": _LINE,
-    "example": _LINE,
-    "at": _LINE,
 }
 
 
@@ -300,8 +285,11 @@ def _plugin(function: Function) -> str:
     return f"the plugin {getattr(function, '__module__', None) or type(function).__module__}"
 
 
-def _contained_function(metric: Metric) -> Function:
-    """The metric's function, which returns a new float64 (Q,), or texts (Q,), or raises MetricError."""
+def _contained_function(metric: Metric, params: tuple[Param, ...]) -> Function:
+    """The metric's function, which returns a new float64 (Q,), or texts (Q,), or raises MetricError.
+
+    Its signature has the same parameters, contained in how they are read.
+    """
     function, who = metric.function, _plugin(metric.function)
     converted = _texts if metric.text else _numbers
 
@@ -317,7 +305,16 @@ def _contained_function(metric: Metric) -> Function:
         except Failure as failure:
             raise MetricError(f"{who} fails with {failure}") from failure
 
+    compute.__dict__["__signature__"] = inspect.Signature(
+        [_in_signature(param.but(parse=_contained_parse(param, metric))) for param in params]
+    )
     return compute
+
+
+def _in_signature(param: Param) -> inspect.Parameter:
+    default = inspect.Parameter.empty if param.required else param.default
+    annotation = Annotated[Any, param]
+    return inspect.Parameter(param.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 class _Wrong(Exception):

@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from gradeval.errors import MetricError, described
-from gradeval.registry.dialects.groups import GROUPS
-from gradeval.registry.dialects.other import aliases, named, resolve, split_items, unquoted
+from gradeval.registry.dialects import trec_eval
+from gradeval.registry.dialects.trec_eval import GROUPS, to_ours, to_theirs
 from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY, Dotted, Metric
+from gradeval.registry.metric import REGISTRY, Metric, in_ascii
 from gradeval.registry.params import Param
 from gradeval.registry.plugins import load_plugins
 
@@ -26,9 +26,14 @@ class Spec(NamedTuple):
     def params(self) -> dict[str, Any]:
         return dict(self.given)
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The parameters as they are written."""
+        return {key: self.metric.by_name[key].text(value) for key, value in self.given}
+
     def __str__(self) -> str:
         """The canonical name, ASCII; it parses back to this spec."""
-        return self._written(self.metric.name)
+        return self.metric.written(self.metric.name, self.texts)
 
     def __repr__(self) -> str:
         return f"Spec({str(self)!r})"
@@ -40,38 +45,12 @@ class Spec(NamedTuple):
     @property
     def display(self) -> str:
         """The name as tables show it: µAP, nDCGφ@10."""
-        return self._written(self.metric.display)
+        return self.metric.written(self.metric.display, self.texts)
 
     @property
     def trec(self) -> str:
         """The name that trec_eval prints, or the canonical name where trec_eval has none."""
-        names = (self._trec(name, dotted) for name, dotted in self.metric.trec.items())
-        return next(filter(None, names), str(self))
-
-    def _trec(self, name: str, dotted: Dotted | None) -> str | None:
-        """This metric as trec_eval's measure of the name, None where it is not that."""
-        params, by_name = self.params, self.metric.by_name
-        if not params:
-            return name
-        if dotted is None:
-            return None
-        parts = [f"{key}={by_name[key].text(params.pop(key))}" for key in dotted.named if key in params]
-        if dotted.param in params:
-            value = params.pop(dotted.param)
-            text = by_name[dotted.param].text(value)
-            if dotted.form == "pairs" and ":" not in text:
-                return None
-            if dotted.decimals and float(f"{value:.{dotted.decimals}f}") == value:
-                text = f"{value:.{dotted.decimals}f}"
-            parts += text.replace(":", "=").split("/")
-        return None if params else f"{name}_{','.join(parts)}"
-
-    def _written(self, name: str) -> str:
-        params = self.params
-        texts = {key: self.metric.by_name[key].text(value) for key, value in params.items()}
-        at = texts.pop(self.metric.at, "")
-        inside = ",".join(f"{key}={text}" for key, text in texts.items())
-        return name + (f"({inside})" if inside else "") + (f"@{at}" if at else "")
+        return trec_eval.printed(self.metric.name, self.texts) or str(self)
 
 
 def _unpickled(name: str) -> Spec:
@@ -80,8 +59,6 @@ def _unpickled(name: str) -> Spec:
 
 
 _TAIL = re.compile(r"[._][\d.,]+$")
-_OURS, _THEIRS = str.maketrans(",=", "/:"), str.maketrans("/:", ",=")  # separators here and in trec_eval
-_LETTERS = {"µ": "mu", "μ": "mu", "φ": "phi", "ϕ": "phi", "τ": "tau", "ρ": "rho"}
 
 
 def parse(text: str | Iterable[str]) -> list[Spec]:
@@ -120,25 +97,19 @@ def parse_one(text: str) -> list[Spec]:
     found = _dotted_or_plugin(text)
     if found is not None:
         return found
-    name, inside, cutoffs = _parts(text)
-    items = split_items(inside)
-    if fold(name) not in _names():
-        name, items = resolve(name, items, cutoffs is not None)
-    metric, takes = _named(name, text)
+    name, items, cutoffs = _in_our_spelling(text)
+    metric, takes = _named(name, text), trec_eval.measure_of(name)
     params: dict[str, Any] = {}
-    for item in items:
-        key, equals, value = (part.strip() for part in item.partition("="))
-        if not equals:
-            raise MetricError(f"{text}: '{item.strip()}' is not name=value", hint=_accepted(metric))
-        if key.lower() not in metric.by_spelling:
-            raise MetricError(f"{text}: {metric.name} has no parameter '{key}'", hint=_accepted(metric))
-        param, words = metric.by_spelling[key.lower()]
-        found = _value(param, _word(words, unquoted(value), key, text), text)
+    for key, given in items:
+        if given is None:
+            raise MetricError(f"{text}: '{key}' is not name=value", hint=_accepted(metric))
+        param, value = _param(metric, key, given, text)
+        found = _value(param, value, text)
         if params.get(param.name, param.default) != param.default:
             raise MetricError(f"{text}: {param.name} is given twice")
         params[param.name] = found
     if cutoffs is not None:
-        at = metric.by_name.get(metric.at)
+        at = metric.at
         if at is None:
             raise MetricError(f"{text}: {metric.name} takes no cutoff", hint=_accepted(metric))
         if at.name in params:
@@ -146,7 +117,8 @@ def parse_one(text: str) -> list[Spec]:
         values = [_value(at, one, text) for one in cutoffs.split(",")]
         return [_spec(metric, {**params, at.name: one}, text) for one in values]
     if takes is not None and takes.values and takes.param not in params:
-        return [_spec(metric, {**params, takes.param: one}, text) for one in takes.values]
+        at = metric.by_name[takes.param]
+        return [_spec(metric, {**params, at.name: at.parse(one)}, text) for one in takes.values.split(",")]
     return [_spec(metric, params, text)]
 
 
@@ -155,10 +127,19 @@ def metric_of(text: str) -> Metric:
     found = _dotted_or_plugin(text)
     if found:
         return found[0].metric
+    return _named(_in_our_spelling(text)[0], text)
+
+
+# The names that other tools use are imported where a name is not one of ours.
+def _in_our_spelling(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
+    """Name, parameters and cutoffs of a text; None where there is no '@'."""
     name, inside, cutoffs = _parts(text)
+    items = _items(inside)
     if fold(name) not in _names():
-        name, _ = resolve(name, split_items(inside), cutoffs is not None)
-    return _named(name, text)[0]
+        from gradeval.registry.dialects.other import resolve
+
+        name, items = resolve(name, items, cutoffs is not None)
+    return name, items, cutoffs
 
 
 def _parts(text: str) -> tuple[str, str, str | None]:
@@ -186,6 +167,38 @@ def _parts(text: str) -> tuple[str, str, str | None]:
     return name, inside, cutoffs if at else None
 
 
+def _items(inside: str) -> list[tuple[str, str | None]]:
+    """'a=1, b={0:0,1:5}, c="x,y"' -> key and value of each; commas in quotes and braces separate nothing."""
+    items, start, closing = [], 0, ""
+    for i, char in enumerate(inside):
+        if closing:
+            closing = "" if char == closing else closing
+        elif char in "{'\"":
+            closing = "}" if char == "{" else char
+        elif char == ",":
+            items.append(inside[start:i])
+            start = i + 1
+    items = [*items, inside[start:]] if inside.strip() else []
+    pairs = [[part.strip() for part in item.partition("=")] for item in items]
+    return [(key, _unquoted(value) if equals else None) for key, equals, value in pairs]
+
+
+def _unquoted(value: str) -> str:
+    """A value as it is written in Python, in our spelling: without quotes, {0:0,1:5} as 0:0/1:5."""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1]
+    if value.startswith("{") and value.endswith("}"):
+        return "/".join(sorted(("".join(one.split()) for one in value[1:-1].split(",")), key=_grade))
+    return value
+
+
+def _grade(pair: str) -> float:
+    try:
+        return float(pair.partition(":")[0])
+    except ValueError:
+        return 0.0  # whoever reads the value says what is wrong with it
+
+
 def _dotted_or_plugin(text: str) -> list[Spec] | None:
     """What dotted(text) is, None where it would be an error and the text is the name of a plugin's metric."""
     try:
@@ -201,68 +214,47 @@ def dotted(text: str) -> list[Spec] | None:
     if "(" in text or "@" in text:
         return None
     for separator, (name, found, values) in ((".", text.partition(".")), ("_", text.rpartition("_"))):
-        entry = _names().get(fold(name))
-        if not found or entry is None or (separator == "_" and (fold(text) in _names() or named(text))):
+        metric, takes = _names().get(fold(name)), trec_eval.measure_of(name)
+        if not found or metric is None or (separator == "_" and _is_name(text)):
             continue
-        metric, takes = entry
-        if takes is None:
+        if takes is None or not takes.param:
             hint = _at_cutoff(metric, name, values)
             raise MetricError(f"{text}: {name} takes no value after '{separator}'", hint=hint)
-        if takes.form == "pairs":
-            return [_spec(metric, _paired(metric, takes, name, separator, values, text), text)]
-        param = metric.by_name[takes.param]
-        items = [values] if takes.form == "list" else values.split(",")
-        return [_spec(metric, {param.name: _dotted_value(param, one, text)}, text) for one in items]
+        try:
+            given = takes.read(values, separator)
+        except ValueError:
+            hint = _at_cutoff(metric, name, values) or f"{name}.{takes.example}"
+            raise MetricError(f"{text}: {name} takes {takes.pairs} after '{separator}'", hint=hint) from None
+        return [_spec(metric, _dotted_values(metric, texts, text), text) for texts in given]
     return None
 
 
-def _paired(metric: Metric, takes: Dotted, name: str, separator: str, values: str, text: str) -> dict[str, Any]:
-    """'1=3,2=9' as the map that it is, 'p=0.8' as the parameter that it names, ranx's '95' as p=0.95."""
-    if takes.digits and separator == "." and values.isdigit():
-        return {takes.digits: _value(metric.by_name[takes.digits], f"0.{values}", text)}
-    pairs = [one.partition("=") for one in values.split(",")]
-    try:
-        gains = sorted((float(key), f"{key}={value}") for key, _, value in pairs if key not in takes.named)
-        understood = all(equals for _, equals, _ in pairs) and not (gains and takes.param in takes.named)
-    except ValueError:
-        understood = False
-    if not understood:
-        kinds = [f"{key}=" for key in takes.named] + ["grade=gain pairs"] * (takes.param not in takes.named)
-        hint = _at_cutoff(metric, name, values) or f"{name}.{after_dot(metric, takes)}"
-        raise MetricError(f"{text}: {name} takes {' and '.join(kinds)} after '{separator}'", hint=hint)
-    params = {key: _value(metric.by_name[key], value, text) for key, _, value in pairs if key in takes.named}
-    if gains:
-        together = ",".join(pair for _, pair in gains)
-        params[takes.param] = _dotted_value(metric.by_name[takes.param], together, text)
-    return params
+def _is_name(text: str) -> bool:
+    """Whether the whole text is a name, of ours or of another tool."""
+    from gradeval.registry.dialects.other import named
 
-
-def after_dot(metric: Metric, takes: Dotted) -> str:
-    """What trec_eval takes after the dot of a name: as an example, or what a single value is called."""
-    if takes.form == "each":
-        return "k" if takes.param == "cutoff" else takes.param
-    texts = {key: param.text(param.default).translate(_THEIRS) for key, param in metric.by_name.items()}
-    if takes.form == "list":
-        return texts[takes.param]
-    pairs = [f"{key}={texts[key]}" for key in takes.named]
-    return ",".join([*pairs, *(["1=3,2=9"] if takes.param not in takes.named else [])])
+    return fold(text) in _names() or bool(named(text))
 
 
 def _at_cutoff(metric: Metric, name: str, values: str) -> str:
     """The hint where cutoffs stand behind a name that takes none there, in the spelling of the name."""
     if "cutoff" not in metric.by_name or not values.replace(",", "").isdigit():
         return ""
-    cut = [f"{cut}." for cut, takes in metric.trec.items() if takes and takes.param == "cutoff"]
-    return f"did you mean {cut[0] if cut and name in metric.trec else name + '@'}{values}?"
+    names = trec_eval.names_of(metric.name)
+    cut = [f"{cut}." for cut in names if trec_eval.MEASURES[cut].param == "cutoff"]
+    return f"did you mean {cut[0] if cut and name in names else name + '@'}{values}?"
 
 
-def _dotted_value(param: Param, value: str, text: str) -> Any:
-    """A value with trec_eval's separators, which what is said of it has too."""
-    try:
-        return param.parse(value.strip().translate(_OURS))
-    except ValueError as error:
-        must = str(error).translate(_THEIRS)
-        raise MetricError(f"{text}: {param.name} must be {must}, not '{value.strip()}'") from None
+def _dotted_values(metric: Metric, texts: Mapping[str, str], text: str) -> dict[str, Any]:
+    """Values with trec_eval's separators, which what is said of them has too."""
+    params = {}
+    for name, value in texts.items():
+        try:
+            params[name] = metric.by_name[name].parse(to_ours(value.strip()))
+        except ValueError as error:
+            must = to_theirs(str(error))
+            raise MetricError(f"{text}: {name} must be {must}, not '{value.strip()}'") from None
+    return params
 
 
 def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
@@ -275,7 +267,7 @@ def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
     for param in metric.params:
         if param.required and param.name not in given:
             what = "a cutoff" if param.name == "cutoff" else param.name
-            raise MetricError(f"{text}: {metric.name} needs {what}", hint=_example(metric.example))
+            raise MetricError(f"{text}: {metric.name} needs {what}", hint=_example(metric.usage))
     if metric.check is not None:
         try:
             metric.check(given)
@@ -291,11 +283,21 @@ def _value(param: Param, value: str, text: str) -> Any:
         raise MetricError(f"{text}: {param.name} must be {error}, not '{value.strip()}'") from None
 
 
-def _word(words: Mapping[str, str], value: str, key: str, text: str) -> str:
-    """A value as we write it, where another tool's parameter has words of its own."""
-    if words and value.lower() not in words:
-        raise MetricError(f"{text}: {key} must be {' or '.join(words)}, not '{value}'")
-    return words[value.lower()] if words else value
+def _param(metric: Metric, key: str, value: str, text: str) -> tuple[Param, str]:
+    """The parameter that the key names, in our spelling or in another tool's, and its value in ours."""
+    name = key.lower()
+    for param in metric.params:
+        if name in (param.name.lower(), *param.aliases):
+            return param, value
+    from gradeval.registry.dialects.other import spellings
+
+    for param in metric.params:
+        for _, other, spelling in spellings(metric.name, param.name):
+            if name == other and spelling.words and value.lower() not in spelling.words:
+                raise MetricError(f"{text}: {key} must be {' or '.join(spelling.words)}, not '{value}'")
+            if name == other:
+                return param, spelling.words[value.lower()] if spelling.words else value
+    raise MetricError(f"{text}: {metric.name} has no parameter '{key}'", hint=_accepted(metric))
 
 
 def _accepted(metric: Metric) -> str:
@@ -308,26 +310,25 @@ def _example(text: str) -> str:
 
 def fold(name: str) -> str:
     """What a name is looked up as: no case, and one spelling for each Greek letter."""
-    return "".join(_LETTERS.get(letter, letter) for letter in name.lower())
+    return in_ascii(name.lower())
 
 
 @cache
-def _names(plugins: bool = False) -> dict[str, tuple[Metric, Dotted | None]]:
-    """Every name, folded -> its metric, and what it takes after a dot."""
+def _names(plugins: bool = False) -> dict[str, Metric]:
+    """Every name, folded -> its metric."""
     (load_plugins if plugins else load)()
-    names: dict[str, tuple[Metric, Dotted | None]] = {}
+    names: dict[str, Metric] = {}
     for metric in REGISTRY.values():
-        own = dict.fromkeys([metric.name, *metric.aliases]) | dict(metric.trec)
-        for name, takes in own.items():
-            before = names.get(fold(name), (metric, None))[1]
-            names[fold(name)] = (metric, takes or before)
+        for name in (metric.name, *metric.aliases, *trec_eval.names_of(metric.name)):
+            names[fold(name)] = metric
     return names
 
 
-def _named(name: str, text: str) -> tuple[Metric, Dotted | None]:
+def _named(name: str, text: str) -> Metric:
     for plugins in (False, True):
         if fold(name) in _names(plugins):
             return _names(plugins)[fold(name)]
+    from gradeval.registry.dialects.other import aliases
     from gradeval.registry.suggest import nearest
 
     stem = _TAIL.sub("", name)

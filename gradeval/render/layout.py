@@ -10,7 +10,6 @@ import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.errors import visible
-from gradeval.registry.metric import Sees
 from gradeval.results import (
     Digits,
     Results,
@@ -20,7 +19,6 @@ from gradeval.results import (
     first_text,
     per_query_metrics,
     summary_metrics,
-    whole_summary,
 )
 
 if TYPE_CHECKING:
@@ -97,7 +95,7 @@ def summary_block(results: Results, r: int, text: Column, word: Word = str) -> B
     shown = summary_metrics(results)
     specs = [results.specs[m] for m in shown]
     row = tuple(
-        word(first_text(run, m)) if m in run.texts else text(means[[m]], whole_summary(spec))[0]
+        word(first_text(run, m)) if m in run.texts else text(means[[m]], spec.metric.whole)[0]
         for m, spec in zip(shown, specs, strict=True)
     )
     return Block(run, specs, [ALL], [row])
@@ -134,16 +132,13 @@ def sheets(results: Results, look: Look) -> Iterator[Sheet]:
 
 
 def _best(results: Results, rows: list[Row]) -> frozenset[tuple[int, int]]:
-    """Where the best values stand; values that read the same are equally good.
-
-    Counts are no contest, nor is how much was judged.
-    """
+    """Where the best values stand, if runs compete for them; values that read the same are equally good."""
     best = set()
     for c, m in enumerate(summary_metrics(results) if len(rows) > 1 else (), 1):
         means = results.means[:, m]
-        metric = results.specs[m].metric
-        if not (metric.whole or metric.sees == Sees.JUDGED or np.isnan(means).all()):
-            winner = rows[int(np.nanargmax(means))][c]
+        higher_is_better = results.specs[m].metric.higher_is_better
+        if higher_is_better is not None and not np.isnan(means).all():
+            winner = rows[int(np.nanargmax(means) if higher_is_better else np.nanargmin(means))][c]
             best |= {(r, c) for r, row in enumerate(rows) if row[c] == winner}
     return frozenset(best)
 

@@ -8,14 +8,14 @@ from itertools import groupby
 from textwrap import fill
 
 from gradeval.errors import MetricError
-from gradeval.registry.dialects.groups import GROUPS, Group
-from gradeval.registry.dialects.other import aliases
-from gradeval.registry.dialects.providers import ties
+from gradeval.registry.dialects.ir_measures import ties
+from gradeval.registry.dialects.other import aliases, spellings
+from gradeval.registry.dialects.trec_eval import GROUPS, MEASURES, Group, names_of
 from gradeval.registry.example import ABOUT, value_of
 from gradeval.registry.metric import REGISTRY, Metric
 from gradeval.registry.params import Param
 from gradeval.registry.plugins import load_plugins
-from gradeval.registry.spec import after_dot, fold, metric_of, parse
+from gradeval.registry.spec import fold, metric_of, parse
 
 WIDTH = 105  # of the pages in the docstrings
 _VALUE_LEFT = re.compile(r"\((\w+)\)")  # in RBP(p)@k
@@ -46,9 +46,8 @@ def page(name: str) -> str:
         f"{metric.name}" + (f"  ({metric.display})" if metric.display != metric.name else ""),
         metric.about,
     ]
-    if metric.params:
-        names = ["@k" if param.name == metric.at else f"{param.name}=" for param in metric.params]
-        parts.append(_listed("Parameters:", list(zip(names, map(_about, metric.params), strict=True))))
+    rows = [("@k" if param.after_at else f"{param.name}=", _about(metric, param)) for param in metric.params]
+    parts.append(_listed("Parameters:", rows))
     if metric.aliases:
         parts.append("Also named: " + ", ".join(metric.aliases))
     parts += filter(
@@ -58,19 +57,18 @@ def page(name: str) -> str:
             _listed("Equal scores in ir_measures, by provider:", ties(metric.name)),
         ],
     )
-    if metric.holds:
-        parts.append("Holds:\n" + "\n".join(f"  {promise}" for promise in metric.holds))
-    if metric.example:
-        more = "-q " if metric.says == "queries" else ""
-        command = f"gradeval {more}-m '{metric.example}' qrels.txt my.run"
-        parts.append(f"Example: {command}\n" + _wrapped("  ", _on_example(metric)))
+    if metric.invariants:
+        parts.append("Invariants:\n" + "\n".join(f"  {invariant}" for invariant in metric.invariants))
+    more = "" if metric.has_summary else "-q "
+    command = f"gradeval {more}-m '{metric.usage}' qrels.txt my.run"
+    parts.append(f"Example: {command}\n" + _wrapped("  ", _on_example(metric)))
     return "\n\n".join(parts)
 
 
 def _on_example(metric: Metric) -> str:
     """The value on the example ranking, or why a plugin has none."""
     try:
-        return f"{', '.join(value_of(spec) for spec in parse(metric.example))} {ABOUT}"
+        return f"{', '.join(value_of(spec) for spec in parse(metric.usage))} {ABOUT}"
     except MetricError as error:
         return str(error)
 
@@ -87,23 +85,26 @@ def _group_page(name: str, group: Group) -> str:
     )
 
 
-def _about(param: Param) -> str:
-    default = "required" if param.required else f"default {param.without or param.text(param.default)}"
-    return "; ".join([param.about, param.allowed, default, *_also(param)])
+def _about(metric: Metric, param: Param) -> str:
+    default = param.without if param.default is None else param.text(param.default)
+    needed = "required" if param.required else f"default {default}"
+    return "; ".join([param.about, param.allowed, needed, *_also(metric, param)])
 
 
-def _also(param: Param) -> Iterator[str]:
+def _also(metric: Metric, param: Param) -> Iterator[str]:
     """'also gains={0:0,1:5} as in ir_measures': what else a parameter can be called, tool by tool."""
-    for tool, spellings in groupby(param.aliases.items(), key=lambda alias: alias[1].tool):
+    if param.aliases:
+        yield "also " + ", ".join(f"{name}=" for name in param.aliases)
+    for tool, found in groupby(spellings(metric.name, param.name), key=lambda one: one[0]):
         texts = [
             text
-            for name, spelling in spellings
+            for _, name, spelling in found
             for text in (
                 [f"{name}={word} ({own})" for word, own in (spelling.words or {}).items()]
                 or [f"{name}={spelling.example}"]
             )
         ]
-        yield f"also {', '.join(texts)}" + (f" as in {tool}" if tool else "")
+        yield f"also {', '.join(texts)} as in {tool}"
 
 
 def _listed(heading: str, rows: list[tuple[str, str]]) -> str:
@@ -117,9 +118,9 @@ def _listed(heading: str, rows: list[tuple[str, str]]) -> str:
 def _elsewhere(metric: Metric) -> list[tuple[str, str]]:
     """What other tools call it: (tool, names as they are spelled there)."""
     found: dict[str, list[str]] = {}
-    for name, dotted in metric.trec.items():
-        after = "" if dotted is None else "." + after_dot(metric, dotted)
-        found.setdefault("trec_eval", []).append(name + after)
+    for name in names_of(metric.name):
+        takes = MEASURES[name].takes
+        found.setdefault("trec_eval", []).append(f"{name}.{takes}" if takes else name)
     for alias in aliases():
         target, _, inside = alias.target.rstrip(")").partition("(")
         if target == metric.name:

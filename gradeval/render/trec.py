@@ -24,7 +24,7 @@ def render(results: Results, look: Look, labels: Sequence[str] | None = None) ->
             lines.append(f"{'runid':<22}\t{ALL}\t{one_field(block.run.name)}\n")
         above = block.run
         names = [label[spec] + "\t" for spec in block.specs]
-        quotes = ["'" if spec.metric.says == "queries" else "" for spec in block.specs]  # of relstring
+        quotes = ["" if spec.metric.has_summary else "'" for spec in block.specs]  # of relstring
         for query, row in zip(block.queries, block.rows, strict=False):
             middle = one_field(query) + "\t"
             lines += [

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from gradeval import __version__, cli
 from gradeval.cli import app
 from gradeval.cli.eval import eval_command
-from gradeval.registry.dialects.groups import GROUPS
+from gradeval.registry.dialects.trec_eval import GROUPS
 from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY
 from gradeval.registry.plugins import load_plugins
@@ -177,13 +177,13 @@ def test_a_page_for_each_metric(name: str) -> None:
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith(name)
     words = done.out.split()
-    for text in (metric.about, *metric.holds, *(param.about for param in metric.params)):
+    for text in (metric.about, *metric.invariants, *(param.about for param in metric.params)):
         assert " ".join(text.split()) in " ".join(words)
     for param in metric.params:
-        assert f"\n  {'@k' if param.name == metric.at else param.name + '='} " in done.out
+        assert f"\n  {'@k' if param.after_at else param.name + '='} " in done.out
     assert max(map(len, done.out.splitlines())) <= 120
     example = next(line for line in done.out.splitlines() if line.startswith("Example: "))
-    assert f"-m '{metric.example}'" in example
+    assert f"-m '{metric.usage}'" in example
     assert gradeval("q", "r", *shlex.split(example)[2:-2]).code == 0
 
 

@@ -155,6 +155,8 @@ def test_warnings_and_their_absence(files):
         (["q", "r", "AP("], "'(' is not closed"),
         (["q", "r", "BPM@5"], "BPM needs max_rel"),
         (["q", "r", "P@0"], "cutoff must be a whole number from 1"),
+        (["q", "r", "P(rel=2)"], "P(rel=2): the cutoff is missing: for example P(rel=2)@10"),
+        (["q", "r", "IPrec"], "IPrec: the recall is missing: for example IPrec@0.5"),
         (["q", "r", "AP(foo=3)"], "AP has no parameter 'foo'"),
         (["q", "r", "nDCG(dcg='exp')"], "dcg must be log2 or exp-log2"),
         (["q", "r", "AP(*x)", "AP"], "AP(*x)"),

@@ -8,8 +8,8 @@ import pytest
 
 from gradeval.cli.trec_eval import DIFFERENCES
 from gradeval.errors import MetricError
-from gradeval.registry.dialects.groups import GROUPS, MEASURES
-from gradeval.registry.dialects.trec_eval import parse_measures
+from gradeval.registry.dialects.trec_eval import GROUPS, MEASURES
+from gradeval.registry.measures import parse_trec_eval
 
 from .command import gradeval
 
@@ -119,13 +119,13 @@ def test_what_is_given_first_holds() -> None:
 def test_groups(group: str, count: int) -> None:
     printed = names("-m", group)
     assert len(printed) == count
-    assert {measure.spec.metric.name for measure in parse_measures([group])} >= {"runid", "num_q", "num_ret"}
+    assert {measure.spec.metric.name for measure in parse_trec_eval([group])} >= {"runid", "num_q", "num_ret"}
     done = gradeval("q", "r", "-m", group, "-f", "trec", "--queries", "both", "--quiet", "-l", "1")
     assert done.out == gradeval("trec_eval", "-m", group, "q", "r").out
 
 
 def test_every_measure_is_one() -> None:
-    assert [measure.printed.split("_")[0] for name in MEASURES for measure in parse_measures([name])[:1]] == [
+    assert [measure.printed.split("_")[0] for name in MEASURES for measure in parse_trec_eval([name])[:1]] == [
         name.split("_")[0] for name in MEASURES
     ]
     assert set(GROUPS["official"].measures) < set(GROUPS["all_trec"].measures)
@@ -333,10 +333,10 @@ def test_a_query_with_all_grades_below_0(folder: Path) -> None:
 
 
 def test_measures_from_python() -> None:
-    found = parse_measures(["utility.1,1,1,1", "P.5"], size=100)
+    found = parse_trec_eval(["utility.1,1,1,1", "P.5"], size=100)
     assert [(str(measure.spec), measure.printed) for measure in found] == [
         ("P@5", "P_5"),
         ("utility(weights=1/1/1/1,size=100)", "utility_1,1,1,1"),
     ]
     with pytest.raises(MetricError, match="no metric is named"):
-        parse_measures([""])
+        parse_trec_eval([""])

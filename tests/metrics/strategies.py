@@ -119,6 +119,10 @@ VALUES = {
     "b": positive.map(lambda number: -number),
     "s": positive,
 } | {name: st.sampled_from(words) for name, words in WORDS.items()}
+OTHERS = {  # a parameter that nothing is said of has the value of its example
+    param.name: st.just(param.parse(param.example)) for metric in REGISTRY.values() for param in metric.params
+}
+VALUES = OTHERS | VALUES
 OWN_VALUES = {"nDCGphi.points": points(), "rbp.gain": st.just("binary") | VALUES["gain"]}
 
 Parameters = dict[str, tuple[bool, object]]

@@ -55,7 +55,7 @@ QRELS, RUN = collection()
 
 def spec(name: str, **more: object) -> str:
     """The metric with the parameters that it needs, and more."""
-    given = {p.name: NEEDED[p.name] for p in REGISTRY[name].params if p.required} | more
+    given = {p.name: NEEDED.get(p.name, p.example) for p in REGISTRY[name].params if p.required} | more
     return f"{name}({','.join(f'{key}={value}' for key, value in given.items())})" if given else name
 
 

@@ -42,7 +42,7 @@ def spec(name: str) -> str:
     return f"{name}({given_})" if given_ else name
 
 
-UNIT_FREE = [spec(name) for name in REGISTRY if SCALE_FREE in REGISTRY[name].holds]
+UNIT_FREE = [spec(name) for name in REGISTRY if SCALE_FREE in REGISTRY[name].invariants]
 NAMES = [*(spec(name) for name in REGISTRY if not REGISTRY[name].text), *VARIANTS]
 
 EXTREME = {

@@ -20,7 +20,7 @@ def test_order() -> None:
     for metric in REGISTRY.values():
         if not metric.text:
             needed = [param.name for param in metric.params if param.required]
-            text = metric.example if needed else metric.name
+            text = metric.usage if needed else metric.name
             specs[metric.name] = parse(f"{metric.name}@2" if needed == ["cutoff"] else text)[0]
     draw = random.Random(5)
     qrels, run = {}, {}

@@ -15,12 +15,14 @@ import pytest
 import gradeval
 
 MODULE = '''\
-from gradeval.registry.params import CUTOFF_NEEDED
+from __future__ import annotations
+
+from gradeval.registry.params import Cutoff
 from gradeval.registry.metric import metric
 
 
-@metric("ToyGain", params=[CUTOFF_NEEDED], aliases=["plaything"], range=(0, None), example="ToyGain@2")
-def toy_gain(judgments, *, cutoff):
+@metric("ToyGain", aliases=["plaything"], range=(0, None), example="ToyGain@2")
+def toy_gain(judgments, *, cutoff: Cutoff):
     """What the first ranks add up to.
 
     ToyGain@k = sum of the grades in the first k ranks.
@@ -132,7 +134,7 @@ def test_it_is_listed_under_its_family_and_has_a_page(site):
     assert page.returncode == 0, page.stderr
     assert page.stdout.startswith("ToyGain\n\nWhat the first ranks add up to.\n")
     assert "Also named: plaything" in page.stdout
-    assert "  1.0000 on the little ranking" in page.stdout
+    assert "  1.0000 on the example ranking" in page.stdout
 
 
 def test_it_is_evaluated(site, tmp_path):

@@ -179,7 +179,8 @@ def try_out(invariant: str, metrics: Collection[Metric], how: settings) -> None:
 
 
 CLAIMS = {
-    invariant: [metric for metric in REGISTRY.values() if invariant in metric.holds] for invariant in TRIALS
+    invariant: [metric for metric in REGISTRY.values() if invariant in metric.invariants]
+    for invariant in TRIALS
 }
 
 
@@ -205,7 +206,7 @@ def test_a_metric_without_it_is_caught(invariant, name):
 
 
 def test_a_metric_that_punishes_promotion_is_caught():
-    wrong = Metric("wrong", lambda judgments: -REGISTRY["DCG"](judgments), "wrong")
+    wrong = Metric("wrong", lambda judgments: -REGISTRY["DCG"](judgments))
     assert is_caught(registry.PROMOTION_HELPS, wrong)
 
 
@@ -221,7 +222,7 @@ def test_every_invariant_is_tried_and_claimed():
     declared = {text for name, text in vars(registry).items() if name.isupper() and isinstance(text, str)}
     assert declared == set(TRIALS)
     assert all(CLAIMS.values())
-    assert sum(map(len, CLAIMS.values())) == sum(len(metric.holds) for metric in REGISTRY.values())
+    assert sum(map(len, CLAIMS.values())) == sum(len(metric.invariants) for metric in REGISTRY.values())
 
 
 @examples(times=1)

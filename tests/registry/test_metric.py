@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import inspect
+from pkgutil import iter_modules
+from typing import Annotated
 
 import pytest
 
+from gradeval import metrics
 from gradeval.registry import families, invariants, spec
+from gradeval.registry.dialects import trec_eval
 from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY, Metric
-from gradeval.registry.params import JUDGED_ONLY
+from gradeval.registry.metric import REGISTRY, Kind, Metric
+from gradeval.registry.params import Cutoff, fraction
 
 load()
 
@@ -25,8 +29,8 @@ class TestEach:
         assert " = " in formula, "the formula comes first"
         assert f"\nReturns {'str' if metric.text else 'float64'} (Q,), " in metric.about
         assert "Unit" in metric.about
-        assert metric.about.splitlines()[-1].startswith("Source: ") or "\nSource: " in metric.about
         assert metric.undefined == ("NaN" in metric.about)
+        assert metric.about.splitlines()[-1].startswith("Source: ") or "\nSource: " in metric.about
         assert all(len(line) <= 106 for line in metric.about.splitlines())
 
     def test_range_is_on_the_page(self, metric: Metric):
@@ -35,36 +39,45 @@ class TestEach:
             assert f"Returns float64 (Q,), {words[metric.range]}" in metric.about
 
     def test_example(self, metric: Metric):
-        [one] = spec.parse(metric.example)
+        [one] = spec.parse(metric.usage)
         assert one.metric is metric
-        assert str(one) == metric.example
+        assert str(one) == metric.usage
 
-    def test_parameters_are_those_of_the_function(self, metric: Metric):
-        signature = inspect.signature(metric.function).parameters
-        assert metric.params[-1] is JUDGED_ONLY
-        assert {p.name for p in metric.params[:-1]} == set(signature) - {"judgments"}
-        for param in metric.params[:-1]:
-            expected = inspect.Parameter.empty if param.required else param.default
-            assert signature[param.name].default == expected
-            assert signature[param.name].kind is inspect.Parameter.KEYWORD_ONLY
+    def test_parameters(self, metric: Metric):
+        judgments, *signature = inspect.signature(metric.function).parameters
+        assert judgments == "judgments"
+        assert [param.name for param in metric.params] == [*signature, "judged_only"]
+        for param in metric.params:
             assert param.about and param.allowed
+            assert param.text(param.parse(param.example)) == param.example
             assert param.default is None or param.parse(param.text(param.default)) == param.default
             assert param.required or param.default is not None or param.without
 
     def test_claims(self, metric: Metric):
-        assert set(metric.holds) <= INVARIANTS
-        assert len(set(metric.holds)) == len(metric.holds)
-        assert metric.aggregate in ("mean", "sum", "geometric")
-        assert metric.says in ("both", "queries", "summary")
-        assert metric.group in set(families.FAMILIES.values())
-        for dotted in filter(None, metric.trec.values()):
-            assert dotted.param in metric.by_name
+        assert set(metric.invariants) <= INVARIANTS
+        assert len(set(metric.invariants)) == len(metric.invariants)
+        assert metric.per_query or metric.has_summary
+
+
+def test_every_family_is_loaded():
+    modules = {module.name for module in iter_modules(metrics.__path__) if not module.name.startswith("_")}
+    assert modules == set(families.FAMILIES), "list it in FAMILIES of gradeval/registry/families.py"
+
+
+def test_measures_of_trec_eval_are_metrics():
+    for name, measure in trec_eval.MEASURES.items():
+        known = REGISTRY[measure.metric].by_name
+        assert {measure.param, measure.digits, *measure.named} - {""} <= set(known)
+        if measure.example:  # which shows the defaults, where it shows a parameter
+            [one] = spec.parse(f"{name}.{measure.example}")
+            assert set(one.params) <= {"gain"}
 
 
 def test_names_are_unique():
     seen: dict[str, str] = {}
     for metric in REGISTRY.values():
-        for name in {spec.fold(one) for one in (metric.name, metric.display, *metric.aliases, *metric.trec)}:
+        names = (metric.name, metric.display, *metric.aliases, *trec_eval.names_of(metric.name))
+        for name in set(map(spec.fold, names)):
             assert seen.setdefault(name, metric.name) == metric.name
 
 
@@ -79,3 +92,44 @@ def test_names_in_use():
 def test_the_four_come_first():
     assert list(REGISTRY)[:2] == ["AP", "muAP"]
     assert {"NDCNG", "nDCGphi", "rankDCG"} <= set(list(REGISTRY)[:8])
+
+
+def toy(judgments, *, cutoff: Cutoff, p: Annotated[float, fraction("chance")] = 0.5):
+    """Toy."""
+    return judgments.segments.sum(judgments.grade)
+
+
+def test_parameters_are_told_from_the_signature():
+    cutoff, p, judged_only = Metric("Toy", toy).params
+    assert (cutoff.name, cutoff.required, cutoff.default, cutoff.after_at) == ("cutoff", True, None, True)
+    assert (p.name, p.required, p.default, p.about) == ("p", False, 0.5, "chance")
+    assert (judged_only.name, judged_only.default) == ("judged_only", False)
+    toy.__annotations__["p"] = Annotated[float, fraction("not postponed")]
+    assert Metric("Toy", toy).by_name["p"].about == "not postponed"
+
+
+def test_usage_has_what_is_needed():
+    assert Metric("Toy", toy).usage == "Toy@10"
+    assert Metric("Toy", toy, example="Toy(p=0.9)@5").usage == "Toy(p=0.9)@5"
+    assert Metric("Toy", lambda judgments: judgments.grade).usage == "Toy"
+    assert REGISTRY["SDCG"].usage == "SDCG(max_rel=3)@10"
+    assert REGISTRY["set_P"].usage == "set_P(rel=2)"
+
+
+def test_the_name_is_in_ascii():
+    assert [REGISTRY[name].display for name in ("muAP", "nDCGphi", "tau", "rho")] == ["µAP", "nDCGφ", "τ", "ρ"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "constant", "per_query", "has_summary"),
+    [
+        (Kind.MEAN, False, True, True),
+        (Kind.SUM, True, False, True),
+        (Kind.GEOMETRIC, False, False, True),
+        (Kind.TEXT, False, True, False),
+        (Kind.TEXT, True, False, True),
+    ],
+)
+def test_what_a_kind_says_something_of(kind: Kind, constant: bool, per_query: bool, has_summary: bool):
+    metric = Metric("Toy", toy, kind=kind, constant=constant)
+    assert (metric.per_query, metric.has_summary) == (per_query, has_summary)

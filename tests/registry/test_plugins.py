@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import signal
 import sys
 from importlib.metadata import EntryPoint
 from types import SimpleNamespace
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -17,9 +19,10 @@ from gradeval import MetricError
 from gradeval.registry import metric as registry
 from gradeval.registry import plugins, spec
 from gradeval.registry.dialects.other import aliases
+from gradeval.registry.dialects.trec_eval import MEASURES
 from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY, Dotted
-from gradeval.registry.params import CUTOFF, Param, number
+from gradeval.registry.metric import REGISTRY, Kind
+from gradeval.registry.params import Cutoff, Param, flag, number
 from gradeval.registry.spec import parse
 from gradeval.render.metrics import page, table
 from gradeval.tables import qrels
@@ -185,11 +188,11 @@ def test_a_buffer_that_is_used_again(plugin):
     """What a metric returns is copied: it may be the same array each time."""
     buffer = np.empty(3)
 
-    def toy(judgments, *, cutoff=None):
+    def toy(judgments, *, cutoff: Cutoff | None = None):
         buffer[:] = judgments.segments.number(judgments.top(cutoff))
         return buffer
 
-    plugin(declaring("Toy", toy, params=[CUTOFF]))
+    plugin(declaring("Toy", toy))
     results = evaluated("Toy@1 Toy")
     assert results.values(0, "Toy@1").tolist() == [1, 1, 0]
     assert results.values(0, "Toy").tolist() == [2, 2, 0]
@@ -211,13 +214,13 @@ def test_what_it_keeps_in_the_table_is_its_own(plugin):
     "words", [["a", "b"], "abc", [1, 2, 3], None, np.array([b"a", b"b", b"c"]), [["a"]] * 3]
 )
 def test_texts_that_are_none(plugin, words):
-    plugin(declaring("Toy", lambda judgments: words, text=True))
+    plugin(declaring("Toy", lambda judgments: words, kind=Kind.TEXT))
     with pytest.raises(MetricError, match=f"^Toy: {MINE} returns no text for each query$"):
         evaluated("Toy AP")
 
 
 def test_texts(plugin):
-    plugin(declaring("Toy", lambda judgments: ["a", "b", "c"], text=True))
+    plugin(declaring("Toy", lambda judgments: ["a", "b", "c"], kind=Kind.TEXT))
     assert evaluated("Toy AP").texts(0, "Toy") == {"1": "a", "2": "b", "3": "c"}
 
 
@@ -291,7 +294,7 @@ def test_a_name_that_is_taken(plugin, name, owner):
     plugin(
         declaring("First", total),
         lambda: [declaring(name, changing)(), declaring("Second", total)()],
-        declaring("Third", total, aliases=["third_alias", name], trec={name: None, "third_trec": None}),
+        declaring("Third", total, aliases=["third_alias", name]),
     )
     meant = parse(name)
     expected = evaluated(name).means.tolist() if name not in ("set", "first") else None
@@ -301,15 +304,15 @@ def test_a_name_that_is_taken(plugin, name, owner):
     )
     assert parse(name) == meant
     assert expected is None or evaluated(name).means.tolist() == expected
-    for free in ("second", "third", "third_alias", "third_trec"):
+    for free in ("second", "third", "third_alias"):
         assert evaluated(free).values(0, 0).tolist() == [4, 3, 1]
     assert "Also named: third_alias\n" in page("Third")
     assert page("map") == page("AP")
 
 
 def test_every_name_of_ours_is_taken(plugin):
-    names = [name for metric in REGISTRY.values() for name in (metric.name, *metric.aliases, *metric.trec)]
-    names += [alias.name for alias in aliases()]
+    names = [name for metric in REGISTRY.values() for name in (metric.name, *metric.aliases)]
+    names += [*MEASURES, *(alias.name for alias in aliases())]
     plugin(*(declaring(name, changing) for name in names))
     known = list(REGISTRY)
     failed = plugins.load_plugins()
@@ -346,41 +349,60 @@ def declared(**more):
     return {"name": "Bad", "function": total} | more
 
 
-TAKES = Dotted("cutoff", (1, 2))
-BAD = Param("bad", "about", float, "a number", default=[])
+def taking(annotation, default=None):
+    """A function with a parameter that is annotated so."""
+
+    def toy(judgments, *, size=default):
+        return total(judgments)
+
+    toy.__annotations__["size"] = annotation
+    return toy
+
+
+def judged_only_itself(judgments, *, judged_only: Annotated[bool, flag("a flag")] = False):
+    return judgments.retrieved
+
+
+LEVEL = number("how much")
+WRONG_PARAM = "the parameter size is not declared as those of gradeval/registry/params.py"
 DECLARATIONS = {
     "name must be letters, digits, '_' and '-', not 5": declared(name=5),
     "name must be letters, digits, '_' and '-', not ''": declared(name=""),
     "name must be letters, digits, '_' and '-', not 'my metric'": declared(name="my metric"),
-    "name must be letters, digits, '_' and '-', not 'µ'": declared(name="µ"),
-    "AttributeError ('str' object has no attribute '__module__')": declared(function="x"),
-    "display must be a text of one line, not 5": declared(display=5),
-    "TypeError ('int' object is not iterable)": declared(params=5),
-    "AttributeError ('str' object has no attribute 'name')": declared(params="ab"),
-    "TypeError (unhashable type: 'list')": declared(params=[BAD]),
-    "two of its parameters have one name: cutoff, cutoff, judged_only": declared(params=[CUTOFF, CUTOFF]),
-    "two of its parameters have one name: judged_only, judged_only": declared(params=[registry.JUDGED_ONLY]),
+    "name must be letters, digits, '_' and '-', not 'é'": declared(name="é"),
+    "function must be a function with a text as its docstring, not 'x'": declared(function="x"),
+    "TypeError (Metric.__init__() got an unexpected keyword argument 'params')": declared(params=[LEVEL]),
     "range must be (least, largest), not (0,)": declared(range=(0,)),
     "range must be (least, largest), not ('a', 1)": declared(range=("a", 1)),
     "TypeError (object of type 'int' has no len())": declared(range=5),
-    "holds must be texts, not (5,)": declared(holds=[5]),
-    "TypeError (aliases and holds are lists)": declared(aliases="plaything"),
-    "aliases must be names without spaces and any of (),@=., not (None,)": declared(aliases=[None]),
-    "aliases must be names without spaces and any of (),@=., not ('a b',)": declared(aliases=["a b"]),
-    "trec must be names, each with None or what it takes, not ['a']": declared(trec=["a"]),
-    "trec must be names, each with None or what it takes, not {'a': 5}": declared(trec={"a": 5}),
-    "bad_cut takes what is none of its parameters, which are judged_only": declared(trec={"bad_cut": TAKES}),
+    "invariants must be a list of texts, not [5]": declared(invariants=[5]),
+    "invariants must be a list of texts, not 'mine'": declared(invariants="mine"),
+    "aliases must be a list of names without spaces and any of (),@=., not 'plaything'": declared(
+        aliases="plaything"
+    ),
+    "aliases must be a list of names without spaces and any of (),@=., not [None]": declared(aliases=[None]),
+    "aliases must be a list of names without spaces and any of (),@=., not ['a b']": declared(aliases=["a b"]),
+    "kind must be a member of Kind, not 'sum'": declared(kind="sum"),
+    "higher_is_better must be true, false or None, not 1": declared(higher_is_better=1),
+    "undefined must be true or false, not 1": declared(undefined=1),
     "check must be a function or None, not 5": declared(check=5),
-    "aggregate must be 'mean' or 'sum' or 'geometric', not 'median'": declared(aggregate="median"),
-    "whole must be true or false, not 1": declared(whole=1),
-    "text must be true or false, not 'yes'": declared(text="yes"),
+    "constant must be true or false, not 'yes'": declared(constant="yes"),
     "order must be true or false, not None": declared(order=None),
-    "says must be 'both' or 'queries' or 'summary', not 'all'": declared(says="all"),
     "sees must be a member of Sees, not 'gain'": declared(sees="gain"),
-    "stops must be '' or 'first' or 'R', not 'last'": declared(stops="last"),
-    "group must be a text of one line, not 5": declared(group=5),
+    "stops must be '', 'first' or 'R', not 'last'": declared(stops="last"),
     "example must be a text of one line, not None": declared(example=None),
-    "at must be a text of one line, not 5": declared(at=5),
+}
+PARAMETERS = {
+    "int": "the annotation of size is not as in 'cutoff: Cutoff' (it has no Param)",
+    "Annotated[int, 'a cutoff']": "the annotation of size is not as in 'cutoff: Cutoff' (it has no Param)",
+    "Cutof": "the annotation of size is not as in 'cutoff: Cutoff' (name 'Cutof' is not defined)",
+    "sys.exit(3)": "SystemExit (3)",
+}
+DECLARATIONS |= {
+    **{what: declared(function=taking(annotation)) for annotation, what in PARAMETERS.items()},
+    WRONG_PARAM: declared(function=taking(Annotated[float, LEVEL.but(about=5)])),
+    "TypeError (unhashable type: 'list')": declared(function=taking(Annotated[float, LEVEL], [])),
+    WRONG_PARAM.replace("size", "judged_only"): declared(function=judged_only_itself),
 }
 
 
@@ -409,17 +431,8 @@ def test_a_declaration_that_is_wrong(plugin, what):
 
 def test_any_value_of_any_field_of_a_declaration(plugin):
     """Each is used as it should be, or left out; nothing else is raised, and the list is there."""
-    for field in (
-        "display",
-        "params",
-        "range",
-        "holds",
-        "aliases",
-        "trec",
-        "check",
-        *registry.Metric.__annotations__,
-    ):
-        if field not in ("name", "function"):
+    for field in registry.Metric.__annotations__:
+        if field not in ("display", "function"):
             plugin(*(declaring(f"Toy{i}", total, **{field: one}) for i, one in enumerate(junk().values())))
             left_out = len(plugins.load_plugins())
             toys = [name for name in REGISTRY if name.startswith("Toy")]
@@ -429,6 +442,12 @@ def test_any_value_of_any_field_of_a_declaration(plugin):
                 page(name)
             for name in toys:
                 REGISTRY.pop(name)
+    for wrong in (taking, lambda one: taking(Annotated[float, LEVEL], one)):
+        plugin(*(declaring(f"Toy{i}", wrong(one)) for i, one in enumerate(junk().values())))
+        plugins.load_plugins()
+        for name in [name for name in REGISTRY if name.startswith("Toy")]:
+            page(name)
+            REGISTRY.pop(name)
     for name, function in (("junk", one) for one in junk().values()):
         plugin(declaring(name, function), declaring(function, total))
         plugins.load_plugins()
@@ -440,7 +459,7 @@ def test_any_value_of_any_field_of_a_declaration(plugin):
 
 
 def parsing(parse_text):
-    return Param("size", "how much", parse_text, "a number", 1.0)
+    return taking(Annotated[float, Param("how much", parse_text, "a number", "2")], 1.0)
 
 
 @pytest.mark.parametrize(
@@ -452,7 +471,7 @@ def parsing(parse_text):
     ],
 )
 def test_a_parameter_that_cannot_be_read(plugin, parse_text, what):
-    plugin(declaring("Toy", total, params=[parsing(parse_text)]))
+    plugin(declaring("Toy", parsing(parse_text)))
     assert evaluated("Toy").means.tolist() == [[8 / 3]]
     with pytest.raises(MetricError, match=what) as caught:
         evaluated("Toy(size=5)")
@@ -461,15 +480,19 @@ def test_a_parameter_that_cannot_be_read(plugin, parse_text, what):
 
 @pytest.mark.parametrize("name", ["cutoff", "length", "rel"])
 def test_a_parameter_that_others_read_is_a_number(plugin, name):
-    plugin(declaring("Toy", total, params=[Param(name, "how deep", str, "a depth")]))
+    def toy(judgments, **params):
+        return judgments.retrieved
+
+    depth = Annotated[str, Param("how deep", str, "a depth", "2", without="all")]
+    keyword = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=depth)
+    toy.__signature__ = inspect.Signature([keyword])
+    plugin(declaring("Toy", toy))
     with pytest.raises(MetricError, match=rf"^Toy\({name}=5\): .* TypeError \(it is '5', not a number\)$"):
         evaluated(f"Toy({name}=5)")
 
 
 def test_a_check_that_fails(plugin):
-    plugin(
-        declaring("Toy", total, params=[number("size", "how much", 1.0)], check=lambda params: params["size"])
-    )
+    plugin(declaring("Toy", taking(Annotated[float, LEVEL], 1.0), check=lambda params: params["size"]))
     with pytest.raises(MetricError, match=rf"^Toy: {MINE} fails with KeyError \('size'\)$"):
         evaluated("Toy")
     assert evaluated("Toy(size=5)").means.tolist() == [[8 / 3]]

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gradeval.registry.spec import Spec
 from gradeval.render.layout import Look, column, sheets
 
 NAN = float("nan")
@@ -73,6 +76,13 @@ def test_values_that_read_the_same_are_equally_good(make) -> None:
 
 def test_how_much_was_judged_is_no_contest(make) -> None:
     assert best(make("unj@5 AP", {"a": [[1], [0]], "b": [[0], [1]]})) == {(1, 2)}
+
+
+def test_the_lowest_is_best_where_lower_is_better(make) -> None:
+    results = make("AP RR", {"a": [[0.1], [0.1]], "b": [[0.2], [0.2]], "c": [[0.1], [NAN]]})
+    error = replace(results.specs[0].metric, higher_is_better=False)
+    results = replace(results, specs=(Spec(error), results.specs[1]))
+    assert best(results) == {(0, 1), (2, 1), (1, 2)}
 
 
 def test_undefined_is_never_best(make) -> None:

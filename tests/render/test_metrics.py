@@ -8,8 +8,8 @@ import pytest
 
 import gradeval
 from gradeval.registry import example
-from gradeval.registry.dialects.groups import GROUPS
-from gradeval.registry.dialects.other import TOOLS
+from gradeval.registry.dialects.other import NAMES
+from gradeval.registry.dialects.trec_eval import GROUPS, names_of
 from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY
 from gradeval.registry.spec import parse
@@ -33,28 +33,28 @@ def test_page(name):
     assert text.startswith(name)
     assert metric.about in text
     for param in metric.params:
-        assert f"\n  {'@k' if param.name == metric.at else param.name + '='}" in text
-    for promise in metric.holds:
-        assert f"  {promise}" in text
-    for other in (*metric.aliases, *metric.trec):
+        assert f"\n  {'@k' if param.after_at else param.name + '='}" in text
+    for invariant in metric.invariants:
+        assert f"  {invariant}" in text
+    for other in (*metric.aliases, *names_of(metric.name)):
         assert other in text
-    assert re.search(rf"Example: gradeval (-q )?-m '{re.escape(metric.example)}' qrels.txt my.run\n  ", text)
+    assert re.search(rf"Example: gradeval (-q )?-m '{re.escape(metric.usage)}' qrels.txt my.run\n  ", text)
     assert all(len(line) <= WIDTH + 1 for line in text.splitlines())
 
 
 @pytest.mark.parametrize("name", [name for name, metric in REGISTRY.items() if not metric.text])
 def test_the_value_of_the_example_is_what_the_command_would_print(name):
-    [shown] = re.findall(r"^  (\S+) on the little ranking: (.*)$", page(name), re.MULTILINE)
+    [shown] = re.findall(r"^  (\S+) on the example ranking: (.*)$", page(name), re.MULTILINE)
     assert shown[1] == "grades 1, none, 3, 0, 2 by rank; missed: 2"
     qrels = {"q": {"a": 1, "c": 3, "d": 0, "e": 2, "f": 2}}
     run = {"q": {"a": 9, "b": 8, "c": 7, "d": 6, "e": 5}}
-    results = gradeval.evaluate(qrels, run, REGISTRY[name].example)
+    results = gradeval.evaluate(qrels, run, REGISTRY[name].usage)
     assert float(shown[0]) == pytest.approx(results.values(0, 0)[0], abs=5.1e-5)
 
 
 def test_examples_say_something():
     """A value that is undefined would explain nothing."""
-    assert all("nan" not in example.value_of(parse(metric.example)[0]) for metric in REGISTRY.values())
+    assert all("nan" not in example.value_of(parse(metric.usage)[0]) for metric in REGISTRY.values())
 
 
 def test_names_elsewhere():
@@ -104,7 +104,7 @@ def test_ties_elsewhere():
 
 
 @pytest.mark.parametrize(
-    ("tool", "name", "target"), [(tool, *line) for tool, names in TOOLS.items() for line in names.items()]
+    ("tool", "name", "target"), [(tool, *line) for tool, names in NAMES.items() for line in names.items()]
 )
 def test_an_alias_is_what_it_stands_for(tool, name, target):
     """In every spelling: with a cutoff and without, as far as the metric can do without."""

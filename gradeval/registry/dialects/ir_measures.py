@@ -1,11 +1,53 @@
-"""The measures of ir_measures as it spells them: read into Specs, and written as it writes them."""
+"""ir_measures: its names of our metrics, what its measures take, and how its providers order equal scores."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any, NamedTuple
 
-from gradeval.registry.spec import Spec, parse_one
+# As NAMES in other.py.
+NAMES = {
+    "AP@k": "AP@k",
+    "MAP@k": "AP@k",
+    "Accuracy@k": "Accuracy@k",
+    "BPM@k": "BPM@k",
+    "Bpref": "bpref",
+    "Compat": "Compat",
+    "ERR@k": "ERR@k",
+    "infAP": "infAP",
+    "INSQ": "INSQ",
+    "INST": "INST",
+    "IPrec@k": "iprec_at_recall(rounding=up)@k",
+    "Judged@k": "Judged@k",
+    "NERR8@k": "NERR8@k",
+    "NERR9@k": "NERR9@k",
+    "NERR10": "NERR10",
+    "NERR11": "NERR11",
+    "NumQ": "num_q",
+    "NumRel": "num_rel",
+    "NumRet": "num_ret",
+    "NumRet(rel)": "num_rel_ret",
+    "NumRelRet": "num_rel_ret",
+    "P@k": "P@k",
+    "Precision@k": "P@k",
+    "R@k": "R@k",
+    "Recall@k": "R@k",
+    "RBP(p)@k": "rbp@k",
+    "Rprec": "Rprec",
+    "RR@k": "RR@k",
+    "MRR@k": "RR@k",
+    "SDCG@k": "SDCG@k",
+    "SetAP": "set_map",
+    "SetF": "set_F",
+    "SetP": "set_P",
+    "SetP(relative=False)": "set_P",
+    "SetP(relative=True)": "set_relative_P",
+    "SetR": "set_recall",
+    "SetRelP": "set_relative_P",
+    "Success@k": "Success@k",
+    "nDCG@k": "nDCG@k",
+    "NDCG@k": "nDCG@k",
+}
 
 _REL = {"rel": 1}
 _BINARY = {"rel": 1, "judged_only": False}
@@ -58,42 +100,18 @@ _SAME: dict[str, tuple[str, dict[str, Any]]] = {
 _OWN_DEFAULTS = {"RBP": {"p": 0.8}}  # where ours is another
 
 
-class Measure(NamedTuple):
-    """A metric, and its name as ir_measures prints it."""
-
-    name: str
-    spec: Spec
-
-
-def parse_measures(texts: tuple[str, ...]) -> list[Measure]:
-    """The measures that the texts name, each once; names that are only ours too. Raises MetricError."""
-    return list(dict.fromkeys(one for text in texts for name in _names(text) for one in _measures(name)))
-
-
-def _names(text: str) -> list[str]:
-    """'AP nDCG(gains={0: 0})@5' -> the single names; unlike theirs, a name may have spaces in parentheses."""
-    names, depth = [""], 0
-    for char in text:
-        depth = max(depth + (char == "(") - (char == ")"), 0)
-        if char.isspace() and not depth:
-            names.append("")
-        else:
-            names[-1] += char
-    return [name for name in names if name]
-
-
-def _measures(text: str) -> list[Measure]:
+def translated(text: str) -> tuple[str, str] | None:
+    """A measure in our spelling, and as ir_measures prints it; None where it is not one of ir_measures."""
     read = _read(text)
     if read is None:
-        return [Measure(str(spec), spec) for spec in parse_one(text)]
+        return None
     name, params, at = read
     given = {**_OWN_DEFAULTS.get(name, {}), **params}
     for key, value in MEASURES[name].items():  # a default of theirs may be no parameter of ours
         if value is not None and given.get(key) == value and key not in _OWN_DEFAULTS.get(name, {}):
             del given[key]
     ours = name + ("(" + ",".join(f"{k}={v!r}" for k, v in given.items()) + ")" if given else "")
-    [spec] = parse_one(ours + ("" if at is None else f"@{at!r}"))
-    return [Measure(_written(name, params, at), spec)]
+    return ours + ("" if at is None else f"@{at!r}"), _printed(name, params, at)
 
 
 def _read(text: str) -> tuple[str, dict[str, Any], Any] | None:
@@ -120,7 +138,7 @@ def _read(text: str) -> tuple[str, dict[str, Any], Any] | None:
     return (name, params, at) if set(params) <= set(MEASURES[name]) else None
 
 
-def _written(name: str, params: dict[str, Any], at: Any) -> str:
+def _printed(name: str, params: dict[str, Any], at: Any) -> str:
     defaults = MEASURES[name]
     inside = ",".join(f"{key}={_value(value)}" for key, value in params.items() if value != defaults[key])
     return name + (f"({inside})" if inside else "") + ("" if at is None else f"@{at}")
@@ -130,3 +148,41 @@ def _value(value: Any) -> str:
     if isinstance(value, dict):  # a gain that is the grade itself is not printed
         return "{" + ",".join(f"{grade}:{gain}" for grade, gain in sorted(value.items()) if grade != gain) + "}"
     return repr(value)
+
+
+class Provider(NamedTuple):
+    """One of those who compute for ir_measures.
+
+    ties: its order of documents with equal scores. metrics: ours that it computes and where that can matter.
+    """
+
+    ties: str
+    metrics: tuple[str, ...]
+
+
+_AS_HERE = "by document id descending, as here"
+_AS_RUN = "as they stand in the run"
+_ASCENDING = "by document id ascending"
+_READER = ("rbp", "BPM", "SDCG", "NERR8", "NERR9", "NERR10", "NERR11", "INST", "INSQ")
+_RANKED = ("AP", "P", "RR", "Rprec", "nDCG")
+
+# in the order in which it asks them; the last one only by name
+PROVIDERS = {
+    "pytrec_eval": Provider(
+        f"{_AS_HERE}, but with scores as 32-bit floats",
+        (*_RANKED, "R", "Success", "bpref", "infAP", "iprec_at_recall"),
+    ),
+    "cwl_eval": Provider(_AS_RUN, ("AP", "P", "RR", *_READER)),
+    "compat": Provider(f"{_ASCENDING}, in the ideal ranking as in the qrels", ("Compat",)),
+    "judged": Provider(_ASCENDING, ("Judged",)),
+    "msmarco": Provider(_ASCENDING, ("RR",)),
+    "gdeval": Provider(_AS_HERE, ("nDCG", "ERR")),
+    "accuracy": Provider(_AS_RUN, ("Accuracy",)),
+    "ranx": Provider("in an order that cannot be told", (*_RANKED, "R", "Success")),
+    "trectools": Provider(_AS_RUN, (*_RANKED, "bpref", "rbp")),
+}
+
+
+def ties(metric: str) -> list[tuple[str, str]]:
+    """(provider, its order of equal scores) for each that computes the metric."""
+    return [(name, provider.ties) for name, provider in PROVIDERS.items() if metric in provider.metrics]

@@ -1,58 +1,22 @@
-"""What other tools call our metrics, where they mean the same; and how such a name is read."""
+"""What other tools call our metrics and their parameters, where they mean the same; how such a name is read."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from gradeval.registry.dialects import ir_measures
+
+Items = list[tuple[str, str | None]]
+"""The parameters given with a name: key and value, or a text without '=' and None."""
+
 # A name as the tool spells it -> the same in our spelling. '@k' on both sides stands for a cutoff, which may be
 # missing. 'name(param)' is the name where that parameter is given, 'name(param=value)' where it has that value.
-# Names that are ours anyway are here for the pages only. trec_eval's names are told by the metrics themselves.
-TOOLS: dict[str, dict[str, str]] = {
-    "ir_measures": {
-        "AP@k": "AP@k",
-        "MAP@k": "AP@k",
-        "Accuracy@k": "Accuracy@k",
-        "BPM@k": "BPM@k",
-        "Bpref": "bpref",
-        "Compat": "Compat",
-        "ERR@k": "ERR@k",
-        "infAP": "infAP",
-        "INSQ": "INSQ",
-        "INST": "INST",
-        "IPrec@k": "iprec_at_recall(rounding=up)@k",
-        "Judged@k": "Judged@k",
-        "NERR8@k": "NERR8@k",
-        "NERR9@k": "NERR9@k",
-        "NERR10": "NERR10",
-        "NERR11": "NERR11",
-        "NumQ": "num_q",
-        "NumRel": "num_rel",
-        "NumRet": "num_ret",
-        "NumRet(rel)": "num_rel_ret",
-        "NumRelRet": "num_rel_ret",
-        "P@k": "P@k",
-        "Precision@k": "P@k",
-        "R@k": "R@k",
-        "Recall@k": "R@k",
-        "RBP(p)@k": "rbp@k",
-        "Rprec": "Rprec",
-        "RR@k": "RR@k",
-        "MRR@k": "RR@k",
-        "SDCG@k": "SDCG@k",
-        "SetAP": "set_map",
-        "SetF": "set_F",
-        "SetP": "set_P",
-        "SetP(relative=False)": "set_P",
-        "SetP(relative=True)": "set_relative_P",
-        "SetR": "set_recall",
-        "SetRelP": "set_relative_P",
-        "Success@k": "Success@k",
-        "nDCG@k": "nDCG@k",
-        "NDCG@k": "nDCG@k",
-    },
+# Names that are ours anyway are here for the pages only. trec_eval's are in trec_eval.py.
+NAMES: dict[str, dict[str, str]] = {
+    "ir_measures": ir_measures.NAMES,
     "ranx": {
         "dcg@k": "DCG@k",
         "dcg_burges@k": "DCG(gain=exp)@k",
@@ -90,8 +54,39 @@ TOOLS: dict[str, dict[str, str]] = {
 }
 
 
+class Spelling(NamedTuple):
+    """A parameter of another tool: which of ours it is.
+
+    metric: of which it is one, '' for every metric with such a parameter. words: what its values are here; none
+    where they are written as here. example: a value that is written in another way.
+    """
+
+    param: str
+    metric: str = ""
+    words: Mapping[str, str] | None = None
+    example: str = ""
+
+
+PARAMS = {
+    "ir_measures": {
+        "gains": Spelling("gain", example="{0:0,1:5}"),
+        "dcg": Spelling("gain", words={"log2": "linear", "exp-log2": "exp"}),
+        "beta": Spelling("x", "set_F"),
+    },
+    "NTCIREVAL": {"logb": Spelling("base", "JKnDCG")},
+}
+
+
+def spellings(metric: str, param: str) -> Iterator[tuple[str, str, Spelling]]:
+    """(tool, name there, spelling) of a parameter of ours."""
+    for tool, names in PARAMS.items():
+        for name, spelling in names.items():
+            if spelling.param == param and spelling.metric in ("", metric):
+                yield tool, name, spelling
+
+
 class Alias(NamedTuple):
-    """One line of TOOLS: `param` and `value` are what must be given for it, if anything."""
+    """One line of NAMES: `param` and `value` are what must be given for it, if anything."""
 
     tool: str
     spelled: str
@@ -102,19 +97,16 @@ class Alias(NamedTuple):
     target: str
 
 
-_KEY = re.compile(r"([^(@]+)(?:\((\w+)(?:=(\w+))?\))?(@k)?")
-
-
 @cache
 def aliases() -> tuple[Alias, ...]:
-    """Every line of TOOLS."""
+    """Every line of NAMES."""
     return tuple(_aliases())
 
 
 def _aliases() -> Iterator[Alias]:
-    for tool, names in TOOLS.items():
+    for tool, names in NAMES.items():
         for spelled, target in names.items():
-            match = _KEY.fullmatch(spelled)
+            match = re.fullmatch(r"([^(@]+)(?:\((\w+)(?:=(\w+))?\))?(@k)?", spelled)
             assert match is not None, spelled
             name, param, value, cutoff = match.groups(default="")
             yield Alias(tool, spelled, name, param, value, bool(cutoff), target.removesuffix("@k"))
@@ -128,51 +120,18 @@ def named(name: str) -> list[Alias]:
     )
 
 
-def resolve(name: str, items: list[str], with_cutoff: bool) -> tuple[str, list[str]]:
-    """A name in another tool's spelling, and its 'param=value' texts, in ours; as they are where it is none."""
-    given = {key.strip().lower(): unquoted(value) for key, _, value in (one.partition("=") for one in items)}
-    lines = named(name)
+def resolve(name: str, items: Items, with_cutoff: bool) -> tuple[str, Items]:
+    """A name in another tool's spelling, and the parameters given with it, in ours; as they are otherwise."""
+    given = {key.lower(): (value or "").lower() for key, value in items}
     fitting = [
         alias
-        for alias in lines
+        for alias in named(name)
         if not alias.param
-        or (alias.param in given and (not alias.value or given[alias.param].lower() == alias.value.lower()))
+        or (alias.param in given and (not alias.value or given[alias.param] == alias.value.lower()))
     ]
     if not fitting:
         return name, items
     alias = next((one for one in fitting if one.param or one.cutoff == with_cutoff), fitting[0])
     target, _, inside = alias.target.rstrip(")").partition("(")
-    if alias.value:
-        items = [one for one in items if one.partition("=")[0].strip().lower() != alias.param]
-    return target, [*filter(None, inside.split(",")), *items]
-
-
-def split_items(inside: str) -> list[str]:
-    """'a=1, b={0:0,1:5}, c="x,y"' -> its items: commas in quotes and braces part nothing."""
-    items, start, closing = [], 0, ""
-    for i, char in enumerate(inside):
-        if closing:
-            closing = "" if char == closing else closing
-        elif char in "{'\"":
-            closing = "}" if char == "{" else char
-        elif char == ",":
-            items.append(inside[start:i])
-            start = i + 1
-    return [*items, inside[start:]] if inside.strip() else []
-
-
-def unquoted(value: str) -> str:
-    """A value as it is written in Python, in our spelling: without quotes, {0:0,1:5} as 0:0/1:5."""
-    value = value.strip()
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        return value[1:-1]
-    if value.startswith("{") and value.endswith("}"):
-        return "/".join(sorted(("".join(one.split()) for one in value[1:-1].split(",")), key=_grade))
-    return value
-
-
-def _grade(pair: str) -> float:
-    try:
-        return float(pair.partition(":")[0])
-    except ValueError:
-        return 0.0  # whoever reads the value says what is wrong with it
+    meant: Items = [(key, value) for key, _, value in (one.partition("=") for one in inside.split(",") if one)]
+    return target, meant + [one for one in items if not (alias.value and one[0].lower() == alias.param)]

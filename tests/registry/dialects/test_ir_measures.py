@@ -6,7 +6,7 @@ import ir_measures
 import pytest
 from ir_measures.providers import registry
 
-from gradeval.registry.dialects.providers import PROVIDERS
+from gradeval.registry.dialects.ir_measures import PROVIDERS
 from gradeval.registry.spec import metric_of
 
 

@@ -1,0 +1,117 @@
+"""The measures that the commands trec_eval and ir_measures take: read into Specs, with the names they print."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gradeval.errors import MetricError
+from gradeval.registry.dialects import ir_measures
+from gradeval.registry.dialects.trec_eval import GROUPS, MEASURES
+from gradeval.registry.spec import Spec, parse, parse_one
+
+_OTHER_INPUT = re.compile(r"(all_)?prefs|prefs_\w+|qrels_jg|\w+_avgjg")
+_DECIMAL = re.compile(r"(\d+)\.\d*")
+
+
+class Measure(NamedTuple):
+    """What is computed, and what it is called in the output."""
+
+    spec: Spec
+    printed: str
+
+
+def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[Measure]:
+    """The measures that the texts name as trec_eval's -m takes them, in its order; then ours, as given.
+
+    As in trec_eval, a measure that is named again keeps what it took first, and cutoffs are put in order. size:
+    how many documents the collection has, for utility. Raises MetricError.
+    """
+    marked: dict[str, str] = {}
+    ours: list[Spec] = []
+    for text in texts:
+        name, dot, values = text.partition(".")
+        if _OTHER_INPUT.fullmatch(name):
+            hint = "gradeval reads qrels only; this needs preferences, or several judges"
+            raise MetricError(f"{text}: not a measure for qrels", hint=hint)
+        if name in GROUPS and dot:
+            raise MetricError(f"{text}: {name} stands for several measures and takes no value after '.'")
+        if dot and not values:
+            raise MetricError(f"{text}: there is nothing after '.'")
+        if name in GROUPS:
+            named = GROUPS[name].measures
+        elif name in MEASURES:
+            named = (name,)
+        else:
+            named = ()
+            ours += parse(text)
+        for one in named:
+            marked[one] = marked.get(one) or values
+    in_order = [name for name in MEASURES if name in marked]
+    found = [measure for name in in_order for measure in _of_trec_eval(name, marked[name], size)]
+    known = {measure.spec for measure in found}
+    return found + [Measure(spec, spec.trec) for spec in dict.fromkeys(ours) if spec not in known]
+
+
+def _of_trec_eval(name: str, values: str, size: float) -> list[Measure]:
+    takes = MEASURES[name]
+    if not takes.param or not values:
+        found = [Measure(spec, spec.trec) for spec in parse_one(f"{name}.{values}" if values else name)]
+    elif takes.values:
+        found = _at_cutoffs(name, values)
+    else:
+        [*specs] = parse_one(f"{name}.{values}")
+        if len(specs) > 1:
+            raise MetricError(f"{name}.{values}: {name} takes one value")
+        found = [Measure(specs[0], f"{name}_{values}")]
+    if name != "utility" or not size:
+        return found
+    [(spec, printed)] = found
+    weights = spec.metric.by_name["weights"]
+    chosen = weights.text(spec.params.get("weights", weights.default))
+    return [Measure(parse_one(f"utility(weights={chosen},size={size!r})")[0], printed)]
+
+
+def _at_cutoffs(name: str, values: str) -> list[Measure]:
+    """A measure for each of the values, in rising order."""
+    takes, texts = MEASURES[name], values.split(",")
+    if takes.param == "cutoff":
+        texts = [_DECIMAL.sub(r"\1", text) for text in texts]  # it takes 23.4 as 23
+    found: dict[float, Measure] = {}
+    for text, spec in zip(texts, parse_one(f"{name}.{','.join(texts)}"), strict=True):
+        value = spec.params[takes.param]
+        if value in found:
+            raise MetricError(f"{name}.{values}: {text} is given twice")
+        printed = f"{value}" if takes.decimals is None else f"{value:.{takes.decimals}f}"
+        found[value] = Measure(spec, f"{name}_{printed}")
+    return [found[value] for value in sorted(found)]
+
+
+def parse_ir_measures(texts: Iterable[str]) -> list[Measure]:
+    """The measures that the texts name as ir_measures spells them, each once; ours too. Raises MetricError."""
+    return list(dict.fromkeys(one for text in texts for name in _names(text) for one in _of_ir_measures(name)))
+
+
+def _names(text: str) -> list[str]:
+    """'AP nDCG(gains={0: 0})@5' -> the single names; unlike theirs, a name may have spaces in parentheses."""
+    names, depth = [""], 0
+    for char in text:
+        depth = max(depth + (char == "(") - (char == ")"), 0)
+        if char.isspace() and not depth:
+            names.append("")
+        else:
+            names[-1] += char
+    return [name for name in names if name]
+
+
+def _of_ir_measures(text: str) -> list[Measure]:
+    translated = ir_measures.translated(text)
+    if translated is None:
+        return [Measure(spec, str(spec)) for spec in parse_one(text)]
+    ours, printed = translated
+    specs = parse_one(ours)
+    at = specs[0].metric.at
+    if len(specs) > 1 and at is not None:  # at trec_eval's cutoffs, which ir_measures does not have
+        raise MetricError(f"{text}: the {at.name} is missing", hint=f"for example {printed}@{at.example}")
+    return [Measure(specs[0], printed)]
