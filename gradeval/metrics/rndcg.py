@@ -122,14 +122,7 @@ def trec_eval_9_ndcg(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     return normalized_dcg(*graded(judgments, gain), None, "letor")
 
 
-@metric(
-    "ideal_dcg",
-    order=False,
-    sees=Sees.NOTHING,
-    range=(0, None),
-    invariants=[UNJUDGED_IGNORED],
-    higher_is_better=None,
-)
+@metric("ideal_dcg", order=False, sees=Sees.NOTHING, range=(0, None), invariants=[UNJUDGED_IGNORED])
 def ideal_discounted_cumulated_gain(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     """The discounted cumulated gain that the ideal ranking has.
 

@@ -51,12 +51,17 @@ class Kind(Enum):
 class Metric:
     """A metric as it stands in the registry.
 
-    display: its name as tables show it, with Greek letters. function: Judgments and parameters -> (Q,).
-    range: the least and the largest value, None where there is no bound. invariants: those of invariants.py
-    that hold. aliases: its other names. kind: what it gives. higher_is_better: None where runs do not compete
-    for it. undefined: a query may have no value, which is NaN. check: raises ValueError where parameters do not
-    go together. constant: it is the same for every query, so only the summary has it. example: how its page
-    writes it; by default, with what it needs.
+    display: its name as tables show it, with Greek letters.
+    function: Judgments, and parameters as keywords -> the value of each query, (Q,).
+    range: the least and the largest value, None where there is no bound.
+    invariants: those of invariants.py that hold.
+    aliases: its other names.
+    kind: what its values are, and how they become one value for all queries.
+    higher_is_better: False where lower is, None where runs do not compete for it.
+    undefined: a query may have no value, which is NaN.
+    check: raises ValueError where parameters do not go together.
+    constant: it is the same for every query, so only the summary has it.
+    example: how its page writes it; by default, with the parameters that it needs.
 
     order: the order of the documents that a cutoff lets through matters (that of equal scores, too).
     sees: what of a document it looks at. stops: where it has seen enough: at the 'first' relevant document, or

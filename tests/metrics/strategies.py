@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gradeval.grades import is_grade
 from gradeval.registry.families import load
-from gradeval.registry.metric import Metric
+from gradeval.registry.metric import REGISTRY, Metric
 
 load()
 

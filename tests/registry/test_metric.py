@@ -23,20 +23,23 @@ INVARIANTS = {text for name, text in vars(invariants).items() if name.isupper() 
 @pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
 class TestEach:
     def test_page(self, metric: Metric):
-        head, formula, *_ = metric.about.split("\n\n")
-        assert head == metric.summary
-        assert head.endswith((".", "?"))
-        assert " = " in formula, "the formula comes first"
-        assert f"\nReturns {'str' if metric.text else 'float64'} (Q,), " in metric.about
-        assert "Unit" in metric.about
-        assert metric.undefined == ("NaN" in metric.about)
-        assert metric.about.splitlines()[-1].startswith("Source: ") or "\nSource: " in metric.about
-        assert all(len(line) <= 106 for line in metric.about.splitlines())
-
-    def test_range_is_on_the_page(self, metric: Metric):
-        words = {(0, 1): "in [0, 1]", (-1, 1): "in [-1, 1]", (0, None): "from 0 up", (None, None): "any number"}
-        if metric.name not in ("num_q", "Success") and not metric.text:
-            assert f"Returns float64 (Q,), {words[metric.range]}" in metric.about
+        head, _, more = metric.about.partition("\n\n")
+        least, most = metric.range
+        range_ = (
+            "any number" if least is None else f"from {least} up" if most is None else f"in [{least}, {most}]"
+        )
+        if metric.name in ("num_q", "Success"):
+            range_ = ""
+        returns = "str (Q,), " if metric.text else f"float64 (Q,), {range_}"
+        assert (
+            head == metric.summary
+            and head.endswith((".", "?"))
+            and " = " in more.partition("\n\n")[0]
+            and f"\nReturns {returns}" in metric.about
+            and "Unit" in metric.about
+            and "\nSource: " in metric.about
+            and all(len(line) <= 106 for line in metric.about.splitlines())
+        ), f"{metric.name}'s docstring: what it is; its formula; 'Returns {returns}…'; 'Unit …'; 'Source: …'"
 
     def test_example(self, metric: Metric):
         [one] = spec.parse(metric.usage)
@@ -57,6 +60,12 @@ class TestEach:
         assert set(metric.invariants) <= INVARIANTS
         assert len(set(metric.invariants)) == len(metric.invariants)
         assert metric.per_query or metric.has_summary
+
+
+def test_the_page_says_where_a_value_is_undefined():
+    assert [name for name, one in REGISTRY.items() if one.undefined] == [
+        name for name, one in REGISTRY.items() if "NaN" in one.about
+    ]
 
 
 def test_every_family_is_loaded():
