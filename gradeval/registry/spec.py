@@ -289,15 +289,16 @@ def _param(metric: Metric, key: str, value: str, text: str) -> tuple[Param, str]
     for param in metric.params:
         if name in (param.name.lower(), *param.aliases):
             return param, value
-    from gradeval.registry.dialects.other import spellings
+    from gradeval.registry.dialects.other import spelling_of
 
-    for param in metric.params:
-        for _, other, spelling in spellings(metric.name, param.name):
-            if name == other and spelling.words and value.lower() not in spelling.words:
-                raise MetricError(f"{text}: {key} must be {' or '.join(spelling.words)}, not '{value}'")
-            if name == other:
-                return param, spelling.words[value.lower()] if spelling.words else value
-    raise MetricError(f"{text}: {metric.name} has no parameter '{key}'", hint=_accepted(metric))
+    spelling = spelling_of(metric.name, name)
+    if spelling is None or spelling.param not in metric.by_name:
+        raise MetricError(f"{text}: {metric.name} has no parameter '{key}'", hint=_accepted(metric))
+    if spelling.words is not None:
+        if value.lower() not in spelling.words:
+            raise MetricError(f"{text}: {key} must be {' or '.join(spelling.words)}, not '{value}'")
+        value = spelling.words[value.lower()]
+    return metric.by_name[spelling.param], value
 
 
 def _accepted(metric: Metric) -> str:

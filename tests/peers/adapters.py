@@ -245,7 +245,7 @@ def same(names: Sequence[str]) -> dict[str, str]:
     return {name: name for name in names}
 
 
-# as gradeval/metrics/providers.py says; compat has another order in the ideal ranking
+# as gradeval/registry/dialects/ir_measures.py says; compat has another order in the ideal ranking
 TIES = {"pytrec_eval": "ours", "gdeval": "ours", "cwl_eval": "run", "accuracy": "run"}
 TIES |= {"judged": "ascending", "msmarco": "ascending"}
 PEERS = [

@@ -77,6 +77,12 @@ PARAMS = {
 }
 
 
+def spelling_of(metric: str, name: str) -> Spelling | None:
+    """Which parameter of a metric of ours a name elsewhere is, None where it is none."""
+    found = (names[name] for names in PARAMS.values() if name in names)
+    return next((one for one in found if one.metric in ("", metric)), None)
+
+
 def spellings(metric: str, param: str) -> Iterator[tuple[str, str, Spelling]]:
     """(tool, name there, spelling) of a parameter of ours."""
     for tool, names in PARAMS.items():
