@@ -305,16 +305,13 @@ def _contained_function(metric: Metric, params: tuple[Param, ...]) -> Function:
         except Failure as failure:
             raise MetricError(f"{who} fails with {failure}") from failure
 
-    compute.__dict__["__signature__"] = inspect.Signature(
-        [_in_signature(param.but(parse=_contained_parse(param, metric))) for param in params]
-    )
+    signature = inspect.signature(function)
+    own = dict(signature.parameters)
+    for param in params:
+        contained_param = param.but(parse=_contained_parse(param, metric))
+        own[param.name] = own[param.name].replace(annotation=Annotated[Any, contained_param])
+    compute.__dict__["__signature__"] = signature.replace(parameters=list(own.values()))
     return compute
-
-
-def _in_signature(param: Param) -> inspect.Parameter:
-    default = inspect.Parameter.empty if param.required else param.default
-    annotation = Annotated[Any, param]
-    return inspect.Parameter(param.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 class _Wrong(Exception):
