@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -28,17 +29,43 @@ def with_fewer(make: Callable[[int], R], jobs: int) -> R:
     return make(1)  # outside of the handler, which holds on to what the threads had in memory
 
 
-def _started(work: Callable[[], None], count: int) -> list[threading.Thread]:
-    """Threads that do the work: as many as wanted, or as the system allows."""
-    threads: list[threading.Thread] = []
-    for _ in range(count):
-        thread = threading.Thread(target=work, daemon=True)
-        try:
-            thread.start()
-        except RuntimeError:  # can't start new thread: the caller's and those that there are do the work
-            break
-        threads.append(thread)
-    return threads
+class _Threads:
+    """Threads that do the work: as many as wanted, or as the system allows.
+
+    The start() of threading.Thread waits until the thread runs: for ever, where it dies for lack of memory before
+    that. Nobody waits for these to begin, and only for those that have begun to end.
+    """
+
+    def __init__(self, work: Callable[[], None], count: int) -> None:
+        self.running = 0
+        self.ended = threading.Condition()
+
+        def run() -> None:
+            try:
+                with self.ended:
+                    if self.running < 0:  # it begins when all is over
+                        return
+                    self.running += 1
+                try:
+                    work()
+                finally:
+                    with self.ended:
+                        self.running -= 1
+                        self.ended.notify_all()
+            except MemoryError:  # the caller's thread and the others do the work
+                pass
+
+        for _ in range(count):
+            try:
+                _thread.start_new_thread(run, ())
+            except (RuntimeError, MemoryError):  # can't start new thread
+                break
+
+    def join(self) -> None:
+        """Wait for the end of those that have begun; others do nothing when they begin."""
+        with self.ended:
+            self.ended.wait_for(lambda: self.running <= 0)
+            self.running = -1
 
 
 def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
@@ -118,7 +145,8 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
             with changed:
                 changed.wait_for(lambda: is_over() or may_draw())
 
-    threads = _started(work, jobs - 1)
+    threads = _Threads(work, jobs - 1)
+    is_interrupted = False
     try:
         while True:
             while not is_next_there():
@@ -136,11 +164,11 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
                 raise error
             yield result  # type: ignore[misc]
     except KeyboardInterrupt:
-        threads.clear()  # one may be waiting for what a pipe brings next: who interrupts waits for none
+        is_interrupted = True  # a thread may be waiting for what a pipe brings next: nobody waits for it
         raise
     finally:
         with changed:
             state["stop"] = True
             changed.notify_all()
-        for thread in threads:
-            thread.join()
+        if not is_interrupted:
+            threads.join()

@@ -284,7 +284,7 @@ def _grouped(source: Source, groups: str | None, lines: int) -> tuple[Ids, Ints]
         place = "with" if source.path == "-" else f"in {source.path}.query or with"
         hint = f"Give their sizes, one a line, {place} --groups FILE"
         raise InputError(source.name, "no line has a qid:, so the queries are not known", hint=hint)
-    sizes = read_numbers(Source(path), "group size", whole=True)
+    sizes = read_numbers(Source(path), "group size", lines, whole=True)
     if sizes.sum() != lines:
         raise InputError(path, f"the groups have {sizes.sum():.0f} lines in all, but {source.name} has {lines}")
     counts = sizes[sizes > 0].astype(np.int64)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from gradeval.arrays import Floats
+from gradeval.errors import InputError
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.scan import (
     floats,
@@ -29,11 +31,24 @@ class _Numbers(NamedTuple):
     problems: LineProblems
 
 
-def read_numbers(source: Source, name: str, whole: bool = False) -> Floats:
-    """A file of numbers, one a line; with `whole`, whole ones from 0. Raises InputError(s)."""
+def read_numbers(source: Source, name: str, lines: float = math.inf, whole: bool = False) -> Floats:
+    """A file of numbers, one a line; with `whole`, whole ones from 0. Raises InputError(s).
+
+    lines: those of the LETOR file that it belongs to. Reading stops where there are more numbers, or where they
+    add up to more: it may be a pipe that never ends.
+    """
     problems = Problems(source.name)
     made = (_read_numbers(block, name, whole) for block in source.blocks())
-    values = [part.value for _, part in problems.until_enough(made)]
+    values: list[Floats] = []
+    total = 0.0
+    for _, part in problems.until_enough(made):
+        values.append(part.value)
+        total += part.value.sum() if whole else len(part.value)
+        if total > lines and not part.last and not problems.found.total:
+            what = (
+                f"{name}s for more than the {lines:,} lines of data; reading stopped at line {problems.lines:,}"
+            )
+            raise InputError(source.name, what, hint="Is this the right file?")
     problems.check()
     if not any(map(len, values)):
         raise no_data(source.name, problems.lines)

@@ -170,7 +170,7 @@ def _reduce_scores(source: Source, qrels: Qrels, ties: str) -> Reduced:
     if letor is None:
         what = f"scores, one a line, go with the lines of a LETOR file, but {qrels.path} is not one"
         raise InputError(source.name, what, hint="Give the LETOR file as qrels")
-    scores = read_numbers(source, "score")
+    scores = read_numbers(source, "score", len(letor.line))
     if len(scores) != len(letor.line):
         raise InputError(
             source.name,

@@ -113,7 +113,11 @@ class _Total:
     def report(self, problems: Problems) -> None:
         """Add the documents that come again: each is a problem, or all are one where nothing else follows."""
         again, new = self.repeats.total, self.documents - self.repeats.total
-        if again and self.last_new < (line := self.repeats.first[0].line or 0) and again >= min(new, SHOWN + 1):
+        if (
+            again
+            and self.last_new < (line := self.repeats.first[0].line or 0)
+            and again >= min(max(new, 2), SHOWN + 1)
+        ):
             problems.add(_twice(line, again, new))
         else:
             problems.add(self.repeats)
@@ -131,8 +135,8 @@ def _twice(line: int, again: int, new: int) -> LineProblems:
     """
     which, documents = "a part of the run", f"{again:,} documents"
     if again >= new:
-        which, documents = "the run", f"the {new:,} documents above"
-    what = f"the file seems to hold {which} twice: from here on, {documents} come again for their queries"
+        which, documents = "the run", f"the {new:,} documents above" if new > 1 else "the document above"
+    what = f"the file seems to hold {which} twice: from here on, {documents} come again"
     return LineProblems((Problem(line, what, "Keep the lines above this one"),), 1)
 
 

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut, Halting
 
+from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats import letor
 from gradeval.formats.letor import read_letor
 from gradeval.formats.scores import read_numbers
-from gradeval.formats.sources import Source
+from gradeval.formats.sources import Block, Source
 
 SIZES = [1, 40, 1 << 20]
 
@@ -409,6 +410,21 @@ def test_blocks_without_lines(jobs, path):
     assert list(zip(read.line.tolist(), read.feature(1).tolist(), strict=True)) == [row[3:5] for row in ROWS]
     path.write_bytes(b"1\n2\n3\n")
     assert read_numbers(Halting(path, 3), "score").tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("name", "whole"), [("score", False), ("group size", True)])
+def test_numbers_that_never_end(name, whole, path):
+    """A pipe that goes on for ever is not read beyond what can belong to the LETOR file."""
+
+    class Endless(Source):
+        def blocks(self, size=0):
+            while True:
+                yield Block(np.frombuffer(b"1\n" * 10 + bytes(PAD), np.uint8), 20, False, False)
+
+    with pytest.raises(
+        InputError, match=rf"{name}s for more than the 25 lines of data; reading stopped at line 30"
+    ):
+        read_numbers(Endless(path), name, 25, whole)
 
 
 def test_module_reads_blank_blocks(path):

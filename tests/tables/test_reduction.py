@@ -220,7 +220,7 @@ def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
 def twice(path, line, documents):
     return (
         f"{path}:{line}: the file seems to hold the run twice: from here on, the {documents:,} documents above "
-        "come again for their queries. Keep the lines above this one"
+        "come again. Keep the lines above this one"
     )
 
 
@@ -241,6 +241,14 @@ def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies, monkeypatch
     with pytest.raises(InputError) as caught:
         reduce_blocks(Cut(path, size), run_columns, table, "trec", jobs)
     assert str(caught.value) == twice(path, len(TWICE) + 1, len(TWICE))
+
+
+def test_one_document_that_comes_again_behind_a_bad_line_is_no_second_run(folder):
+    path = folder / "run"
+    path.write_bytes(b"q Q0 d 1 bad t\nq Q0 e 1 1 t\nq Q0 e 1 1 t\n")
+    with pytest.raises(InputErrors) as caught:
+        reduce_blocks(Cut(path, 1 << 20), run_columns, table_of(folder, {b"q": {b"d": 1.0}}), "trec", 1)
+    assert f"{path}:3: document 'e' comes a second time for its query" in str(caught.value)
 
 
 @pytest.mark.parametrize("size", [150, 1 << 20])
