@@ -32,8 +32,8 @@ def with_fewer(make: Callable[[int], R], jobs: int) -> R:
 class _Threads:
     """Threads that do the work: as many as wanted, or as the system allows.
 
-    The start() of threading.Thread waits until the thread runs: for ever, where it dies for lack of memory before
-    that. Nobody waits for these to begin, and only for those that have begun to end.
+    threading.Thread.start() waits until the thread runs: for ever, where it dies for lack of memory before that.
+    Nobody waits for these to begin, and only for those that have begun to end.
     """
 
     def __init__(self, work: Callable[[], None], count: int) -> None:
