@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import examples
 from registry import test_invariants, test_metric
 
 from gradeval.cli.eval import eval_command
@@ -186,7 +187,7 @@ def test_the_metric_that_is_added():
             one(metric)
         assert len(metric.invariants) == 3
         for invariant in metric.invariants:
-            test_invariants.try_out(invariant, metric)
+            test_invariants.try_out(invariant, [metric], examples(times=0.2))
         assert page("grr").startswith("GRR\n\nGraded reciprocal rank.\n\nGRR@k = ")
     finally:
         del REGISTRY["GRR"]

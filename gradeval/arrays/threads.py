@@ -32,7 +32,7 @@ def with_fewer(make: Callable[[int], R], jobs: int) -> R:
 class _Threads:
     """Threads that do the work: as many as wanted, or as the system allows.
 
-    threading.Thread.start() waits until the thread runs: for ever, where it dies for lack of memory before that.
+    threading.Thread.start() waits until the thread runs: for ever, where lack of memory ends it before that.
     Nobody waits for these to begin, and only for those that have begun to end.
     """
 
