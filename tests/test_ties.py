@@ -114,3 +114,19 @@ def test_never_missing() -> None:
         check_changes_are_noticed(cases, changes, **options)
         changed |= {name for name, of in changes.items() if of}
     assert len(changed) > 60
+
+
+def test_the_notice_of_ties_is_for_metrics_that_they_can_change() -> None:
+    qrels = {"q": {"a": 2, "b": 1, "c": 0}}
+    run = {"q": {"a": 5.0, "x": 3.0, "b": 3.0, "c": 3.0}}
+    for names, reached in (
+        ("num_ret set_P rankDCG", False),
+        ("nDCG@1", False),
+        ("nDCG@2", True),
+        ("num_ret AP", True),
+        ("P@1 CG", False),
+        ("P@1,2", True),
+    ):
+        assert bool(gradeval.evaluate(qrels, run, names).warnings) is reached, names
+    assert not gradeval.evaluate(qrels, run, "AP", depth=1).warnings
+    assert gradeval.evaluate(qrels, run, "set_P", depth=2).warnings

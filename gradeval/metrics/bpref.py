@@ -6,7 +6,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.registry.invariants import IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED
-from gradeval.registry.metric import Sees, metric
+from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel
 from gradeval.tables.judgments import Hits, Judgments
 from gradeval.tables.terms import Terms
@@ -20,7 +20,7 @@ def _worse_above(judgments: Judgments, hits: Hits) -> Ints:
     return judged.seen[np.searchsorted(judged.rows, hits.rows)] - hits.seen
 
 
-@metric("bpref", sees=Sees.POOL, invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED])
+@metric("bpref", invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED])
 def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Binary preference: are relevant documents above those that were judged not relevant?
 
@@ -40,7 +40,7 @@ def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     return Terms(hits.segments, hits.rows, 1.0 - above / np.maximum(most, 1)[query], relevant)
 
 
-@metric("infAP", sees=Sees.POOL, invariants=[SCALE_FREE])
+@metric("infAP", invariants=[SCALE_FREE])
 def inferred_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Inferred average precision, where only a sample of the pool was judged.
 
@@ -62,7 +62,7 @@ def inferred_average_precision(judgments: Judgments, *, rel: Rel | None = None) 
     return Terms(hits.segments, hits.rows, precision, hits.relevant)
 
 
-@metric("unj", order=False, sees=Sees.JUDGED, invariants=[SCALE_FREE], higher_is_better=None)
+@metric("unj", invariants=[SCALE_FREE], higher_is_better=None)
 def unjudged(judgments: Judgments, *, cutoff: Cutoff) -> Floats:
     """Unjudged documents in the first ranks: the other metrics say little where they are many.
 

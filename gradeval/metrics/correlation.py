@@ -14,7 +14,7 @@ from gradeval.registry.invariants import (
     SCALE_FREE,
     UNJUDGED_IGNORED,
 )
-from gradeval.registry.metric import Sees, metric
+from gradeval.registry.metric import metric
 from gradeval.registry.params import Rel
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
@@ -39,8 +39,6 @@ def _correlation(judgments: Judgments, within: Segments, order: Ints, parts: Flo
 
 @metric(
     "τ",
-    order=False,
-    sees=Sees.JUDGMENT,
     range=(-1, 1),
     invariants=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
     undefined=True,
@@ -101,8 +99,6 @@ def _products(judgments: Judgments, x: Floats, y: Floats) -> Terms:
 
 @metric(
     "ρ",
-    order=False,
-    sees=Sees.JUDGMENT,
     range=(-1, 1),
     invariants=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
     undefined=True,
@@ -127,8 +123,6 @@ def spearman(judgments: Judgments) -> Terms:
 
 @metric(
     "pearson",
-    order=False,
-    sees=Sees.JUDGMENT,
     range=(-1, 1),
     invariants=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
     undefined=True,
@@ -151,8 +145,6 @@ def pearson(judgments: Judgments) -> Terms:
 
 @metric(
     "AUC",
-    order=False,
-    sees=Sees.POOL,
     invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
     undefined=True,
 )

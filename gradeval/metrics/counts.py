@@ -9,15 +9,15 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.metrics._kernels import one_each
 from gradeval.registry.invariants import PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
-from gradeval.registry.metric import Kind, Sees, metric
+from gradeval.registry.metric import Kind, metric
 from gradeval.registry.params import Cutoff, Rel
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
-COUNT: dict[str, Any] = {"range": (0, None), "kind": Kind.SUM, "higher_is_better": None, "order": False}
+COUNT: dict[str, Any] = {"range": (0, None), "kind": Kind.SUM, "higher_is_better": None}
 
 
-@metric("num_q", sees=Sees.NOTHING, invariants=[SCALE_FREE, UNJUDGED_IGNORED], constant=True, **COUNT)
+@metric("num_q", invariants=[SCALE_FREE, UNJUDGED_IGNORED], constant=True, **COUNT)
 def query_count(judgments: Judgments) -> Floats:
     """The number of queries.
 
@@ -29,7 +29,7 @@ def query_count(judgments: Judgments) -> Floats:
     return np.ones(judgments.segments.count)
 
 
-@metric("num_ret", sees=Sees.PLACE, invariants=[SCALE_FREE], **COUNT)
+@metric("num_ret", invariants=[SCALE_FREE], **COUNT)
 def retrieved_count(judgments: Judgments) -> Floats:
     """The number of documents retrieved.
 
@@ -41,7 +41,7 @@ def retrieved_count(judgments: Judgments) -> Floats:
     return judgments.retrieved.astype(np.float64)
 
 
-@metric("num_rel", sees=Sees.NOTHING, invariants=[SCALE_FREE, UNJUDGED_IGNORED], **COUNT)
+@metric("num_rel", invariants=[SCALE_FREE, UNJUDGED_IGNORED], **COUNT)
 def relevant_judged_count(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
     """The number of relevant documents.
 
@@ -69,7 +69,7 @@ def relevant_retrieved_count(
     return one_each(judgments.hits(rel, cutoff))
 
 
-@metric("num_nonrel_judged_ret", sees=Sees.POOL, invariants=[SCALE_FREE, UNJUDGED_IGNORED], **COUNT)
+@metric("num_nonrel_judged_ret", invariants=[SCALE_FREE, UNJUDGED_IGNORED], **COUNT)
 def nonrelevant_retrieved_count(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """The number of documents retrieved that were judged not relevant.
 

@@ -27,7 +27,7 @@ Discount = Annotated[
 ]
 
 
-@metric("CG", order=False, range=(0, None), invariants=[PROMOTION_HELPS], example="CG(gain=exp)@10")
+@metric("CG", range=(0, None), invariants=[PROMOTION_HELPS], example="CG(gain=exp)@10")
 def cumulated_gain(
     judgments: Judgments, *, gain: Worth = "linear", top: Top | None = None, cutoff: Cutoff | None = None
 ) -> Terms:

@@ -13,7 +13,7 @@ from gradeval.registry.invariants import (
     SCALE_FREE,
     UNJUDGED_IGNORED,
 )
-from gradeval.registry.metric import Kind, Sees, metric
+from gradeval.registry.metric import Kind, metric
 from gradeval.registry.params import Rel
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
@@ -38,7 +38,6 @@ def geometric_average_precision(judgments: Judgments, *, rel: Rel | None = None)
 
 @metric(
     "gm_bpref",
-    sees=Sees.POOL,
     invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
     kind=Kind.GEOMETRIC,
 )

@@ -23,7 +23,7 @@ def _shares(judgments: Judgments, which: Bools) -> Terms:
     return Terms(judgments.segments.take(rows), rows, share)
 
 
-@metric("gP", order=False, invariants=[SCALE_FREE, PROMOTION_HELPS])
+@metric("gP", invariants=[SCALE_FREE, PROMOTION_HELPS])
 def generalized_precision(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Generalized precision.
 
@@ -37,7 +37,7 @@ def generalized_precision(judgments: Judgments, *, cutoff: Cutoff | None = None)
     return replace(_shares(judgments, judgments.top(cutoff)), normalizer=number)
 
 
-@metric("gR", order=False, invariants=[SCALE_FREE, PROMOTION_HELPS])
+@metric("gR", invariants=[SCALE_FREE, PROMOTION_HELPS])
 def generalized_recall(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Generalized recall.
 

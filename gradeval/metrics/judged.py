@@ -6,7 +6,7 @@ import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.registry.invariants import PROMOTION_HELPS, SCALE_FREE
-from gradeval.registry.metric import Sees, metric
+from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
@@ -14,8 +14,6 @@ from gradeval.tables.terms import Terms
 
 @metric(
     "Judged",
-    order=False,
-    sees=Sees.JUDGED,
     invariants=[SCALE_FREE, PROMOTION_HELPS],
     higher_is_better=None,
 )

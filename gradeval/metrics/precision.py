@@ -25,7 +25,7 @@ def harmonic(precision: Floats, recall: Floats, x: float) -> Floats:
     return (x + 1) * precision * recall / np.where(below > 0, below, 1.0)
 
 
-@metric("P", order=False, invariants=[SCALE_FREE, PROMOTION_HELPS], example="P(rel=2)@10")
+@metric("P", invariants=[SCALE_FREE, PROMOTION_HELPS], example="P(rel=2)@10")
 def precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Precision.
 
@@ -38,7 +38,7 @@ def precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -
     return one_each(judgments.hits(rel, cutoff), cutoff)
 
 
-@metric("R", order=False, invariants=[SCALE_FREE, PROMOTION_HELPS], example="R(rel=2)@100")
+@metric("R", invariants=[SCALE_FREE, PROMOTION_HELPS], example="R(rel=2)@100")
 def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Recall.
 
@@ -51,7 +51,7 @@ def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> T
     return one_each(hits, hits.relevant)
 
 
-@metric("F", order=False, invariants=[SCALE_FREE, PROMOTION_HELPS])
+@metric("F", invariants=[SCALE_FREE, PROMOTION_HELPS])
 def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, cutoff: Cutoff) -> Floats:
     """F: precision and recall in one.
 
@@ -64,7 +64,7 @@ def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, 
     return harmonic(p.values(), r.values(), x)
 
 
-@metric("set_P", order=False, invariants=[SCALE_FREE])
+@metric("set_P", invariants=[SCALE_FREE])
 def set_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision of all that was retrieved.
 
@@ -76,7 +76,7 @@ def set_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     return one_each(judgments.hits(rel), judgments.retrieved)
 
 
-@metric("set_recall", order=False, invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED], aliases=["set_R"])
+@metric("set_recall", invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED], aliases=["set_R"])
 def set_recall(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Recall of all that was retrieved.
 
@@ -89,7 +89,7 @@ def set_recall(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     return one_each(hits, hits.relevant)
 
 
-@metric("set_F", order=False, invariants=[SCALE_FREE], example="set_F(x=0.5)")
+@metric("set_F", invariants=[SCALE_FREE], example="set_F(x=0.5)")
 def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0) -> Floats:
     """F of all that was retrieved.
 
@@ -101,7 +101,7 @@ def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1
     return harmonic(set_precision(judgments, rel=rel).values(), set_recall(judgments, rel=rel).values(), x)
 
 
-@metric("set_map", order=False, invariants=[SCALE_FREE])
+@metric("set_map", invariants=[SCALE_FREE])
 def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
     """Precision times recall of all that was retrieved.
 
@@ -115,7 +115,7 @@ def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Fl
     return value
 
 
-@metric("set_relative_P", order=False, invariants=[IDEAL_IS_ONE, SCALE_FREE])
+@metric("set_relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE])
 def set_relative_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision of all that was retrieved, relative to the highest possible.
 
@@ -129,7 +129,7 @@ def set_relative_precision(judgments: Judgments, *, rel: Rel | None = None) -> T
     return one_each(hits, np.minimum(judgments.retrieved, hits.relevant))
 
 
-@metric("relative_P", order=False, invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
+@metric("relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
 def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Precision, relative to the highest possible.
 
@@ -144,8 +144,6 @@ def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: 
 
 @metric(
     "Success",
-    order=False,
-    stops="first",
     invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     example="Success@5",
 )
@@ -160,7 +158,7 @@ def success(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> 
     return one_each(judgments.hits(rel).first.top(cutoff))
 
 
-@metric("RR", stops="first", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], aliases=["MRR"])
+@metric("RR", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], aliases=["MRR"])
 def reciprocal_rank(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Reciprocal rank.
 

@@ -14,15 +14,13 @@ from gradeval.registry.invariants import (
     SCALE_FREE,
     UNJUDGED_IGNORED,
 )
-from gradeval.registry.metric import Sees, metric
+from gradeval.registry.metric import metric
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
 
 @metric(
     "rankDCG",
-    order=False,
-    sees=Sees.JUDGMENT,
     invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
     undefined=True,
 )

@@ -11,7 +11,7 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.metrics._kernels import graded
 from gradeval.registry.invariants import PROMOTION_HELPS
-from gradeval.registry.metric import Sees, metric
+from gradeval.registry.metric import metric
 from gradeval.registry.params import REL, WORTH, Cutoff, OutOfRange, Pairs, fraction
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
@@ -102,7 +102,7 @@ def rank_biased_precision(
     return Terms(retrieved, rows, shares * chance_of_reaching(table.rank[rows], p), scale=1 - p)
 
 
-@metric("rbp_resid", sees=Sees.JUDGED, higher_is_better=None)
+@metric("rbp_resid", higher_is_better=None)
 def rank_biased_residual(judgments: Judgments, *, p: Persistence = 0.9) -> Floats:
     """Residual of rank-biased precision: how much higher it could be if all were judged.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from gradeval.registry.metric import Kind, Sees, Strings, metric
+from gradeval.registry.metric import Kind, Strings, metric
 from gradeval.registry.params import whole
 from gradeval.tables.judgments import Judgments
 
@@ -14,7 +14,7 @@ Length = Annotated[int, whole("how many ranks are shown", example="20", after_at
 _NOT_IN_POOL, _NOT_JUDGED, _ZERO, _HIGHER = b"-.0>"
 
 
-@metric("runid", order=False, sees=Sees.NOTHING, kind=Kind.TEXT, constant=True)
+@metric("runid", kind=Kind.TEXT, constant=True)
 def run_id(judgments: Judgments) -> Strings:
     """What the run calls itself.
 
@@ -26,7 +26,7 @@ def run_id(judgments: Judgments) -> Strings:
     return [judgments.tag] * judgments.segments.count
 
 
-@metric("relstring", sees=Sees.JUDGMENT, kind=Kind.TEXT)
+@metric("relstring", kind=Kind.TEXT)
 def grades_in_a_row(judgments: Judgments, *, length: Length = 10) -> Strings:
     """The grades of the documents in the first ranks, a letter each.
 

@@ -11,7 +11,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.numbers import log2, ratio
 from gradeval.metrics._kernels import dcg, graded, ideal_dcg, normalized_dcg
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
-from gradeval.registry.metric import Sees, metric
+from gradeval.registry.metric import metric
 from gradeval.registry.params import Pairs, Rel, Worth
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
@@ -122,7 +122,7 @@ def trec_eval_9_ndcg(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     return normalized_dcg(*graded(judgments, gain), None, "letor")
 
 
-@metric("ideal_dcg", order=False, sees=Sees.NOTHING, range=(0, None), invariants=[UNJUDGED_IGNORED])
+@metric("ideal_dcg", range=(0, None), invariants=[UNJUDGED_IGNORED])
 def ideal_discounted_cumulated_gain(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     """The discounted cumulated gain that the ideal ranking has.
 

@@ -29,7 +29,7 @@ Rounding = Annotated[
 Multiple = Annotated[float, at_least(0.0, "how many times R ranks count", example="0.5", after_at=True)]
 
 
-@metric("Rprec", order=False, stops="R", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
+@metric("Rprec", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
 def r_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision at R, the number of relevant documents.
 

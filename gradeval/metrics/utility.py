@@ -26,7 +26,7 @@ Weights = Annotated[
 Size = Annotated[float, at_least(0.0, "the number of documents in the collection, for the last of the weights")]
 
 
-@metric("scaled_utility", order=False, invariants=[SCALE_FREE], example="scaled_utility(s=50)")
+@metric("scaled_utility", invariants=[SCALE_FREE], example="scaled_utility(s=50)")
 def scaled_utility(
     judgments: Judgments, *, rel: Rel | None = None, a: Gained = 3.0, b: Lost = -2.0, s: Tolerated = 100.0
 ) -> Floats:
@@ -48,7 +48,6 @@ def scaled_utility(
 
 @metric(
     "utility",
-    order=False,
     range=(None, None),
     invariants=[SCALE_FREE],
     example="utility(weights=3/-2/0/0)",

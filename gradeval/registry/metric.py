@@ -26,18 +26,6 @@ _Declared = TypeVar("_Declared", bound=Callable[..., "Floats | Terms | Strings"]
 GEOMETRIC_LEAST = 1e-5  # so that one query of 0 does not make the geometric mean 0; trec_eval's
 
 
-class Sees(Enum):
-    """What of a document a metric looks at; the notice of tied scores relies on it."""
-
-    RELEVANCE = "whether it is relevant"
-    GAIN = "its grade where that is above 0, and with a parameter rel whether it is relevant"
-    JUDGMENT = "its grade, and whether it has one"
-    POOL = "whether it is relevant, judged otherwise, or not judged"
-    JUDGED = "whether it is judged"
-    PLACE = "whether it is in the ranking"
-    NOTHING = "nothing"
-
-
 class Kind(Enum):
     """What a metric gives for a query, and how that of all queries becomes one value."""
 
@@ -62,10 +50,6 @@ class Metric:
     check: raises ValueError where parameters do not go together.
     constant: it is the same for every query, so only the summary has it.
     example: how its page writes it; by default, with the parameters that it needs.
-
-    order: the order of the documents that a cutoff lets through matters (that of equal scores, too).
-    sees: what of a document it looks at. stops: where it has seen enough: at the 'first' relevant document, or
-    after 'R' ranks, the number of relevant documents.
     """
 
     display: str
@@ -79,9 +63,6 @@ class Metric:
     check: Callable[[Mapping[str, Any]], None] | None = None
     constant: bool = False
     example: str = ""
-    order: bool = True
-    sees: Sees = Sees.GAIN
-    stops: str = ""
 
     @cached_property
     def name(self) -> str:
@@ -231,9 +212,7 @@ def metric(name: str, **fields: Any) -> Callable[[_Declared], _Declared]:
     """
 
     def made(function: Function) -> Metric:
-        keywords = getattr(function, "__kwdefaults__", None) or {}
-        seen = Sees.RELEVANCE if "rel" in keywords and "gain" not in keywords else Sees.GAIN
-        return Metric(name, function, **{"sees": seen, **fields})
+        return Metric(name, function, **fields)
 
     def declare(function: _Declared) -> _Declared:
         if _collected is None and is_ours(function):

@@ -25,7 +25,7 @@ from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, described, named, printable
 from gradeval.registry import metric as registry
 from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY, Declaration, Function, Kind, Metric, Sees, in_ascii
+from gradeval.registry.metric import REGISTRY, Declaration, Function, Kind, Metric, in_ascii
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
 from gradeval.tables.judgments import Judgments
 
@@ -209,9 +209,6 @@ _MUST: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "check": ("a function or None", lambda value: value is None or callable(value)),
     "constant": _TRUTH,
     "example": _LINE,
-    "order": _TRUTH,
-    "sees": ("a member of Sees", lambda value: isinstance(value, Sees)),
-    "stops": ("'', 'first' or 'R'", lambda value: isinstance(value, str) and value in ("", "first", "R")),
     "group": _LINE,
 }
 

@@ -387,9 +387,6 @@ DECLARATIONS = {
     "undefined must be true or false, not 1": declared(undefined=1),
     "check must be a function or None, not 5": declared(check=5),
     "constant must be true or false, not 'yes'": declared(constant="yes"),
-    "order must be true or false, not None": declared(order=None),
-    "sees must be a member of Sees, not 'gain'": declared(sees="gain"),
-    "stops must be '', 'first' or 'R', not 'last'": declared(stops="last"),
     "example must be a text of one line, not None": declared(example=None),
 }
 PARAMETERS = {
