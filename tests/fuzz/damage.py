@@ -81,7 +81,7 @@ def changed(rng: random.Random, text: bytes, most: int = 5) -> bytes:
             new = rng.choice([b"", rng.choice(PIECES), rng.choice(PIECES), rng.randbytes(rng.randrange(1, 7))])
             text = text[:at] + new + text[at + size :]
         elif kind < 0.8:
-            text = text[:at]
+            text = text[: rng.choice([at, max(0, len(text) - rng.randrange(1, 13))])]
         elif kind < 0.9:
             other = rng.randrange(len(text) + 1)
             part = text[min(at, other) : max(at, other)][:200]

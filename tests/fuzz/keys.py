@@ -78,13 +78,14 @@ def in_group(key: int, group: int) -> int:
 
 @dataclass(frozen=True)
 class Case:
-    """bits: of a key, 64 where all are left as they are."""
+    """bits: of a key, 64 where all are left as they are. long: from where on ids are hashed one by one."""
 
     qrels: bytes
     run: bytes
     args: list[str]
     asked: slow.Asked
     bits: int
+    long: int
 
 
 def make(rng: random.Random) -> Case:
@@ -119,7 +120,7 @@ def make(rng: random.Random) -> Case:
         f"-j{rng.choice([1, 2])}",
     ]
     metrics = (("AP", ()), ("nDCG", ()), ("num_ret", ()), ("bpref", ()))
-    return Case(qrels, run, args, slow.Asked(metrics, ties=ties), bits)
+    return Case(qrels, run, args, slow.Asked(metrics, ties=ties), bits, rng.choice([16, 64, ids.LONG]))
 
 
 def _plain(rng: random.Random) -> dict[bytes, list[bytes]]:
@@ -159,7 +160,7 @@ def _crafted(rng: random.Random) -> dict[bytes, list[bytes]]:
 
 
 @contextmanager
-def few_keys(bits: int) -> Iterator[None]:
+def few_keys(bits: int, long: int) -> Iterator[None]:
     """Keys of so many bits: those of short ids too, which are otherwise as many as there are ids."""
     if bits == 64:
         yield
@@ -174,6 +175,8 @@ def few_keys(bits: int) -> Iterator[None]:
     with (
         mock.patch.object(hashing, "mix", mix),
         mock.patch.object(strings, "mix", mix),
+        mock.patch.object(strings, "hash", lambda text: hash(text) & int(kept), create=True),
+        mock.patch.object(strings, "LONG", long),
         mock.patch.object(strings.Ids, "short", False),
     ):
         yield
@@ -183,6 +186,6 @@ def check(case: Case) -> int:
     Path("q").write_bytes(case.qrels)
     Path("r").write_bytes(case.run)
     expected = slow.evaluate(slow.read_qrels(case.qrels), slow.read_run(case.run), case.asked)
-    with few_keys(case.bits):
+    with few_keys(case.bits, case.long):
         done = gradeval(*case.args)
     return check_values([*case.args, f"# with keys of {case.bits} bits"], done, [expected])
