@@ -81,7 +81,7 @@ def changed(rng: random.Random, text: bytes, most: int = 5) -> bytes:
             new = rng.choice([b"", rng.choice(PIECES), rng.choice(PIECES), rng.randbytes(rng.randrange(1, 7))])
             text = text[:at] + new + text[at + size :]
         elif kind < 0.8:
-            text = text[: rng.choice([at, max(0, len(text) - rng.randrange(1, 13))])]
+            text = text[:at]
         elif kind < 0.9:
             other = rng.randrange(len(text) + 1)
             part = text[min(at, other) : max(at, other)][:200]
@@ -117,7 +117,8 @@ def make(rng: random.Random) -> Case:
         text = files[damaged]
         at = rng.choice([0, rng.randrange(len(text) + 1)])
         stored = b"".join(data.PACKERS[packer](part) for part in (text[:at], text[at:]) if part or not at)
-        files[damaged] = changed(rng, stored, 2) if rng.random() < 0.7 else stored
+        ways = [stored, changed(rng, stored, 2), changed(rng, stored, 2), stored[: -rng.randrange(1, 13)]]
+        files[damaged] = rng.choice(ways)
     given = [] if call[0] in ("trec_eval", "ir_measures") else [f"-j{rng.choice([1, 1, 2])}"]
     plain: tuple[str, ...] = ()
     if tuple(call) in PLAIN and rng.random() < 0.85:
