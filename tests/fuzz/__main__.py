@@ -49,8 +49,9 @@ def keep(name: str, seed: int, found: Found, kept: Path) -> Path:
     """Move the files of a failing case where they stay, with what is wrong beside them."""
     folder = kept / f"{name}-{seed}-{found.number}"
     shutil.rmtree(folder, ignore_errors=True)
-    kept.mkdir(exist_ok=True)
-    shutil.move(found.folder, folder)
+    if found.folder.exists():  # a process may die before its first case
+        shutil.copytree(found.folder, folder)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "failure.txt").write_text(
         f"{again(name, seed, found.number)}\n\n{found.failure}\n", errors="replace"
     )
