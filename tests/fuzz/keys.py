@@ -120,7 +120,7 @@ def make(rng: random.Random) -> Case:
         f"-j{rng.choice([1, 2])}",
     ]
     metrics = (("AP", ()), ("nDCG", ()), ("num_ret", ()), ("bpref", ()))
-    return Case(qrels, run, args, slow.Asked(metrics, ties=ties), bits, rng.choice([16, 64, ids.LONG]))
+    return Case(qrels, run, args, slow.Asked(metrics, ties=ties), bits, rng.choice([16, 64, strings.LONG]))
 
 
 def _plain(rng: random.Random) -> dict[bytes, list[bytes]]:
