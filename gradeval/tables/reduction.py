@@ -238,6 +238,8 @@ def _holds_enough(read: Columns, qrels: Qrels) -> bool:
 def _in_one_pass(
     source: Source, columns: Callable[[Block], Columns], qrels: Qrels, ties: str, jobs: int
 ) -> Reduced:
+    may_be_endless = not source.stored_size
+
     def part(block: Block) -> _Part:
         read = columns(block)
         whole = _Part([], read.lines, read.last, read.problems, read.tag)
@@ -246,7 +248,7 @@ def _in_one_pass(
             return whole
         lines = Lines(_numbers(qrels, read.queries), read.bounds, read.documents, read.number, read.line)
         if len(distinct(lines.query)) < count:
-            return whole._replace(scattered=True, enough=_holds_enough(read, qrels))
+            return whole._replace(scattered=True, enough=may_be_endless and _holds_enough(read, qrels))
         first = 0 if block.first else 1
         last = max(first, count if block.last else count - 1)
         if first:
@@ -255,7 +257,8 @@ def _in_one_pass(
             whole.pieces.append(find(lines.part(first, last), qrels, ties))
         if last < count:
             whole.pieces.append(_Cut(read.queries[last], lines.part(last, count).compact()))
-        return whole._replace(enough=count == 1 and not block.last and _holds_enough(read, qrels))
+        is_within = count == 1 and not block.last  # of a query whose repeats are else found at its end
+        return whole._replace(enough=may_be_endless and is_within and _holds_enough(read, qrels))
 
     problems = Problems(source.name)
     total, order = _Total(qrels), _Order(qrels)
