@@ -11,6 +11,7 @@ from gradeval.formats.diagnostics import no_data
 from gradeval.formats.scan import CR, HASH, LF, SPACE, tokenize
 from gradeval.formats.sources import Source
 
+_FIELD = re.compile(rb"[^ \t]+")
 _FEATURE = re.compile(rb"(?:qid|\d+):\S*")
 _LINES = 10_000  # of data that are looked at
 _BEGINNING = 1 << 16  # bytes of a line that are looked at
@@ -74,14 +75,14 @@ def _look_on(text: Bytes, most: int) -> tuple[int, bool]:
 def _format_of(text: Bytes, start: int) -> str:
     """The format of the line that begins there, without spaces before it."""
     line = text[start : start + _BEGINNING].tobytes().split(b"\n", 1)[0]
-    fields = line.split(b"#", 1)[0].split()
+    fields = _FIELD.findall(line.split(b"#", 1)[0])
     if len(line) == _BEGINNING and len(fields) > 2:
         fields.pop()  # its end may be missing
     if len(fields) > 1:
         has_query = fields[1].startswith(b"qid:")  # a file of it, whatever is wrong with a feature
         return "letor" if has_query or all(map(_FEATURE.fullmatch, fields[1:])) else "trec"
     try:
-        float(line.split(maxsplit=1)[0])
-    except (ValueError, IndexError):
+        float(_FIELD.findall(line)[0])
+    except ValueError:
         return "trec"
     return "letor" if b"#" in line else "scores"

@@ -33,6 +33,7 @@ CASES = [
     (b"1 0 2:3 1", "trec"),
     (b"1:1 2:2 3:3 x", "trec"),
     (b"hello", "trec"),
+    (b"\x0c 0 \x0b#d 1", "trec"),
     (b"\x89PNG\r\n\x1a\n\0\0\0", "trec"),
     (b"2 qid:1 1:0.5 2:1 # docid = X", "letor"),
     (b"2 qid:1 1:0.5 2:1#X", "letor"),
