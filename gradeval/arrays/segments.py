@@ -111,9 +111,12 @@ class Segments:
 
     def take(self, rows: Ints) -> Segments:
         """The same queries with only these rows, which are in ascending order."""
-        query = self.query[rows]
-        offsets = np.zeros(self.count + 1, np.int64)
-        np.cumsum(np.bincount(query, minlength=self.count), out=offsets[1:])
+        query = self.query.take(rows)
+        if 8 * self.count < len(rows):  # 26,000 rows of 900 queries: 10 µs, where counting takes 73
+            offsets = np.searchsorted(rows, self.offsets)
+        else:
+            offsets = np.zeros(self.count + 1, np.int64)
+            np.cumsum(np.bincount(query, minlength=self.count), out=offsets[1:])
         taken = Segments(offsets)
         taken.__dict__["query"] = query  # the cached property, already known
         return taken

@@ -80,9 +80,9 @@ class DiscountedTerms(Terms):
         return replace(
             self,
             segments=self.segments.take(kept),
-            row=self.row[kept],
-            value=self.value[kept],
-            rank=self.rank[kept],
-            gain=self.gain[kept],
-            discount=self.discount[kept],
+            row=self.row.take(kept),
+            value=self.value.take(kept),
+            rank=self.rank.take(kept),
+            gain=self.gain.take(kept),
+            discount=self.discount.take(kept),
         )

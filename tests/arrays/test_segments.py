@@ -107,12 +107,21 @@ def test_orders(table):
     assert within.falling(values) == (falling == table)
 
 
+def test_rows_taken_of_long_queries():
+    within = Segments(np.array([0, 0, 40, 90, 90]))
+    taken = within.take(np.arange(30, 90, 1))
+    assert taken.offsets.tolist() == [0, 0, 10, 60, 60]
+    assert taken.query.tolist() == [1] * 10 + [2] * 50
+
+
 @many
 @given(tables, st.data())
 def test_parts(table, data):
     within, values = made(table)
     rows = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
-    assert within.take(rows).query.tolist() == within.query[rows].tolist()
+    taken = within.take(rows)
+    assert taken.query.tolist() == within.query[rows].tolist()
+    assert taken.lengths.tolist() == np.bincount(within.query[rows], minlength=len(table)).tolist()
     ties = within.ties(values)
     groups = [values[a:b].tolist() for a, b in zip(ties.offsets[:-1], ties.offsets[1:], strict=True)]
     assert flat(groups) == values.tolist()
