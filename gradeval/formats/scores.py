@@ -34,20 +34,18 @@ class _Numbers(NamedTuple):
 def read_numbers(source: Source, name: str, lines: float = math.inf, whole: bool = False) -> Floats:
     """A file of numbers, one a line; with `whole`, whole ones from 0. Raises InputError(s).
 
-    lines: those of the LETOR file that it belongs to. Reading stops where there are more numbers, or where they
-    add up to more: it may be a pipe that never ends.
+    lines: those of the LETOR file that it belongs to. Reading stops where there are more scores, or more sizes
+    above 0: it may be a pipe that never ends.
     """
     problems = Problems(source.name)
     made = (_read_numbers(block, name, whole) for block in source.blocks())
     values: list[Floats] = []
-    total = 0.0
+    total = 0
     for _, part in problems.until_enough(made):
         values.append(part.value)
-        total += part.value.sum() if whole else len(part.value)
+        total += np.count_nonzero(part.value) if whole else len(part.value)
         if total > lines and not part.last and not problems.found.total:
-            what = (
-                f"{name}s for more than the {lines:,} lines of data; reading stopped at line {problems.lines:,}"
-            )
+            what = f"more {name}s than the {lines:,} lines of data; reading stopped at line {problems.lines:,}"
             raise InputError(source.name, what, hint="Is this the right file?")
     problems.check()
     if not any(map(len, values)):

@@ -422,7 +422,7 @@ def test_numbers_that_never_end(name, whole, path):
                 yield Block(np.frombuffer(b"1\n" * 10 + bytes(PAD), np.uint8), 20, False, False)
 
     with pytest.raises(
-        InputError, match=rf"{name}s for more than the 25 lines of data; reading stopped at line 30"
+        InputError, match=rf"more {name}s than the 25 lines of data; reading stopped at line 30"
     ):
         read_numbers(Endless(path), name, 25, whole)
 

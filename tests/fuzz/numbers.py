@@ -289,8 +289,9 @@ def _read(case: Case, name: str) -> np.ndarray:
 def _check_errors(case: Case, wrong: Sequence[int]) -> None:
     """The command names the lines of the wrong ones, and no others."""
     Path("q").write_bytes(b"q 0 d0 1\n")
-    Path("l").write_bytes(b"1 qid:q 1:1\n")
-    Path("plain").write_bytes(b"1 1:1\n")
+    lines = 1 + Path("many").read_bytes().count(b"\n")  # as many as there can be numbers
+    Path("l").write_bytes(b"1 qid:q 1:1\n" * lines)
+    Path("plain").write_bytes(b"1 1:1\n" * lines)
     args = {
         "score": ["q", "many", "--run-format", "trec"],
         "grade": ["many", "q", "--qrels-format", "trec"],
