@@ -108,19 +108,13 @@ def app() -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     heap.keep_freed()
-    sys.unraisablehook = _unraisable
+    sys.unraisablehook = bool  # prints nothing, and needs no memory where a thread had none to begin
     code = run(args)
     if code == INTERRUPTED:
         # end as one whom the signal has ended, so that a shell's loop ends too; and wait for no thread's read
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
     os._exit(code)  # all is written; taking modules and arrays apart would cost a small job a tenth of its time
-
-
-def _unraisable(what: sys.UnraisableHookArgs) -> None:
-    """Print nothing of a thread that had no memory to begin: the others do its work."""
-    if not isinstance(what.exc_value, MemoryError):
-        sys.__unraisablehook__(what)
 
 
 def run(args: Sequence[str] | None = None) -> int:
