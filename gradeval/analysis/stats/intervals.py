@@ -1,0 +1,177 @@
+"""Confidence intervals: those that invert a test, and the bootstrap's.
+
+An interval that inverts a test has the values that the test, applied to the differences less the value, does
+not reject at level alpha; so it contains 0 exactly where p >= alpha. Its confidence is 1 - alpha. It reaches
+to infinity where the test can reject nothing on that side, as with 5 queries at alpha = 0.05.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from gradeval.analysis.stats.sampling import TOLERANCE
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.errors import OptionError
+
+Interval = tuple[float, float]
+
+_LISTED = 1 << 20  # Walsh averages that are held at once
+
+
+def check_alpha(alpha: float) -> None:
+    """Raise OptionError unless alpha lies between 0 and 1."""
+    if not 0 < alpha < 1:
+        raise OptionError(f"alpha must lie between 0 and 1, not {alpha:g}")
+
+
+def agreeing(interval: Interval, p: float, alpha: float, direction: float) -> Interval:
+    """The interval, with the end nearest to 0 moved so that it contains 0 exactly where p >= alpha.
+
+    It differs from that only where p is alpha but for rounding, or where an open end is 0. direction: that
+    of the difference, of which only the sign counts. An end that must not be 0 becomes the number next to it.
+    """
+    low, high = interval
+    if p >= alpha:
+        return min(low, 0.0), max(high, 0.0)
+    if low <= 0.0 <= high:
+        return (math.ulp(0.0), high) if direction > 0 else (low, -math.ulp(0.0))
+    return low, high
+
+
+def t_interval(mean: float, standard_error: float, df: int, alpha: float) -> Interval:
+    """mean -/+ t(1 - alpha/2; df) * standard_error: the values that the t-test does not reject."""
+    from scipy.special import stdtrit
+
+    half = -float(stdtrit(df, alpha / 2)) * standard_error
+    return mean - half, mean + half
+
+
+def sign_flip_interval(low: Floats, high: Floats, alpha: float) -> Interval:
+    """The values that the sign-flip test does not reject, with the same flips as the test.
+
+    low, high: (B,), for each flip the interval of the values for which it is at least as extreme as the
+    observed signs (see tests.randomization_tests), which contains the observed mean. A value v has
+    p(v) = (1 + #{low <= v <= high}) / (B + 1), which falls to both sides of the mean; so p(v) >= alpha from
+    the k-th smallest `low` to the k-th largest `high`, with k the least for which (k + 1) / (B + 1) >= alpha.
+
+    Source: Tritchler, "On inverting permutation tests", JASA 1984.
+    """
+    flips = len(low)
+    needed = least_accepted(lambda k: (k + 1) / (flips + 1) >= alpha, flips)
+    if needed == 0:
+        return -math.inf, math.inf
+    return (
+        float(np.partition(low, needed - 1)[needed - 1]),
+        float(np.partition(high, flips - needed)[flips - needed]),
+    )
+
+
+def least_accepted(accepts: Callable[[int], bool], most: int) -> int:
+    """The least integer from 0 to most that is accepted, where all above it are; most, if none below it is."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if accepts(middle) else (middle + 1, high)
+    return low
+
+
+def rank_interval(
+    order_statistic: Callable[[int], float], size: int, p_value: Callable[[int], float], alpha: float
+) -> Interval:
+    """The values that a test by ranks does not reject: between two order statistics.
+
+    order_statistic(i): the i-th smallest, from 0, of `size` numbers: the differences (sign test), or their
+    Walsh averages (signed-rank test). The statistic of a value v is the number of them above v less the
+    number below it; p_value(s) is the p of a statistic of magnitude s, which falls from p_value(0) = 1.
+    With c the largest s for which p_value(s) >= alpha, the ends are the ceil((size - c) / 2)-th smallest
+    and largest.
+
+    Source: Hollander and Wolfe, "Nonparametric Statistical Methods", sections 3.3 and 3.6 (2nd ed., 1999).
+    """
+    accepted = size - least_accepted(lambda below: p_value(size - below) >= alpha, size)
+    outside = (size - accepted + 1) // 2
+    if outside == 0:
+        return -math.inf, math.inf
+    return order_statistic(outside - 1), order_statistic(size - outside)
+
+
+def median_of(order_statistic: Callable[[int], float], size: int) -> float:
+    """The median of `size` >= 1 numbers that are known by their order statistics."""
+    return (order_statistic((size - 1) // 2) + order_statistic(size // 2)) / 2
+
+
+def walsh_order_statistic(ordered: Floats, position: int) -> float:
+    """The Walsh average at a position (0: the smallest) of the n (n + 1) / 2: (x_i + x_j) / 2 with i <= j.
+
+    ordered: (n,), ascending. Memory follows n, not the number of averages: while there are more than 2^20
+    candidates, they are divided at the weighted median of the rows' middles, which leaves at most 3/4.
+
+    Source: Johnson and Mizoguchi, "Selecting the Kth element in X + Y", SIAM Journal on Computing 1978.
+    """
+    n = len(ordered)
+    first, last = np.arange(n), np.full(n, n)  # the candidates of row i: columns first[i] to last[i] - 1
+    while int((width := last - first).sum()) > _LISTED:
+        rows = np.flatnonzero(width)
+        middles = ordered[rows] + ordered[(first + last)[rows] // 2]
+        order = np.argsort(middles)
+        weight = np.cumsum(width[rows][order])
+        pivot = float(middles[order][np.searchsorted(weight, weight[-1] / 2)])
+        lower = _boundary(ordered, first, last, np.less, pivot)
+        upper = _boundary(ordered, first, last, np.less_equal, pivot)
+        below, through = int((lower - first).sum()), int((upper - first).sum())
+        if below <= position < through:
+            return pivot / 2
+        if position < below:
+            last = lower
+        else:
+            position -= through
+            first = upper
+    columns = np.arange(width.sum()) - np.repeat(np.cumsum(width) - last, width)
+    sums = np.repeat(ordered, width) + ordered[columns]
+    return float(np.partition(sums, position)[position]) / 2
+
+
+def _boundary(ordered: Floats, first: Ints, last: Ints, is_before: np.ufunc, pivot: float) -> Ints:
+    """For each row the first candidate whose sum is not before the pivot, or last; by bisection, (n,)."""
+    low: Ints = first.copy()
+    high: Ints = last.copy()
+    while (searching := low < high).any():
+        middle = (low + high) // 2
+        before: Bools = is_before(ordered + ordered[np.minimum(middle, len(ordered) - 1)], pivot)
+        low[searching & before] = middle[searching & before] + 1
+        high[searching & ~before] = middle[searching & ~before]
+    return low
+
+
+def bca_interval(means: Floats, pairs: Floats, mean: float, alpha: float) -> Interval:
+    """The bootstrap's bias-corrected and accelerated interval of the mean, in its unit.
+
+    The ends are the quantiles of the resampled means at Phi(z0 + (z0 + z) / (1 - a (z0 + z))) for z the
+    normal quantiles of alpha/2 and 1 - alpha/2. z0 is the normal quantile of the share of resampled means
+    below the observed one, ties counted half; a = sum u^3 / (6 (sum u^2)^1.5) with u_i = d_i - mean, the
+    jackknife's acceleration. Quantiles are interpolated linearly.
+
+    means: (B,), from resampled_means. pairs: (n,), the differences; mean: theirs.
+    Source: Efron, "Better bootstrap confidence intervals", JASA 1987; Efron and Tibshirani, "An
+    Introduction to the Bootstrap", 1993, section 14.3.
+    """
+    from scipy.special import ndtr, ndtri
+
+    samples = len(means)
+    slack = TOLERANCE * float(np.abs(pairs).max())
+    below, through = int((means < mean - slack).sum()), int((means <= mean + slack).sum())
+    share = (below + through) / 2 / samples
+    # with few samples all may lie on one side, where the normal quantile would be infinite
+    bias = ndtri(min(max(share, 0.5 / samples), 1 - 0.5 / samples))
+    deviation = pairs - mean
+    scale = np.abs(deviation).max()
+    u = deviation / scale
+    acceleration = math.fsum((u**3).tolist()) / (6 * math.fsum((u**2).tolist()) ** 1.5)
+    shifted = bias + ndtri(np.array([alpha / 2, 1 - alpha / 2]))
+    # beyond 1 / a, where only an alpha below 1e-6 leads, the formula turns over: take the outermost quantile
+    shifted /= np.maximum(1 - acceleration * shifted, np.finfo(np.float64).tiny)
+    low, high = np.quantile(means, ndtr(bias + shifted)).tolist()
+    return low, high

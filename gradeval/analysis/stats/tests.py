@@ -1,0 +1,335 @@
+"""The paired tests by name: the two-sided p of each comparison, and the interval that belongs to it.
+
+scipy.special has the distributions that these tests need, and its import takes a third of the time that
+scipy.stats takes; so scipy.stats, whose results these are (tests/analysis/stats), is not imported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gradeval.analysis.stats.bootstrap import resampled_means
+from gradeval.analysis.stats.differences import (
+    ALL_EQUAL,
+    mean_and_sd,
+    reason_without_p,
+    valid_pairs,
+)
+from gradeval.analysis.stats.fixed_point import FixedPoint
+from gradeval.analysis.stats.intervals import (
+    Interval,
+    agreeing,
+    bca_interval,
+    check_alpha,
+    median_of,
+    rank_interval,
+    sign_flip_interval,
+    t_interval,
+    walsh_order_statistic,
+)
+from gradeval.analysis.stats.sampling import TOLERANCE, Sampling
+from gradeval.analysis.stats.sign_flips import EXHAUSTIVE, flip_count, over_flips
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.errors import OptionError
+
+NO_P: Final = "the bootstrap has an interval and no p"
+
+_EXACT_RANKS = 50  # nonzero pairs up to which the signed-rank test is exact, where no two are tied
+_EXACT_TIED_RANKS = 13  # pairs up to which it is exact where some are
+_TOGETHER = 32  # comparisons whose flips or resamples are held at once: 51 MB for 100,000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a test finds in one comparison.
+
+    p: two-sided, uncorrected; NaN where there is none, and then `reason` says why (else '').
+    low, high: the interval, in the unit of the values; infinite ends where the test can reject nothing on
+    that side, NaN for fewer than 2 pairs. estimate: what the interval is of; PairedTest.estimand names it.
+    method: how p was found.
+    """
+
+    p: float
+    low: float
+    high: float
+    estimate: float
+    method: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """A paired test: its name in full, what its interval is of, and its function of the differences (Q, C)."""
+
+    title: str
+    estimand: str
+    run: Callable[[Floats, float, Sampling], list[Outcome]]
+
+
+def paired_tests(test: str, differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
+    """The outcomes of a test for the comparisons in the columns of differences (Q, C), in order.
+
+    NaN are pairs that are left out; all others are finite. test: one of TESTS. alpha: the level of the test,
+    between 0 and 1; intervals have the confidence 1 - alpha. They contain 0 exactly where p >= alpha.
+    A comparison with fewer than 2 pairs, or whose differences are all equal, has no p; where they are
+    equal, the interval is that one value.
+
+    Raises OptionError for an unknown test or an alpha out of range, ValueError for infinite differences.
+    """
+    if test not in TESTS:
+        raise OptionError(f"unknown test '{test}'. Tests: {', '.join(TESTS)}")
+    check_alpha(alpha)
+    if np.isinf(differences).any():
+        raise ValueError("differences must be finite or NaN")
+    outcomes = {}
+    for column, d in enumerate(differences.T):
+        if reason := reason_without_p(pairs := valid_pairs(d)):
+            mean = mean_and_sd(pairs)[0]
+            end = mean if reason == ALL_EQUAL else math.nan
+            outcomes[column] = Outcome(math.nan, end, end, mean, "", reason)
+    rest = [column for column in range(differences.shape[1]) if column not in outcomes]
+    outcomes |= zip(rest, TESTS[test].run(differences[:, rest], alpha, sampling), strict=True)
+    return [outcomes[column] for column in range(differences.shape[1])]
+
+
+def _one_by_one(function: Callable[[Floats, float], Outcome]) -> Callable[..., list[Outcome]]:
+    """The test of each column by itself, for a test that samples nothing."""
+
+    def run(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
+        return [function(valid_pairs(column), alpha) for column in differences.T]
+
+    return run
+
+
+def t_test(pairs: Floats, alpha: float) -> Outcome:
+    """The paired t-test of differences (n,), n >= 2, not all equal.
+
+    t = mean / (sd / sqrt(n)) with n - 1 degrees of freedom; p = P(|T| >= |t|). The interval is that of the
+    mean difference. Source: Student, "The probable error of a mean", Biometrika 1908.
+    """
+    from scipy.special import stdtr
+
+    n = len(pairs)
+    mean, sd = mean_and_sd(pairs)
+    error = sd / math.sqrt(n)
+    p = 2 * float(stdtr(n - 1, -abs(mean / error)))
+    low, high = agreeing(t_interval(mean, error, n - 1, alpha), p, alpha, mean)
+    return Outcome(p, low, high, mean, f"t with {n - 1} degrees of freedom")
+
+
+def sign_test(pairs: Floats, alpha: float) -> Outcome:
+    """The sign test of differences (n,), n >= 2, not all equal; differences of 0 are left out.
+
+    p = 2 P(X >= max(wins, losses)), at most 1, with X binomial of wins + losses trials and probability 1/2:
+    exact. The interval is that of the median of the differences other than 0, from their order statistics.
+    Source: Dixon and Mood, "The statistical sign test", JASA 1946.
+    """
+    from scipy.special import bdtr
+
+    ordered = np.sort(pairs[pairs != 0])
+    n = len(ordered)
+
+    def p_value(margin: int) -> float:
+        return min(1.0, 2 * float(bdtr((n - margin) // 2, n, 0.5)))
+
+    balance = int(np.sign(ordered).sum())
+    interval = rank_interval(lambda i: float(ordered[i]), n, p_value, alpha)
+    p = p_value(abs(balance))
+    return _ranked(p, interval, median_of(lambda i: float(ordered[i]), n), alpha, balance, "exact binomial")
+
+
+def _ranked(p: float, interval: Interval, estimate: float, alpha: float, balance: int, method: str) -> Outcome:
+    low, high = agreeing(interval, p, alpha, balance)
+    return Outcome(p, low, high, estimate, method)
+
+
+def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
+    """Wilcoxon's signed-rank test of differences (n,), n >= 2, not all equal.
+
+    Differences of 0 are left out, as Wilcoxon does (scipy's zero_method='wilcox'); tied magnitudes get their
+    mean rank. The statistic is the sum of the ranks of the positive differences less that of the negative.
+    p is exact for up to 50 differences without ties or zeros, and for up to 13 with; otherwise it is the
+    normal approximation with the variance corrected for ties, without a continuity correction. These are
+    scipy.stats.wilcoxon's choices with method='auto'.
+
+    The interval is that of the Hodges-Lehmann estimate, the median of the Walsh averages of the differences
+    other than 0, from the order statistics of these averages, with the null distribution of p.
+    Source: Wilcoxon, "Individual comparisons by ranking methods", 1945; Hollander and Wolfe,
+    "Nonparametric Statistical Methods", 2nd ed., 1999, chapter 3.
+    """
+    nonzero = _with_ties(pairs[pairs != 0])
+    n = len(nonzero)
+    _, place, count = np.unique(np.abs(nonzero), return_inverse=True, return_counts=True)
+    double_rank = (2 * np.cumsum(count) - count + 1)[place]
+    balance = int((np.where(nonzero > 0, 1, -1) * double_rank).sum()) // 2
+    tied = n < len(pairs) or len(count) < n
+    exact = len(pairs) <= (_EXACT_TIED_RANKS if tied else _EXACT_RANKS)
+    p_value = _signed_rank_null(double_rank) if exact else _signed_rank_normal(n, count)
+    ordered = np.sort(nonzero)
+    averages = n * (n + 1) // 2
+
+    def walsh(position: int) -> float:
+        return walsh_order_statistic(ordered, position)
+
+    p, interval = p_value(abs(balance)), rank_interval(walsh, averages, p_value, alpha)
+    method = "exact" if exact else "normal approximation"
+    return _ranked(p, interval, median_of(walsh, averages), alpha, balance, method)
+
+
+def _with_ties(values: Floats) -> Floats:
+    """The values, with magnitudes that agree to 1e-12 of the largest made equal, (n,)."""
+    order = np.argsort(np.abs(values))
+    magnitude = np.abs(values)[order]
+    starts = np.diff(magnitude, prepend=-1.0) > TOLERANCE * magnitude.max(initial=0.0)
+    merged = np.empty_like(values)
+    merged[order] = magnitude[starts][np.cumsum(starts) - 1]
+    return np.copysign(merged, values)
+
+
+def _signed_rank_null(double_rank: Ints) -> Callable[[int], float]:
+    """p of each magnitude of the signed-rank statistic, by counting all sets of signs of these ranks.
+
+    double_rank: (n,), twice the ranks, so that mean ranks are integers. Counts are exact up to n = 52.
+    Source: Streitberg and Röhmel, "Exact distributions for permutation and rank tests", 1986.
+    """
+    total = int(double_rank.sum())
+    ways = np.zeros(total + 1)  # ways[s]: how many sets of positive ranks have the sum s / 2
+    ways[0] = 1
+    for rank in double_rank.tolist():
+        ways[rank:] += ways[:-rank].copy()
+    tail = np.cumsum(ways[::-1])[::-1] / 2.0 ** len(double_rank)
+    return lambda margin: min(1.0, 2 * float(tail[total // 2 + margin]))
+
+
+def _signed_rank_normal(n: int, ties: Ints) -> Callable[[int], float]:
+    """p of each magnitude of the signed-rank statistic of n ranks, by the normal approximation.
+
+    ties: how many differences share each magnitude.
+    """
+    from scipy.special import ndtr
+
+    counts = ties.astype(np.float64)
+    variance = (n * (n + 1) * (2 * n + 1) - float((counts**3 - counts).sum()) / 2) / 24
+    return lambda margin: 2 * float(ndtr(-margin / 2 / math.sqrt(variance)))
+
+
+def randomization_tests(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
+    """Fisher's randomization test of each column of differences (Q, C), by flipping signs.
+
+    A flip is at least as extreme as the observed signs if it gives a sum of at least the same magnitude, to
+    1e-12 of the largest possible sum, sum |d|. p = (b + 1) / (B + 1) for b of B flips. All sets of signs are
+    tried for up to 16 pairs, and p is then exact; otherwise `samples` random ones, the same for all
+    comparisons: they belong to the rows. Sums are exact, so rounding neither makes nor breaks a tie.
+
+    For the differences d - v, a flip is at least as extreme where v lies between the mean of the flipped
+    differences and the mean of the others; one is on each side of the mean of all. So each flip has its
+    interval of values, 0 among them where it counts for p; intervals.sign_flip_interval inverts these.
+
+    Source: Fisher, "The Design of Experiments", 1935, section 21; Smucker, Allan and Carterette, "A
+    comparison of statistical significance tests for information retrieval evaluation", CIKM 2007; (b + 1) /
+    (B + 1): Phipson and Smyth, "Permutation p-values should never be zero", 2010.
+    """
+    valid = ~np.isnan(differences)
+    few = valid.sum(axis=0) <= EXHAUSTIVE
+    outcomes: dict[int, Outcome] = {}
+    for column in np.flatnonzero(few).tolist():
+        [outcomes[column]] = _flipped(valid_pairs(differences[:, column])[:, None], alpha, sampling)
+    for group in _groups(np.flatnonzero(~few)):
+        outcomes |= zip(group.tolist(), _flipped(differences[:, group], alpha, sampling), strict=True)
+    return [outcomes[column] for column in range(differences.shape[1])]
+
+
+def _groups(columns: Ints) -> Iterator[Ints]:
+    """Columns in groups small enough to be sampled together."""
+    return (columns[start : start + _TOGETHER] for start in range(0, len(columns), _TOGETHER))
+
+
+def _flipped(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
+    """The outcomes of the columns (Q, C), all with the same flips of all Q rows."""
+    queries = len(differences)
+    flips = flip_count(queries, sampling)
+    method = f"all {2**queries:,} sign flips" if queries <= EXHAUSTIVE else f"{flips:,} random sign flips"
+    outcomes = []
+    for column, low, high in zip(differences.T, *_flip_ranges(differences, sampling), strict=True):
+        p = (1 + int(((low <= 0) & (high >= 0)).sum())) / (flips + 1)
+        mean = mean_and_sd(valid_pairs(column))[0]
+        outcomes.append(Outcome(p, *sign_flip_interval(low, high, alpha), mean, method))
+    return outcomes
+
+
+def _flip_ranges(differences: Floats, sampling: Sampling) -> tuple[Floats, Floats]:
+    """For each comparison and flip, the values v for which flipping d - v is as extreme as not, (C, B) each.
+
+    With S the sum of the flipped differences, F their number, and S', F' those of the others, that is
+    |S' - S - v (F' - F)| >= |S + S' - v (F + F')|, which holds from the lesser to the greater of the two means
+    S / F and S' / F'; for every v if one of them has no differences. A sum within half the tolerance counts
+    as 0, so that v = 0 lies in the range of each flip that ties.
+    """
+    valid = ~np.isnan(differences)
+    filled = np.where(valid, differences, 0.0)
+    fixed = FixedPoint.of(filled)
+    patterns, pattern = _patterns(valid)
+    columns = np.concatenate([fixed.parts, patterns.astype(np.float64)], axis=1)
+    total, last = columns.sum(axis=0), fixed.parts.shape[1]
+    slack = np.array([TOLERANCE / 2 * math.fsum(column) for column in np.abs(filled).T.tolist()])
+
+    def mean(sums: Floats) -> Floats:
+        value, number = fixed.value(sums[:, :last]), sums[:, last:][:, pattern]
+        value[np.abs(value) <= slack] = 0.0
+        return value / number
+
+    def ranges(sums: Floats) -> tuple[Floats, Floats]:
+        with np.errstate(invalid="ignore"):
+            flipped, others = mean(sums), mean(total - sums)
+        low, high = np.minimum(flipped, others), np.maximum(flipped, others)
+        return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+    shape = differences.shape[1], flip_count(len(differences), sampling)
+    lows, highs = np.empty(shape), np.empty(shape)
+    start = 0
+    for low, high in over_flips(columns, sampling, ranges):
+        stop = start + len(low)
+        lows[:, start:stop], highs[:, start:stop] = low.T, high.T
+        start = stop
+    return lows, highs
+
+
+def _patterns(valid: Bools) -> tuple[Bools, Ints]:
+    """The different columns of valid (Q, C), (Q, P), and which of them each column is, (C,)."""
+    patterns, pattern = np.unique(valid, axis=1, return_inverse=True)
+    return patterns, pattern.reshape(-1)
+
+
+def bootstrap_intervals(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
+    """The BCa bootstrap interval of the mean of each column of differences (Q, C); there is no p.
+
+    `samples` resamples of the queries that have a difference, the same for the comparisons that have them for
+    the same queries. See bootstrap.resampled_means and intervals.bca_interval.
+    """
+    outcomes: dict[int, Outcome] = {}
+    method = f"{sampling.samples:,} bootstrap resamples"
+    patterns, pattern = _patterns(~np.isnan(differences))
+    for index, rows in enumerate(patterns.T):
+        for group in _groups(np.flatnonzero(pattern == index)):
+            pairs = differences[np.ix_(rows, group)]
+            for column, own, means in zip(
+                group.tolist(), pairs.T, resampled_means(pairs, sampling).T, strict=True
+            ):
+                mean = mean_and_sd(own)[0]
+                interval = bca_interval(means, own, mean, alpha)
+                outcomes[column] = Outcome(math.nan, *interval, mean, method, NO_P)
+    return [outcomes[column] for column in range(differences.shape[1])]
+
+
+TESTS: Final = {
+    "t": PairedTest("paired t-test", "mean difference", _one_by_one(t_test)),
+    "randomization": PairedTest("randomization test by sign flips", "mean difference", randomization_tests),
+    "bootstrap": PairedTest("bootstrap BCa interval", "mean difference", bootstrap_intervals),
+    "wilcoxon": PairedTest("Wilcoxon signed-rank test", "Hodges-Lehmann estimate", _one_by_one(wilcoxon_test)),
+    "sign": PairedTest("sign test", "median difference", _one_by_one(sign_test)),
+}

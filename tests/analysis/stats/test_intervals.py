@@ -1,0 +1,98 @@
+"""The pieces of intervals: order statistics of Walsh averages, ranks, BCa's ends."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradeval.analysis.stats import intervals
+from gradeval.analysis.stats.intervals import (
+    agreeing,
+    bca_interval,
+    least_accepted,
+    median_of,
+    rank_interval,
+    sign_flip_interval,
+    walsh_order_statistic,
+)
+
+
+def walsh(values: np.ndarray) -> np.ndarray:
+    """All of them, sorted."""
+    i, j = np.triu_indices(len(values))
+    return np.sort((values[i] + values[j]) / 2)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.one_of(st.integers(-3, 3).map(float), st.floats(-1, 1)), min_size=1, max_size=12))
+def test_walsh_averages_are_selected_without_listing_them(drawn: list[float]) -> None:
+    ordered = np.sort(drawn)
+    expected = walsh(ordered).tolist()
+    assert [walsh_order_statistic(ordered, i) for i in range(len(expected))] == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(intervals, "_LISTED", 4)
+        assert [walsh_order_statistic(ordered, i) for i in range(len(expected))] == expected
+
+
+def test_walsh_averages_of_thousands() -> None:
+    ordered = np.sort(np.random.default_rng(1).normal(size=3000))
+    expected = walsh(ordered)
+    assert len(expected) > 4 * intervals._LISTED
+    for position in (0, 1, 1_000_000, len(expected) // 2, len(expected) - 1):
+        assert walsh_order_statistic(ordered, position) == expected[position]
+
+
+def test_median() -> None:
+    assert median_of([1.0, 2.0, 4.0].__getitem__, 3) == 2
+    assert median_of([1.0, 2.0, 4.0, 9.0].__getitem__, 4) == 3
+
+
+@given(st.integers(0, 40), st.integers(0, 45))
+def test_least_accepted(most: int, bound: int) -> None:
+    assert least_accepted(lambda k: k >= bound, most) == min(bound, most)
+
+
+def test_ranks_of_published_tables() -> None:
+    """Sign test of n = 10 at 0.05: the 2nd smallest and largest (level 0.0215); of 20: the 6th (0.0414)."""
+    from scipy.special import bdtr
+
+    for n, place in ((10, 2), (20, 6), (5, 0)):
+        low, high = rank_interval(float, n, lambda s, n=n: min(1, 2 * float(bdtr((n - s) // 2, n, 0.5))), 0.05)
+        assert (low, high) == ((place - 1, n - place) if place else (-math.inf, math.inf))
+
+
+def test_flip_interval_counts_from_the_ends() -> None:
+    low, high = -np.arange(1.0, 20), np.arange(1.0, 20)  # 19 flips: p is a multiple of 1 / 20
+    assert sign_flip_interval(low, high, 0.05) == (-math.inf, math.inf)
+    assert sign_flip_interval(low, high, 0.0501) == (-19, 19)
+    assert sign_flip_interval(low, high, 0.1) == (-19, 19)
+    assert sign_flip_interval(low, high, 0.2) == (-17, 17)
+
+
+def test_agreement() -> None:
+    assert agreeing((1e-18, 2.0), 0.05, 0.05, 1.0) == (0.0, 2.0)
+    assert agreeing((-2.0, -1e-18), 0.05, 0.05, -1.0) == (-2.0, 0.0)
+    assert agreeing((0.0, 2.0), 0.049, 0.05, 1.0) == (5e-324, 2.0)
+    assert agreeing((-2.0, 1e-18), 0.049, 0.05, -1.0) == (-2.0, -5e-324)
+    assert agreeing((1.0, 2.0), 0.049, 0.05, 1.0) == (1.0, 2.0)
+
+
+def test_bca_without_skew_or_bias_is_the_percentile_interval() -> None:
+    means = np.linspace(-1, 1, 2001)
+    low, high = bca_interval(means, np.array([-1.0, 1.0]), 0.0, 0.1)
+    assert (low, high) == pytest.approx((-0.9, 0.9))
+
+
+def test_bca_stays_among_the_resamples() -> None:
+    outlier = np.array([0.0] * 49 + [1.0])
+    means = np.linspace(0, 0.12, 500)
+    for alpha in (1e-12, 1e-6, 0.05):
+        low, high = bca_interval(means, outlier, 0.02, alpha)
+        assert 0 <= low <= high <= 0.12
+    for lopsided in (np.full(9, 0.5), np.full(9, -0.5)):  # all resamples on one side
+        low, high = bca_interval(lopsided, outlier, 0.02, 0.05)
+        assert low == high == lopsided[0]

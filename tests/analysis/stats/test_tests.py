@@ -1,0 +1,339 @@
+"""The paired tests: against published examples, scipy and slow enumerations; p and interval never disagree."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from gradeval.analysis.stats.differences import ALL_EQUAL, TOO_FEW_PAIRS
+from gradeval.analysis.stats.sampling import Sampling
+from gradeval.analysis.stats.tests import NO_P, TESTS, Outcome, paired_tests
+from gradeval.errors import OptionError
+
+from . import reference
+from .examples import DEPRESSION, MAIZE, SAKAI, SLEEP, TEN_QUERIES
+
+NAN = math.nan
+WITH_P = [name for name in TESTS if name != "bootstrap"]
+FEW = Sampling(samples=499)
+
+
+def outcome(test: str, d, alpha: float = 0.05, sampling: Sampling = FEW) -> Outcome:
+    [found] = paired_tests(test, np.array(d, np.float64)[:, None], alpha, sampling)
+    return found
+
+
+def contains_0(found: Outcome) -> bool:
+    return found.low <= 0 <= found.high
+
+
+# published examples
+
+
+def test_fishers_randomization_of_darwins_maize() -> None:
+    """863 of 32,768 sums are at least 314, 28 of them equal to it: 5.267 % both ways; t gives 4.970 %."""
+    assert outcome("randomization", MAIZE).p == 2 * 863 / 32768
+    assert outcome("randomization", MAIZE / 10 + 0.1 - 0.1).p == 2 * 863 / 32768  # ties survive rounding
+    assert round(outcome("t", MAIZE).p, 4) == 0.0497
+
+
+def test_students_sleep_data() -> None:
+    """t = 4.0621 with 9 degrees of freedom, p = 0.002833, interval 0.7001 to 2.4599, as for R's sleep."""
+    found = outcome("t", SLEEP)
+    assert (round(found.p, 6), round(found.low, 4), round(found.high, 4)) == (0.002833, 0.7001, 2.4599)
+
+
+def test_hollander_and_wolfes_depression_data() -> None:
+    """T+ = 40 of 45; the estimate is 0.46, and the interval 0.010 to 0.786 (section 3.1 and its sequels)."""
+    found = outcome("wilcoxon", DEPRESSION)
+    assert found.p == 2 * 10 / 512
+    assert (round(found.estimate, 2), round(found.low, 3), round(found.high, 3)) == (0.46, 0.01, 0.786)
+
+
+def test_ten_queries_of_croft_metzler_and_strohman() -> None:
+    """One-sided: t = 2.33, p = 0.02; sign test of 7 of 10 queries, p = 0.17, the tie counted as no win."""
+    assert round(outcome("t", TEN_QUERIES).p / 2, 2) == 0.02
+    assert round(outcome("sign", np.where(TEN_QUERIES == 0, -1, TEN_QUERIES)).p / 2, 2) == 0.17
+    assert outcome("sign", TEN_QUERIES).p == 2 * (36 + 9 + 1) / 512
+
+
+def test_sakais_paired_t_test() -> None:
+    """p = 0.048 (t = 2.116), margin of error 0.0742."""
+    found = outcome("t", SAKAI[:, 0] - SAKAI[:, 1])
+    assert round(found.p, 3) == 0.048
+    assert (round(found.estimate, 4), round(found.high - found.estimate, 4)) == (0.0750, 0.0742)
+
+
+# scipy
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 50, 1000])
+@pytest.mark.parametrize("alpha", [0.5, 0.05, 1e-6])
+def test_t_is_scipys(n: int, alpha: float) -> None:
+    baseline, run = np.random.default_rng(n).beta(2, 3, (2, n))
+    expected = stats.ttest_rel(run, baseline)
+    found = outcome("t", run - baseline, alpha)
+    assert found.p == pytest.approx(expected.pvalue, rel=1e-12)
+    interval = expected.confidence_interval(1 - alpha)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-8)
+
+
+@pytest.mark.parametrize("n", [2, 3, 6, 10, 14, 30, 50, 51, 200])
+@pytest.mark.parametrize("kind", ["plain", "tied", "zeros", "both"])
+def test_wilcoxon_is_scipys(n: int, kind: str) -> None:
+    d = signed_ranks(n, kind)
+    found = outcome("wilcoxon", d)
+    assert found.p == pytest.approx(wilcoxon_of_scipy(d), rel=1e-11)
+    assert found.method == ("exact" if n <= (50 if kind == "plain" else 13) else "normal approximation")
+
+
+def signed_ranks(n: int, kind: str) -> np.ndarray:
+    d = np.arange(1, n + 1) * np.random.default_rng(n).choice([-1, 1], n) / 64
+    if kind in ("tied", "both"):
+        d = np.sign(d) * np.ceil(np.abs(d) * 16) / 16
+    if kind in ("zeros", "both"):
+        d[0] = 0.0
+    return d
+
+
+def wilcoxon_of_scipy(d: np.ndarray) -> float:
+    """scipy's p, with the permutation test for few and tied differences that older versions do not choose."""
+    tied = len(np.unique(np.abs(d))) < len(d) or (d == 0).any()
+    if tied and len(d) <= 13:
+        method = stats.PermutationMethod(n_resamples=2**13)
+    else:
+        method = "approx" if tied or len(d) > 50 else "exact"
+    return stats.wilcoxon(d, method=method, correction=False).pvalue
+
+
+@pytest.mark.parametrize("kind", ["plain", "tied", "zeros", "both"])
+def test_exact_wilcoxon_against_all_signs(kind: str) -> None:
+    d = signed_ranks(13, kind)
+    ranks = stats.rankdata(np.abs(d[d != 0]))
+    sums = np.array(reference.all_signs(len(ranks))) @ ranks
+    assert outcome("wilcoxon", d).p == (np.abs(sums) >= abs(np.sign(d[d != 0]) @ ranks)).mean()
+
+
+def test_ranks_tie_but_for_rounding() -> None:
+    exact = np.array([3, -1, 1, 2, -2, 2, 5, 1])
+    assert outcome("wilcoxon", (7 + exact) / 10 - 0.7).p == outcome("wilcoxon", exact).p
+    assert wilcoxon_of_scipy((7 + exact) / 10 - 0.7) != wilcoxon_of_scipy(exact)
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "ties"), [(1, 1, 0), (5, 0, 2), (8, 3, 0), (30, 20, 7), (620, 541, 3)]
+)
+def test_sign_is_scipys_binomial_test(wins: int, losses: int, ties: int) -> None:
+    d = np.concatenate([np.arange(1, wins + 1), -np.arange(1, losses + 1), np.zeros(ties)])
+    assert outcome("sign", d).p == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 5, 11])
+def test_all_flips_are_scipys_permutation_test(n: int) -> None:
+    d = np.random.default_rng(n).normal(0.5, 1, n)
+    exact = stats.permutation_test(
+        (d,), np.mean, permutation_type="samples", n_resamples=2**12, vectorized=True
+    )
+    assert outcome("randomization", d).p == pytest.approx(exact.pvalue, rel=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.05, 0.002])
+def test_bca_is_scipys_for_the_same_resamples(alpha: float) -> None:
+    from gradeval.analysis.stats.bootstrap import resampled_means
+
+    d = np.random.default_rng(7).exponential(size=30) - 0.6
+    sampling = Sampling(2000, seed=3)
+    resamples = resampled_means(d[:, None], sampling)[:, 0]
+    same = stats._resampling.BootstrapResult(
+        confidence_interval=None, bootstrap_distribution=resamples, standard_error=0
+    )
+    expected = stats.bootstrap((d,), np.mean, confidence_level=1 - alpha, n_resamples=0, bootstrap_result=same)
+    found = outcome("bootstrap", d, alpha, sampling)
+    assert math.isnan(found.p)
+    assert found.reason == NO_P
+    assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval), rel=1e-9)
+
+
+# slow enumerations
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(-6, 6), min_size=2, max_size=8))
+def test_rounding_neither_makes_nor_breaks_a_tie(tenths: list[int]) -> None:
+    """Differences of tenths, with the rounding of a subtraction, against fractions."""
+    if len(set(tenths)) == 1:
+        return
+    d = np.array([(7 + k) / 10 - 7 / 10 for k in tenths])
+    exact = [Fraction(k, 10) for k in tenths]
+    expected = reference.sign_flip_p(exact, reference.all_signs(len(exact)), observed_too=True)
+    assert outcome("randomization", d).p == expected
+
+
+@pytest.mark.parametrize("seed", [1, 2**63])
+def test_random_flips_against_slow_ones(seed: int) -> None:
+    d = np.random.default_rng(5).integers(-8, 10, 20) / 10
+    flips = reference.random_signs(20, 300, seed)
+    expected = reference.sign_flip_p(
+        [Fraction(round(10 * v), 10) for v in d.tolist()], flips, observed_too=False
+    )
+    assert outcome("randomization", d, sampling=Sampling(300, seed)).p == expected
+
+
+def test_random_flips_approach_all_flips() -> None:
+    d = np.random.default_rng(6).integers(-8, 12, 17) / 16
+    sums = np.array([0.0])
+    for value in d:
+        sums = np.concatenate([sums + value, sums - value])
+    exact = (np.abs(sums) >= abs(d.sum())).mean()
+    found = outcome("randomization", d, sampling=Sampling(20_000)).p
+    assert found == pytest.approx(exact, abs=4 * math.sqrt(exact / 20_000))
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(7, 0.1), (12, 0.05), (30, 0.05), (30, 0.3)])
+def test_the_flips_interval_is_what_the_same_flips_do_not_reject(n: int, alpha: float) -> None:
+    """Shifted by values on both sides of each end, and in between: p >= alpha exactly inside."""
+    d = np.random.default_rng(n).normal(0.3, 1, n)
+    found = outcome("randomization", d, alpha)
+    width = found.high - found.low
+    inside = np.linspace(found.low + 1e-6 * width, found.high - 1e-6 * width, 15)
+    outside = [
+        end + sign * step * width for end, sign in ((found.low, -1), (found.high, 1)) for step in (1e-6, 0.1, 1)
+    ]
+    assert all(outcome("randomization", d - shift, alpha).p >= alpha for shift in inside)
+    assert all(outcome("randomization", d - shift, alpha).p < alpha for shift in outside)
+    assert outcome("randomization", d - found.low, alpha).p >= alpha
+    assert outcome("randomization", d - found.high, alpha).p >= alpha
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign"])
+@pytest.mark.parametrize("n", [6, 13, 40, 60])
+def test_the_interval_is_what_the_test_does_not_reject(test: str, n: int) -> None:
+    d = np.random.default_rng(n).normal(0.3, 1, n)
+    for alpha in (0.05, 0.2):
+        found = outcome(test, d, alpha)
+        width = found.high - found.low
+        for shift in np.linspace(found.low + 1e-6 * width, found.high - 1e-6 * width, 9):
+            assert outcome(test, d - shift, alpha).p >= alpha
+        for end, sign in ((found.low, -1), (found.high, 1)):
+            for step in (1e-6, 0.1, 1):
+                assert outcome(test, d - (end + sign * step * width), alpha).p < alpha
+        assert found.low <= found.estimate <= found.high
+
+
+# p and interval
+
+values = st.one_of(
+    st.integers(-4, 4).map(lambda k: k / 10),
+    st.floats(-1, 1),
+    st.floats(-1, 1).map(lambda x: x / 1e9),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(values, min_size=2, max_size=24), st.sampled_from(WITH_P), st.floats(0.001, 0.999))
+@example([0.5] * 5 + [-0.5], "wilcoxon", 0.05)
+@example([0.0] * 20 + [0.1] * 6, "sign", 0.05)
+@example([1.0, -1.0], "randomization", 0.05)
+@example([5e-324, 0.0], "t", 0.5)
+@example([5e-324] * 9 + [1e-323] * 9, "randomization", 0.5)
+def test_0_is_in_the_interval_exactly_where_p_is_at_least_alpha(
+    d: list[float], test: str, alpha: float
+) -> None:
+    found = outcome(test, d, alpha)
+    if found.reason:
+        assert math.isnan(found.p)
+        return
+    assert 0 < found.p <= 1
+    for level in (alpha, found.p, np.nextafter(found.p, 1), 0.05):
+        if level < 1:
+            same = outcome(test, d, level)
+            assert same.p == found.p
+            assert same.low <= same.high
+            assert contains_0(same) == (same.p >= level), level
+
+
+@settings(deadline=None)
+@given(st.lists(values, min_size=2, max_size=24), st.sampled_from(WITH_P))
+def test_the_other_way_round_it_is_the_same(d: list[float], test: str) -> None:
+    one, other = outcome(test, d), outcome(test, [-x for x in d])
+    assert str((one.p, one.low, one.high)) == str((other.p, 0 - other.high, 0 - other.low))
+
+
+@pytest.mark.parametrize("test", list(TESTS))
+def test_higher_confidence_is_a_wider_interval(test: str) -> None:
+    d = np.random.default_rng(8).normal(0.1, 1, 30)
+    found = [outcome(test, d, alpha) for alpha in (0.5, 0.2, 0.1, 0.05, 0.01)]
+    assert [one.low for one in found] == sorted((one.low for one in found), reverse=True)
+    assert [one.high for one in found] == sorted(one.high for one in found)
+
+
+@pytest.mark.parametrize("test", WITH_P)
+def test_an_interval_has_no_end_where_nothing_can_be_rejected(test: str) -> None:
+    found = outcome(test, [1.0, 2.0, 3.0, 4.0, 5.0], 0.05)
+    assert (found.low, found.high) == (-math.inf, math.inf) or test == "t"
+
+
+# what does not matter
+
+
+@settings(deadline=None)
+@given(st.lists(values, min_size=2, max_size=16), st.sampled_from(WITH_P), st.randoms())
+def test_the_order_of_the_queries_does_not_matter(d: list[float], test: str, random) -> None:
+    shuffled = list(d)
+    random.shuffle(shuffled)
+    assert str(outcome(test, d)) == str(outcome(test, shuffled))  # to the last digit
+
+
+@pytest.mark.parametrize("test", list(TESTS))
+def test_threads_and_other_comparisons_do_not_matter(test: str) -> None:
+    rng = np.random.default_rng(9)
+    d = rng.normal(0.1, 1, (60, 40))
+    d[rng.random(d.shape) < 0.05] = NAN
+    d[20:, 7] = NAN
+    d[10:, 8] = NAN
+    d[:, 9] = NAN
+    d[:, 10] = 0.25
+    alone = [paired_tests(test, d[:, [column]], 0.05, FEW)[0] for column in range(40)]
+    together = paired_tests(test, d, 0.05, Sampling(499, jobs=3))
+    assert [str(one) for one in together] == [str(one) for one in alone]
+    assert [one.reason for one in together[9:11]] == [TOO_FEW_PAIRS, ALL_EQUAL]
+
+
+@pytest.mark.parametrize("test", list(TESTS))
+def test_nan_are_left_out(test: str) -> None:
+    d = np.random.default_rng(10).normal(0.1, 1, 15)
+    padded = np.insert(d, [0, 3, 3, 15], NAN)
+    assert str(outcome(test, padded)) == str(outcome(test, d))
+
+
+# no p
+
+
+@pytest.mark.parametrize("test", list(TESTS))
+def test_no_p(test: str) -> None:
+    assert outcome(test, []).reason == outcome(test, [NAN]).reason == TOO_FEW_PAIRS
+    one = outcome(test, [0.25, NAN])
+    assert (one.reason, one.estimate) == (TOO_FEW_PAIRS, 0.25)
+    assert math.isnan(one.p) and math.isnan(one.low) and math.isnan(one.high)
+    same = outcome(test, [0.3, 0.1 + 0.2, NAN, 0.3])
+    assert (same.reason, same.low, same.high) == (ALL_EQUAL, same.estimate, same.estimate)
+    assert math.isnan(same.p)
+    none = outcome(test, [0.0, 0.0])
+    assert (none.reason, none.low, none.high) == (ALL_EQUAL, 0, 0)
+    assert paired_tests(test, np.empty((4, 0)), 0.05, FEW) == []
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(OptionError, match=r"unknown test 'z'\. Tests: t, randomization, bootstrap, wil"):
+        outcome("z", [1, 2])
+    for alpha in (0, 1, NAN):
+        with pytest.raises(OptionError, match="alpha must lie between 0 and 1, not"):
+            outcome("t", [1, 2], alpha)
+    with pytest.raises(ValueError, match="differences must be finite or NaN"):
+        outcome("t", [1, math.inf])
