@@ -9,7 +9,7 @@ from gradeval.analysis.stats.sampling import RESAMPLES, Sampling, random_fractio
 from gradeval.arrays import Floats
 from gradeval.arrays.threads import ordered_map
 
-_DRAWN = 1 << 18  # queries drawn in a block, all its resamples together
+_DRAWN = 1 << 15  # queries drawn in a block, all its resamples together: the block stays in the cache
 
 
 def resampled_means(differences: Floats, sampling: Sampling) -> Floats:
@@ -17,7 +17,7 @@ def resampled_means(differences: Floats, sampling: Sampling) -> Floats:
 
     A resample draws n of the n rows with replacement, the same rows for every column. The draws of a
     resample are consecutive 32-bit halves of the block's stream, the low one first: half * n / 2^32, rounded
-    down. A block has the largest number of resamples that draws at most 2^18 rows, and at least one.
+    down. A block has the largest number of resamples that draws at most 2^15 rows, and at least one.
     """
     queries = len(differences)
     fixed = FixedPoint.of(differences)

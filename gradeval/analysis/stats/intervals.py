@@ -30,14 +30,16 @@ def check_alpha(alpha: float) -> None:
 def agreeing(interval: Interval, p: float, alpha: float, direction: float) -> Interval:
     """The interval, with the end nearest to 0 moved so that it contains 0 exactly where p >= alpha.
 
-    It differs from that only where p is alpha but for rounding, or where an open end is 0. direction: that
-    of the difference, of which only the sign counts. An end that must not be 0 becomes the number next to it.
+    It differs from that only where p is alpha but for rounding, where an open end is 0, or where so many
+    differences are tied at 0 that no value is accepted. An end that must not be 0 becomes the number next to
+    it. direction: that of the difference, of which only the sign counts.
     """
     low, high = interval
     if p >= alpha:
         return min(low, 0.0), max(high, 0.0)
     if low <= 0.0 <= high:
-        return (math.ulp(0.0), high) if direction > 0 else (low, -math.ulp(0.0))
+        next_to_0 = math.copysign(math.ulp(0.0), direction)
+        return (next_to_0, max(high, next_to_0)) if direction > 0 else (min(low, next_to_0), next_to_0)
     return low, high
 
 

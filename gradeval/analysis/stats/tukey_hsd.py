@@ -17,7 +17,7 @@ from gradeval.arrays.threads import ordered_map
 
 EQUAL_SYSTEMS: Final = "all systems have equal values"
 
-_PERMUTED = 1 << 18  # values permuted in a block, all its permutations together
+_PERMUTED = 1 << 15  # values permuted in a block, all its permutations together: the block stays in the cache
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def randomized_tukey_hsd(values: Floats, alpha: float, sampling: Sampling) -> Tu
 
     Permutations are those of Fisher and Yates: for k from S down to 2, a random one of the first k values
     moves to place k. The draws are the 32-bit halves of the block's stream, in the order (k, permutation,
-    query). A block has the largest number of permutations that moves at most 2^18 values, and at least one.
+    query). A block has the largest number of permutations that moves at most 2^15 values, and at least one.
 
     Raises OptionError for an alpha out of range, ValueError for infinite values or fewer than 2 systems.
     Source: Carterette, "Multiple testing in statistical analysis of systems-based information retrieval

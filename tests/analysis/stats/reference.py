@@ -75,7 +75,7 @@ def maxt(columns, flips, observed_too):
 def random_ranges(values, samples, seed):
     """The largest difference of two systems' sums, for each random permutation within all queries (rows)."""
     queries, systems = len(values), len(values[0])
-    block_rows = max(1, 2**18 // (queries * systems))
+    block_rows = max(1, 2**15 // (queries * systems))
     found = []
     for block in range(-(-samples // block_rows)):
         rows = min(block_rows, samples - block_rows * block)
@@ -96,7 +96,7 @@ def random_ranges(values, samples, seed):
 
 def resampled_means(values, samples, seed):
     n = len(values)
-    block_rows = max(1, 2**18 // n)
+    block_rows = max(1, 2**15 // n)
     means = []
     for block in range(-(-samples // block_rows)):
         rows = min(block_rows, samples - block_rows * block)

@@ -87,7 +87,7 @@ def test_0_is_in_the_interval_exactly_where_p_is_at_least_alpha(rows: list[list[
 
 
 def test_threads_change_nothing() -> None:
-    values = np.random.default_rng(3).beta(2, 3, (300, 5))  # 174 permutations a block
+    values = np.random.default_rng(3).beta(2, 3, (300, 5))  # 21 permutations a block
     one = randomized_tukey_hsd(values, 0.05, Sampling(1000))
     other = randomized_tukey_hsd(values, 0.05, Sampling(1000, jobs=3))
     assert np.array_equal(one.p, other.p, equal_nan=True)
