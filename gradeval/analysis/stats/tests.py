@@ -22,7 +22,6 @@ from gradeval.analysis.stats.differences import (
 )
 from gradeval.analysis.stats.fixed_point import FixedPoint
 from gradeval.analysis.stats.intervals import (
-    Interval,
     agreeing,
     bca_interval,
     check_alpha,
@@ -75,9 +74,9 @@ def paired_tests(test: str, differences: Floats, alpha: float, sampling: Samplin
     """The outcomes of a test for the comparisons in the columns of differences (Q, C), in order.
 
     NaN are pairs that are left out; all others are finite. test: one of TESTS. alpha: the level of the test,
-    between 0 and 1; intervals have the confidence 1 - alpha. They contain 0 exactly where p >= alpha.
-    A comparison with fewer than 2 pairs, or whose differences are all equal, has no p; where they are
-    equal, the interval is that one value.
+    between 0 and 1, such as (100 - 95) / 100; the intervals have the confidence 1 - alpha, and contain 0
+    exactly where p >= alpha. A comparison with fewer than 2 pairs, or whose differences are all equal, has no
+    p; where they are equal, the interval is that one value.
 
     Raises OptionError for an unknown test or an alpha out of range, ValueError for infinite differences.
     """
@@ -118,8 +117,8 @@ def t_test(pairs: Floats, alpha: float) -> Outcome:
     mean, sd = mean_and_sd(pairs)
     error = sd / math.sqrt(n)
     p = 2 * float(stdtr(n - 1, -abs(mean / error)))
-    low, high = agreeing(t_interval(mean, error, n - 1, alpha), p, alpha, mean)
-    return Outcome(p, low, high, mean, f"t with {n - 1} degrees of freedom")
+    interval = agreeing(t_interval(mean, error, n - 1, alpha), p, alpha, mean)
+    return Outcome(p, *interval, mean, f"t with {n - 1} degrees of freedom")
 
 
 def sign_test(pairs: Floats, alpha: float) -> Outcome:
@@ -138,14 +137,21 @@ def sign_test(pairs: Floats, alpha: float) -> Outcome:
         return min(1.0, 2 * float(bdtr((n - margin) // 2, n, 0.5)))
 
     balance = int(np.sign(ordered).sum())
-    interval = rank_interval(lambda i: float(ordered[i]), n, p_value, alpha)
+    return _by_ranks(lambda i: float(ordered[i]), n, p_value, balance, alpha, "exact binomial")
+
+
+def _by_ranks(
+    order_statistic: Callable[[int], float],
+    size: int,
+    p_value: Callable[[int], float],
+    balance: int,
+    alpha: float,
+    method: str,
+) -> Outcome:
+    """The outcome of a test by ranks; balance: its statistic. See intervals.rank_interval."""
     p = p_value(abs(balance))
-    return _ranked(p, interval, median_of(lambda i: float(ordered[i]), n), alpha, balance, "exact binomial")
-
-
-def _ranked(p: float, interval: Interval, estimate: float, alpha: float, balance: int, method: str) -> Outcome:
-    low, high = agreeing(interval, p, alpha, balance)
-    return Outcome(p, low, high, estimate, method)
+    interval = agreeing(rank_interval(order_statistic, size, p_value, alpha), p, alpha, balance)
+    return Outcome(p, *interval, median_of(order_statistic, size), method)
 
 
 def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
@@ -171,14 +177,12 @@ def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
     exact = len(pairs) <= (_EXACT_TIED_RANKS if tied else _EXACT_RANKS)
     p_value = _signed_rank_null(double_rank) if exact else _signed_rank_normal(n, count)
     ordered = np.sort(nonzero)
-    averages = n * (n + 1) // 2
 
     def walsh(position: int) -> float:
         return walsh_order_statistic(ordered, position)
 
-    p, interval = p_value(abs(balance)), rank_interval(walsh, averages, p_value, alpha)
     method = "exact" if exact else "normal approximation"
-    return _ranked(p, interval, median_of(walsh, averages), alpha, balance, method)
+    return _by_ranks(walsh, n * (n + 1) // 2, p_value, balance, alpha, method)
 
 
 def _with_ties(values: Floats) -> Floats:
@@ -263,12 +267,12 @@ def _flipped(differences: Floats, alpha: float, sampling: Sampling) -> list[Outc
 
 
 def _flip_ranges(differences: Floats, sampling: Sampling) -> tuple[Floats, Floats]:
-    """For each comparison and flip, the values v for which flipping d - v is as extreme as not, (C, B) each.
+    """The range of values v for which each flip of d - v is at least as extreme as none: ends (C, B) each.
 
     With S the sum of the flipped differences, F their number, and S', F' those of the others, that is
     |S' - S - v (F' - F)| >= |S + S' - v (F + F')|, which holds from the lesser to the greater of the two means
     S / F and S' / F'; for every v if one of them has no differences. A sum within half the tolerance counts
-    as 0, so that v = 0 lies in the range of each flip that ties.
+    as 0, so that v = 0 lies in the range of each flip that ties with the observed signs.
     """
     valid = ~np.isnan(differences)
     filled = np.where(valid, differences, 0.0)
@@ -330,6 +334,10 @@ TESTS: Final = {
     "t": PairedTest("paired t-test", "mean difference", _one_by_one(t_test)),
     "randomization": PairedTest("randomization test by sign flips", "mean difference", randomization_tests),
     "bootstrap": PairedTest("bootstrap BCa interval", "mean difference", bootstrap_intervals),
-    "wilcoxon": PairedTest("Wilcoxon signed-rank test", "Hodges-Lehmann estimate", _one_by_one(wilcoxon_test)),
-    "sign": PairedTest("sign test", "median difference", _one_by_one(sign_test)),
+    "wilcoxon": PairedTest(
+        "Wilcoxon signed-rank test",
+        "Hodges-Lehmann estimate of the nonzero differences",
+        _one_by_one(wilcoxon_test),
+    ),
+    "sign": PairedTest("sign test", "median of the nonzero differences", _one_by_one(sign_test)),
 }
