@@ -47,10 +47,11 @@ def render(
     spreadsheet: for csv only: a single quote before text that a spreadsheet would take for a formula.
     Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
     """
-    if format not in FORMATS:
+    if not isinstance(format, str) or format not in FORMATS:
         raise OptionError(f"there is no format '{format}': choose from {', '.join(FORMATS)}")
-    if digits != "full" and (isinstance(digits, bool) or not isinstance(digits, Integral) or digits < 0):
-        raise OptionError(f"digits must be a whole number from 0, or 'full', not '{digits}'")
+    is_whole = isinstance(digits, Integral) and not isinstance(digits, bool)
+    if digits != "full" and not (is_whole and 0 <= digits <= 100):
+        raise OptionError(f"digits must be a whole number from 0 to 100, or 'full', not '{digits}'")
     from gradeval.render.layout import Look
 
     digits = digits if digits == "full" else int(digits)

@@ -58,9 +58,11 @@ def test_no_run_and_no_query(format: str, make) -> None:
 def test_unknown_format(results: Results) -> None:
     with pytest.raises(OptionError, match="no format 'xml': choose from table, tsv"):
         render(results, "xml")
+    with pytest.raises(OptionError, match="no format"):
+        results.render([])
 
 
-@pytest.mark.parametrize("digits", [-1, 2.5, "all"])
+@pytest.mark.parametrize("digits", [-1, 2.5, "all", 101, 10**400])
 def test_bad_digits(digits, results: Results) -> None:
     with pytest.raises(OptionError, match="digits"):
         render(results, "tsv", digits=digits)
