@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Bools, Floats
 from gradeval.errors import MetricError
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
@@ -22,40 +22,48 @@ def score(judgments: Judgments, specs: Sequence[Spec]) -> Floats:
     A part of a collection scores as it would within the whole, since the table carries the collection's scale.
     Raises MetricError where a metric cannot be computed from these grades, or a plugin fails.
     """
-    return np.array([_values(spec, judgments) for spec in specs]).reshape(len(specs), judgments.segments.count)
+    return scored(judgments, specs).values
 
 
 class Scored(NamedTuple):
     """What metrics say of some queries.
 
     values: float64 (M, Q), NaN where undefined, and for texts. texts: for each metric that is text, by its
-    position, the words of each query.
+    position, the words of each query. empty: which queries have nothing relevant to a metric that needs it,
+    (M, Q).
     """
 
     values: Floats
     texts: dict[int, list[str]]
+    empty: Bools
 
     @classmethod
     def joined(cls, parts: Sequence[Scored]) -> Scored:
         """Several shares of the queries, in order, as a whole."""
-        values = np.concatenate([part.values for part in parts], axis=1)
-        return cls(values, {m: [*chain(*(part.texts[m] for part in parts))] for m in parts[0].texts})
+        values, empty = (np.concatenate(arrays, axis=1) for arrays in zip(*((one.values, one.empty) for one in parts)))
+        return cls(values, {m: [*chain(*(part.texts[m] for part in parts))] for m in parts[0].texts}, empty)
 
 
 def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
-    """The values of score(), and the words of the metrics that are text."""
+    """The values of score(), the words of the metrics that are text, and where nothing is relevant."""
+    shape = len(specs), judgments.segments.count
+    values, empty = np.empty(shape), np.zeros(shape, bool)
+    for m, spec in enumerate(specs):
+        values[m], of_metric = _values(spec, judgments)
+        if of_metric is not None:
+            empty[m] = of_metric
     texts = {m: _texts(spec, judgments) for m, spec in enumerate(specs) if spec.metric.text}
-    return Scored(score(judgments, specs), texts)
+    return Scored(values, texts, empty)
 
 
-def _values(spec: Spec, judgments: Judgments) -> Floats:
+def _values(spec: Spec, judgments: Judgments) -> tuple[Floats, Bools | None]:
+    metric = spec.metric
     with _named(spec), np.errstate(over="raise", divide="ignore", invalid="ignore"):
-        values = spec.metric(judgments, **spec.params)
-        if np.isinf(values).any() or not (
-            spec.metric.undefined or spec.metric.text or np.isfinite(values).all()
-        ):
+        values, empty = metric.values(judgments, **spec.params)
+        finite = np.isfinite(values if empty is None else values[~empty])
+        if not finite.all() and (np.isinf(values).any() or not (metric.undefined or metric.text)):
             raise FloatingPointError
-    return values
+    return values if empty is None else np.where(empty, judgments.no_relevant, values), empty
 
 
 def _texts(spec: Spec, judgments: Judgments) -> list[str]:

@@ -33,6 +33,11 @@ def ratio(part: Floats, whole: Floats | Ints | float) -> Floats:
     return np.divide(part, whole, out=np.zeros(len(part)), where=np.not_equal(whole, 0))
 
 
+def quotient(part: Floats, whole: Floats | Ints) -> Floats:
+    """part / whole, NaN where the whole is 0, (Q,) each."""
+    return np.divide(part, whole, out=np.full(len(part), np.nan), where=np.not_equal(whole, 0))
+
+
 def natural_log(numbers: Floats) -> Floats:
     """The natural logarithms, to the bit as C's log gives them; for no more of them than there are queries."""
     return np.array([math.log(number) for number in numbers.tolist()], np.float64)

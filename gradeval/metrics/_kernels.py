@@ -23,7 +23,7 @@ _CANCELS = 1e-9  # of 2^grade - 1, so near 0, the subtraction leaves less than h
 
 def one_each(hits: Hits, normalizer: Floats | Ints | float = 1.0) -> Terms:
     """Each hit adds 1."""
-    return Terms(hits.segments, hits.rows, 1.0, normalizer)
+    return Terms(hits.segments, hits.rows, 1.0, normalizer, has_relevant=hits.relevant > 0)
 
 
 def before_rows(within: Segments, after: Floats, first: float | Floats) -> Floats:
@@ -178,4 +178,7 @@ def normalized_dcg(
         placed = with_rows(best.top(cutoff), table.segments, table.grade)
         return replace(placed, row=np.flatnonzero(judgments.is_retrieved)[placed.row]) if local else placed
 
-    return replace(dcg(judgments, gain, cutoff, kind), normalizer=best.total_at(cutoff), ideal=ideal)
+    # where nothing relevant was retrieved, the local ideal is 0, and so is the value
+    has_relevant = ideal_dcg(judgments, gain, kind).total > 0 if local else None
+    run = dcg(judgments, gain, cutoff, kind)
+    return replace(run, normalizer=best.total_at(cutoff), ideal=ideal, has_relevant=has_relevant)

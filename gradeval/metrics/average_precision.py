@@ -18,6 +18,7 @@ from gradeval.tables.terms import Terms
     invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
     aliases=["MAP"],
     example="AP(rel=2)@100",
+    needs_relevant=True,
 )
 def average_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Average precision.
@@ -35,7 +36,12 @@ def average_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: C
     return Terms(hits.segments, hits.rows, hits.precision, hits.relevant)
 
 
-@metric("µAP", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP], aliases=["muMAP"])
+@metric(
+    "µAP",
+    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
+    aliases=["muMAP"],
+    needs_relevant=True,
+)
 def mu_average_precision(judgments: Judgments) -> Terms:
     """Average precision for grades: AP at every level of relevance, weighted by the steps between the levels.
 

@@ -20,7 +20,7 @@ def _worse_above(judgments: Judgments, hits: Hits) -> Ints:
     return judged.seen[np.searchsorted(judged.rows, hits.rows)] - hits.seen
 
 
-@metric("bpref", invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED])
+@metric("bpref", invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED], needs_relevant=True)
 def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Binary preference: are relevant documents above those that were judged not relevant?
 
@@ -40,7 +40,7 @@ def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     return Terms(hits.segments, hits.rows, 1.0 - above / np.maximum(most, 1)[query], relevant)
 
 
-@metric("infAP", invariants=[SCALE_FREE])
+@metric("infAP", invariants=[SCALE_FREE], needs_relevant=True)
 def inferred_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Inferred average precision, where only a sample of the pool was judged.
 

@@ -30,7 +30,12 @@ def _agreement(p: float, deepest: int) -> Floats:
     return np.concatenate([[0.0], np.cumsum(p ** (rank - 1) / rank)])
 
 
-@metric("Compat", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], aliases=["Compatibility"])
+@metric(
+    "Compat",
+    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    aliases=["Compatibility"],
+    needs_relevant=True,
+)
 def compatibility(judgments: Judgments, *, p: Persistence = 0.95, normalize: Normalize = True) -> Terms:
     """Compatibility: rank-biased overlap with the ideal ranking that is most like this one.
 
@@ -63,6 +68,6 @@ def compatibility(judgments: Judgments, *, p: Persistence = 0.95, normalize: Nor
 
     found = overlap(np.maximum(place, judgments.rank))
     if not normalize:
-        return replace(found, normalizer=-np.expm1(depth * np.log(p)) / (1 - p))
+        return replace(found, normalizer=-np.expm1(np.maximum(depth, 1) * np.log(p)) / (1 - p))
     best = overlap(place)
     return replace(found, normalizer=best.total, ideal=lambda: best)

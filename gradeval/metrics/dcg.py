@@ -99,6 +99,7 @@ def _check_ideal(params: Mapping[str, Any]) -> None:
     invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     check=_check_ideal,
     example="nDCG(gain=exp)@10",
+    needs_relevant=True,
 )
 def normalized_discounted_cumulated_gain(
     judgments: Judgments,
@@ -152,7 +153,7 @@ def _largest_grade(judgments: Judgments, max_grade: float | None) -> float:
     return highest if max_grade is None else max_grade
 
 
-@metric("NDCNG", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
+@metric("NDCNG", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
 def ndcng(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Normalized discounted cumulative normalized gain.
 

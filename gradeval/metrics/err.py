@@ -112,7 +112,7 @@ def expected_reciprocal_rank(
     return of_run(judgments, satisfaction(judgments, gain, max_grade), cutoff, _reciprocal)
 
 
-@metric("nERR", invariants=[IDEAL_IS_ONE, PROMOTION_HELPS], example="nERR(gain=linear)@10")
+@metric("nERR", invariants=[IDEAL_IS_ONE, PROMOTION_HELPS], example="nERR(gain=linear)@10", needs_relevant=True)
 def normalized_expected_reciprocal_rank(
     judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade | None = None, cutoff: Cutoff | None = None
 ) -> Terms:

@@ -24,6 +24,7 @@ from gradeval.tables.terms import Terms
     invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
     aliases=["GMAP"],
     kind=Kind.GEOMETRIC,
+    needs_relevant=True,
 )
 def geometric_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Geometric mean of average precision: one bad query weighs more than one good query.
@@ -40,6 +41,7 @@ def geometric_average_precision(judgments: Judgments, *, rel: Rel | None = None)
     "gm_bpref",
     invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
     kind=Kind.GEOMETRIC,
+    needs_relevant=True,
 )
 def geometric_binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Geometric mean of bpref.

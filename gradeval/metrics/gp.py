@@ -37,7 +37,7 @@ def generalized_precision(judgments: Judgments, *, cutoff: Cutoff | None = None)
     return replace(_shares(judgments, judgments.top(cutoff)), normalizer=number)
 
 
-@metric("gR", invariants=[SCALE_FREE, PROMOTION_HELPS])
+@metric("gR", invariants=[SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
 def generalized_recall(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Generalized recall.
 

@@ -126,6 +126,7 @@ def _check_points(params: Mapping[str, Any]) -> None:
     invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     check=_check_points,
     example="nDCGphi(variant=released)@10",
+    needs_relevant=True,
 )
 def ndcg_phi(
     judgments: Judgments,

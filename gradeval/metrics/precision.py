@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from gradeval.arrays import Floats
+from gradeval.arrays.numbers import quotient, ratio
 from gradeval.metrics._kernels import one_each
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
@@ -20,9 +21,9 @@ Weight = Annotated[
 
 
 def harmonic(precision: Floats, recall: Floats, x: float) -> Floats:
-    """(x + 1) P R / (x P + R), 0 where both are 0."""
+    """(x + 1) P R / (x P + R), 0 where both are 0, NaN where the recall is."""
     below = x * precision + recall
-    return (x + 1) * precision * recall / np.where(below > 0, below, 1.0)
+    return (x + 1) * precision * recall / np.where(below == 0, 1.0, below)
 
 
 @metric("P", invariants=[SCALE_FREE, PROMOTION_HELPS], example="P(rel=2)@10")
@@ -38,7 +39,7 @@ def precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -
     return one_each(judgments.hits(rel, cutoff), cutoff)
 
 
-@metric("R", invariants=[SCALE_FREE, PROMOTION_HELPS], example="R(rel=2)@100")
+@metric("R", invariants=[SCALE_FREE, PROMOTION_HELPS], example="R(rel=2)@100", needs_relevant=True)
 def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Recall.
 
@@ -51,7 +52,7 @@ def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> T
     return one_each(hits, hits.relevant)
 
 
-@metric("F", invariants=[SCALE_FREE, PROMOTION_HELPS])
+@metric("F", invariants=[SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
 def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, cutoff: Cutoff) -> Floats:
     """F: precision and recall in one.
 
@@ -60,8 +61,8 @@ def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, 
     Returns float64 (Q,), in [0, 1]; 0 where nothing relevant is in the first k ranks. Unit free.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; x as in trec_eval's set_F.
     """
-    p, r = precision(judgments, cutoff=cutoff, rel=rel), recall(judgments, cutoff=cutoff, rel=rel)
-    return harmonic(p.values(), r.values(), x)
+    hits = judgments.hits(rel, cutoff)
+    return harmonic(hits.count / cutoff, quotient(hits.count, hits.relevant), x)
 
 
 @metric("set_P", invariants=[SCALE_FREE])
@@ -76,7 +77,12 @@ def set_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     return one_each(judgments.hits(rel), judgments.retrieved)
 
 
-@metric("set_recall", invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED], aliases=["set_R"])
+@metric(
+    "set_recall",
+    invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
+    aliases=["set_R"],
+    needs_relevant=True,
+)
 def set_recall(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Recall of all that was retrieved.
 
@@ -89,7 +95,7 @@ def set_recall(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     return one_each(hits, hits.relevant)
 
 
-@metric("set_F", invariants=[SCALE_FREE], example="set_F(x=0.5)")
+@metric("set_F", invariants=[SCALE_FREE], example="set_F(x=0.5)", needs_relevant=True)
 def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0) -> Floats:
     """F of all that was retrieved.
 
@@ -98,10 +104,11 @@ def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1
     Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unit free.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
-    return harmonic(set_precision(judgments, rel=rel).values(), set_recall(judgments, rel=rel).values(), x)
+    hits = judgments.hits(rel)
+    return harmonic(ratio(hits.count, judgments.retrieved), quotient(hits.count, hits.relevant), x)
 
 
-@metric("set_map", invariants=[SCALE_FREE])
+@metric("set_map", invariants=[SCALE_FREE], needs_relevant=True)
 def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
     """Precision times recall of all that was retrieved.
 
@@ -111,11 +118,10 @@ def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Fl
     Source: Buckley, trec_eval.
     """
     hits = judgments.hits(rel)
-    value: Floats = hits.count * hits.count / np.maximum(judgments.retrieved * hits.relevant, 1)
-    return value
+    return quotient(hits.count * hits.count, np.maximum(judgments.retrieved, 1) * hits.relevant)
 
 
-@metric("set_relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE])
+@metric("set_relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE], needs_relevant=True)
 def set_relative_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision of all that was retrieved, relative to the highest possible.
 
@@ -129,7 +135,7 @@ def set_relative_precision(judgments: Judgments, *, rel: Rel | None = None) -> T
     return one_each(hits, np.minimum(judgments.retrieved, hits.relevant))
 
 
-@metric("relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
+@metric("relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
 def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Precision, relative to the highest possible.
 

@@ -17,7 +17,7 @@ from gradeval.tables.terms import Terms
 Beta = Annotated[float, positive("how much the gains weigh against the number of relevant documents")]
 
 
-@metric("Q", invariants=[IDEAL_IS_ONE], aliases=["Q-measure"], example="Q(beta=10)@10")
+@metric("Q", invariants=[IDEAL_IS_ONE], aliases=["Q-measure"], example="Q(beta=10)@10", needs_relevant=True)
 def q_measure(
     judgments: Judgments, *, beta: Beta = 1.0, gain: Gain = "linear", cutoff: Cutoff | None = None
 ) -> Terms:
@@ -63,6 +63,7 @@ def _check_base(params: Mapping[str, Any]) -> None:
     invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     check=_check_base,
     example="JKnDCG(base=4)@10",
+    needs_relevant=True,
 )
 def original_ndcg(
     judgments: Judgments,

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.numbers import log2, ratio
+from gradeval.arrays.numbers import log2, quotient, ratio
 from gradeval.metrics._kernels import dcg, graded, ideal_dcg, normalized_dcg
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
@@ -66,7 +66,7 @@ class _Gains:
         return np.searchsorted(place, query * width + depth, "right") - found.offsets[query]
 
 
-@metric("ndcg_rel", invariants=[IDEAL_IS_ONE, SCALE_FREE])
+@metric("ndcg_rel", invariants=[IDEAL_IS_ONE, SCALE_FREE], needs_relevant=True)
 def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     """nDCG averaged over the documents that gain something.
 
@@ -81,10 +81,10 @@ def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     reached = np.where(good, gains.dcg, 0.0) / np.where(good, gains.ideally(gains.ideal_dcg), 1.0)
     missed = gains.number - gains.run.segments.number(good)
     total = gains.run.segments.sum(reached) + ratio(missed * gains.run.total, gains.ideal.total)
-    return np.maximum(total, 0.0) / np.maximum(gains.number, 1)
+    return quotient(np.maximum(total, 0.0), gains.number)
 
 
-@metric("Rndcg", invariants=[IDEAL_IS_ONE, SCALE_FREE], example="Rndcg(gain=1:3/2:9)")
+@metric("Rndcg", invariants=[IDEAL_IS_ONE, SCALE_FREE], example="Rndcg(gain=1:3/2:9)", needs_relevant=True)
 def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth = "linear") -> Floats:
     """nDCG averaged over the ranks where the ideal ranking goes from one gain to the next lower one.
 
@@ -106,11 +106,10 @@ def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth 
     total = of.sum(reached / gains.ideal_dcg[end - 1])
     further = judgments.retrieved > gains.number + 1
     at_end = np.where(further, ratio(gains.run.total, gains.ideal.total), 0.0)
-    total = (total + at_end) / np.maximum(points + further, 1)
-    return np.where((judgments.hits(rel).relevant > 0) & (points > 0), total, 0.0)
+    return quotient(total + at_end, np.where(judgments.hits(rel).relevant * points > 0, points + further, 0))
 
 
-@metric("ndcg_p", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
+@metric("ndcg_p", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
 def trec_eval_9_ndcg(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     """nDCG with the discount of its first description, as the first releases of trec_eval 9 had it.
 
@@ -134,7 +133,7 @@ def ideal_discounted_cumulated_gain(judgments: Judgments, *, gain: Worth = "line
     return ideal_dcg(*graded(judgments, gain)).total
 
 
-@metric("G")
+@metric("G", needs_relevant=True)
 def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     """Normalized gain: each gain is discounted by how much more could have been gained so far.
 
@@ -160,7 +159,7 @@ def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     )
 
 
-@metric("binG", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
+@metric("binG", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
 def binary_gain(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Binary G: each relevant document is discounted by what stands above it in vain.
 

@@ -29,7 +29,7 @@ Rounding = Annotated[
 Multiple = Annotated[float, at_least(0.0, "how many times R ranks count", example="0.5", after_at=True)]
 
 
-@metric("Rprec", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
+@metric("Rprec", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
 def r_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision at R, the number of relevant documents.
 
@@ -43,7 +43,7 @@ def r_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     return one_each(hits.top(hits.relevant), hits.relevant)
 
 
-@metric("Rprec_mult", invariants=[SCALE_FREE, PROMOTION_HELPS])
+@metric("Rprec_mult", invariants=[SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
 def r_precision_at_multiple(judgments: Judgments, *, rel: Rel | None = None, multiple: Multiple) -> Terms:
     """Precision at a multiple of R, the number of relevant documents.
 
@@ -58,7 +58,7 @@ def r_precision_at_multiple(judgments: Judgments, *, rel: Rel | None = None, mul
 
 
 def interpolated(judgments: Judgments, rel: float | None, recall: float, rounding: str) -> Floats:
-    """The highest precision at this recall or a higher one, (Q,)."""
+    """The highest precision at this recall or a higher one, (Q,); NaN where no document is relevant."""
     hits = judgments.hits(rel)
 
     def find() -> Floats:
@@ -67,12 +67,13 @@ def interpolated(judgments: Judgments, rel: float | None, recall: float, roundin
         if rounding == "nearest":
             needed += wanted - needed >= 0.5  # as C's lround: half a document is one
         reached = hits.seen >= needed[hits.segments.query]
-        return hits.segments.max(np.where(reached, hits.precision, 0.0))
+        highest = hits.segments.max(np.where(reached, hits.precision, 0.0))
+        return np.where(hits.relevant > 0, highest, np.nan)
 
     return judgments.once(("interpolated", rel, recall, rounding), find)
 
 
-@metric("iprec_at_recall", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS])
+@metric("iprec_at_recall", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
 def interpolated_precision(
     judgments: Judgments, *, rel: Rel | None = None, rounding: Rounding = "nearest", recall: Recall
 ) -> Floats:
@@ -93,6 +94,7 @@ def interpolated_precision(
     "11pt_avg",
     invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
     example="11pt_avg(points=0.2/0.5/0.8)",
+    needs_relevant=True,
 )
 def eleven_point_average(
     judgments: Judgments, *, rel: Rel | None = None, rounding: Rounding = "nearest", points: Points = RECALLS

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Bools, Floats
 from gradeval.errors import MetricError
 from gradeval.registry.families import family_of
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
@@ -47,6 +47,8 @@ class Metric:
     kind: what its values are, and how they become one value for all queries.
     higher_is_better: False where lower is, None where runs do not compete for it.
     undefined: a query may have no value, which is NaN.
+    needs_relevant: it divides by what the judgments allow, so that it is 0 / 0, NaN, for a query without a
+    relevant document; what its value is there is decided by Judgments.no_relevant.
     check: raises ValueError where parameters do not go together.
     constant: it is the same for every query, so only the summary has it.
     example: how its page writes it; by default, with the parameters that it needs.
@@ -60,6 +62,7 @@ class Metric:
     kind: Kind = Kind.MEAN
     higher_is_better: bool | None = True
     undefined: bool = False
+    needs_relevant: bool = False
     check: Callable[[Mapping[str, Any]], None] | None = None
     constant: bool = False
     example: str = ""
@@ -139,10 +142,22 @@ class Metric:
 
     def __call__(self, judgments: Judgments, **params: Any) -> Floats:
         """The value of each query, (Q,); NaN for a text."""
+        values, empty = self.values(judgments, **params)
+        return np.where(empty, judgments.no_relevant, values) if empty is not None else values
+
+    def values(self, judgments: Judgments, **params: Any) -> tuple[Floats, Bools | None]:
+        """The value of each query, (Q,); and which queries have nothing relevant, None where that is no matter.
+
+        Their values are NaN.
+        """
         if self.text:
-            return np.full(judgments.segments.count, np.nan)
-        values: Floats | Terms = self._values(judgments, **params)
-        return values.values() if isinstance(values, Terms) else values
+            return np.full(judgments.segments.count, np.nan), None
+        found: Floats | Terms = self._values(judgments, **params)
+        values = found.values() if isinstance(found, Terms) else found
+        if not self.needs_relevant:
+            return values, None
+        empty = found.is_empty if isinstance(found, Terms) else np.isnan(values)
+        return (np.where(empty, np.nan, values), empty) if empty.any() else (values, None)
 
     def terms(self, judgments: Judgments, **params: Any) -> Terms | None:
         """What each document adds to the values; None for a metric that is no sum over documents.

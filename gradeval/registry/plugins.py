@@ -206,6 +206,7 @@ _MUST: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "kind": ("a member of Kind", lambda value: isinstance(value, Kind)),
     "higher_is_better": ("true, false or None", lambda value: isinstance(value, (bool, type(None)))),
     "undefined": _TRUTH,
+    "needs_relevant": _TRUTH,
     "check": ("a function or None", lambda value: value is None or callable(value)),
     "constant": _TRUTH,
     "example": _LINE,

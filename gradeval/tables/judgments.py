@@ -92,7 +92,8 @@ class Judgments:
     retrieved: documents retrieved for each query, judged or not, int64 (Q,).
     relevance_level: the least grade that is relevant, or None for any grade above 0.
     tag: the run tag. scale: the different grades of the whole qrels, ascending, (K,): a part of a collection
-    scores as it would within the whole; by default those of this table.
+    scores as it would within the whole; by default those of this table. no_relevant: the value of a metric that
+    needs a relevant document for a query without one.
     """
 
     segments: Segments
@@ -104,6 +105,7 @@ class Judgments:
     relevance_level: float | None = None
     tag: str = ""
     scale: Floats = None  # type: ignore[assignment]  # set below where it is not given
+    no_relevant: float = 0.0
 
     def __post_init__(self) -> None:
         if self.scale is None:

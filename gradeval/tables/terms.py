@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.numbers import ratio
 from gradeval.arrays.segments import Segments
 
@@ -24,6 +24,8 @@ class Terms:
     normalizer: (Q,), or one number for all. The value is 0 where it is 0, and NaN where it is NaN.
     base: the sum whose value is 0, (Q,), or one number for all.
     ideal: where the normalizer is the sum - base of the ideal ranking, what makes its terms.
+    has_relevant: which queries have a document that is relevant to the metric, (Q,); by default those whose
+    normalizer is not 0.
     """
 
     segments: Segments
@@ -33,6 +35,7 @@ class Terms:
     base: Floats | float = 0.0
     scale: float = 1.0
     ideal: Callable[[], Terms] | None = None
+    has_relevant: Bools | None = None
 
     @cached_property
     def total(self) -> Floats:
@@ -40,6 +43,13 @@ class Terms:
         if isinstance(self.value, np.ndarray):
             return self.segments.sum(self.value)
         return self.value * self.segments.lengths.astype(np.float64)
+
+    @cached_property
+    def is_empty(self) -> Bools:
+        """Which queries have no document that is relevant to the metric, (Q,)."""
+        if self.has_relevant is not None:
+            return ~self.has_relevant
+        return np.broadcast_to(np.equal(self.normalizer, 0), self.segments.count)
 
     def values(self) -> Floats:
         """The value of each query, (Q,)."""
