@@ -40,8 +40,11 @@ class Scored(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[Scored]) -> Scored:
         """Several shares of the queries, in order, as a whole."""
-        values, empty = (np.concatenate(arrays, axis=1) for arrays in zip(*((one.values, one.empty) for one in parts)))
-        return cls(values, {m: [*chain(*(part.texts[m] for part in parts))] for m in parts[0].texts}, empty)
+        return cls(
+            np.concatenate([part.values for part in parts], axis=1),
+            {m: [*chain(*(part.texts[m] for part in parts))] for m in parts[0].texts},
+            np.concatenate([part.empty for part in parts], axis=1),
+        )
 
 
 def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
