@@ -8,8 +8,6 @@ Everything heavy is imported when it is first used.
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
-
 TYPE_CHECKING = False  # as in typing, whose import would keep __main__ waiting
 if TYPE_CHECKING:
     from typing import Any
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from gradeval.errors import OptionError as OptionError
     from gradeval.evaluation import evaluate as evaluate
     from gradeval.results import Results as Results
+    from gradeval.version import __version__ as __version__
 
 _HOME = {
     "GradevalError": "errors",
@@ -27,6 +26,7 @@ _HOME = {
     "MetricError": "errors",
     "OptionError": "errors",
     "Results": "results",
+    "__version__": "version",
     "evaluate": "evaluation",
 }
 

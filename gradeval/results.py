@@ -20,6 +20,7 @@ from gradeval.errors import GradevalError, MetricError
 from gradeval.notices import Notice, lines
 from gradeval.registry.metric import GEOMETRIC_LEAST, Kind
 from gradeval.registry.spec import Spec, parse
+from gradeval.version import __version__
 
 Digits = int | Literal["full"]
 Number = float | int | None
@@ -123,8 +124,6 @@ class Results:
 
     def to_dict(self, *, per_query: bool = False, summary: bool = True) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact, counts are int, undefined is None."""
-        from gradeval import __version__
-
         return {
             "gradeval": __version__,
             "format": FORMAT_VERSION,

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
-from gradeval import __version__
 from gradeval.cli import output as out
+from gradeval.version import __version__
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

@@ -1,15 +1,23 @@
-"""Which format a file has, told from its first lines of data."""
+"""The table of file formats, and which of them a file has, detected from its first lines of data.
+
+To add a format: a module here with what Reader says, named like the format; a row in FORMATS; and the name
+among those that options.py lists.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from importlib import import_module
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
 from gradeval.arrays import Bytes
+from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import no_data
 from gradeval.formats.scan import CR, HASH, LF, SPACE, tokenize
-from gradeval.formats.sources import Source
+from gradeval.formats.sources import Block, Source
 
 _FIELD = re.compile(rb"[^ \t]+")
 _FEATURE = re.compile(rb"(?:qid|\d+):\S*")
@@ -17,8 +25,38 @@ _LINES = 10_000  # of data that are looked at
 _BEGINNING = 1 << 16  # bytes of a line that are looked at
 
 
+class Format(NamedTuple):
+    """A row of the table.
+
+    name: as options name it, and the module that reads it. has_line: whether the first line of data is of this
+    format, given the line (or the beginning of a long one) and its fields before any '#'.
+    """
+
+    name: str
+    has_line: Callable[[bytes, list[bytes]], bool]
+
+
+class Reader(Protocol):
+    """What the module of a format provides, if each of its lines is a row: a block of lines in, columns out.
+
+    The functions run in several threads. LETOR files, whose lines are several runs, and scores, which need the
+    rows of a LETOR file, have functions of their own.
+    """
+
+    def qrels_columns(self, block: Block, /) -> Columns:
+        """The judgments of the block; number is the grade."""
+
+    def run_columns(self, block: Block, /) -> Columns:
+        """The run lines of the block; number is the score."""
+
+
+def reader(name: str) -> Reader:
+    """The module that reads a format, imported when it is needed."""
+    return cast(Reader, import_module(f"gradeval.formats.{name}"))
+
+
 def detect(source: Source) -> str:
-    """'trec', 'letor' or 'scores' (one number a line). Raises InputError where the file cannot be read.
+    """The name of the format of a file. Raises InputError where the file cannot be read.
 
     The first line of data tells, unless it is one number: the label of a SVMlight line without features looks
     like a score. The file is then a LETOR file if one of the next lines is of that format.
@@ -78,11 +116,31 @@ def _format_of(text: Bytes, start: int) -> str:
     fields = _FIELD.findall(line.split(b"#", 1)[0])
     if len(line) == _BEGINNING and len(fields) > 2:
         fields.pop()  # its end may be missing
+    return next(row.name for row in FORMATS if row.has_line(line, fields))
+
+
+def _is_letor(line: bytes, fields: list[bytes]) -> bool:
     if len(fields) > 1:
         has_query = fields[1].startswith(b"qid:")  # a file of it, whatever is wrong with a feature
-        return "letor" if has_query or all(map(_FEATURE.fullmatch, fields[1:])) else "trec"
+        return has_query or all(map(_FEATURE.fullmatch, fields[1:]))
+    return b"#" in line and _is_number(line)
+
+
+def _is_score(line: bytes, fields: list[bytes]) -> bool:
+    return len(fields) == 1 and b"#" not in line and _is_number(line)
+
+
+def _is_number(line: bytes) -> bool:
+    """Whether the first field is one."""
     try:
         float(_FIELD.findall(line)[0])
     except ValueError:
-        return "trec"
-    return "letor" if b"#" in line else "scores"
+        return False
+    return True
+
+
+FORMATS = (
+    Format("letor", _is_letor),
+    Format("scores", _is_score),
+    Format("trec", lambda line, fields: True),  # whose reader says best what is wrong with other files
+)

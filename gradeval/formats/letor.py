@@ -16,6 +16,7 @@ from gradeval.arrays.segments import distinct, order_of, ranges
 from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError
+from gradeval.formats.columns import Columns, grouped
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.scan import (
     HASH,
@@ -53,6 +54,14 @@ class Letor:
     label: Floats
     line: Ints
     _values: list[_Values]
+
+    def columns(self, number: Floats) -> Columns:
+        """The lines as rows with these numbers, (n,): labels or features."""
+        return Columns(*self._groups, self.documents, number, self.line, int(self.line[-1]) + 1)
+
+    @cached_property
+    def _groups(self) -> tuple[Ids, Ints]:
+        return grouped(self.queries.take(self.query))
 
     def feature(self, number: int) -> Floats:
         """The value of a wanted feature in each line, 0 where the line does not name it, (n,).
@@ -284,7 +293,7 @@ def _grouped(source: Source, groups: str | None, lines: int) -> tuple[Ids, Ints]
         place = "with" if source.path == "-" else f"in {source.path}.query or with"
         hint = f"Give their sizes, one a line, {place} --groups FILE"
         raise InputError(source.name, "no line has a qid:, so the queries are not known", hint=hint)
-    sizes = read_numbers(Source(path), "group size", lines, whole=True)
+    sizes, _ = read_numbers(Source(path), "group size", lines, whole=True)
     if sizes.sum() != lines:
         raise InputError(path, f"the groups have {sizes.sum():.0f} lines in all, but {source.name} has {lines}")
     counts = sizes[sizes > 0].astype(np.int64)

@@ -5,23 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.errors import GradevalError, InputError, described, printable
-from gradeval.formats.diagnostics import LineProblems, Problems, shown
-
-if TYPE_CHECKING:
-    pass
-
+from gradeval.formats.columns import Columns
+from gradeval.formats.diagnostics import LineProblems, shown
 
 _QUERY_COLUMNS = ("query_id", "qid", "query", "q_id", "topic", "topic_id")
 _DOCUMENT_COLUMNS = ("doc_id", "docid", "docno", "document", "document_id", "doc", "did", "iid", "item")
-_GRADE_COLUMNS = ("grade", "relevance", "rel", "label", "rating")
-_SCORE_COLUMNS = ("score", "sim", "scores")
+_NUMBER_COLUMNS = {
+    "grade": ("grade", "relevance", "rel", "label", "rating"),
+    "score": ("score", "sim", "scores"),
+}
 
 
 @contextmanager
@@ -39,15 +38,11 @@ def readable(path: str, must: str = "it cannot be read") -> Iterator[None]:
         raise InputError(path, printable(f"{must}: {why or type(error).__name__}")) from None
 
 
-def _check_finite(path: str, numbers: Floats, name: str) -> None:
-    problems = Problems(path)
-    bad: Ints = np.flatnonzero(~np.isfinite(numbers))
-    problems.add(LineProblems.of(bad, lambda i: f"the {name} {numbers[bad[i]]} is not a finite number"))
-    problems.check()
+def read_data(data: Any, path: str, name: str) -> Columns:
+    """A dict of dicts, tuples (query, document, number), or a data frame, whose rows are its lines.
 
-
-def _columns(data: Any, path: str, number_names: Sequence[str]) -> tuple[Ids, Ids, Floats]:
-    """The three columns of whatever it is, by row."""
+    name: 'grade' or 'score', what the number is. path: what messages call it. Raises InputError.
+    """
     with readable(path, "each row must be (query, document, number)"):
         if isinstance(data, Mapping):
             triples = [
@@ -55,12 +50,15 @@ def _columns(data: Any, path: str, number_names: Sequence[str]) -> tuple[Ids, Id
             ]
         elif hasattr(data, "columns"):
             names = [*map(str, data.columns)]
-            all_options = (_QUERY_COLUMNS, _DOCUMENT_COLUMNS, number_names)
+            all_options = (_QUERY_COLUMNS, _DOCUMENT_COLUMNS, _NUMBER_COLUMNS[name])
             triples = list(zip(*(data[_named(names, options, path)] for options in all_options), strict=True))
         else:
             triples = [_triple(row) for row in data]
         numbers = _numbers([number for _, _, number in triples])
-        return _ids(row[0] for row in triples), _ids(row[1] for row in triples), numbers
+        columns = Columns.whole(_ids(row[0] for row in triples), _ids(row[1] for row in triples), numbers)
+    bad: Ints = np.flatnonzero(~np.isfinite(numbers))
+    what = LineProblems.of(bad, lambda i: f"the {name} {numbers[bad[i]]} is not a finite number")
+    return columns._replace(problems=what)
 
 
 def _numbers(values: Sequence[Any]) -> Floats:

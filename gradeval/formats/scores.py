@@ -1,4 +1,4 @@
-"""A file of numbers, one a line: scores, or the sizes of queries."""
+"""A file of numbers, one a line: scores of the lines of a LETOR file, or the sizes of its queries."""
 
 from __future__ import annotations
 
@@ -7,42 +7,52 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, Ints
 from gradeval.errors import InputError
+from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
-from gradeval.formats.scan import (
-    floats,
-    parted_by_cr,
-    split,
-    unreadable,
-)
+from gradeval.formats.scan import floats, parted_by_cr, split, unreadable
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import not_a_number
 
 _NUMBERS_PARTED = parted_by_cr(rb"[ \t]*[-+.\d]")
 
 
+def read_scores(source: Source, rows: Columns, path: str) -> Columns:
+    """Scores, one for each of the rows: the data lines of the LETOR file at the path. Raises InputError(s)."""
+    count = len(rows.number)
+    scores, line = read_numbers(source, "score", count)
+    if len(scores) != count:
+        raise InputError(source.name, f"there are {len(scores)} scores, but {path} has {count} lines of data")
+    return rows._replace(number=scores, line=line)
+
+
 class _Numbers(NamedTuple):
-    """The numbers of a block."""
+    """The numbers of a block, and the line of each."""
 
     value: Floats
+    line: Ints
     lines: int
     last: bool
     problems: LineProblems
 
 
-def read_numbers(source: Source, name: str, lines: float = math.inf, whole: bool = False) -> Floats:
-    """A file of numbers, one a line; with `whole`, whole ones from 0. Raises InputError(s).
+def read_numbers(
+    source: Source, name: str, lines: float = math.inf, whole: bool = False
+) -> tuple[Floats, Ints]:
+    """The numbers of a file, one a line, and the line of each. Raises InputError(s).
 
-    lines: those of the LETOR file that it belongs to. Reading stops where there are more scores, or more sizes
-    above 0: it may be a pipe that never ends.
+    whole: they must be whole numbers from 0. lines: those of the LETOR file that it belongs to. Reading stops
+    where there are more scores, or more sizes above 0: it may be a pipe that never ends.
     """
     problems = Problems(source.name)
     made = (_read_numbers(block, name, whole) for block in source.blocks())
     values: list[Floats] = []
+    places: list[Ints] = []
     total = 0
-    for _, part in problems.until_enough(made):
+    for before, part in problems.until_enough(made):
         values.append(part.value)
+        places.append(part.line + before)
         total += np.count_nonzero(part.value) if whole else len(part.value)
         if total > lines and not part.last and not problems.found.total:
             what = f"more {name}s than the {lines:,} lines of data; reading stopped at line {problems.lines:,}"
@@ -50,7 +60,7 @@ def read_numbers(source: Source, name: str, lines: float = math.inf, whole: bool
     problems.check()
     if not any(map(len, values)):
         raise no_data(source.name, problems.lines)
-    return np.concatenate(values)
+    return np.concatenate(values), np.concatenate(places)
 
 
 def _read_numbers(block: Block, name: str, whole: bool) -> _Numbers:
@@ -59,7 +69,7 @@ def _read_numbers(block: Block, name: str, whole: bool) -> _Numbers:
     value, bad = floats(text)
     wrong = unreadable(block, rows, _NUMBERS_PARTED)
     if wrong is not None:
-        return _Numbers(value, rows.lines, block.last, wrong)
+        return _Numbers(value, rows.line, rows.lines, block.last, wrong)
     found = [
         LineProblems.of(rows.odd, lambda i: f"{rows.odd_counts[i]} fields where there is one {name} a line"),
         LineProblems.of(rows.line[bad], lambda i: not_a_number(name, text[int(bad[i])])),
@@ -70,4 +80,4 @@ def _read_numbers(block: Block, name: str, whole: bool) -> _Numbers:
             rows.line[odd], lambda i: f"the {name} {shown(text[int(odd[i])])} is not a whole number from 0"
         )
         found.append(not_whole)
-    return _Numbers(value, rows.lines, block.last, LineProblems.joined(found))
+    return _Numbers(value, rows.line, rows.lines, block.last, LineProblems.joined(found))

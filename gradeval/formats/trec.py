@@ -4,65 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import distinct
-from gradeval.arrays.strings import Ids
-from gradeval.arrays.threads import ordered_map
-from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
+from gradeval.formats.columns import Columns, grouped
+from gradeval.formats.diagnostics import LineProblems, shown
 from gradeval.formats.scan import Rows, floats, parted_by_cr, split, unreadable
-from gradeval.formats.sources import Block, Source
-from gradeval.tables.qrels import Qrels
+from gradeval.formats.sources import Block
 
 _FIELD = re.compile(rb"[^ \t\r]+")
 _QRELS_PARTED, _RUN_PARTED = (
     parted_by_cr(rb"[ \t]*(?:[^ \t\r\n]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4)
 )
-
-
-class Columns(NamedTuple):
-    """The data lines of a block: ids and one number a line, and what is wrong with other lines.
-
-    queries: the id of each group of neighbouring lines with one query, (S,). bounds: group s owns rows
-    bounds[s]:bounds[s+1]. documents, number, line (0-based in the block): of each row, (n,).
-    lines: how many lines the block has. last: whether no block follows. tag: what the run calls itself in its
-    last line here, None without one.
-    """
-
-    queries: Ids
-    bounds: Ints
-    documents: Ids
-    number: Floats
-    line: Ints
-    lines: int
-    last: bool
-    problems: LineProblems
-    tag: bytes | None = None
-
-
-def read_qrels(source: Source, jobs: int = 1) -> Qrels:
-    """The judgments of a file. Raises InputError(s)."""
-    problems = Problems(source.name)
-    parts = [part for _, part in problems.until_enough(ordered_map(qrels_columns, source.blocks(), jobs))]
-    problems.check()
-    if not any(len(part.number) for part in parts):
-        raise no_data(source.name, problems.lines)
-    bounds = np.cumsum(np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]))
-    ids = Ids.joined([part.queries for part in parts])
-    documents = Ids.joined([part.documents for part in parts])
-    grade = np.concatenate([part.number for part in parts])
-    lines = [(part.line, part.lines) for part in parts]
-    del parts  # what comes now is made in the memory that they leave
-    return Qrels.of(source.name, ids, bounds, documents, grade, lambda: _joined(lines), jobs=jobs)
-
-
-def _joined(lines: list[tuple[Ints, int]]) -> Ints:
-    """The lines of the rows of a file, from those of each block and how many the block has."""
-    before = np.cumsum([0, *(count for _, count in lines)])
-    return np.concatenate([line + by for (line, _), by in zip(lines, before[:-1], strict=True)])
 
 
 def qrels_columns(block: Block) -> Columns:
@@ -124,10 +78,7 @@ def _columns(block: Block, rows: Rows, name: str, parted: re.Pattern[bytes], pro
         good = np.ones(len(number), bool)
         good[bad] = False
         queries, documents, number, line = queries.take(good), documents.take(good), number[good], line[good]
-    bounds = np.concatenate([[0], queries.changes(), [len(queries)]])
-    if not len(queries):
-        bounds = bounds[:1]
-    return Columns(queries.take(bounds[:-1]), bounds, documents, number, line, rows.lines, block.last, problems)
+    return Columns(*grouped(queries), documents, number, line, rows.lines, block.first, block.last, problems)
 
 
 def not_a_number(name: str, field: bytes) -> str:

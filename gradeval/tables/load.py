@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from gradeval.arrays.threads import default_jobs, with_fewer
+from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, OptionError, described
-from gradeval.formats.detect import detect
+from gradeval.formats.columns import Columns
+from gradeval.formats.detect import detect, reader
+from gradeval.formats.python import read_data, readable
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import Lines, query_numbers
-from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_lines
+from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
-from gradeval.formats.python import _GRADE_COLUMNS, _SCORE_COLUMNS, _check_finite, _columns, readable
+
+
+class Given(NamedTuple):
+    """The judgments, and what runs may need besides: the file they are from, and its lines if it is LETOR."""
+
+    qrels: Qrels
+    source: Source | None = None
+    letor: Letor | None = None
 
 
 class Run(NamedTuple):
@@ -45,13 +51,16 @@ def open_qrels(
     jobs: int = 1,
     watch: Callable[[Source], None] | None = None,
     with_features: bool = False,
-) -> tuple[Qrels, Source | None]:
-    """The judgments, and the file they are from if they are from one.
+) -> Given:
+    """The judgments. A LETOR file's labels are the grades, or one of its features.
 
-    A LETOR file's labels are the grades, or one of its features. with_features: read those that are runs too.
+    watch: is shown each source before it is read. with_features: read those that are runs too.
     """
     if not is_path(qrels):
-        return _qrels_from_data(qrels), None
+        columns = read_data(qrels, "qrels", "grade")
+        if not columns.lines:
+            raise InputError("qrels", "there are no judgments")
+        return Given(Qrels.of("qrels", [columns]))
     source = _source(qrels, watch)
     feature = options.qrels_feature
     kind = options.qrels_format or detect(source)
@@ -63,23 +72,27 @@ def open_qrels(
         for option, value in (("--qrels-feature", feature), ("--groups", options.groups)):
             if value is not None:
                 raise OptionError(f"{option} goes with a LETOR file as qrels, but {source.name} is not one")
-        from gradeval.formats.trec import read_qrels
-
-        return with_fewer(lambda jobs: read_qrels(source, jobs), jobs), source
-    from gradeval.formats.letor import read_letor
-
+        return Given(read_qrels(source, jobs, kind), source)
     wanted = {*(options.features if with_features else ()), *(() if feature is None else (feature,))}
-    letor = with_fewer(lambda jobs: read_letor(source, wanted, options.groups, jobs), jobs)
+    letor = _read_letor(source, wanted, options, jobs)
     grade = letor.label if feature is None else letor.feature(feature)
-    bounds = np.arange(len(grade) + 1)
-    ids = letor.queries.take(letor.query)
-    return Qrels.of(source.name, ids, bounds, letor.documents, grade, lambda: letor.line, letor), source
+    return Given(Qrels.of(source.name, [letor.columns(grade)]), source, letor)
+
+
+def read_qrels(source: Source, jobs: int = 1, kind: str = "trec") -> Qrels:
+    """The judgments of a file each of whose lines is one. kind: its format. Raises InputError(s)."""
+    columns = reader(kind).qrels_columns
+
+    def read(jobs: int) -> Qrels:
+        return Qrels.of(source.name, ordered_map(columns, source.blocks(), jobs), jobs)
+
+    return with_fewer(read, jobs)
 
 
 def open_runs(
     name: str | None,
     run: Any,
-    qrels: Qrels,
+    given: Given,
     options: Options,
     watch: Callable[[Source], None] | None = None,
     place: int = 1,
@@ -88,8 +101,8 @@ def open_runs(
     if not is_path(run):
         return [_run_from_data(run, name or f"run{place}")]
     source = _source(run, watch)
-    own = is_file(run, qrels.path)  # the qrels' own features, which a pipe brings but once
-    kind = options.run_format or (("letor" if qrels.letor else "trec") if own else detect(source))
+    own = is_file(run, given.qrels.path)  # the qrels' own features, which a pipe brings but once
+    kind = options.run_format or (("letor" if given.letor else "trec") if own else detect(source))
     if options.features or kind == "letor":
         if kind != "letor":
             hint = "--feature goes with LETOR files"
@@ -99,16 +112,24 @@ def open_runs(
         if not options.features:
             hint = "Choose what ranks its documents with --feature, such as --feature 1 or --feature 1-5,9"
             raise InputError(source.name, "this is a LETOR file", hint=hint)
-        letor = qrels.letor if own else None
-        return _feature_runs(source, letor or _read_features(source, options), options.features)
+        letor = given.letor if own else None
+        if letor is None:
+            letor = _read_letor(source, set(options.features), options, options.jobs or default_jobs())
+        return _feature_runs(source, letor, options)
     if kind == "scores":
-        return [Run(source.name, lambda qrels, ties, jobs: _reduce_scores(source, qrels, ties), source, name)]
-    from gradeval.formats.trec import run_columns
+        return [_in_memory(source.name, lambda: _scores(source, given), source, name)]
+    columns = reader(kind).run_columns
 
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
-        return with_fewer(lambda jobs: reduce_blocks(source, run_columns, qrels, ties, jobs), jobs)
+        return with_fewer(lambda jobs: reduce_blocks(source, columns, qrels, ties, jobs), jobs)
 
     return [Run(source.name, reduce, source, name)]
+
+
+def _in_memory(path: str, read: Callable[[], Columns], source: Source | None, name: str | None) -> Run:
+    """A run that is read whole, when it is reduced."""
+    file = path if source is None else source.name
+    return Run(path, lambda qrels, ties, jobs: reduce_columns(read(), qrels, ties, file), source, name)
 
 
 def is_path(value: Any) -> bool:
@@ -134,60 +155,34 @@ def _source(path: Any, watch: Callable[[Source], None] | None) -> Source:
     return source
 
 
-def _read_features(source: Source, options: Options) -> Letor:
+def _read_letor(source: Source, wanted: Set[int], options: Options, jobs: int) -> Letor:
     from gradeval.formats.letor import read_letor
 
-    features, jobs = set(options.features), options.jobs or default_jobs()
-    return with_fewer(lambda jobs: read_letor(source, features, options.groups, jobs), jobs)
+    return with_fewer(lambda jobs: read_letor(source, wanted, options.groups, jobs), jobs)
 
 
-def _feature_runs(source: Source, letor: Letor, features: Sequence[int]) -> list[Run | InputError]:
+def _feature_runs(source: Source, letor: Letor, options: Options) -> list[Run | InputError]:
     """A run for each feature that a line names, and one error for the others."""
-
-    def reduce(feature: int, qrels: Qrels, ties: str) -> Reduced:
-        numbers = query_numbers(qrels, letor.queries)[letor.query]
-        score = letor.feature(feature)
-        return reduce_lines(
-            Lines.grouped(numbers, letor.documents, score, letor.line), qrels, ties, source.name
-        )
 
     def run(feature: int) -> Run:
         name = f"feature{feature}"
-        return Run(
-            f"{source.name}:{name}", lambda qrels, ties, jobs: reduce(feature, qrels, ties), source, name
-        )
+        path = f"{source.name}:{name}"
+        return _in_memory(path, lambda: letor.columns(letor.feature(feature)), source, name)
 
-    runs: list[Run | InputError] = [run(feature) for feature in features if feature in letor.features]
-    missing = [feature for feature in features if feature not in letor.features]
+    runs: list[Run | InputError] = [run(feature) for feature in options.features if feature in letor.features]
+    missing = [feature for feature in options.features if feature not in letor.features]
     return [*runs, letor.without(missing)] if missing else runs
 
 
-def _reduce_scores(source: Source, qrels: Qrels, ties: str) -> Reduced:
+def _scores(source: Source, given: Given) -> Columns:
     """A file of scores, one for each line of the LETOR file that the qrels are from."""
-    from gradeval.formats.scores import read_numbers
+    from gradeval.formats.scores import read_scores
 
-    letor = qrels.letor
+    letor, path = given.letor, given.qrels.path
     if letor is None:
-        what = f"scores, one a line, go with the lines of a LETOR file, but {qrels.path} is not one"
+        what = f"scores, one a line, go with the lines of a LETOR file, but {path} is not one"
         raise InputError(source.name, what, hint="Give the LETOR file as qrels")
-    scores = read_numbers(source, "score", len(letor.line))
-    if len(scores) != len(letor.line):
-        raise InputError(
-            source.name,
-            f"there are {len(scores)} scores, but {qrels.path} has {len(letor.line)} lines of data",
-        )
-    numbers = query_numbers(qrels, letor.queries)[letor.query]
-    lines = Lines.grouped(numbers, letor.documents, scores, np.arange(len(scores)))
-    return reduce_lines(lines, qrels, ties, source.name)
-
-
-def _qrels_from_data(data: Any) -> Qrels:
-    """Judgments from a dict of dicts, tuples (query, document, grade), or a data frame."""
-    queries, documents, grade = _columns(data, "qrels", _GRADE_COLUMNS)
-    if not len(grade):
-        raise InputError("qrels", "there are no judgments")
-    _check_finite("qrels", grade, "grade")
-    return Qrels.of("qrels", queries, np.arange(len(grade) + 1), documents, grade)
+    return read_scores(source, letor.columns(letor.label), path)
 
 
 def _run_from_data(data: Any, path: str) -> Run:
@@ -195,11 +190,4 @@ def _run_from_data(data: Any, path: str) -> Run:
     if isinstance(data, Iterator):  # it may be looked at again, by fewer threads
         with readable(path, "each row must be (query, document, number)"):
             data = list(data)
-
-    def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
-        queries, documents, score = _columns(data, path, _SCORE_COLUMNS)
-        _check_finite(path, score, "score")
-        numbers = query_numbers(qrels, queries)
-        return reduce_lines(Lines.grouped(numbers, documents, score, np.arange(len(score))), qrels, ties, path)
-
-    return Run(path, reduce, None, path)
+    return _in_memory(path, lambda: read_data(data, path, "score"), None, path)

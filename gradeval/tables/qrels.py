@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +15,10 @@ from gradeval.arrays.segments import distinct, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids, repeats
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import OptionError
-from gradeval.formats.diagnostics import LineProblems, Problems, shown
+from gradeval.formats.columns import Columns
+from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.grades import LARGEST, RANGE, SMALLEST
 from gradeval.notices import Kind, Notice
-
-if TYPE_CHECKING:
-    from gradeval.formats.letor import Letor
 
 SHARE = 1 << 16  # rows whose columns fit a processor's cache, where metrics are several times faster
 
@@ -32,7 +29,7 @@ class Qrels:
 
     path: as the user named it. queries: the query ids in order of first appearance, (Q,).
     offsets: query q owns rows offsets[q]:offsets[q+1], (Q+1,). documents: (N,) ids. grade: float64 (N,).
-    notices: what is odd but not wrong. letor: the lines they are from, in a LETOR file.
+    notices: what is odd but not wrong.
     """
 
     path: str
@@ -41,25 +38,31 @@ class Qrels:
     documents: Ids
     grade: Floats
     notices: tuple[Notice, ...] = ()
-    letor: Letor | None = None
 
     @classmethod
-    def of(
-        cls,
-        path: str,
-        ids: Ids,
-        bounds: Ints,
-        documents: Ids,
-        grade: Floats,
-        line: Callable[[], Ints] | None = None,
-        letor: Letor | None = None,
-        jobs: int = 1,
-    ) -> Qrels:
-        """Judgments from rows as read: ids (S,) names the query of rows bounds[s]:bounds[s+1].
+    def of(cls, path: str, blocks: Iterable[Columns], jobs: int = 1) -> Qrels:
+        """Judgments as a reader returns them.
 
-        Raises InputError where a grade is out of range, or a document has two different grades for a query;
-        the same grade twice is a warning. line: makes the 0-based line of each row, for messages.
+        Raises InputError(s) of the reader, and where a grade is out of range, or a document has two different
+        grades for a query; the same grade twice is a warning.
         """
+        problems = Problems(path)
+        parts = [part for _, part in problems.until_enough(blocks)]
+        problems.check()
+        if not any(len(part.number) for part in parts):
+            raise no_data(path, problems.lines)
+        bounds = np.cumsum(np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]))
+        ids = Ids.joined([part.queries for part in parts])
+        documents = Ids.joined([part.documents for part in parts])
+        grade = np.concatenate([part.number for part in parts])
+        lines = [(part.line, part.lines) for part in parts]
+        del parts  # what comes now is made in the memory that they leave
+
+        def line() -> Ints:
+            """The 0-based line of each row, for messages."""
+            before = np.cumsum([0, *(count for _, count in lines)])
+            return np.concatenate([line + by for (line, _), by in zip(lines, before[:-1], strict=True)])
+
         _check_range(path, grade, line)
         starts = np.append(0, ids.changes())[: len(ids)]
         ids, bounds = ids.take(starts), bounds[np.append(starts, len(ids))]
@@ -70,11 +73,11 @@ class Qrels:
             rows = ranges(bounds[order], counts[order])
             documents, grade = documents.take(rows), grade[rows]
             bounds = np.append(0, np.cumsum(np.bincount(number, counts))).astype(np.int64)
-        qrels = cls(path, ids.take(first).compact(), bounds, documents, grade, (), letor)
-        parts = list(ordered_map(qrels._keys_and_repeats, qrels.shares(), jobs))
-        keys, again, before = (np.concatenate(column) for column in zip(*parts, strict=True))
+        qrels = cls(path, ids.take(first).compact(), bounds, documents, grade)
+        found = list(ordered_map(qrels._keys_and_repeats, qrels.shares(), jobs))
+        keys, again, before = (np.concatenate(column) for column in zip(*found, strict=True))
         if len(again):
-            _check_grades(path, again, before, documents, grade, line()[rows] if line else None)
+            _check_grades(path, again, before, documents, grade, line()[rows])
             kept = np.ones(len(grade), bool)
             kept[again] = False
             qrels = replace(
@@ -149,34 +152,28 @@ def out_of_range(grade: Floats) -> Ints:
     return np.flatnonzero(odd & (grade != 0))
 
 
-def _check_range(path: str, grade: Floats, line: Callable[[], Ints] | None) -> None:
-    """Raise where a grade is out of range; without lines, as in Python data, the rows are named."""
+def _check_range(path: str, grade: Floats, line: Callable[[], Ints]) -> None:
+    """Raise where a grade is out of range."""
     rows = out_of_range(grade)
     if len(rows):
-        place = rows if line is None else line()[rows]
         problems = Problems(path)
         wrong = grade[rows].tolist()
-        problems.add(LineProblems.of(place, lambda i: f"the grade {wrong[i]!r} is out of range", _RESCALE))
+        problems.add(
+            LineProblems.of(line()[rows], lambda i: f"the grade {wrong[i]!r} is out of range", _RESCALE)
+        )
         problems.check()
 
 
-def _check_grades(
-    path: str, again: Ints, before: Ints, documents: Ids, grade: Floats, line: Ints | None
-) -> None:
+def _check_grades(path: str, again: Ints, before: Ints, documents: Ids, grade: Floats, line: Ints) -> None:
     """Raise where a row that comes again has another grade than the one before."""
     other = np.flatnonzero(grade[again] != grade[before])
     again, before = again[other], before[other]
 
     def what(i: int) -> str:
         row, first = int(again[i]), int(before[i])
-        place = f" in line {int(line[first]) + 1}" if line is not None else ""
-        return (
-            f"document {shown(documents[row])} has grade {grade[row]:g} here and {grade[first]:g} before{place}"
-        )
+        grades = f"grade {grade[row]:g} here and {grade[first]:g} before in line {int(line[first]) + 1}"
+        return f"document {shown(documents[row])} has {grades}"
 
-    found = LineProblems.of(again if line is None else line[again], what)
-    if line is None:
-        found = found._replace(first=tuple(problem._replace(line=None) for problem in found.first))
     problems = Problems(path)
-    problems.add(found)
+    problems.add(LineProblems.of(line[again], what))
     problems.check()

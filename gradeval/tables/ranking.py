@@ -10,6 +10,7 @@ from gradeval.arrays import Floats, Ints, Words
 from gradeval.arrays.hashing import KeyTable, in_group
 from gradeval.arrays.segments import distinct, ranges, stable_order
 from gradeval.arrays.strings import Ids, repeats
+from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import SHOWN
 from gradeval.tables.qrels import Qrels
 
@@ -26,6 +27,12 @@ class Lines(NamedTuple):
     documents: Ids
     score: Floats
     line: Ints
+
+    @classmethod
+    def of(cls, columns: Columns, qrels: Qrels) -> Lines:
+        """A run that is in memory whole."""
+        query = np.repeat(query_numbers(qrels, columns.queries), np.diff(columns.bounds))
+        return cls.grouped(query, columns.documents, columns.number, columns.line)
 
     @classmethod
     def grouped(cls, query: Ints, documents: Ids, score: Floats, line: Ints) -> Lines:

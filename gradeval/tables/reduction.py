@@ -18,9 +18,9 @@ from gradeval.arrays.hashing import KeySet, KeyTable, in_group
 from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import PAD, Ids, repeats
 from gradeval.arrays.threads import ordered_map
+from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data, shown
 from gradeval.formats.sources import Block, Source, temporary_error
-from gradeval.formats.trec import Columns
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import NO_TIES, Found, Lines, Ties, find, query_numbers
 
@@ -42,11 +42,13 @@ class Reduced(NamedTuple):
     tag: str = ""
 
 
-def reduce_lines(lines: Lines, qrels: Qrels, ties: str, path: str) -> Reduced:
-    """Reduce a run that is in memory whole. Raises InputError where a document comes twice."""
+def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str) -> Reduced:
+    """Reduce a run that is in memory whole. Raises InputError(s), as where a document comes twice."""
     problems = Problems(path)
+    problems.add(columns.problems)
+    problems.check()
     total = _Total(qrels)
-    total.add(find(lines, qrels, ties), 0)
+    total.add(find(Lines.of(columns, qrels), qrels, ties), 0)
     total.report(problems)
     problems.check()
     return total.reduced()
@@ -249,15 +251,15 @@ def _in_one_pass(
         lines = Lines(_numbers(qrels, read.queries), read.bounds, read.documents, read.number, read.line)
         if len(distinct(lines.query)) < count:
             return whole._replace(scattered=True, enough=may_be_endless and _holds_enough(read, qrels))
-        first = 0 if block.first else 1
-        last = max(first, count if block.last else count - 1)
+        first = 0 if read.first else 1
+        last = max(first, count if read.last else count - 1)
         if first:
             whole.pieces.append(_Cut(read.queries[0], lines.part(0, 1).compact()))
         if last > first:
             whole.pieces.append(find(lines.part(first, last), qrels, ties))
         if last < count:
             whole.pieces.append(_Cut(read.queries[last], lines.part(last, count).compact()))
-        is_within = count == 1 and not block.last  # of a query whose repeats are else found at its end
+        is_within = count == 1 and not read.last  # of a query whose repeats are else found at its end
         return whole._replace(enough=may_be_endless and is_within and _holds_enough(read, qrels))
 
     problems = Problems(source.name)

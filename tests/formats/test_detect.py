@@ -9,8 +9,9 @@ from plain import pipe
 
 from gradeval.errors import InputError
 from gradeval.formats import detect as detect_module
-from gradeval.formats.detect import detect
+from gradeval.formats.detect import FORMATS, detect
 from gradeval.formats.sources import Source
+from gradeval.options import QRELS_FORMATS, RUN_FORMATS
 
 
 @pytest.fixture
@@ -130,3 +131,7 @@ def test_unpacked_and_from_a_pipe(source):
 def test_no_data(content, what, source):
     with pytest.raises(InputError, match=what):
         detect(source(content))
+
+
+def test_the_table_has_each_format_that_options_name():
+    assert {row.name for row in FORMATS} == {*QRELS_FORMATS, *RUN_FORMATS}

@@ -354,7 +354,9 @@ def test_no_groups(path):
 @pytest.mark.parametrize("size", SIZES)
 def test_read_numbers(size, path):
     path.write_bytes(b"1\n-2.5e3\n\n  .5 \r\n# four\n7.\n0.1")
-    assert read_numbers(Cut(path, size), "score").tolist() == [1.0, -2500.0, 0.5, 7.0, 0.1]
+    numbers, lines = read_numbers(Cut(path, size), "score")
+    assert numbers.tolist() == [1.0, -2500.0, 0.5, 7.0, 0.1]
+    assert lines.tolist() == [0, 1, 3, 5, 6]
 
 
 @pytest.mark.parametrize("size", [1, 1 << 20])
@@ -409,7 +411,8 @@ def test_blocks_without_lines(jobs, path):
     read = read_letor(Halting(path, 30), {1}, None, jobs)
     assert list(zip(read.line.tolist(), read.feature(1).tolist(), strict=True)) == [row[3:5] for row in ROWS]
     path.write_bytes(b"1\n2\n3\n")
-    assert read_numbers(Halting(path, 3), "score").tolist() == [1, 2, 3]
+    numbers, lines = read_numbers(Halting(path, 3), "score")
+    assert (numbers.tolist(), lines.tolist()) == ([1, 2, 3], [0, 1, 2])
 
 
 @pytest.mark.parametrize(("name", "whole"), [("score", False), ("group size", True)])

@@ -25,7 +25,7 @@ from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats import compression, sources
 from gradeval.formats.sources import Source
-from gradeval.formats.trec import read_qrels
+from gradeval.tables.load import read_qrels
 
 LINES = b"".join(b"%d 0 d%d %d\n" % (i // 7, i * i, i % 3) for i in range(3000))
 

@@ -13,7 +13,8 @@ from plain import Cut, Halting
 
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats import sources
-from gradeval.formats.trec import not_a_number, qrels_columns, read_qrels, run_columns
+from gradeval.formats.trec import not_a_number, qrels_columns, run_columns
+from gradeval.tables.load import read_qrels
 
 SIZES = [1, 20, 1 << 20]
 

@@ -17,7 +17,8 @@ from gradeval.formats.letor import read_letor
 from gradeval.formats.scan import floats
 from gradeval.formats.scores import read_numbers
 from gradeval.formats.sources import Source
-from gradeval.formats.trec import read_qrels, run_columns
+from gradeval.formats.trec import run_columns
+from gradeval.tables.load import read_qrels
 
 from . import data, slow
 from .attack import Wrong
@@ -283,7 +284,7 @@ def _read(case: Case, name: str) -> np.ndarray:
     if case.role in ("label", "feature"):
         letor = read_letor(source, {3}, None, case.jobs)
         return letor.label if case.role == "label" else letor.feature(3)
-    return read_numbers(source, case.role, whole=case.role == "group size")
+    return read_numbers(source, case.role, whole=case.role == "group size")[0]
 
 
 def _check_errors(case: Case, wrong: Sequence[int]) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, InputErrors, OptionError
+from gradeval.formats.columns import Columns
 from gradeval.tables.judgments import RECALLED, Judgments
 from gradeval.tables.qrels import Qrels
 
@@ -18,9 +19,7 @@ from gradeval.tables.qrels import Qrels
 def qrels_of(rows, line=None):
     ids, documents = Ids.of([query for query, _, _ in rows]), Ids.of([document for _, document, _ in rows])
     grade = np.array([grade for _, _, grade in rows], float)
-    return Qrels.of(
-        "Q", ids, np.arange(len(rows) + 1), documents, grade, None if line is None else lambda: line
-    )
+    return Qrels.of("Q", [Columns.whole(ids, documents, grade, line)])
 
 
 def rows_of(qrels):
@@ -48,8 +47,8 @@ def test_keys_follow_the_documents():
 
 
 def test_bounds_name_the_query_of_several_rows():
-    documents = Ids.of([b"a", b"b", b"c", b"d"])
-    qrels = Qrels.of("Q", Ids.of([b"1", b"2", b"1"]), np.array([0, 2, 3, 4]), documents, np.arange(4.0))
+    ids, documents = Ids.of([b"1", b"2", b"1"]), Ids.of([b"a", b"b", b"c", b"d"])
+    qrels = Qrels.of("Q", [Columns(ids, np.array([0, 2, 3, 4]), documents, np.arange(4.0), np.arange(4), 4)])
     assert rows_of(qrels) == [(b"1", b"a", 0.0), (b"1", b"b", 1.0), (b"1", b"d", 3.0), (b"2", b"c", 2.0)]
 
 
@@ -65,7 +64,7 @@ def test_the_same_grade_again_is_a_warning():
 
 def test_another_grade_is_an_error():
     rows = [(b"1", b"a", 1.0), (b"2", b"a", 2.0), (b"1", b"a", 0.5)]
-    with pytest.raises(InputError, match=r"^Q: document 'a' has grade 0\.5 here and 1 before$"):
+    with pytest.raises(InputError, match=r"^Q:3: document 'a' has grade 0\.5 here and 1 before in line 1$"):
         qrels_of(rows)
     with pytest.raises(InputError, match=r"^Q:10: document 'a' has grade 0\.5 here and 1 before in line 8$"):
         qrels_of(rows, np.arange(7, 10))

@@ -19,7 +19,7 @@ RUN = {"2": {"é": 1.0, "x": 2.0}, "1": {"b": 0.5, "a": 0.5}, "3": {"a": 1.0}}
 
 def qrels_of(data, **options):
     """{query: {document: grade}}, in order."""
-    table, _ = open_qrels(data, Options.of(**options))
+    table = open_qrels(data, Options.of(**options)).qrels
     queries, documents, grade = Texts(table.queries), Texts(table.documents), table.grade.tolist()
     bounds = table.offsets.tolist()
     return {
@@ -31,10 +31,11 @@ def qrels_of(data, **options):
 def ranks_of(run, qrels=QRELS, ties="trec", **options):
     """For each run: its name and {(query, document): (rank, score)} of the judged documents."""
     chosen = Options.of(**options)
-    table, _ = open_qrels(qrels, chosen, with_features=qrels is run)
+    judged = open_qrels(qrels, chosen, with_features=qrels is run)
+    table = judged.qrels
     queries, documents = Texts(table.queries), Texts(table.documents)
     result = []
-    for one in open_runs(None, run, table, chosen):
+    for one in open_runs(None, run, judged, chosen):
         reduced = one.reduce(table, ties, 1)
         places = enumerate(zip(reduced.rank.tolist(), reduced.score.tolist(), strict=True))
         query_of = [
@@ -168,9 +169,9 @@ def test_documents_that_come_twice():
         ranks_of(data)
     again = "document 'a' comes a second time for its query. The first time is line 1"
     assert str(caught.value).splitlines() == [f"run1:4: {again}", f"run1:5: {again}"]
-    with pytest.raises(InputError, match=r"^qrels: document 'a' has grade 2 here and 1 before$"):
+    with pytest.raises(InputError, match=r"^qrels:4: document 'a' has grade 2 here and 1 before in line 1$"):
         qrels_of(data)
-    assert open_qrels([data[0]] * 2, Options())[0].notices == (Notice(Kind.DUPLICATES, "qrels", 1),)
+    assert open_qrels([data[0]] * 2, Options()).qrels.notices == (Notice(Kind.DUPLICATES, "qrels", 1),)
 
 
 def test_ids_that_are_no_text():
@@ -219,7 +220,7 @@ def test_letor_features_are_runs(letor):
         "feature2": expected["feature2"]
     }
     chosen = Options.of(features="1,4,2,5")
-    *runs, error = open_runs(None, letor, open_qrels(letor, chosen, with_features=True)[0], chosen)
+    *runs, error = open_runs(None, letor, open_qrels(letor, chosen, with_features=True), chosen)
     assert [run.path for run in runs] == [f"{letor}:feature1", f"{letor}:feature2"]
     assert str(error) == f"{letor}: no line has features 4-5"
 
@@ -251,6 +252,17 @@ def test_scores(letor, tmp_path):
         InputError, match=r"scores, one a line, go with the lines of a LETOR file, but qrels is not one"
     ):
         ranks_of(scores)
+
+
+def test_errors_of_scores_name_their_own_lines(tmp_path):
+    """Blank lines and comments count in the file of scores as they do in the LETOR file."""
+    letor, scores = tmp_path / "letor", tmp_path / "scores"
+    letor.write_bytes(b"1 qid:1 # a\n# between\n1 qid:1 # a\n1 qid:1 # b\n")
+    scores.write_bytes(b"# model\n0.5\n\n2\n3\n")
+    with pytest.raises(InputError) as caught:
+        ranks_of(scores, letor)
+    again = "document 'a' comes a second time for its query. The first time is line 2"
+    assert str(caught.value) == f"{scores}:4: {again}"
 
 
 def test_grades_of_letor_files_have_their_range_too(tmp_path):

@@ -12,6 +12,7 @@ from plain import ranking
 
 from gradeval.arrays.segments import ranges
 from gradeval.arrays.strings import Ids
+from gradeval.formats.columns import Columns
 from gradeval.options import TIES
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import Lines, find, query_numbers
@@ -19,17 +20,14 @@ from gradeval.tables.ranking import Lines, find, query_numbers
 
 def qrels_of(qrels):
     rows = [(query, document, grade) for query, of in qrels.items() for document, grade in of.items()]
-    return Qrels.of(
-        "qrels", Ids.of([row[0] for row in rows]), np.arange(len(rows) + 1), Ids.of([row[1] for row in rows]),
-        np.array([row[2] for row in rows], float),
-    )  # fmt: skip
+    queries, documents, grades = zip(*rows, strict=True)
+    return Qrels.of("qrels", [Columns.whole(Ids.of(queries), Ids.of(documents), np.array(grades, float))])
 
 
 def lines_of(table, run):
     rows = [(query, document, score) for query, of in run.items() for document, score in of]
-    query = query_numbers(table, Ids.of([row[0] for row in rows]))
-    scores = np.array([row[2] for row in rows], float)
-    return Lines.grouped(query, Ids.of([row[1] for row in rows]), scores, np.arange(len(rows)))
+    queries, documents = (Ids.of([row[column] for row in rows]) for column in (0, 1))
+    return Lines.of(Columns.whole(queries, documents, np.array([row[2] for row in rows], float)), table)
 
 
 def ranks_of(qrels, run, ties="trec"):

@@ -15,13 +15,14 @@ from plain import Cut, Halting, pipe, reduced, repeated
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats import sources
+from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import SHOWN
 from gradeval.formats.sources import Source
-from gradeval.formats.trec import read_qrels, run_columns
+from gradeval.formats.trec import run_columns
 from gradeval.options import TIES
 from gradeval.tables import reduction
-from gradeval.tables.ranking import Lines, query_numbers
-from gradeval.tables.reduction import reduce_blocks, reduce_lines
+from gradeval.tables.load import read_qrels
+from gradeval.tables.reduction import reduce_blocks, reduce_columns
 
 QUERIES = st.sampled_from([b"1", b"10", b"2", b"q" * 9, b"q" * 8, b"q" * 100, b"\xff\x01"])
 LONG = [b"a" * 8, b"a" * 9, b"a" * 8 + b"\xff", b"a" * 16, b"b" * 70, b"b" * 1030, b"b" * 1029 + b"c"]
@@ -144,12 +145,12 @@ def test_through_a_pipe(folder, data, qrels, run, ties, size, jobs):
 
 
 @given(QRELS, runs(), st.sampled_from(TIES))
-def test_reduce_lines(folder, qrels, run, ties):
+def test_reduce_columns(folder, qrels, run, ties):
     table = table_of(folder, qrels)
-    query = query_numbers(table, Ids.of([query for query, _, _ in run]))
     score = np.array([score for _, _, score in run])
-    lines = Lines.grouped(query, Ids.of([document for _, document, _ in run]), score, np.arange(len(run)))
-    assert as_plain(reduce_lines(lines, table, ties, "run"), table) == reduced(qrels, run, ties)
+    queries, documents = (Ids.of(column) for column in list(zip(*run, strict=True))[:2])
+    columns = Columns.whole(queries, documents, score)
+    assert as_plain(reduce_columns(columns, table, ties, "run"), table) == reduced(qrels, run, ties)
 
 
 @examples(times=1.5)
@@ -478,6 +479,5 @@ def test_nothing_to_read(folder, size, text, what):
 
 def test_no_lines_in_memory(folder):
     table = table_of(folder, {b"1": {b"a": 1}})
-    none = np.empty(0, np.int64)
-    result = reduce_lines(Lines.grouped(none, Ids.of([]), np.empty(0), none), table, "trec", "run")
+    result = reduce_columns(Columns.whole(Ids.of([]), Ids.of([]), np.empty(0)), table, "trec", "run")
     assert as_plain(result, table) == {"found": {}, "retrieved": [0], "unjudged": 0, "tied": {}}

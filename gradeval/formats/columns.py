@@ -1,0 +1,45 @@
+"""What every reader returns: qrels or a run as columns, a block at a time or whole."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.strings import Ids
+from gradeval.formats.diagnostics import LineProblems
+
+
+class Columns(NamedTuple):
+    """The rows of a block: ids and one number each, and what is wrong with lines that are no rows.
+
+    queries: the id of each group of neighbouring rows with one query, (S,). bounds: group s owns rows
+    bounds[s]:bounds[s+1], (S+1,). documents, number (grade or score), line (0-based in the block): of each row,
+    (n,). lines: how many lines the block has. first, last: whether no block with lines is before it, or behind.
+    tag: the run tag in the block's last line, None without one.
+    """
+
+    queries: Ids
+    bounds: Ints
+    documents: Ids
+    number: Floats
+    line: Ints
+    lines: int
+    first: bool = True
+    last: bool = True
+    problems: LineProblems = LineProblems()
+    tag: bytes | None = None
+
+    @classmethod
+    def whole(cls, queries: Ids, documents: Ids, number: Floats, line: Ints | None = None) -> Columns:
+        """All rows of a table in memory. queries: of each row, (n,). line: by default each row is one."""
+        line = np.arange(len(number)) if line is None else line
+        lines = int(line.max(initial=-1)) + 1
+        return cls(*grouped(queries), documents, number, line, lines)
+
+
+def grouped(queries: Ids) -> tuple[Ids, Ints]:
+    """The queries and the bounds of columns, from the query of each row, (n,)."""
+    starts = np.append(0, queries.changes())[: len(queries)]
+    return queries.take(starts), np.append(starts, len(queries))
