@@ -30,10 +30,11 @@ thorough: $(VENV)/.test  ## run all tests, with many random examples and branch 
 	$(PYTEST) --hypothesis-profile=thorough --hypothesis-seed=$(SEED) \
 	    --cov --cov-branch --cov-report=term --cov-fail-under=95 $(ARGS)
 
-lint: $(VENV)/.lint  ## check style, format and types
+lint: $(VENV)/.lint  ## check style, format, types, and which module imports which
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 
 fuzz: $(VENV)/.test  ## attack with random cases for 3 minutes; ARGS='--minutes 60' for an hour, '--help' says more
 	@$(BIN)/python -m tests.fuzz $(ARGS)

@@ -6,16 +6,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from pkgutil import walk_packages
 
 import pytest
 
 import gradeval
 
 HEAVY = ("numpy", "scipy", "click", "rich", "pandas", "polars", "asyncio", "importlib.metadata")
-MODULES = sorted(
-    module.name for module in walk_packages(gradeval.__path__, "gradeval.") if "__main__" not in module.name
-)
 
 
 def python(code: str, *args: object) -> str:
@@ -80,19 +76,6 @@ def test_everything_public_is_there() -> None:
         assert name in dir(gradeval)
     with pytest.raises(AttributeError, match="module 'gradeval' has no attribute 'nothing'"):
         gradeval.nothing
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_each_module_can_be_imported_first(module: str) -> None:
-    """No circle of imports holds only in the order that the command happens to have."""
-    code = "\n".join(
-        [
-            "import importlib, os, sys",
-            "sys.path_importer_cache.clear()",
-            f"importlib.import_module({module!r})",
-        ]
-    )
-    python(code)
 
 
 def test_it_runs_as_a_module() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from gradeval.errors import GradevalError, InputError, InputErrors, printable, visible_rows
 
@@ -62,17 +62,7 @@ def write(text: str, file: OutputFile | None = None, *, styled: bool = False) ->
 
 
 def _put(stream: TextIO, data: bytes) -> None:
+    from gradeval.waiting import write_all
+
     stream.flush()
     write_all(getattr(stream.buffer, "raw", stream.buffer), data)
-
-
-def write_all(raw: Any, data: bytes) -> None:
-    """Write all of it to a raw stream, which may take a part at a time, or nothing where it must not wait."""
-    left = memoryview(data)
-    while left:
-        written = raw.write(left)
-        if written is None:
-            from gradeval.waiting import until_writable
-
-            until_writable(raw.fileno())
-        left = left[written or 0 :]

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from gradeval.cli.output import write_all
 from gradeval.errors import OptionError
+from gradeval.waiting import write_all
 
 
 class OutputFile:
