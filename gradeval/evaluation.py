@@ -55,12 +55,12 @@ def evaluate_all(
     *,
     watch: Callable[[Source], None] | None = None,
     hashes: bool = False,
-    query_ids: Callable[[Iterable[str]], tuple[str, ...]] | None = None,
+    query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
 ) -> tuple[Results, list[GradevalError]]:
     """Evaluate (name, run) pairs; a run that cannot be read becomes an error beside the results of the others.
 
     watch: is shown each source before it is read. hashes: whether to take the SHA-256 of the files. query_ids:
-    chooses options.query_ids, given the ids of all judged queries.
+    chooses options.query_ids, given the ids of all judged queries and the name of the qrels.
     Raises GradevalError where the qrels or the options are wrong.
     """
     jobs = options.jobs or default_jobs()
@@ -70,7 +70,7 @@ def evaluate_all(
     judged = table.less(options.zero_grade)
     specs = _with_levels(specs, judged) if options.by_level else list(specs)
     if query_ids is not None:
-        options = replace(options, query_ids=query_ids(Texts(table.queries)))
+        options = replace(options, query_ids=query_ids(Texts(table.queries), table.path))
     wanted = _wanted(table, options.query_ids)
     opened: list[Run | GradevalError] = []
     for name, run in runs:
