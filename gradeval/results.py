@@ -143,7 +143,7 @@ class Results:
         if summary:
             exact: dict[str, Number | str] = {}
             for m in summary_metrics(self):
-                value = exact_number(float(self.means[r, m]), self.specs[m].metric.whole)
+                value = exact_number(float(self.means[r, m]), self.specs[m].metric.is_count)
                 exact[names[m]] = first_text(run, m) if m in run.texts else value
             entry["summary"] = exact
             undefined = {name: self.undefined(r, m) for m, name in enumerate(names) if m not in run.texts}
@@ -153,7 +153,7 @@ class Results:
             columns: list[Sequence[Number | str]] = [
                 counted_texts(run, m)
                 if m in run.texts
-                else exact_numbers(run.values[m, run.counted], self.specs[m].metric.whole)
+                else exact_numbers(run.values[m, run.counted], self.specs[m].metric.is_count)
                 for m in shown
             ]
             keys = [names[m] for m in shown]
@@ -217,7 +217,8 @@ def _place(given: Integral, count: int, what: str) -> int:
 
 def summarize(specs: Sequence[Spec], values: Floats, counted: Bools) -> Floats:
     """The summary value of each metric, (M,), from the values of the queries that are counted, (M, Q)."""
-    geometric = _of_kind(specs, Kind.GEOMETRIC)
+    geometric = np.array([spec.metric.kind is Kind.GEOMETRIC for spec in specs], np.bool_)
+    summed = np.array([spec.metric.is_summed for spec in specs], np.bool_)
     if geometric.any():
         values = values.copy()
     for m in np.flatnonzero(geometric):
@@ -228,12 +229,7 @@ def summarize(specs: Sequence[Spec], values: Floats, counted: Bools) -> Floats:
         total = np.cumsum(np.where(defined, values, 0.0), axis=1)[:, -1:].sum(axis=1)
         mean: Floats = total / defined.sum(axis=1)
     mean[geometric] = [math.exp(one) for one in mean[geometric].tolist()]
-    return np.where(_of_kind(specs, Kind.SUM), total, mean)
-
-
-def _of_kind(specs: Sequence[Spec], kind: Kind) -> Bools:
-    """Which metrics are, (M,)."""
-    return np.array([spec.metric.kind is kind for spec in specs], np.bool_)
+    return np.where(summed, total, mean)
 
 
 def counted_queries(results: Results, run: RunResult) -> list[str]:

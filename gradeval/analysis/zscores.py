@@ -43,10 +43,10 @@ def standardized(results: Results, names: Sequence[str], scores: Scores, complet
         ]
         values[m, counted] = one
         if spec.metric.name != "num_q" and not (complete and spec.metric.name == "num_rel"):
-            mean = sum(one) if spec.metric.kind is Kind.SUM else sum(one) / len(one)
+            mean = sum(one) if spec.metric.is_summed else sum(one) / len(one)
             means[0, m] = math.exp(mean) if geometric else mean
     specs = tuple(  # z-scores of counts are no counts
-        Spec(replace(spec.metric, kind=Kind.MEAN), spec.given) if spec.metric.whole else spec
+        Spec(replace(spec.metric, kind=Kind.MEAN), spec.given) if spec.metric.is_count else spec
         for spec in results.specs
     )
     changed = replace(results, specs=specs, runs=(replace(run, values=values),))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -108,6 +109,7 @@ def app() -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     heap.keep_freed()
+    warnings.showwarning = out.show_warning
     sys.unraisablehook = bool  # prints nothing, and needs no memory where a thread had none to begin
     code = run(args)
     if code == INTERRUPTED:

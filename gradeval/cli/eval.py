@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings as python_warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -225,6 +226,8 @@ def eval_command(
     from gradeval.render.progress import Progress
     from gradeval.results import counted_queries
 
+    if quiet or strict:  # the warnings of other code, such as a plugin's, too
+        python_warnings.simplefilter("error" if strict else "ignore")
     specs = parse(metrics or DEFAULT_METRICS)
     if not options["by_level"]:
         _check_printed(specs, per_query, not no_summary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,8 @@ def ir_measures_command(
     from gradeval.registry.measures import parse_ir_measures
     from gradeval.registry.spec import parse
 
+    if quiet:
+        warnings.simplefilter("ignore")  # of other code, such as a plugin's
     asked = parse_ir_measures(measures)
     for one in asked:
         if one.spec.metric.text:

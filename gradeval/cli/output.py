@@ -20,6 +20,18 @@ def say(line: str) -> None:
             _put(sys.stderr, f"{printable(line)}\n".encode(sys.stderr.encoding, "backslashreplace"))
 
 
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """What Python's warnings module calls to show a warning of other code, such as a plugin's."""
+    say(f"warning: {filename}:{lineno}: {category.__name__}: {' '.join(str(message).split())}")
+
+
 def report(error: GradevalError) -> None:
     """Say the error: after the file that is to blame, or else after our name."""
     ours = "" if isinstance(error, (InputError, InputErrors)) else "gradeval: "

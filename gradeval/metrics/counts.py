@@ -14,7 +14,7 @@ from gradeval.registry.params import Cutoff, Rel
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
-COUNT: dict[str, Any] = {"range": (0, None), "kind": Kind.SUM, "higher_is_better": None}
+COUNT: dict[str, Any] = {"range": (0, None), "kind": Kind.COUNT, "higher_is_better": None}
 
 
 @metric("num_q", invariants=[SCALE_FREE, UNJUDGED_IGNORED], constant=True, **COUNT)

@@ -32,4 +32,4 @@ def value_of(spec: Spec) -> str:
     if spec.metric.text:
         return spec.metric.texts(example_ranking(), **spec.params)[0]
     [value] = spec.metric(example_ranking(), **spec.params).tolist()
-    return str(int(value)) if spec.metric.whole else f"{value:.4f}"
+    return str(int(value)) if spec.metric.is_count else f"{value:.4f}"

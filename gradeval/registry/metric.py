@@ -27,12 +27,13 @@ GEOMETRIC_LEAST = 1e-5  # so that one query of 0 does not make the geometric mea
 
 
 class Kind(Enum):
-    """What a metric gives for a query, and how that of all queries becomes one value."""
+    """The values of a metric, and how those of the queries become one value."""
 
-    MEAN = "a number; their mean"
-    GEOMETRIC = "a number; the geometric mean of what is at least GEOMETRIC_LEAST, which is all it is asked for"
-    SUM = "a count; their sum"
-    TEXT = "words; there is nothing of all queries"
+    MEAN = "numbers; their mean"
+    GEOMETRIC = "numbers; their geometric mean, each at least GEOMETRIC_LEAST; no values per query"
+    SUM = "numbers; their sum"
+    COUNT = "integers, printed without decimals; their sum"
+    TEXT = "strings; no summary"
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +127,14 @@ class Metric:
         return self.kind is Kind.TEXT
 
     @property
-    def whole(self) -> bool:
-        """Whether its values, and their sum, are whole numbers."""
-        return self.kind is Kind.SUM
+    def is_count(self) -> bool:
+        """Whether its values, and their sum, are integers."""
+        return self.kind is Kind.COUNT
+
+    @property
+    def is_summed(self) -> bool:
+        """Whether the value of all queries is the sum of their values."""
+        return self.kind in (Kind.SUM, Kind.COUNT)
 
     @property
     def per_query(self) -> bool:

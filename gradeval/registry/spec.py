@@ -271,7 +271,7 @@ def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
     if metric.check is not None:
         try:
             metric.check(given)
-        except ValueError as error:
+        except (ValueError, MetricError) as error:
             raise MetricError(f"{text}: {error}") from None
     return Spec(metric, tuple(given.items()))
 
@@ -281,6 +281,8 @@ def _value(param: Param, value: str, text: str) -> Any:
         return param.parse(value.strip())
     except ValueError as error:
         raise MetricError(f"{text}: {param.name} must be {error}, not '{value.strip()}'") from None
+    except MetricError as error:  # of a plugin
+        raise MetricError(f"{text}: {error}") from None
 
 
 def _param(metric: Metric, key: str, value: str, text: str) -> tuple[Param, str]:

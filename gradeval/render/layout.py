@@ -82,7 +82,7 @@ def query_block(results: Results, r: int, text: Column, word: Word = str) -> Blo
     texts = [
         [word(one) for one in counted_texts(run, m)]
         if m in run.texts
-        else text(run.values[m, run.counted], results.specs[m].metric.whole)
+        else text(run.values[m, run.counted], results.specs[m].metric.is_count)
         for m in shown
     ]
     specs = [results.specs[m] for m in shown]
@@ -95,7 +95,7 @@ def summary_block(results: Results, r: int, text: Column, word: Word = str) -> B
     shown = summary_metrics(results)
     specs = [results.specs[m] for m in shown]
     row = tuple(
-        word(first_text(run, m)) if m in run.texts else text(means[[m]], spec.metric.whole)[0]
+        word(first_text(run, m)) if m in run.texts else text(means[[m]], spec.metric.is_count)[0]
         for m, spec in zip(shown, specs, strict=True)
     )
     return Block(run, specs, [ALL], [row])

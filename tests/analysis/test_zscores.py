@@ -70,7 +70,7 @@ def test_values_and_means():
     assert after.per_query(0, 0) == {"q1": 0.5, "q2": 0.0}
     assert after.per_query(0, 1) == {"q1": 1.5, "q2": UNKNOWN}
     assert after.means.tolist() == [[0.25, 1.5 + UNKNOWN]]
-    assert not any(spec.metric.whole for spec in after.specs)
+    assert not any(spec.metric.is_count for spec in after.specs)
     assert before.per_query(0, 0) == {"q1": 0.5, "q2": 0.25}
     known = {**scores, ("q2", "map"): (0.3, 0)}
     assert standardized(before, ["map", "num_ret"], known, False).per_query(0, 0)["q2"] == UNKNOWN

@@ -155,12 +155,12 @@ def test_a_typo_of_it_gets_a_suggestion(site, tmp_path):
 
 
 FAILED = [
-    f"the plugin {NAME}.gone cannot be loaded: ModuleNotFoundError (No module named '{NAME}.gone')",
-    f"the plugin {NAME}.bad: the name 'map' of the metric BadExit is left out: it stands for AP",
-    f"the plugin {NAME}.bad: the metric 'AP' is left out: the name stands for AP",
-    f"the plugin {NAME}.exit cannot be loaded: SystemExit (0)",
-    f"the plugin {NAME}.old cannot be loaded: RuntimeError (made for another gradeval)",
-    f"the plugin {NAME}_gone cannot be loaded: ModuleNotFoundError (No module named '{NAME}_gone')",
+    f"plugin {NAME}.gone cannot be loaded: ModuleNotFoundError: No module named '{NAME}.gone'",
+    f"plugin {NAME}.bad: alias 'map' of metric BadExit is ignored: it is already used for AP",
+    f"plugin {NAME}.bad: metric 'AP' is ignored: the name is already used for AP",
+    f"plugin {NAME}.exit cannot be loaded: SystemExit: 0",
+    f"plugin {NAME}.old cannot be loaded: RuntimeError: made for another gradeval",
+    f"plugin {NAME}_gone cannot be loaded: ModuleNotFoundError: No module named '{NAME}_gone'",
 ]
 
 
@@ -195,7 +195,7 @@ def test_what_is_missing_may_be_of_a_broken_plugin(name, said, broken_site):
 def test_a_metric_that_ends_the_program_is_an_error(broken_site, tmp_path):
     done = command(broken_site, *files(tmp_path), "-m", "map bad", "-f", "tsv")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"gradeval: BadExit: the plugin {NAME}.bad fails with SystemExit (0)\n"
+    assert done.stderr == f"gradeval: BadExit: plugin {NAME}.bad failed: SystemExit: 0\n"
     done = command(broken_site, *files(tmp_path), "-m", "map ToyGain@1", "-f", "tsv")
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.split("\t")[2:] for line in done.stdout.splitlines()[1:]] == [

@@ -240,7 +240,7 @@ def test_range(queries, level, parameters):
                 continue
             assert least is None or value >= least - 1e-12, where
             assert most is None or value <= most + 1e-12, where
-            assert not metric.whole or value == int(value), where
+            assert not metric.is_count or value == int(value), where
 
     check_each(NUMBERS.values(), check)
 
