@@ -17,8 +17,8 @@ from gradeval.formats.sources import Source
 from gradeval.notices import MOST_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_METRICS, DEFAULT_TIES, Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.results import Results, RunResult, run_names, summarize
-from gradeval.scoring import Scored, scored
+from gradeval.results import Results, RunResult, run_names
+from gradeval.scoring import Scored, scored, summarize
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels

@@ -10,22 +10,39 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats
-from gradeval.arrays.numbers import natural_log
 from gradeval.errors import GradevalError, MetricError
 from gradeval.notices import Notice, lines
-from gradeval.registry.metric import GEOMETRIC_LEAST, Kind
 from gradeval.registry.spec import Spec, parse
+from gradeval.scoring import summarize
 from gradeval.version import __version__
 
-Digits = int | Literal["full"]
 Number = float | int | None
 
 FORMAT_VERSION = 1
+
+
+class Column(NamedTuple):
+    """One metric's values for the counted queries of a run, in qrels order, or its one summary value.
+
+    values: float64 (n,), NaN where undefined. texts: what a metric that is text has in their place.
+    """
+
+    spec: Spec
+    values: Floats
+    texts: Sequence[str] | None = None
+
+    def exact(self) -> Sequence[Number | str]:
+        """The values as JSON has them: counts are int, and what is not finite is None."""
+        if self.texts is not None:
+            return self.texts
+        plain = (self.values + 0.0).tolist()  # + 0.0 makes -0.0 a plain 0.0
+        number = int if self.spec.metric.is_count else float
+        return [number(value) if math.isfinite(value) else None for value in plain]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +60,10 @@ class RunResult:
     values: Floats = field(repr=False)
     counted: Bools = field(repr=False)
     texts: Mapping[int, Sequence[str]] = field(default_factory=dict, repr=False)
+
+    def counted_texts(self, m: int) -> list[str]:
+        """The texts of one metric for the counted queries."""
+        return [self.texts[m][q] for q in np.flatnonzero(self.counted).tolist()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,14 +134,37 @@ class Results:
         """Query id -> value, for the counted queries in qrels order."""
         result = self.runs[self._run(run)]
         values = result.values[self._number(metric), result.counted]
-        return dict(zip(counted_queries(self, result), values.tolist(), strict=True))
+        return dict(zip(self.counted_queries(run), values.tolist(), strict=True))
 
     def texts(self, run: str | int, metric: str | Spec | int) -> dict[str, str]:
         """Query id -> words of a metric that is text, for the counted queries in qrels order."""
         result, m = self.runs[self._run(run)], self._metric(metric)
         if m not in result.texts:
             raise MetricError(f"{self.specs[m]} has numbers, not words", hint="Results.values() has them")
-        return dict(zip(counted_queries(self, result), counted_texts(result, m), strict=True))
+        return dict(zip(self.counted_queries(run), result.counted_texts(m), strict=True))
+
+    def counted_queries(self, run: str | int) -> list[str]:
+        """The ids of the queries that are printed and averaged for this run, in qrels order."""
+        counted = self.runs[self._run(run)].counted
+        if counted.all():
+            return list(self.queries)
+        return [self.queries[q] for q in np.flatnonzero(counted).tolist()]
+
+    def columns(self, run: str | int, *, per_query: bool) -> list[Column]:
+        """The values that are printed for a run: of each counted query, or the summary of each metric.
+
+        A metric stands only where it has values: num_q has a summary alone, gm_map too, relstring has none.
+        """
+        r = self._run(run)
+        result = self.runs[r]
+        columns = []
+        for m, spec in enumerate(self.specs):
+            texts = result.counted_texts(m) if m in result.texts else None
+            if per_query and spec.metric.per_query:
+                columns.append(Column(spec, result.values[m, result.counted], texts))
+            elif not per_query and spec.metric.has_summary:
+                columns.append(Column(spec, self.means[r, [m]], texts if texts is None else [*texts, ""][:1]))
+        return columns
 
     def to_dict(self, *, per_query: bool = False, summary: bool = True) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact, counts are int, undefined is None."""
@@ -137,32 +181,29 @@ class Results:
 
     def _run_dict(self, r: int, per_query: bool, summary: bool) -> dict[str, Any]:
         run = self.runs[r]
-        names = [str(spec) for spec in self.specs]
         entry: dict[str, Any] = {"name": run.name, "path": run.path, "sha256": run.sha256}
         entry["queries"] = int(run.counted.sum())
         if summary:
-            exact: dict[str, Number | str] = {}
-            for m in summary_metrics(self):
-                value = exact_number(float(self.means[r, m]), self.specs[m].metric.is_count)
-                exact[names[m]] = first_text(run, m) if m in run.texts else value
-            entry["summary"] = exact
-            undefined = {name: self.undefined(r, m) for m, name in enumerate(names) if m not in run.texts}
-            entry["undefined"] = {name: count for name, count in undefined.items() if count}
+            entry["summary"] = {str(one.spec): one.exact()[0] for one in self.columns(r, per_query=False)}
+            numbers = [m for m, spec in enumerate(self.specs) if not spec.metric.text]
+            entry["undefined"] = {str(self.specs[m]): n for m in numbers if (n := self.undefined(r, m))}
         if per_query:
-            shown = per_query_metrics(self)
-            columns: list[Sequence[Number | str]] = [
-                counted_texts(run, m)
-                if m in run.texts
-                else exact_numbers(run.values[m, run.counted], self.specs[m].metric.is_count)
-                for m in shown
-            ]
-            keys = [names[m] for m in shown]
-            rows = (dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True))
-            entry["per_query"] = dict(zip(counted_queries(self, run), rows, strict=False))
+            columns = self.columns(r, per_query=True)
+            names = [str(one.spec) for one in columns]
+            rows = (
+                dict(zip(names, row, strict=True))
+                for row in zip(*(one.exact() for one in columns), strict=True)
+            )
+            entry["per_query"] = dict(zip(self.counted_queries(r), rows, strict=False))
         return entry
 
     def render(
-        self, format: str = "table", *, per_query: bool = False, summary: bool = True, digits: Digits = 4
+        self,
+        format: str = "table",
+        *,
+        per_query: bool = False,
+        summary: bool = True,
+        digits: int | Literal["full"] = 4,
     ) -> str:
         """The results as text in one of the formats of gradeval.render, with '\\n' at the end of each line.
 
@@ -213,62 +254,6 @@ def _place(given: Integral, count: int, what: str) -> int:
     if not -count <= int(given) < count:
         raise GradevalError(f"there is no {what} {given}: there are {count}")
     return int(given) % count
-
-
-def summarize(specs: Sequence[Spec], values: Floats, counted: Bools) -> Floats:
-    """The summary value of each metric, (M,), from the values of the queries that are counted, (M, Q)."""
-    geometric = np.array([spec.metric.kind is Kind.GEOMETRIC for spec in specs], np.bool_)
-    summed = np.array([spec.metric.is_summed for spec in specs], np.bool_)
-    if geometric.any():
-        values = values.copy()
-    for m in np.flatnonzero(geometric):
-        values[m] = natural_log(np.maximum(values[m], GEOMETRIC_LEAST))
-    defined = counted & ~np.isnan(values)
-    with np.errstate(over="ignore", invalid="ignore"):
-        # added one by one in query order, as a loop would: np.sum adds in pairs and can end elsewhere
-        total = np.cumsum(np.where(defined, values, 0.0), axis=1)[:, -1:].sum(axis=1)
-        mean: Floats = total / defined.sum(axis=1)
-    mean[geometric] = [math.exp(one) for one in mean[geometric].tolist()]
-    return np.where(summed, total, mean)
-
-
-def counted_queries(results: Results, run: RunResult) -> list[str]:
-    """The ids of the queries that count for this run."""
-    if run.counted.all():
-        return list(results.queries)
-    return [results.queries[q] for q in np.flatnonzero(run.counted).tolist()]
-
-
-def counted_texts(run: RunResult, m: int) -> list[str]:
-    """What a metric that is text says of the queries that count."""
-    return [run.texts[m][q] for q in np.flatnonzero(run.counted).tolist()]
-
-
-def first_text(run: RunResult, m: int) -> str:
-    """What a metric that is text says of them together; nothing where no query counts."""
-    return (counted_texts(run, m) or [""])[0]
-
-
-def per_query_metrics(results: Results) -> list[int]:
-    """The metrics that say something about one query: not num_q, which is 1 for each."""
-    return [m for m, spec in enumerate(results.specs) if spec.metric.per_query]
-
-
-def summary_metrics(results: Results) -> list[int]:
-    """The metrics that say something about all queries together."""
-    return [m for m, spec in enumerate(results.specs) if spec.metric.has_summary]
-
-
-def exact_number(value: float, whole: bool) -> Number:
-    """A value as JSON has it: counts are int, and what is not finite is None."""
-    if not math.isfinite(value):
-        return None
-    return int(value) if whole else value + 0.0  # + 0.0 makes -0.0 a plain 0.0
-
-
-def exact_numbers(values: Floats, whole: bool) -> list[Number]:
-    """Values as JSON has them."""
-    return [exact_number(value, whole) for value in values.tolist()]
 
 
 _COMPRESSED = re.compile(r"(?<=.)\.(?:gz|bz2|xz|zst)$")

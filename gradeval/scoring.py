@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -10,7 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats
+from gradeval.arrays.numbers import natural_log
 from gradeval.errors import MetricError
+from gradeval.registry.metric import GEOMETRIC_LEAST, Kind
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
 
@@ -23,6 +26,23 @@ def score(judgments: Judgments, specs: Sequence[Spec]) -> Floats:
     Raises MetricError where a metric cannot be computed from these grades, or a plugin fails.
     """
     return scored(judgments, specs).values
+
+
+def summarize(specs: Sequence[Spec], values: Floats, counted: Bools) -> Floats:
+    """The summary value of each metric, (M,), from the values of the queries that are counted, (M, Q)."""
+    geometric = np.array([spec.metric.kind is Kind.GEOMETRIC for spec in specs], np.bool_)
+    summed = np.array([spec.metric.is_summed for spec in specs], np.bool_)
+    if geometric.any():
+        values = values.copy()
+    for m in np.flatnonzero(geometric):
+        values[m] = natural_log(np.maximum(values[m], GEOMETRIC_LEAST))
+    defined = counted & ~np.isnan(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # added one by one in query order, as a loop would: np.sum adds in pairs and can end elsewhere
+        total = np.cumsum(np.where(defined, values, 0.0), axis=1)[:, -1:].sum(axis=1)
+        mean: Floats = total / defined.sum(axis=1)
+    mean[geometric] = [math.exp(one) for one in mean[geometric].tolist()]
+    return np.where(summed, total, mean)
 
 
 class Scored(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from gradeval.arrays.numbers import natural_log
 from gradeval.registry.metric import GEOMETRIC_LEAST, Kind
 from gradeval.registry.spec import Spec
-from gradeval.results import Results, counted_queries
+from gradeval.results import Results
 
 UNKNOWN = (
     -1_000_000.0
@@ -29,7 +29,7 @@ def standardized(results: Results, names: Sequence[str], scores: Scores, complet
     """
     [run] = results.runs
     counted = np.flatnonzero(run.counted)
-    queries = counted_queries(results, run)
+    queries = results.counted_queries(0)
     values = run.values.copy()
     means = results.means.copy()
     for m, (spec, name) in enumerate(zip(results.specs, names, strict=True)):

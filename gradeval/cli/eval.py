@@ -25,11 +25,10 @@ from gradeval.options import (
     TIES,
     Options,
 )
-from gradeval.render import BY_ROWS, FORMATS
+from gradeval.render import BY_ROWS, FORMATS, Digits
 
 if TYPE_CHECKING:
     from gradeval.registry.spec import Spec
-    from gradeval.results import Digits
 
 
 class _Option(click.Option):
@@ -224,7 +223,6 @@ def eval_command(
     from gradeval.render import render
     from gradeval.render.layout import ALL
     from gradeval.render.progress import Progress
-    from gradeval.results import counted_queries
 
     if quiet or strict:  # the warnings of other code, such as a plugin's, too
         python_warnings.simplefilter("error" if strict else "ignore")
@@ -256,7 +254,7 @@ def eval_command(
         out.report(each)
     warnings = [*(asked.warnings if asked else ()), *results.warnings]
     mixed = per_query and not no_summary and format_ in BY_ROWS
-    if mixed and any(ALL in counted_queries(results, run) for run in results.runs):
+    if mixed and any(ALL in results.counted_queries(r) for r in range(len(results.runs))):
         warnings.append(f"a query is named '{ALL}', as the summary is; -n leaves the summary out")
     if not quiet or strict:
         for warning in warnings:

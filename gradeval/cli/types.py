@@ -12,7 +12,7 @@ from gradeval.options import parse_number
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from gradeval.results import Digits
+    from gradeval.render import Digits
 
 
 class File(click.ParamType):  # type: ignore[type-arg]

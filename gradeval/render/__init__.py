@@ -1,18 +1,20 @@
 """Results as text: one module a format, and the table of them.
 
-A format's module has render(results, look) -> str. It orders and writes values, and computes none.
+A format's module has render(results, options) -> str. It orders and writes values, and computes none.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gradeval.errors import OptionError
 
 if TYPE_CHECKING:
-    from gradeval.results import Digits, Results
+    from gradeval.results import Results
+
+Digits = int | Literal["full"]
 
 # Modules are imported by name when they are used, so that a TSV never waits for rich.
 FORMATS = {
@@ -52,10 +54,10 @@ def render(
     is_whole = isinstance(digits, Integral) and not isinstance(digits, bool)
     if digits != "full" and not (is_whole and 0 <= digits <= 100):
         raise OptionError(f"digits must be a whole number from 0 to 100, or 'full', not '{digits}'")
-    from gradeval.render.layout import Look
+    from gradeval.render.layout import RenderOptions
 
     digits = digits if digits == "full" else int(digits)
     text: str = import_module(f"{__name__}.{format}").render(
-        results, Look(per_query, summary, digits, colour, width, spreadsheet)
+        results, RenderOptions(per_query, summary, digits, colour, width, spreadsheet)
     )
     return text

@@ -5,18 +5,18 @@ from __future__ import annotations
 import csv
 from functools import partial
 
-from gradeval.render.layout import Look, blocks, column
+from gradeval.render.layout import RenderOptions, blocks, texts_of
 from gradeval.results import Results
 
 _FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # a spreadsheet takes a text for a formula if it begins so
 
 
-def render(results: Results, look: Look) -> str:
+def render(results: Results, options: RenderOptions) -> str:
     lines = _Lines()
     writer = csv.writer(lines)  # whose own line ends have it quote a CR too
     writer.writerow(["run", "query", "metric", "value"])
-    word = _plain if look.spreadsheet else str
-    for block in blocks(results, look, partial(column, digits=look.digits), word):
+    word = _plain if options.spreadsheet else str
+    for block in blocks(results, options, partial(texts_of, digits=options.digits, word=word)):
         run = word(block.run.name)
         names = [word(str(spec)) for spec in block.specs]
         for query, row in zip(map(word, block.queries), block.rows, strict=False):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from gradeval.render.layout import Look
+from gradeval.render.layout import RenderOptions
 from gradeval.results import Results
 
 
-def render(results: Results, look: Look) -> str:
-    content = results.to_dict(per_query=look.per_query, summary=look.summary)
+def render(results: Results, options: RenderOptions) -> str:
+    content = results.to_dict(per_query=options.per_query, summary=options.summary)
     return json.dumps(content, indent=2, default=str) + "\n"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 
-from gradeval.arrays import Floats
-from gradeval.render.layout import Look, blocks
-from gradeval.results import Results, exact_numbers
+from gradeval.render.layout import RenderOptions, blocks
+from gradeval.results import Column, Results
 
 
-def render(results: Results, look: Look) -> str:
+def render(results: Results, options: RenderOptions) -> str:
     lines: list[str] = []
-    for block in blocks(results, look, _column, json.dumps):
+    for block in blocks(results, options, _cells):
         run = json.dumps(block.run.name)
         names = [f'"metric": {json.dumps(str(spec))}, "value": ' for spec in block.specs]
         for query, row in zip(block.queries, block.rows, strict=False):
@@ -20,5 +19,7 @@ def render(results: Results, look: Look) -> str:
     return "".join(lines)
 
 
-def _column(values: Floats, whole: bool) -> list[str]:
-    return ["null" if number is None else repr(number) for number in exact_numbers(values, whole)]
+def _cells(column: Column) -> list[str]:
+    if column.texts is not None:
+        return list(map(json.dumps, column.texts))
+    return ["null" if number is None else repr(number) for number in column.exact()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gradeval.render.layout import Look, Sheet, sheets
+from gradeval.render.layout import RenderOptions, Sheet, sheets
 from gradeval.results import Results
 
 _NUMBER = re.compile(r"-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|nan|inf)")
@@ -28,8 +28,8 @@ _SPECIAL = str.maketrans(
 )
 
 
-def render(results: Results, look: Look) -> str:
-    return "\n".join(_draw(sheet) for sheet in sheets(results, look))
+def render(results: Results, options: RenderOptions) -> str:
+    return "\n".join(_draw(sheet) for sheet in sheets(results, options))
 
 
 def _draw(sheet: Sheet) -> str:

@@ -4,34 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.errors import visible
-from gradeval.results import (
-    Digits,
-    Results,
-    RunResult,
-    counted_queries,
-    counted_texts,
-    first_text,
-    per_query_metrics,
-    summary_metrics,
-)
+from gradeval.render import Digits
+from gradeval.results import Column, Results, RunResult
 
 if TYPE_CHECKING:
     from gradeval.registry.spec import Spec
 
-Column = Callable[[Floats, bool], list[str]]
-Word = Callable[[str], str]
 Row = tuple[str, ...]
 
 ALL = "all"  # stands where a query would, in rows of the summary
 
 
-class Look(NamedTuple):
+class RenderOptions(NamedTuple):
     """What is printed, and how; colour and width are for the table, spreadsheet is for csv."""
 
     per_query: bool = False
@@ -43,12 +33,12 @@ class Look(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Rows of one run that stand together: its queries, or its summary. A row has a text for each spec."""
+    """Rows of one run that stand together: its queries, or its summary. A row has a cell for each spec."""
 
     run: RunResult
     specs: list[Spec]
     queries: list[str]
-    rows: list[Row]
+    rows: list[tuple[Any, ...]]
 
 
 class Sheet(NamedTuple):
@@ -63,7 +53,7 @@ class Sheet(NamedTuple):
     best: frozenset[tuple[int, int]]
 
 
-def column(values: Floats, whole: bool, *, digits: Digits, width: int = 0, signed: bool = False) -> list[str]:
+def decimals(values: Floats, whole: bool, *, digits: Digits, width: int = 0, signed: bool = False) -> list[str]:
     """Values as text; counts have no decimals, and zero has no sign, or only where it is rounded (signed)."""
     numbers = (values + 0.0).tolist()  # + 0.0 makes -0.0 a plain 0.0
     if whole:
@@ -75,66 +65,43 @@ def column(values: Floats, whole: bool, *, digits: Digits, width: int = 0, signe
     return texts if signed else [text if text[0] != "-" or text.strip("-0.") else text[1:] for text in texts]
 
 
-def query_block(results: Results, r: int, text: Column, word: Word = str) -> Block:
-    """The counted queries of one run."""
-    run = results.runs[r]
-    shown = per_query_metrics(results)
-    texts = [
-        [word(one) for one in counted_texts(run, m)]
-        if m in run.texts
-        else text(run.values[m, run.counted], results.specs[m].metric.is_count)
-        for m in shown
-    ]
-    specs = [results.specs[m] for m in shown]
-    return Block(run, specs, counted_queries(results, run), list(zip(*texts, strict=True)))
+def texts_of(column: Column, *, word: Callable[[str], str] = str, **how: Any) -> list[str]:
+    """A column's values as text; word: writes those that are text already. how: for decimals()."""
+    if column.texts is not None:
+        return list(map(word, column.texts))
+    return decimals(column.values, column.spec.metric.is_count, **how)
 
 
-def summary_block(results: Results, r: int, text: Column, word: Word = str) -> Block:
-    """The one row of a run's means and sums."""
-    run, means = results.runs[r], results.means[r]
-    shown = summary_metrics(results)
-    specs = [results.specs[m] for m in shown]
-    row = tuple(
-        word(first_text(run, m)) if m in run.texts else text(means[[m]], spec.metric.is_count)[0]
-        for m, spec in zip(shown, specs, strict=True)
-    )
-    return Block(run, specs, [ALL], [row])
+def blocks(results: Results, options: RenderOptions, cells: Callable[[Column], list[Any]]) -> Iterator[Block]:
+    """Run by run, its queries and then its summary, as far as they are wanted. cells: writes a column."""
+    for r, run in enumerate(results.runs):
+        for is_wanted, per_query in ((options.per_query, True), (options.summary, False)):
+            if is_wanted:
+                columns = results.columns(r, per_query=per_query)
+                queries = results.counted_queries(r) if per_query else [ALL]
+                rows = list(zip(*map(cells, columns), strict=True))
+                yield Block(run, [column.spec for column in columns], queries, rows)
 
 
-def blocks(results: Results, look: Look, text: Column, word: Word = str) -> Iterator[Block]:
-    """Run by run, its queries and then its summary, as far as they are wanted.
-
-    text: writes numbers. word: writes what is text already.
-    """
-    for r in range(len(results.runs)):
-        if look.per_query:
-            yield query_block(results, r, text, word)
-        if look.summary:
-            yield summary_block(results, r, text, word)
-
-
-def sheets(results: Results, look: Look) -> Iterator[Sheet]:
+def sheets(results: Results, options: RenderOptions) -> Iterator[Sheet]:
     """A sheet of queries for each run, and then one summary of all, as far as they are wanted."""
-    text = partial(column, digits=look.digits)
-    runs = range(len(results.runs))
-    if look.per_query:
-        for r in runs:
-            block = query_block(results, r, text, visible)
-            head = ("query", *(spec.display for spec in block.specs))
-            rows = [(visible(query), *row) for query, row in zip(block.queries, block.rows, strict=False)]
-            yield Sheet(visible(block.run.name), head, rows, frozenset())
-    if look.summary:
-        head = ("run", *(results.specs[m].display for m in summary_metrics(results)))
-        rows = [
-            (visible(results.runs[r].name), *summary_block(results, r, text, visible).rows[0]) for r in runs
-        ]
+    cells = partial(texts_of, digits=options.digits, word=visible)
+    for block in blocks(results, options._replace(summary=False), cells):
+        head = ("query", *(spec.display for spec in block.specs))
+        rows = [(visible(query), *row) for query, row in zip(block.queries, block.rows, strict=False)]
+        yield Sheet(visible(block.run.name), head, rows, frozenset())
+    if options.summary:
+        head = ("run", *(spec.display for spec in results.specs if spec.metric.has_summary))
+        summaries = blocks(results, options._replace(per_query=False), cells)
+        rows = [(visible(block.run.name), *row) for block in summaries for row in block.rows or [()]]
         yield Sheet("", head, rows, _best(results, rows))
 
 
 def _best(results: Results, rows: list[Row]) -> frozenset[tuple[int, int]]:
     """Where the best values stand, if runs compete for them; values that read the same are equally good."""
     best = set()
-    for c, m in enumerate(summary_metrics(results) if len(rows) > 1 else (), 1):
+    shown = [m for m, spec in enumerate(results.specs) if spec.metric.has_summary]
+    for c, m in enumerate(shown if len(rows) > 1 else (), 1):
         means = results.means[:, m]
         higher_is_better = results.specs[m].metric.higher_is_better
         if higher_is_better is not None and not np.isnan(means).all():

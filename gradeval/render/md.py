@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from gradeval.render.layout import Look, Row, Sheet, sheets
+from gradeval.render.layout import RenderOptions, Row, Sheet, sheets
 from gradeval.results import Results
 
 # an underscore inside a word is only itself, and reads better bare
 _SPECIAL = re.compile(r"[\\`*\[\]<>|~&$]|(?<![^\W_])_|_(?![^\W_])")
 
 
-def render(results: Results, look: Look) -> str:
-    return "\n".join(_draw(sheet) for sheet in sheets(results, look))
+def render(results: Results, options: RenderOptions) -> str:
+    return "\n".join(_draw(sheet) for sheet in sheets(results, options))
 
 
 def _draw(sheet: Sheet) -> str:

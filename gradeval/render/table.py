@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 from rich.style import Style
 
-from gradeval.render.layout import Look, Row, Sheet, sheets
+from gradeval.render.layout import RenderOptions, Row, Sheet, sheets
 from gradeval.results import Results
 
 GAP = "  "
@@ -20,22 +20,22 @@ ROOM = 40  # values get this many columns at least, however long the names of th
 _BOLD, _DIM = Style(bold=True), Style(dim=True)
 
 
-def render(results: Results, look: Look) -> str:
-    return "\n".join(table for sheet in sheets(results, look) for table in _draw(sheet, look))
+def render(results: Results, options: RenderOptions) -> str:
+    return "\n".join(table for sheet in sheets(results, options) for table in _draw(sheet, options))
 
 
-def _draw(sheet: Sheet, look: Look) -> Iterator[str]:
+def _draw(sheet: Sheet, options: RenderOptions) -> Iterator[str]:
     """The tables that a sheet takes."""
     rows = [sheet.head, *sheet.rows]
     widths = [max(map(_width, texts)) for texts in zip(*rows, strict=True)]
-    title = _styled(sheet.title, _BOLD, look.colour) + "\n" if sheet.title else ""
-    for columns in _parts(widths, look.width):
+    title = _styled(sheet.title, _BOLD, options.colour) + "\n" if sheet.title else ""
+    for columns in _parts(widths, options.width):
         lines = [_line(row, columns, widths) for row in rows]
         for r in {r for r, _ in sheet.best}:
             bold = [c for c in columns if (r, c) in sheet.best]
-            lines[r + 1] = _line(rows[r + 1], columns, widths, bold if look.colour else ())
+            lines[r + 1] = _line(rows[r + 1], columns, widths, bold if options.colour else ())
         rule = "─" * (sum(widths[c] + len(GAP) for c in columns) - len(GAP))
-        lines.insert(1, _styled(rule, _DIM, look.colour))
+        lines.insert(1, _styled(rule, _DIM, options.colour))
         yield title + "\n".join(lines) + "\n"
         title = ""
 

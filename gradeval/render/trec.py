@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from gradeval.render.layout import ALL, Look, blocks, column, one_field
+from gradeval.render.layout import ALL, RenderOptions, blocks, one_field, texts_of
 from gradeval.results import Results
 
 
-def render(results: Results, look: Look, labels: Sequence[str] | None = None) -> str:
+def render(results: Results, options: RenderOptions, labels: Sequence[str] | None = None) -> str:
     """labels: what stands in the first column for each metric; by default its name in trec_eval."""
     firsts = labels or [f"{spec.trec:<22}" for spec in results.specs]
     label = dict(zip(results.specs, firsts, strict=True))
     lines: list[str] = []
     named = len(results.runs) < 2 or any(spec.metric.name == "runid" for spec in results.specs)
     above = None
-    for block in blocks(results, look, partial(column, digits=look.digits, width=6, signed=True)):
+    cells = partial(texts_of, digits=options.digits, width=6, signed=True)
+    for block in blocks(results, options, cells):
         if block.run is not above and not named:
             lines.append(f"{'runid':<22}\t{ALL}\t{one_field(block.run.name)}\n")
         above = block.run

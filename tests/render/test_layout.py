@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradeval.registry.spec import Spec
-from gradeval.render.layout import Look, column, sheets
+from gradeval.render.layout import RenderOptions, decimals, sheets
 
 NAN = float("nan")
 
 
 def texts(*values: float, whole: bool = False, digits=4, width: int = 0) -> list[str]:
-    return column(np.array(values, float), whole, digits=digits, width=width)
+    return decimals(np.array(values, float), whole, digits=digits, width=width)
 
 
 def test_numbers() -> None:
@@ -58,7 +58,7 @@ def test_decimals_are_those_of_printf(values: list[float], digits: int) -> None:
 
 
 def best(results, digits=4) -> set[tuple[int, int]]:
-    [sheet] = sheets(results, Look(digits=digits))
+    [sheet] = sheets(results, RenderOptions(digits=digits))
     return set(sheet.best)
 
 

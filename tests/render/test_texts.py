@@ -101,8 +101,8 @@ def test_best_is_found_beside_texts() -> None:
 
 
 def test_labels(words) -> None:
-    from gradeval.render.layout import Look
+    from gradeval.render.layout import RenderOptions
     from gradeval.render.trec import render as render_trec
 
-    text = render_trec(words, Look(), ["one", "two", "three", "four"])
+    text = render_trec(words, RenderOptions(), ["one", "two", "three", "four"])
     assert text == 'one\tall\tm"e\ntwo\tall\t0.3750\nfour\tall\t0.3536\n'
