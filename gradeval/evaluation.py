@@ -12,18 +12,18 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, InputError, UnknownQueryError
+from gradeval.findings import query_notices, tie_notices, undefined_notices
 from gradeval.formats.python import readable
 from gradeval.formats.sources import Source
-from gradeval.notices import MOST_QUERIES, Kind, Notice
-from gradeval.options import DEFAULT_METRICS, DEFAULT_TIES, Options
+from gradeval.notices import Notice
+from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results, RunResult, run_names
-from gradeval.scoring import Scored, scored, summarize
+from gradeval.scoring import Scored, scored
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.reduction import Reduced
-from gradeval.ties import Spread, rises, spread
+from gradeval.ties import spread
 
 
 def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> Results:
@@ -148,53 +148,12 @@ def _evaluate(
 
     found = Scored.joined(with_fewer(lambda jobs: list(ordered_map(found_of, qrels.shares(), jobs)), jobs))
     counted = wanted & has_lines if options.queries == "both" else wanted
-    notices = [*_query_notices(qrels, reduced, wanted, options)]
+    notices = [*query_notices(qrels, reduced, wanted, options)]
     if options.ties is None:  # who names a rule has decided the order
         ties = spread(qrels, reduced, counted, specs, found, judge, jobs)
-        notices += _tie_notices(qrels, specs, found, counted, ties)
-    notices += _undefined_notices(qrels, specs, found, counted)
+        notices += tie_notices(qrels, specs, found, counted, ties)
+    notices += undefined_notices(qrels, specs, found, counted)
     return _Outcome(run, found, counted, notices)
-
-
-def _query_notices(qrels: Qrels, reduced: Reduced, wanted: Bools, options: Options) -> Iterator[Notice]:
-    missing = wanted & (reduced.retrieved == 0)
-    if missing.any():
-        yield Notice(Kind.MISSING, "", int(missing.sum()), queries=_ids(qrels, missing), rule=options.queries)
-    if reduced.unjudged:
-        yield Notice(Kind.UNJUDGED, "", reduced.unjudged)
-    if not np.isfinite(reduced.rank).any():
-        yield Notice(Kind.NOTHING_JUDGED, "", 0)
-
-
-def _tie_notices(
-    qrels: Qrels, specs: Sequence[Spec], found: Scored, counted: Bools, ties: Spread
-) -> Iterator[Notice]:
-    if not ties.changes.any():
-        return
-    low, high = ties.ends(found.values)
-    ends = [summarize(specs, values, counted).tolist() for values in (found.values, low, high)]
-    for m, (spec, value, least, most) in enumerate(zip(specs, *ends, strict=True)):
-        changed = np.zeros(len(counted), bool)
-        changed[ties.queries[ties.changes[m]]] = True
-        if changed.any():
-            numbers = {} if spec.metric.text else {"value": value, "low": least, "high": most}
-            at_most = rises(spec, qrels.scale)
-            ids = _ids(qrels, changed)
-            yield Notice(
-                Kind.TIES, "", int(changed.sum()), str(spec), ids, DEFAULT_TIES, **numbers, at_most=at_most
-            )
-
-
-def _undefined_notices(qrels: Qrels, specs: Sequence[Spec], found: Scored, counted: Bools) -> Iterator[Notice]:
-    for spec, row in zip(specs, found.values, strict=True):
-        undefined = counted & np.isnan(row)
-        if undefined.any() and not spec.metric.text:
-            yield Notice(Kind.UNDEFINED, "", int(undefined.sum()), str(spec), _ids(qrels, undefined))
-
-
-def _ids(qrels: Qrels, queries: Bools) -> tuple[str, ...]:
-    """The ids of the first of these queries."""
-    return tuple(Texts(qrels.queries.take(np.flatnonzero(queries)[:MOST_QUERIES])))
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
