@@ -1,133 +1,27 @@
-"""Bytes from files and pipes, packed or not, and the blocks they are cut into."""
+"""Files as blocks of whole lines; what cannot be read; sizes, hashes and progress."""
 
 from __future__ import annotations
 
-import bz2
 import gc
 import gzip
 import hashlib
-import lzma
-import os
-import random
-import sys
-import tempfile
 import threading
-import time
-from contextlib import contextmanager, suppress
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import pipe
 
-from gradeval.arrays.strings import PAD
-from gradeval.errors import InputError, InputErrors
-from gradeval.formats import compression, sources
+from gradeval.errors import InputError
+from gradeval.formats import sources
 from gradeval.formats.sources import Source
-from gradeval.tables.load import read_qrels
 
-LINES = b"".join(b"%d 0 d%d %d\n" % (i // 7, i * i, i % 3) for i in range(3000))
-
-
-def pack_zstd(text):
-    return pytest.importorskip("backports.zstd" if sys.version_info < (3, 14) else "compression.zstd").compress(
-        text
-    )
-
-
-PACKERS = {"plain": bytes, "gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": pack_zstd}
-PACKED = [name for name in PACKERS if name != "plain"]
-
-
-@pytest.fixture
-def file(tmp_path):
-    """Writes a file, under a name that says nothing of its content, and gives its source."""
-
-    def write(content, name="some.run"):
-        path = tmp_path / name
-        path.write_bytes(content)
-        return Source(str(path))
-
-    return write
+from .stored import LINES, PACKERS, check_blocks, text_of
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     return tmp_path_factory.mktemp("sources") / "file"
-
-
-def text_of(source, *size):
-    return b"".join(block.bytes[: block.size].tobytes() for block in source.blocks(*size))
-
-
-def check_blocks(source, size, text):
-    """The blocks are whole lines, make up the text, and say rightly which is the first and which the last."""
-    expected = text if text.endswith(b"\n") or not text else text + b"\n"
-    blocks = list(source.blocks(size))
-    parts = [block.bytes[: block.size].tobytes() for block in blocks]
-    assert b"".join(parts) == expected
-    assert all(part.endswith(b"\n") for part in parts)
-    assert all(block.bytes.dtype == np.uint8 and len(block.bytes) >= block.size + PAD for block in blocks)
-    assert [block.first for block in blocks] == [place == 0 for place in range(len(blocks))]
-    assert not any(block.last for block in blocks[:-1])  # the last one itself may not know
-    longest = max(map(len, expected.splitlines(keepends=True)), default=0)
-    assert all(len(part) <= max(size, 4 * longest) for part in parts)
-
-
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
-def test_content_tells_how_it_is_packed(pack, file):
-    for name in ("a.run", "a.gz", "a.xz"):
-        source = file(pack(LINES), name)
-        assert text_of(source) == LINES
-        assert text_of(source, 100) == LINES
-
-
-@pytest.mark.parametrize("name", PACKED)
-def test_archives_of_several_parts(name, file):
-    pack = PACKERS[name]
-    assert text_of(file(pack(LINES) + pack(b"x\n") + pack(LINES))) == LINES + b"x\n" + LINES
-
-
-@pytest.mark.parametrize("name", PACKED)
-@pytest.mark.parametrize("kept", [0.002, 0.5, -9, -1])
-def test_truncated_archives(name, kept, file):
-    packed = PACKERS[name](LINES)
-    source = file(packed[: max(6, int(kept * len(packed))) if kept > 0 else kept])
-    with pytest.raises(InputError, match="archive is damaged or incomplete") as caught:
-        text_of(source)
-    assert str(caught.value).startswith(source.path + ": ")
-
-
-@pytest.mark.parametrize("name", PACKED)
-def test_corrupt_archives(name, file):
-    packed = bytearray(PACKERS[name](LINES))
-    packed[len(packed) // 2 : len(packed) // 2 + 8] = bytes(b ^ 0xFF for b in packed[len(packed) // 2 :][:8])
-    with pytest.raises(InputError, match="archive is damaged or incomplete"):
-        text_of(file(bytes(packed)))
-
-
-@pytest.mark.parametrize("name", PACKED)
-def test_archives_in_name_only(name, file):
-    """The first bytes of an archive, and then no archive."""
-    with pytest.raises(InputError, match="archive is damaged or incomplete"):
-        text_of(file(PACKERS[name](LINES)[:6] + b"\xff" * 100))
-
-
-@pytest.mark.parametrize("name", PACKED)
-def test_packed_nothing_is_empty(name, file):
-    assert text_of(file(PACKERS[name](b""))) == b""
-
-
-def test_zip(file):
-    with pytest.raises(InputError, match=r"zip archive\. Unpack it first"):
-        text_of(file(b"PK\x03\x04 and so on"))
-
-
-def test_zstd_without_a_reader(file, monkeypatch):
-    monkeypatch.setattr(compression, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
-    with pytest.raises(InputError, match=r"nothing here can read zstd\. Run 'pip install backports\.zstd'"):
-        text_of(file(b"\x28\xb5\x2f\xfd..."))
 
 
 def test_missing(tmp_path):
@@ -217,21 +111,6 @@ def test_lines_longer_than_a_block(size, file):
     check_blocks(file(text), size, text)
 
 
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
-def test_pipe(pack):
-    """A pipe can be read from its beginning as often as a file, also after a part of it."""
-    text = LINES * 10
-    packed = pack(text)  # once: gzip writes the time into it
-    with pipe(packed) as path:
-        source = Source(path)
-        next(source.blocks(1 << 10))
-        check_blocks(source, 1 << 12, text)
-        check_blocks(source, 1 << 14, text)
-        assert source.sha256() == hashlib.sha256(packed).hexdigest()
-        assert source.stored_size == 0
-        assert source.expected_size >= len(text)
-
-
 @pytest.mark.parametrize("text", [b"\0", b"a"], ids=["NUL", "endless"])
 def test_an_endless_line_is_not_read_to_its_end(text, monkeypatch):
     """The last block ends in it: longer than any line may be, or in the first block with a NUL."""
@@ -265,202 +144,6 @@ def test_the_longest_line(size, before, file, monkeypatch):
     *others, last = file(before + longest + b"a\nb\n").blocks(size)
     assert b"".join(block.bytes[: block.size].tobytes() for block in others) == before
     assert last.too_long and last.last and len(last.bytes) < 1 << 13
-
-
-def test_a_pipe_that_brings_nothing_for_a_while(monkeypatch):
-    """What it has brought is looked at meanwhile, with the rest of a line behind it."""
-    monkeypatch.setattr(sources, "_PATIENCE", 0.01)
-    reading, writing = os.pipe()
-    try:
-        blocks = Source(f"/dev/fd/{reading}").blocks()
-        os.write(writing, b"a packed file has six bytes that tell\nb")
-        assert text_of_one(next(blocks)) == b"a packed file has six bytes that tell\n"
-        assert text_of_one(next(blocks)) == b""
-        os.write(writing, b"c")
-        assert text_of_one(next(blocks)) == b""
-        os.write(writing, b"d\ne\nf")
-        assert text_of_one(next(block for block in blocks if block.size)) == b"bcd\ne\n"
-        os.close(writing)
-        [last] = [block for block in blocks if block.size]
-        assert (text_of_one(last), last.last) == (b"f\n", True)
-    finally:
-        os.close(reading)
-
-
-def text_of_one(block):
-    return block.bytes[: block.size].tobytes()
-
-
-@pytest.mark.parametrize("jobs", [1, 2, 4])
-def test_an_error_does_not_wait_for_what_a_pipe_brings_next(jobs, monkeypatch):
-    monkeypatch.setattr(sources, "_PATIENCE", 0.01)
-    reading, writing = os.pipe()
-    try:
-        os.write(writing, b"q 0 d x\n" * 25 + b"q 0")
-        with pytest.raises(InputErrors, match="25: reading stopped here, after 5 more errors"):
-            read_qrels(Source(f"/dev/fd/{reading}"), jobs)
-        os.write(writing, b" d 1\n")  # nobody has read this
-    finally:
-        os.close(writing)
-        os.close(reading)
-
-
-def test_an_error_does_not_wait_for_a_pipe_that_brings_little_at_a_time(monkeypatch):
-    monkeypatch.setattr(sources, "_PATIENCE", 0.05)
-    reading, writing = os.pipe()
-
-    def write():
-        with suppress(BrokenPipeError):
-            for _ in range(5000):
-                os.write(writing, b"q 0 d x\n")
-                time.sleep(0.001)
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        with pytest.raises(InputErrors, match="reading stopped here"):
-            read_qrels(Source(f"/dev/fd/{reading}"), 2)
-    finally:
-        os.close(reading)
-        thread.join()
-        os.close(writing)
-
-
-@contextmanager
-def slow_input(text, monkeypatch, blocking=False):
-    """Standard input is a pipe that brings a byte, and after a while a part of the text at a time."""
-    reader, writer = os.pipe()
-    os.set_blocking(reader, blocking)
-
-    def write():
-        with os.fdopen(writer, "wb", 0) as file:
-            for start, end in ((0, 1), (1, 3), (3, len(text) // 2), (len(text) // 2, len(text))):
-                file.write(text[start:end])
-                time.sleep(0.01)
-
-    thread = threading.Thread(target=write)
-    with os.fdopen(reader) as stdin:
-        monkeypatch.setattr(sys, "stdin", stdin)
-        thread.start()
-        yield
-        thread.join()
-
-
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
-def test_non_blocking_input_is_waited_for(pack, monkeypatch):
-    """What it has not brought yet is not its end: not for those who read on, nor those who read again."""
-    packed = pack(LINES)
-    with slow_input(packed, monkeypatch):
-        source = Source("-")
-        check_blocks(source, 1 << 10, LINES)
-        check_blocks(source, 1 << 14, LINES)
-        assert source.sha256() == hashlib.sha256(packed).hexdigest()
-    with slow_input(packed, monkeypatch):
-        assert Source("-").sha256() == hashlib.sha256(packed).hexdigest()
-
-
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
-def test_the_first_bytes_of_a_pipe_come_one_by_one(pack, monkeypatch):
-    """How it is packed is told once there are enough."""
-    with slow_input(pack(LINES), monkeypatch, blocking=True):
-        assert text_of(Source("-")) == LINES
-
-
-NO_TEMPORARY = (
-    "a pipe or an unsorted run needs a temporary file (No usable temporary directory found in ['/nowhere']). "
-    "Set TMPDIR to a directory that can be written and has room"
-)
-
-
-def test_no_temporary_directory(monkeypatch):
-    monkeypatch.setattr(sources, "_IN_MEMORY", 1 << 12)
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/nowhere"])
-    with pipe(LINES) as path, pytest.raises(InputError) as caught:
-        text_of(Source(path))
-    assert str(caught.value) == f"{path}: {NO_TEMPORARY}"
-
-
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
-def test_no_room_in_the_temporary_directory(pack, monkeypatch):
-    """It is neither the pipe nor the archive that is wrong."""
-    monkeypatch.setattr(tempfile, "tempdir", "/somewhere")
-
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(tempfile.SpooledTemporaryFile, "write", fail)
-    with pipe(pack(LINES)) as path, pytest.raises(InputError) as caught:
-        text_of(Source(path))
-    assert str(caught.value) == (
-        f"{path}: the temporary file in /somewhere, for a pipe or an unsorted run, cannot be written "
-        "(No space left on device). Set TMPDIR to a directory that can be written and has room"
-    )
-
-
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
-def test_a_disk_that_fails_is_not_a_damaged_archive(pack, file, monkeypatch):
-    source = file(pack(random.Random(1).randbytes(1 << 17).replace(b"\0", b" ")))
-    plain, calls = sources._Counted.readinto, []
-
-    def fail(self, buffer):
-        calls.append(len(buffer))
-        if len(calls) > 1:
-            raise OSError(5, "Input/output error")
-        return plain(self, buffer)
-
-    monkeypatch.setattr(sources._Counted, "readinto", fail)
-    with pytest.raises(InputError, match=r"the file cannot be read \(Input/output error\)"):
-        text_of(source)
-
-
-def test_pipe_larger_than_what_is_kept_in_memory():
-    text = random.Random(1).randbytes(9 << 20).replace(b"\n", b" ").replace(b"\0", b" ") + b"\n"
-    with pipe(text) as path:
-        source = Source(path)
-        assert text_of(source) == text
-        assert text_of(source) == text
-
-
-def test_empty_pipe():
-    with pipe(b"") as path:
-        assert text_of(Source(path)) == b""
-
-
-def test_standard_input(file, monkeypatch):
-    source = file(LINES)
-    with open(source.path, "rb") as opened:
-        monkeypatch.setattr(sys, "stdin", opened)
-        stdin = Source("-")
-        assert stdin.name == "<stdin>"
-        assert text_of(stdin) == text_of(stdin) == LINES
-        assert stdin.stored_size == len(LINES)
-    assert stdin.stored_size == 0
-
-
-def test_standard_input_is_read_from_where_it_stands(file, monkeypatch):
-    with open(file(LINES).path, "rb", buffering=0) as opened:
-        opened.seek(LINES.index(b"\n") + 1)
-        monkeypatch.setattr(sys, "stdin", opened)
-        stdin = Source("-")
-        assert text_of(stdin) == text_of(stdin) == LINES.split(b"\n", 1)[1]
-
-
-def test_standard_input_that_is_closed(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(InputError, match=r"^<stdin>: the file cannot be read .standard input is closed"):
-        text_of(Source("-"))
-    assert Source("-").stored_size == 0
-
-
-def test_standard_input_from_a_pipe_stays_open(monkeypatch):
-    with pipe(LINES) as path, open(path, "rb") as opened:
-        monkeypatch.setattr(sys, "stdin", opened)
-        stdin = Source("-")
-        assert text_of(stdin) == LINES
-        del stdin
-        gc.collect()
-        assert opened.read() == b""
 
 
 def test_files_are_closed(file, monkeypatch):
@@ -515,23 +198,3 @@ def test_two_sources_read_at_once(file):
     for thread in threads:
         thread.join()
     assert texts == [LINES] * 4
-
-
-@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
-def test_what_follows_a_stream_is_another_or_an_error(tmp_path, pack):
-    """The standard library's files take a damaged second stream for the end, and say nothing."""
-    path = tmp_path / "packed"
-    path.write_bytes(pack(b"one\n") + pack(b"two\n"))
-    assert text_of(Source(path)) == b"one\ntwo\n"
-    for between, behind in ((b"X", b""), (b"", b"XXXX"), (b"XXXX", b"")):
-        path.write_bytes(pack(b"one\n") + between + pack(b"two\n") + behind)
-        with pytest.raises(InputError, match="the archive is damaged"):
-            text_of(Source(path))
-
-
-def test_xz_streams_may_be_padded(tmp_path):
-    path = tmp_path / "packed.xz"
-    path.write_bytes(lzma.compress(b"one\n") + bytes(8) + lzma.compress(b"two\n") + bytes(4))
-    assert text_of(Source(path)) == b"one\ntwo\n"
-    path.write_bytes(lzma.compress(b"one\n") + bytes(1 << 18) + lzma.compress(b"two\n"))
-    assert text_of(Source(path)) == b"one\ntwo\n"

@@ -1,0 +1,214 @@
+"""Pipes and standard input: read again, slow, non-blocking, larger than memory."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import os
+import random
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager, suppress
+
+import pytest
+from plain import pipe
+
+from gradeval.errors import InputError, InputErrors
+from gradeval.formats import sources
+from gradeval.formats.sources import Source
+from gradeval.tables.load import read_qrels
+
+from .stored import LINES, PACKERS, check_blocks, text_of, text_of_one
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+def test_pipe(pack):
+    """A pipe can be read from its beginning as often as a file, also after a part of it."""
+    text = LINES * 10
+    packed = pack(text)  # once: gzip writes the time into it
+    with pipe(packed) as path:
+        source = Source(path)
+        next(source.blocks(1 << 10))
+        check_blocks(source, 1 << 12, text)
+        check_blocks(source, 1 << 14, text)
+        assert source.sha256() == hashlib.sha256(packed).hexdigest()
+        assert source.stored_size == 0
+        assert source.expected_size >= len(text)
+
+
+def test_a_pipe_that_brings_nothing_for_a_while(monkeypatch):
+    """What it has brought is looked at meanwhile, with the rest of a line behind it."""
+    monkeypatch.setattr(sources, "_PATIENCE", 0.01)
+    reading, writing = os.pipe()
+    try:
+        blocks = Source(f"/dev/fd/{reading}").blocks()
+        os.write(writing, b"a packed file has six bytes that tell\nb")
+        assert text_of_one(next(blocks)) == b"a packed file has six bytes that tell\n"
+        assert text_of_one(next(blocks)) == b""
+        os.write(writing, b"c")
+        assert text_of_one(next(blocks)) == b""
+        os.write(writing, b"d\ne\nf")
+        assert text_of_one(next(block for block in blocks if block.size)) == b"bcd\ne\n"
+        os.close(writing)
+        [last] = [block for block in blocks if block.size]
+        assert (text_of_one(last), last.last) == (b"f\n", True)
+    finally:
+        os.close(reading)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_an_error_does_not_wait_for_what_a_pipe_brings_next(jobs, monkeypatch):
+    monkeypatch.setattr(sources, "_PATIENCE", 0.01)
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, b"q 0 d x\n" * 25 + b"q 0")
+        with pytest.raises(InputErrors, match="25: reading stopped here, after 5 more errors"):
+            read_qrels(Source(f"/dev/fd/{reading}"), jobs)
+        os.write(writing, b" d 1\n")  # nobody has read this
+    finally:
+        os.close(writing)
+        os.close(reading)
+
+
+def test_an_error_does_not_wait_for_a_pipe_that_brings_little_at_a_time(monkeypatch):
+    monkeypatch.setattr(sources, "_PATIENCE", 0.05)
+    reading, writing = os.pipe()
+
+    def write():
+        with suppress(BrokenPipeError):
+            for _ in range(5000):
+                os.write(writing, b"q 0 d x\n")
+                time.sleep(0.001)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        with pytest.raises(InputErrors, match="reading stopped here"):
+            read_qrels(Source(f"/dev/fd/{reading}"), 2)
+    finally:
+        os.close(reading)
+        thread.join()
+        os.close(writing)
+
+
+@contextmanager
+def slow_input(text, monkeypatch, blocking=False):
+    """Standard input is a pipe that brings a byte, and after a while a part of the text at a time."""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, blocking)
+
+    def write():
+        with os.fdopen(writer, "wb", 0) as file:
+            for start, end in ((0, 1), (1, 3), (3, len(text) // 2), (len(text) // 2, len(text))):
+                file.write(text[start:end])
+                time.sleep(0.01)
+
+    thread = threading.Thread(target=write)
+    with os.fdopen(reader) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        thread.start()
+        yield
+        thread.join()
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+def test_non_blocking_input_is_waited_for(pack, monkeypatch):
+    """What it has not brought yet is not its end: not for those who read on, nor those who read again."""
+    packed = pack(LINES)
+    with slow_input(packed, monkeypatch):
+        source = Source("-")
+        check_blocks(source, 1 << 10, LINES)
+        check_blocks(source, 1 << 14, LINES)
+        assert source.sha256() == hashlib.sha256(packed).hexdigest()
+    with slow_input(packed, monkeypatch):
+        assert Source("-").sha256() == hashlib.sha256(packed).hexdigest()
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+def test_the_first_bytes_of_a_pipe_come_one_by_one(pack, monkeypatch):
+    """How it is packed is told once there are enough."""
+    with slow_input(pack(LINES), monkeypatch, blocking=True):
+        assert text_of(Source("-")) == LINES
+
+
+NO_TEMPORARY = (
+    "a pipe or an unsorted run needs a temporary file (No usable temporary directory found in ['/nowhere']). "
+    "Set TMPDIR to a directory that can be written and has room"
+)
+
+
+def test_no_temporary_directory(monkeypatch):
+    monkeypatch.setattr(sources, "_IN_MEMORY", 1 << 12)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/nowhere"])
+    with pipe(LINES) as path, pytest.raises(InputError) as caught:
+        text_of(Source(path))
+    assert str(caught.value) == f"{path}: {NO_TEMPORARY}"
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+def test_no_room_in_the_temporary_directory(pack, monkeypatch):
+    """It is neither the pipe nor the archive that is wrong."""
+    monkeypatch.setattr(tempfile, "tempdir", "/somewhere")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile.SpooledTemporaryFile, "write", fail)
+    with pipe(pack(LINES)) as path, pytest.raises(InputError) as caught:
+        text_of(Source(path))
+    assert str(caught.value) == (
+        f"{path}: the temporary file in /somewhere, for a pipe or an unsorted run, cannot be written "
+        "(No space left on device). Set TMPDIR to a directory that can be written and has room"
+    )
+
+
+def test_pipe_larger_than_what_is_kept_in_memory():
+    text = random.Random(1).randbytes(9 << 20).replace(b"\n", b" ").replace(b"\0", b" ") + b"\n"
+    with pipe(text) as path:
+        source = Source(path)
+        assert text_of(source) == text
+        assert text_of(source) == text
+
+
+def test_empty_pipe():
+    with pipe(b"") as path:
+        assert text_of(Source(path)) == b""
+
+
+def test_standard_input(file, monkeypatch):
+    source = file(LINES)
+    with open(source.path, "rb") as opened:
+        monkeypatch.setattr(sys, "stdin", opened)
+        stdin = Source("-")
+        assert stdin.name == "<stdin>"
+        assert text_of(stdin) == text_of(stdin) == LINES
+        assert stdin.stored_size == len(LINES)
+    assert stdin.stored_size == 0
+
+
+def test_standard_input_is_read_from_where_it_stands(file, monkeypatch):
+    with open(file(LINES).path, "rb", buffering=0) as opened:
+        opened.seek(LINES.index(b"\n") + 1)
+        monkeypatch.setattr(sys, "stdin", opened)
+        stdin = Source("-")
+        assert text_of(stdin) == text_of(stdin) == LINES.split(b"\n", 1)[1]
+
+
+def test_standard_input_that_is_closed(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(InputError, match=r"^<stdin>: the file cannot be read .standard input is closed"):
+        text_of(Source("-"))
+    assert Source("-").stored_size == 0
+
+
+def test_standard_input_from_a_pipe_stays_open(monkeypatch):
+    with pipe(LINES) as path, open(path, "rb") as opened:
+        monkeypatch.setattr(sys, "stdin", opened)
+        stdin = Source("-")
+        assert text_of(stdin) == LINES
+        del stdin
+        gc.collect()
+        assert opened.read() == b""
