@@ -65,7 +65,14 @@ def evaluate_all(
     """
     jobs = options.jobs or default_jobs()
     with_features = is_path(qrels) and any(is_file(run, source_of(qrels).name) for _, run in runs)
-    given = open_qrels(qrels, options, jobs, watch, with_features)
+
+    def prepare(source: Source) -> None:
+        if hashes:
+            source.hash_while_reading()
+        if watch is not None:
+            watch(source)
+
+    given = open_qrels(qrels, options, jobs, prepare, with_features)
     table, source = given.qrels, given.source
     judged = table.less(options.zero_grade)
     specs = _with_levels(specs, judged) if options.by_level else list(specs)
@@ -75,7 +82,7 @@ def evaluate_all(
     opened: list[Run | GradevalError] = []
     for name, run in runs:
         try:
-            opened += open_runs(name, run, given, options, watch, place=len(opened) + 1)
+            opened += open_runs(name, run, given, options, prepare, place=len(opened) + 1)
         except GradevalError as error:
             opened.append(error)
 

@@ -72,6 +72,27 @@ def test_hashes(files):
     assert [one.sha256 for one in results.runs] == [Source(str(run)).sha256(), None]
 
 
+def test_features_are_hashed_as_their_file(tmp_path):
+    """Which is read once for all of them, and for the grades."""
+    path = tmp_path / "letor"
+    path.write_bytes(b"1 qid:1 1:3 2:1 # a\n0 qid:1 1:2 2:2 # b\n")
+    watched = []
+    options = Options.of(features="1,2")
+    results, failed = evaluate_all(
+        str(path), [(None, str(path))], parse("AP"), options, hashes=True, watch=watched.append
+    )
+    assert failed == [] and len(watched) == 1
+    expected = Source(path).sha256()
+    assert {results.qrels_sha256, *(run.sha256 for run in results.runs)} == {expected}
+
+
+def test_a_run_may_be_named_as_judgments_in_memory_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels").write_text("1 qid:1 1:3 # a\n")
+    with pytest.raises(InputError, match=r"^qrels: this is a LETOR file\. Choose what ranks its documents"):
+        evaluate({"1": {"a": 1}}, "qrels", "AP")
+
+
 def test_watch(files):
     """Each file is shown before it is read."""
     watched = []

@@ -62,11 +62,13 @@ class Source:
         self.progress: Callable[[int], object] | None = None
         self._pipe: _Replayed | None = None
         self._begin: int | None = None
+        self._digest: Any = None
+        self._hashed = 0  # bytes from the beginning that the digest has
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """The unpacked bytes in blocks of about this size, cut at line ends. Raises InputError."""
         try:
-            with io.BufferedReader(self._from_start(self.progress), 1 << 16) as stored:
+            with io.BufferedReader(self._from(0), 1 << 16) as stored:
                 stream, errors = _unpacked(stored, self.name)
                 read = stream.readinto
                 if self._pipe is not None and stream is stored:
@@ -82,15 +84,29 @@ class Source:
         except OSError as error:
             raise system_error(self.name, error) from None
 
-    def sha256(self) -> str:
-        """The SHA-256 of the file as it is stored, in hexadecimal."""
-        import hashlib
+    def hash_while_reading(self) -> None:
+        """Have sha256() read nothing again."""
+        if self._digest is None:
+            import hashlib
 
-        digest = hashlib.sha256()
-        with self._from_start(None) as stored:
-            while chunk := stored.read(1 << 20):
-                digest.update(chunk)
-        return digest.hexdigest()
+            self._digest = hashlib.sha256()
+
+    def sha256(self) -> str:
+        """The SHA-256 of the file as it is stored, in hexadecimal; bytes that were not hashed are read now."""
+        self.hash_while_reading()
+        with self._from(self._hashed) as stored:
+            while stored.read(1 << 20):
+                pass
+        digest: str = self._digest.hexdigest()
+        return digest
+
+    def _take(self, place: int, data: memoryview) -> None:
+        """Count the bytes that were read at this place, and hash those that come for the first time."""
+        if self.progress is not None:
+            self.progress(len(data))
+        if self._digest is not None and place <= self._hashed < place + len(data):
+            self._digest.update(data[self._hashed - place :])
+            self._hashed = place + len(data)
 
     @property
     def stored_size(self) -> int:
@@ -106,19 +122,20 @@ class Source:
         """A generous guess of how many bytes there are to read."""
         return 8 * self.stored_size or 2**33
 
-    def _from_start(self, progress: Callable[[int], object] | None) -> io.RawIOBase:
+    def _from(self, place: int) -> io.RawIOBase:
+        """The bytes as they are stored, from this place on."""
         if self._pipe is None:
             file = io.FileIO(_stdin(), closefd=False) if self.path == "-" else io.FileIO(self.path)
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 if self._begin is None:
                     self._begin = file.tell()
-                file.seek(self._begin)
-                return _Counted(file, progress, closes=True)
+                file.seek(self._begin + place)
+                return _Counted(file, self._take, place, closes=True)
             self._pipe = _Replayed(file, self.name)
             weakref.finalize(self, self._pipe.close)
-        self._pipe.seek(0)
+        self._pipe.seek(place)
         self._pipe.patience = None
-        return _Counted(self._pipe, progress, closes=False)
+        return _Counted(self._pipe, self._take, place, closes=False)
 
 
 def _stdin() -> int:
@@ -128,10 +145,12 @@ def _stdin() -> int:
 
 
 class _Counted(io.RawIOBase):
-    """Tells how much is read; closes what is below it only if it is to."""
+    """Tells what is read, from the place where it begins; closes what is below it only if it is to."""
 
-    def __init__(self, raw: io.RawIOBase, progress: Callable[[int], object] | None, closes: bool) -> None:
-        self.raw, self.progress, self.closes = raw, progress, closes
+    def __init__(
+        self, raw: io.RawIOBase, take: Callable[[int, memoryview], object], place: int, closes: bool
+    ) -> None:
+        self.raw, self.take, self.place, self.closes = raw, take, place, closes
 
     def close(self) -> None:
         if self.closes:
@@ -143,8 +162,9 @@ class _Counted(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int | None:
         count = self.raw.readinto(buffer)
-        if self.progress is not None:
-            self.progress(count or 0)
+        if count:
+            self.take(self.place, memoryview(buffer)[:count])
+            self.place += count
         return count
 
 

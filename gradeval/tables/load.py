@@ -100,9 +100,12 @@ def open_runs(
     """The run, or the runs that the features of a LETOR file are. place: its number among the runs."""
     if not is_path(run):
         return [_run_from_data(run, name or f"run{place}")]
-    source = _source(run, watch)
-    own = is_file(run, given.qrels.path)  # the qrels' own features, which a pipe brings but once
-    kind = options.run_format or (("letor" if given.letor else "trec") if own else detect(source))
+    own = given.source if given.source is not None and is_file(run, given.source.name) else None
+    kind = options.run_format
+    if own is not None:  # the qrels' own features, which a pipe brings but once
+        kind = kind or ("letor" if given.letor else "trec")
+    source = own if own is not None and kind == "letor" else _source(run, watch)
+    kind = kind or detect(source)
     if options.features or kind == "letor":
         if kind != "letor":
             hint = "--feature goes with LETOR files"
@@ -112,7 +115,7 @@ def open_runs(
         if not options.features:
             hint = "Choose what ranks its documents with --feature, such as --feature 1 or --feature 1-5,9"
             raise InputError(source.name, "this is a LETOR file", hint=hint)
-        letor = given.letor if own else None
+        letor = given.letor if own is not None else None
         if letor is None:
             letor = _read_letor(source, set(options.features), options, options.jobs or default_jobs())
         return _feature_runs(source, letor, options)

@@ -6,6 +6,7 @@ import gc
 import gzip
 import hashlib
 import threading
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import given
@@ -174,6 +175,23 @@ def test_sizes_and_hash(file, tmp_path):
     assert source.expected_size >= len(LINES)
     assert source.sha256() == hashlib.sha256(packed).hexdigest()
     assert Source(str(tmp_path / "none")).stored_size == 0
+
+
+@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+@pytest.mark.parametrize("piped", [False, True], ids=["file", "pipe"])
+def test_a_hash_is_taken_while_the_file_is_read(pack, piped, file, monkeypatch):
+    """Also where it is read in part first, as to detect its format; nothing is read again for it."""
+    packed = pack(LINES)
+    with pipe(packed) if piped else nullcontext(file(packed).path) as path:
+        source = Source(path)
+        source.hash_while_reading()
+        next(source.blocks(64))
+        for size in (100, 1 << 20):
+            assert text_of(source, size) == LINES
+        counts = []
+        monkeypatch.setattr(source, "progress", counts.append)
+        assert source.sha256() == source.sha256() == hashlib.sha256(packed).hexdigest()
+        assert counts == []
 
 
 @pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
