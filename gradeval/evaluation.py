@@ -18,11 +18,12 @@ from gradeval.formats.sources import Source
 from gradeval.notices import Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.results import Results, RunResult, run_names
+from gradeval.results import FailedRun, Results, RunResult
 from gradeval.scoring import Scored, scored
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels
+from gradeval.tables.run_names import run_names
 from gradeval.ties import spread
 
 
@@ -41,9 +42,9 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
         separate = list(_separate(runs))
     if not separate:
         raise InputError("runs", "there is none")
-    results, failed = evaluate_all(qrels, separate, parse(metrics), Options.of(**options))
-    if failed:
-        raise failed[0]
+    results = evaluate_all(qrels, separate, parse(metrics), Options.of(**options))
+    for failed in results.failed:
+        raise failed.error
     return results
 
 
@@ -56,8 +57,8 @@ def evaluate_all(
     watch: Callable[[Source], None] | None = None,
     hashes: bool = False,
     query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
-) -> tuple[Results, list[GradevalError]]:
-    """Evaluate (name, run) pairs; a run that cannot be read becomes an error beside the results of the others.
+) -> Results:
+    """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed, beside the results of others.
 
     watch: is shown each source before it is read. hashes: whether to take the SHA-256 of the files. query_ids:
     chooses options.query_ids, given the ids of all judged queries and the name of the qrels.
@@ -79,27 +80,30 @@ def evaluate_all(
     if query_ids is not None:
         options = replace(options, query_ids=query_ids(Texts(table.queries), table.path))
     wanted = _wanted(table, options.query_ids)
-    opened: list[Run | GradevalError] = []
+    opened: list[Run | FailedRun] = []
     for name, run in runs:
+        path = name or _path_of(run, len(opened) + 1)
         try:
-            opened += open_runs(name, run, given, options, prepare, place=len(opened) + 1)
+            found = open_runs(name, run, given, options, prepare, place=len(opened) + 1)
+            opened += [one if isinstance(one, Run) else FailedRun(path, one) for one in found]
         except GradevalError as error:
-            opened.append(error)
+            opened.append(FailedRun(path, error))
 
-    def outcomes_of(jobs: int) -> list[_Outcome | GradevalError]:
-        abreast = max(1, min(jobs, len(opened)))
+    def outcomes_of(jobs: int) -> list[_Outcome | FailedRun]:
+        concurrent_runs = max(1, min(jobs, len(opened)))
 
-        def outcome(run: Run | GradevalError) -> _Outcome | GradevalError:
+        def outcome(run: Run | FailedRun) -> _Outcome | FailedRun:
+            if isinstance(run, FailedRun):
+                return run
             try:
-                each = jobs // abreast
-                return _evaluate(judged, run, specs, options, each, wanted) if isinstance(run, Run) else run
+                return _evaluate(judged, run, specs, options, jobs // concurrent_runs, wanted)
             except GradevalError as error:
-                return error
+                return FailedRun(run.path, error)
 
-        return list(ordered_map(outcome, opened, abreast))
+        return list(ordered_map(outcome, opened, concurrent_runs))
 
     outcomes = with_fewer(outcomes_of, jobs)
-    done = [one for one in outcomes if not isinstance(one, GradevalError)]
+    done = [one for one in outcomes if isinstance(one, _Outcome)]
     names = _names([one.run for one in done])
     results = tuple(
         RunResult(
@@ -109,6 +113,7 @@ def evaluate_all(
             one.found.values,
             one.counted,
             one.found.texts,
+            one.tie_range,
         )
         for name, one in zip(names, done, strict=True)
     )
@@ -123,14 +128,16 @@ def evaluate_all(
         results,
         options.to_dict(),
         (*table.notices, *notices),
-    ), [one for one in outcomes if isinstance(one, GradevalError)]
+        tuple(one for one in outcomes if isinstance(one, FailedRun)),
+    )
 
 
 class _Outcome(NamedTuple):
-    """What metrics say of a run, the queries that count, (Q,), and its notices."""
+    """The values of a run, their range over the orders of ties, the counted queries, (Q,), and the notices."""
 
     run: Run
     found: Scored
+    tie_range: Floats | None
     counted: Bools
     notices: list[Notice]
 
@@ -156,11 +163,17 @@ def _evaluate(
     found = Scored.joined(with_fewer(lambda jobs: list(ordered_map(found_of, qrels.shares(), jobs)), jobs))
     counted = wanted & has_lines if options.queries == "both" else wanted
     notices = [*query_notices(qrels, reduced, wanted, options)]
-    if options.ties is None:  # who names a rule has decided the order
+    tie_range = None
+    if options.ties is None or options.tie_range:
         ties = spread(qrels, reduced, counted, specs, found, judge, jobs)
-        notices += tie_notices(qrels, specs, found, counted, ties)
+        if options.tie_range:
+            tie_range = np.array(ties.ends(found.values))
+        if options.ties is None:  # a user who names a rule has decided the order
+            changed = tie_notices(qrels, specs, found, counted, ties)
+            # the range of a number is printed beside it, so only texts need a notice
+            notices += (one for one in changed if not options.tie_range or one.low is None)
     notices += undefined_notices(qrels, specs, found, counted)
-    return _Outcome(run, found, counted, notices)
+    return _Outcome(run, found, tie_range, counted, notices)
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
@@ -168,6 +181,14 @@ def _names(runs: Sequence[Run]) -> list[str]:
     made = iter(run_names([run.path for run in runs if run.name is None]))
     names = [next(made) if run.name is None else run.name for run in runs]
     return names if len(set(names)) == len(names) else run_names([run.path for run in runs])
+
+
+def _path_of(run: Any, position: int) -> str:
+    """What a run that cannot be read is called in Results.failed."""
+    try:
+        return source_of(run).name if is_path(run) else f"run{position}"
+    except InputError as error:
+        return error.path
 
 
 def _with_levels(specs: Sequence[Spec], qrels: Qrels) -> list[Spec]:

@@ -32,7 +32,8 @@ class Options:
     qrels, a missing one scoring 0; 'both' over those that the run has too. query_ids: only these count (None:
     all). ties: how equal scores are ordered: 'trec' by document id descending as bytes, 'input' as they stand,
     'best' or 'worst' by grade (None: 'trec', and a notice where another order would change a value).
-    zero_grade: subtracted from every grade first. by_level: a metric AP(rel=t) for each grade t above 0, before
+    tie_range: the lowest and the highest value over the orders of ties tried too. zero_grade: subtracted from
+    every grade first. by_level: a metric AP(rel=t) for each grade t above 0, before
     muAP. jobs: threads (0: as many as there are processors).
 
     qrels_format, run_format: one of QRELS_FORMATS, RUN_FORMATS (None: told from the content). features: the
@@ -46,6 +47,7 @@ class Options:
     queries: str = "judged"
     query_ids: tuple[str, ...] | None = None
     ties: str | None = None
+    tie_range: bool = False
     zero_grade: float = 0.0
     by_level: bool = False
     jobs: int = 0
@@ -75,7 +77,8 @@ class Options:
 
     def to_dict(self) -> dict[str, object]:
         """What decides the values, as JSON can hold it."""
-        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "jobs"}
+        others = ("jobs", "tie_range")
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in others}
         return {**given, "ties": self.tie_rule}
 
     @property
@@ -210,6 +213,7 @@ _CHECKS: dict[str, Check] = {
     "queries": _choice(*QUERIES),
     "query_ids": _ids,
     "ties": _choice(*TIES),
+    "tie_range": _truth,
     "zero_grade": _grade,
     "by_level": _truth,
     "jobs": _whole,

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
-import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
@@ -15,26 +12,25 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats
-from gradeval.errors import GradevalError, MetricError
+from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.notices import Notice, lines
 from gradeval.registry.spec import Spec, parse
 from gradeval.scoring import summarize
-from gradeval.version import __version__
 
 Number = float | int | None
-
-FORMAT_VERSION = 1
 
 
 class Column(NamedTuple):
     """One metric's values for the counted queries of a run, in qrels order, or its one summary value.
 
-    values: float64 (n,), NaN where undefined. texts: what a metric that is text has in their place.
+    values: float64 (n,), NaN where undefined. texts: what a metric that is text has in their place. ends: the
+    lowest and the highest values over the orders of ties tried, where these were asked for.
     """
 
     spec: Spec
     values: Floats
     texts: Sequence[str] | None = None
+    ends: tuple[Column, ...] = ()
 
     def exact(self) -> Sequence[Number | str]:
         """The values as JSON has them: counts are int, and what is not finite is None."""
@@ -51,7 +47,8 @@ class RunResult:
 
     name: as tables show it. path: as the user gave it. sha256: of the file, None where there is no file.
     values: float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged, (Q,).
-    texts: for each metric that is text, by its place, the words of each query.
+    texts: for each metric that is text, by its position, the text of each query. tie_range: the lowest and the
+    highest values over the orders of ties tried, (2, M, Q); None without Options.tie_range.
     """
 
     name: str
@@ -60,10 +57,18 @@ class RunResult:
     values: Floats = field(repr=False)
     counted: Bools = field(repr=False)
     texts: Mapping[int, Sequence[str]] = field(default_factory=dict, repr=False)
+    tie_range: Floats | None = field(default=None, repr=False)
 
     def counted_texts(self, m: int) -> list[str]:
         """The texts of one metric for the counted queries."""
         return [self.texts[m][q] for q in np.flatnonzero(self.counted).tolist()]
+
+
+class FailedRun(NamedTuple):
+    """A run that could not be evaluated. path: as the user gave it."""
+
+    path: str
+    error: GradevalError
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +76,10 @@ class Results:
     """The values of R runs for M metrics on Q queries.
 
     queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
-    options: what the evaluation was asked for, as JSON can hold it. notices: what a user should know of it.
-    A run is named by its name or its place, a metric by any spelling that the command takes. What has words for
-    numbers (runid, relstring) is in texts() alone.
+    options: what the evaluation was asked for, as JSON can hold it. notices: what a user should know about it.
+    failed: the runs that could not be evaluated. A run is selected by its name or position, a metric by any
+    spelling that the command takes or by its position. Metrics that are text (runid, relstring) are in texts()
+    alone.
     """
 
     qrels: str
@@ -83,6 +89,7 @@ class Results:
     runs: tuple[RunResult, ...]
     options: Mapping[str, object] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
+    failed: tuple[FailedRun, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -95,11 +102,29 @@ class Results:
 
         Undefined values are left out; the mean of none is NaN, and so is that of texts.
         """
-        means = np.array([summarize(self.specs, run.values, run.counted) for run in self.runs]).reshape(
-            len(self.runs), len(self.specs)
-        )
-        means.flags.writeable = False  # it is kept
-        return means
+        return self._summaries([run.values for run in self.runs])
+
+    @cached_property
+    def tie_ranges(self) -> Floats:
+        """The lowest and the highest summary values over the orders of ties tried, (2, R, M).
+
+        Raises OptionError for results that were evaluated without tie_range.
+        """
+        ranges = [run.tie_range for run in self.runs if run.tie_range is not None]
+        if len(ranges) < len(self.runs):
+            raise OptionError("the ranges over ties were not computed: evaluate with tie_range=True")
+        return np.array([self._summaries([ends[k] for ends in ranges]) for k in (0, 1)])
+
+    def _summaries(self, values: Sequence[Floats]) -> Floats:
+        """The summary of each metric, (R, M), from the values of each run."""
+        rows = [summarize(self.specs, of, run.counted) for of, run in zip(values, self.runs, strict=True)]
+        summaries = np.array(rows).reshape(len(self.runs), len(self.specs))
+        summaries.flags.writeable = False  # it is kept
+        return summaries
+
+    @property
+    def has_tie_range(self) -> bool:
+        return any(run.tie_range is not None for run in self.runs)
 
     def by_id(self) -> Results:
         """The same results with the queries in order of their ids as bytes, as trec_eval has them."""
@@ -111,6 +136,7 @@ class Results:
                 values=run.values[:, order],
                 counted=run.counted[order],
                 texts={m: [texts[q] for q in order.tolist()] for m, texts in run.texts.items()},
+                tie_range=None if run.tie_range is None else run.tie_range[:, :, order],
             )
             for run in self.runs
         )
@@ -119,6 +145,15 @@ class Results:
     def mean(self, run: str | int, metric: str | Spec | int) -> float:
         """The summary value: the mean over the counted queries where it is defined, or the sum of a count."""
         return float(self.means[self._run(run), self._number(metric)])
+
+    def range(self, run: str | int, metric: str | Spec | int) -> tuple[float, float]:
+        """The lowest and the highest summary value over the orders of tied scores that were tried.
+
+        No other order goes beyond them for a metric that declares PROMOTION_HELPS; for others, one may.
+        Raises OptionError for results that were evaluated without tie_range.
+        """
+        low, high = self.tie_ranges[:, self._run(run), self._number(metric)].tolist()
+        return low, high
 
     def undefined(self, run: str | int, metric: str | Spec | int) -> int:
         """How many counted queries have no value, and are left out of the mean."""
@@ -157,45 +192,30 @@ class Results:
         """
         r = self._run(run)
         result = self.runs[r]
+        ends: Sequence[Floats] = ()
+        if per_query:
+            values = result.values[:, result.counted]
+            if result.tie_range is not None:
+                ends = list(result.tie_range[:, :, result.counted])
+        else:
+            values = self.means[r, :, None]
+            if result.tie_range is not None:
+                ends = list(self.tie_ranges[:, r, :, None])
         columns = []
         for m, spec in enumerate(self.specs):
-            texts = result.counted_texts(m) if m in result.texts else None
-            if per_query and spec.metric.per_query:
-                columns.append(Column(spec, result.values[m, result.counted], texts))
-            elif not per_query and spec.metric.has_summary:
-                columns.append(Column(spec, self.means[r, [m]], texts if texts is None else [*texts, ""][:1]))
+            if spec.metric.per_query if per_query else spec.metric.has_summary:
+                texts = result.counted_texts(m) if m in result.texts else None
+                if texts is not None and not per_query:
+                    texts = [*texts, ""][:1]
+                of_ends = () if spec.metric.text else tuple(Column(spec, end[m]) for end in ends)
+                columns.append(Column(spec, values[m], texts, of_ends))
         return columns
 
     def to_dict(self, *, per_query: bool = False, summary: bool = True) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact, counts are int, undefined is None."""
-        return {
-            "gradeval": __version__,
-            "format": FORMAT_VERSION,
-            "qrels": {"path": self.qrels, "sha256": self.qrels_sha256},
-            "options": dict(self.options),
-            "metrics": [str(spec) for spec in self.specs],
-            "warnings": list(self.warnings),
-            "notices": [notice.to_dict() for notice in self.notices],
-            "runs": [self._run_dict(r, per_query, summary) for r in range(len(self.runs))],
-        }
+        from gradeval.render import content
 
-    def _run_dict(self, r: int, per_query: bool, summary: bool) -> dict[str, Any]:
-        run = self.runs[r]
-        entry: dict[str, Any] = {"name": run.name, "path": run.path, "sha256": run.sha256}
-        entry["queries"] = int(run.counted.sum())
-        if summary:
-            entry["summary"] = {str(one.spec): one.exact()[0] for one in self.columns(r, per_query=False)}
-            numbers = [m for m, spec in enumerate(self.specs) if not spec.metric.text]
-            entry["undefined"] = {str(self.specs[m]): n for m in numbers if (n := self.undefined(r, m))}
-        if per_query:
-            columns = self.columns(r, per_query=True)
-            names = [str(one.spec) for one in columns]
-            rows = (
-                dict(zip(names, row, strict=True))
-                for row in zip(*(one.exact() for one in columns), strict=True)
-            )
-            entry["per_query"] = dict(zip(self.counted_queries(r), rows, strict=False))
-        return entry
+        return content(self, per_query=per_query, summary=summary)
 
     def render(
         self,
@@ -254,31 +274,3 @@ def _place(given: Integral, count: int, what: str) -> int:
     if not -count <= int(given) < count:
         raise GradevalError(f"there is no {what} {given}: there are {count}")
     return int(given) % count
-
-
-_COMPRESSED = re.compile(r"(?<=.)\.(?:gz|bz2|xz|zst)$")
-_SUFFIX = re.compile(r"(?<=.)\.(?:run|txt|res)$")
-
-
-def run_names(paths: Iterable[str]) -> list[str]:
-    """A name for each run, all different: the file name without directory and suffix.
-
-    Runs whose names would be equal are named by their paths, and a path that comes again gets #2, #3.
-    """
-    paths = list(paths)
-    names = [_SUFFIX.sub("", _COMPRESSED.sub("", os.path.basename(path))) or path for path in paths]
-    while True:  # again because a path can be another run's short name
-        count = Counter(names)
-        apart = [path if count[name] > 1 else name for name, path in zip(names, paths, strict=True)]
-        if apart == names:
-            break
-        names = apart
-    taken = set(names)
-    seen: Counter[str] = Counter()
-    for i, name in enumerate(names):
-        seen[name] += 1
-        if seen[name] > 1:
-            while f"{name}#{seen[name]}" in taken:
-                seen[name] += 1
-            names[i] = f"{name}#{seen[name]}"
-    return names

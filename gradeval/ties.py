@@ -45,9 +45,11 @@ class Spread(NamedTuple):
     changes: Bools
 
     def ends(self, values: Floats) -> tuple[Floats, Floats]:
-        """The lowest and the highest value of all queries, (M, Q), whose values are these."""
+        """The lowest and the highest value of all queries, (M, Q), whose values are these: equal where no order
+        changes them, also not in the last digit."""
         low, high = values.copy(), values.copy()
-        low[:, self.queries], high[:, self.queries] = self.low, self.high
+        for ends, extreme in ((low, self.low), (high, self.high)):
+            ends[:, self.queries] = np.where(self.changes, extreme, values[:, self.queries])
         return low, high
 
 

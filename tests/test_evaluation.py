@@ -66,8 +66,8 @@ def test_pipes():
 
 def test_hashes(files):
     qrels, run = files
-    results, failed = evaluate_all(qrels, [(None, run), ("data", RUN)], parse("AP"), Options(), hashes=True)
-    assert failed == []
+    results = evaluate_all(qrels, [(None, run), ("data", RUN)], parse("AP"), Options(), hashes=True)
+    assert results.failed == ()
     assert results.qrels_sha256 == Source(str(qrels)).sha256()
     assert [one.sha256 for one in results.runs] == [Source(str(run)).sha256(), None]
 
@@ -231,8 +231,8 @@ def test_features_that_no_line_has_are_one_error(tmp_path):
     judged.write_bytes(LETOR)
     other.write_bytes(LETOR)
     runs = [(None, other), ("last", [("1", "a", 1.0)])]
-    results, failed = evaluate_all(judged, runs, parse("RR"), Options.of(features="1-9999"))
-    assert [str(error) for error in failed] == [f"{other}: no line has features 3-9999"]
+    results = evaluate_all(judged, runs, parse("RR"), Options.of(features="1-9999"))
+    assert [str(failed.error) for failed in results.failed] == [f"{other}: no line has features 3-9999"]
     assert [run.name for run in results.runs] == ["feature1", "feature2", "last"]
 
 
@@ -276,13 +276,14 @@ def test_first_bad_run_is_raised_and_others_are_evaluated(files, tmp_path):
     bad = tmp_path / "bad.run"
     bad.write_bytes(b"1 Q0 a 1 x tag\n")
     runs = [(None, files[1]), (None, bad), (None, tmp_path / "none"), (None, {"7": {"a": 1}}), ("last", OTHER)]
-    results, failed = evaluate_all(QRELS, runs, parse("AP"), Options())
+    results = evaluate_all(QRELS, runs, parse("AP"), Options())
     assert [run.name for run in results.runs] == ["bm25", "last"]
-    assert [str(error) for error in failed] == [
+    assert [str(failed.error) for failed in results.failed] == [
         f"{bad}:1: the score 'x' is not a number",
         f"{tmp_path}/none: there is no such file. Check the path",
         "run4: it has no query in common with qrels. Check the query ids",
     ]
+    assert [failed.path for failed in results.failed] == [str(bad), f"{tmp_path}/none", "run4"]
     with pytest.raises(InputError, match=r"bad\.run:1: the score 'x' is not a number"):
         evaluate(QRELS, [run for _, run in runs], "AP")
 

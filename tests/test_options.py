@@ -23,6 +23,7 @@ GOOD = {
     "qrels_feature": {"None", "0", *WHOLE},
     "judged_only": TRUTHS,
     "by_level": TRUTHS,
+    "tie_range": TRUTHS,
     "query_ids": {
         *(
             "None",

@@ -4,6 +4,7 @@ import math
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradeval.errors import GradevalError, MetricError
+from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.evaluation import evaluate
 from gradeval.registry.spec import parse
-from gradeval.results import Results, RunResult, run_names
+from gradeval.results import Results, RunResult
 
 NAN = float("nan")
 
@@ -155,6 +156,21 @@ def test_repr_is_short(results: Results) -> None:
     assert repr(results) == "Results(qrels='qrels', runs=2, metrics=3, queries=3)"
 
 
+def test_range() -> None:
+    results = made("AP num_q", ([[0.5, NAN, 0.25], [1, 1, 1]], [True, True, False]))
+    ends = np.array([[[0.25, NAN, 0], [1, 1, 1]], [[0.75, NAN, 1], [1, 1, 1]]])
+    ranged = replace(results, runs=(replace(results.runs[0], tie_range=ends),))
+    assert ranged.range("run0", "AP") == (0.25, 0.75)
+    assert ranged.range(0, "num_q") == (2, 2)
+    assert ranged.by_id().range(0, 0) == (0.25, 0.75)
+    with pytest.raises(OptionError, match="evaluate with tie_range=True"):
+        results.range(0, "AP")
+    ranged = evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}, "RR relstring", tie_range=True)
+    assert ranged.range(0, "RR") == (0.5, 1)
+    with pytest.raises(MetricError, match="has words, not numbers"):
+        ranged.range(0, "relstring")
+
+
 def test_pickle(tmp_path: Path) -> None:
     """Read again by a process that knows nothing of metrics yet."""
     judged, mine = {"q\udcff": {"a": 3, "b": 0}, "2": {"a": 1}}, {"q\udcff": {"a": 0.2, "b": 0.9}}
@@ -169,31 +185,3 @@ def test_pickle(tmp_path: Path) -> None:
         [sys.executable, "-c", code, tmp_path / "p"], capture_output=True, text=True, check=True
     )
     assert float(done.stdout) == results.mean(0, 3)
-
-
-@pytest.mark.parametrize(
-    "paths, names",
-    [
-        (["runs/bm25.run", "neural.txt", "x.res"], ["bm25", "neural", "x"]),
-        (["a.run.gz", "b.txt.bz2", "c.res.xz", "d.zst"], ["a", "b", "c", "d"]),
-        (["input.bm25", "bm25.k1=0.9.b=0.4"], ["input.bm25", "bm25.k1=0.9.b=0.4"]),
-        (["a.gz.run", "b.run.txt"], ["a.gz", "b.run"]),
-        (["-", "/dev/fd/63"], ["-", "63"]),
-        ([".run", ".gz", "dir/.txt"], [".run", ".gz", ".txt"]),
-        (["x/a.run", "y/a.run", "b.run"], ["x/a.run", "y/a.run", "b"]),
-        (["a.run", "a.txt"], ["a.run", "a.txt"]),
-        (["a.run", "a.run", "a.run"], ["a.run", "a.run#2", "a.run#3"]),
-        (["a.run", "a.run", "a.run#2"], ["a.run", "a.run#3", "a.run#2"]),
-        (["a.run", "x/a.run", "a.run.txt"], ["a.run", "x/a.run", "a.run.txt"]),
-        ([], []),
-    ],
-)
-def test_run_names(paths: list[str], names: list[str]) -> None:
-    assert run_names(paths) == names
-
-
-@given(st.lists(st.text("ab/.#2", min_size=1, max_size=3).map(lambda s: s + ".run") | st.just("a.run.gz")))
-def test_run_names_differ(paths: list[str]) -> None:
-    names = run_names(paths)
-    assert len(set(names)) == len(names) == len(paths)
-    assert all(names)

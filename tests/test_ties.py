@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, permutations, product
 
+import numpy as np
 import pytest
 
 import gradeval
@@ -14,6 +15,7 @@ from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY
 from gradeval.registry.spec import parse
 from gradeval.results import Results
+from gradeval.ties import rises
 
 Grades = dict[str, float]
 Ranking = list[tuple[str, float]]
@@ -92,6 +94,37 @@ def test_exact(options: dict[str, object]) -> None:
         same = [name for name, of in changes.items() if number not in of]
         assert not noticed({number: case}, same, **options), (same, case)
     assert sum(0 < len(of) < len(cases) for of in changes.values()) > 5  # both ways
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"judged_only": True}, {"depth": 2, "ties": "best"}, {"ties": "input"}]
+)
+def test_the_range_is_that_of_all_orders(options: dict[str, object]) -> None:
+    """Exactly for metrics that a promotion never harms, and never beyond it for others."""
+    draw = random.Random(str(options))
+    specs = parse(EXACT + " bpref nDCG@2 nDCG(gain=0:1/1:0)@2 Judged@2 rankDCG ERR muAP")
+    if "depth" in options:
+        specs = [spec for spec in specs if "judged_only" not in spec.params]
+    cases = [collection(draw) for _ in range(25)]
+    tries = [(n, run) for n, (_, ranking) in enumerate(cases) for run in orders(ranking)]
+    qrels = {str(place): cases[n][0] for place, (n, _) in enumerate(tries)}
+    runs = {str(place): run for place, (_, run) in enumerate(tries)}
+    tried = evaluated(qrels, runs, list(map(str, specs)), **{**options, "ties": "input"})
+    case = np.array([n for n, _ in tries])
+    qrels = {str(n): grades for n, (grades, _) in enumerate(cases)}
+    runs = {str(n): dict(ranking) for n, (_, ranking) in enumerate(cases)}
+    found = evaluated(qrels, {"run": runs}, list(map(str, specs)), tie_range=True, **options)
+    [run] = found.runs
+    assert run.tie_range is not None
+    for m, spec in enumerate(specs):
+        values, (low, high) = run.values[m], run.tie_range[:, m]
+        of_tries = [tried.runs[0].values[m, case == n] for n in range(len(cases))]
+        least, most = (np.array([end.reduce(of) for of in of_tries]) for end in (np.fmin, np.fmax))
+        assert not ((low > values) | (values > high)).any(), str(spec)
+        assert not ((least > low + 1e-9) | (high > most + 1e-9)).any(), str(spec)
+        assert not ((low < high) & (high - low < 1e-9)).any(), str(spec)
+        if rises(spec, np.array([0.0, 1.0, 2.0])):
+            np.testing.assert_allclose([low, high], [least, most], atol=1e-9, err_msg=str(spec))
 
 
 def test_never_missing() -> None:

@@ -103,6 +103,11 @@ _other = partial(click.option, cls=_Option, section="Other")
     help="The order of equal scores: by document id descending as trec_eval does, as in the file, or by grade, "
     "the best or the worst first. Default: trec, and a warning where another order would change a value.",
 )
+@_measure(
+    "--tie-range",
+    is_flag=True,
+    help="Print the lowest and the highest value over the orders of equal scores tried, beside each value.",
+)
 @_measure("--by-level", is_flag=True, help="AP at each grade as the level of relevance too, above muAP.")
 @_queries("-q", "--per-query", is_flag=True, help="Print the values of each query too.")
 @_queries("-n", "--no-summary", is_flag=True, help="Print no means; goes with -q.")
@@ -217,6 +222,8 @@ def eval_command(
     format_ = format_ or ("table" if on_terminal else "tsv")
     if spreadsheet and format_ != "csv":
         raise click.UsageError("--spreadsheet goes with -f csv.")
+    if options["tie_range"] and format_ == "trec":
+        raise click.UsageError("--tie-range does not go with -f trec, which has trec_eval's three columns.")
 
     from gradeval.evaluation import evaluate_all
     from gradeval.registry.spec import parse
@@ -237,7 +244,7 @@ def eval_command(
     chosen = Options.of(**options, jobs=jobs or 0)
     try:
         with Progress(enabled=False if quiet else None) as progress:
-            results, failed = evaluate_all(
+            results = evaluate_all(
                 qrels,
                 [(None, run) for run in runs or (qrels,)],
                 specs,
@@ -250,7 +257,7 @@ def eval_command(
         if asked is None:
             raise
         raise asked.unknown(error) from None
-    for each in {str(one): one for one in failed}.values():
+    for each in {str(failed.error): failed.error for failed in results.failed}.values():
         out.report(each)
     warnings = [*(asked.warnings if asked else ()), *results.warnings]
     mixed = per_query and not no_summary and format_ in BY_ROWS
@@ -274,7 +281,7 @@ def eval_command(
             spreadsheet=spreadsheet,
         )
         out.write(text, file, styled=format_ == "table")
-    return 2 if failed else 0
+    return 2 if results.failed else 0
 
 
 def _check_printed(specs: Sequence[Spec], per_query: bool, summary: bool) -> None:

@@ -76,9 +76,9 @@ def ir_measures_command(
         if one.spec.metric.text:
             raise MetricError(f"{one.printed}: its values are words", hint="'gradeval -m' prints them")
     specs = list(dict.fromkeys([*(one.spec for one in asked), *parse("num_ret")]))
-    results, failed = evaluate_all(qrels, [(None, run)], specs, Options())
-    for error in failed:
-        raise error
+    results = evaluate_all(qrels, [(None, run)], specs, Options())
+    for failed in results.failed:
+        raise failed.error
     if not quiet:
         # an undefined value is counted as 0, or left out, as ir_measures does
         for line in lines(notice for notice in results.notices if notice.kind is not Kind.UNDEFINED):

@@ -230,9 +230,9 @@ def trec_eval_command(
         qrels_format="trec",
         run_format="trec",
     )
-    results, failed = evaluate_all(qrels, [(None, run)], [measure.spec for measure in chosen], options)
-    for error in failed:
-        raise error
+    results = evaluate_all(qrels, [(None, run)], [measure.spec for measure in chosen], options)
+    for failed in results.failed:
+        raise failed.error
     for notice in results.notices:
         if notice.kind is Kind.DUPLICATES:
             out.say(f"warning: {notice}")

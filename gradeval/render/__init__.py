@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from numbers import Integral
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gradeval.errors import OptionError
 
@@ -61,3 +61,10 @@ def render(
         results, RenderOptions(per_query, summary, digits, colour, width, spreadsheet)
     )
     return text
+
+
+def content(results: Results, *, per_query: bool, summary: bool) -> dict[str, Any]:
+    """The object that the json format prints."""
+    from gradeval.render import json
+
+    return json.content(results, per_query, summary)

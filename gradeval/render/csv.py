@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 from functools import partial
 
-from gradeval.render.layout import RenderOptions, blocks, texts_of
-from gradeval.results import Results
+from gradeval.render.layout import RenderOptions, Row, blocks, texts_of, with_ends
+from gradeval.results import Column, Results
 
 _FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # a spreadsheet takes a text for a formula if it begins so
 
@@ -14,13 +14,18 @@ _FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # a spreadsheet takes a text for a f
 def render(results: Results, options: RenderOptions) -> str:
     lines = _Lines()
     writer = csv.writer(lines)  # whose own line ends have it quote a CR too
-    writer.writerow(["run", "query", "metric", "value"])
     word = _plain if options.spreadsheet else str
-    for block in blocks(results, options, partial(texts_of, digits=options.digits, word=word)):
+    write = partial(texts_of, digits=options.digits, word=word)
+    writer.writerow(["run", "query", "metric", "value", *(("low", "high") if results.has_tie_range else ())])
+
+    def cells(column: Column) -> list[Row]:
+        return with_ends(column, write) if results.has_tie_range else list(zip(write(column), strict=True))
+
+    for block in blocks(results, options, cells):
         run = word(block.run.name)
         names = [word(str(spec)) for spec in block.specs]
         for query, row in zip(map(word, block.queries), block.rows, strict=False):
-            writer.writerows((run, query, name, text) for name, text in zip(names, row, strict=True))
+            writer.writerows((run, query, name, *cell) for name, cell in zip(names, row, strict=True))
     return "".join(lines)
 
 

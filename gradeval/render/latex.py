@@ -38,7 +38,10 @@ def _draw(sheet: Sheet) -> str:
         lines += [rf"\multicolumn{{{len(sheet.head)}}}{{l}}{{{_escape(sheet.title)}}} \\", r"\midrule"]
     lines += [_line(map(_escape, sheet.head)), r"\midrule"]
     for r, (label, *texts) in enumerate(sheet.rows):
-        values = (_number(text, bold=(r, c) in sheet.best) for c, text in enumerate(texts, 1))
+        values = (
+            _number(text, bold=(r, c) in sheet.best) + _range(sheet.range(r, c))
+            for c, text in enumerate(texts, 1)
+        )
         lines.append(_line((_escape(label), *values)))
     lines += [r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
@@ -53,6 +56,10 @@ def _number(text: str, bold: bool) -> str:
         return _escape(text).replace("-", "{-}")
     signed = "$-$" + text[1:] if text.startswith("-") else text
     return rf"\textbf{{{signed}}}" if bold else signed
+
+
+def _range(text: str) -> str:
+    return _escape(text).replace("-", "$-$")
 
 
 def _escape(text: str) -> str:

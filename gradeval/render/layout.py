@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,16 +33,31 @@ class RenderOptions(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Rows of one run that stand together: its queries, or its summary. A row has a cell for each spec."""
+    """Rows of one run that stand together: its queries, or its summary. A row has a cell for each column."""
 
     run: RunResult
-    specs: list[Spec]
     queries: list[str]
+    columns: list[Column]
     rows: list[tuple[Any, ...]]
+
+    @property
+    def specs(self) -> list[Spec]:
+        return [column.spec for column in self.columns]
+
+    def ranges(self, write: Callable[[Column], list[str]]) -> dict[tuple[int, int], str]:
+        """(row, column) -> '[low, high]' where they differ as text, with the label as column 0."""
+        return {
+            (r, c): f"[{low}, {high}]"
+            for c, column in enumerate(self.columns, 1)
+            if column.ends
+            for r, (value, low, high) in enumerate(with_ends(column, write))
+            if not value == low == high
+        }
 
 
 class Sheet(NamedTuple):
-    """A table to draw: each row a label and its values; best: the (row, column) of values to set bold.
+    """A table to draw: each row a label and its values; best: the (row, column) of values to set bold. ranges:
+    (row, column) -> '[low, high]' of values that the order of ties changes.
 
     Nothing in it can steer a terminal, or turn the direction of what stands beside it.
     """
@@ -51,6 +66,11 @@ class Sheet(NamedTuple):
     head: Row
     rows: list[Row]
     best: frozenset[tuple[int, int]]
+    ranges: Mapping[tuple[int, int], str]
+
+    def range(self, row: int, column: int) -> str:
+        """' [low, high]' beside a value; nothing where the order of ties does not change it."""
+        return f" {self.ranges[row, column]}" if (row, column) in self.ranges else ""
 
 
 def decimals(values: Floats, whole: bool, *, digits: Digits, width: int = 0, signed: bool = False) -> list[str]:
@@ -72,6 +92,13 @@ def texts_of(column: Column, *, word: Callable[[str], str] = str, **how: Any) ->
     return decimals(column.values, column.spec.metric.is_count, **how)
 
 
+def with_ends(column: Column, write: Callable[[Column], list[str]], absent: str = "") -> list[Row]:
+    """Of each value of a column: the value, the lowest and the highest, as text. absent: of texts' ends."""
+    values = write(column)
+    ends = [write(end) for end in column.ends] or [[absent] * len(values)] * 2
+    return list(zip(values, *ends, strict=True))
+
+
 def blocks(results: Results, options: RenderOptions, cells: Callable[[Column], list[Any]]) -> Iterator[Block]:
     """Run by run, its queries and then its summary, as far as they are wanted. cells: writes a column."""
     for r, run in enumerate(results.runs):
@@ -80,7 +107,7 @@ def blocks(results: Results, options: RenderOptions, cells: Callable[[Column], l
                 columns = results.columns(r, per_query=per_query)
                 queries = results.counted_queries(r) if per_query else [ALL]
                 rows = list(zip(*map(cells, columns), strict=True))
-                yield Block(run, [column.spec for column in columns], queries, rows)
+                yield Block(run, queries, columns, rows)
 
 
 def sheets(results: Results, options: RenderOptions) -> Iterator[Sheet]:
@@ -89,12 +116,14 @@ def sheets(results: Results, options: RenderOptions) -> Iterator[Sheet]:
     for block in blocks(results, options._replace(summary=False), cells):
         head = ("query", *(spec.display for spec in block.specs))
         rows = [(visible(query), *row) for query, row in zip(block.queries, block.rows, strict=False)]
-        yield Sheet(visible(block.run.name), head, rows, frozenset())
+        yield Sheet(visible(block.run.name), head, rows, frozenset(), block.ranges(cells))
     if options.summary:
         head = ("run", *(spec.display for spec in results.specs if spec.metric.has_summary))
-        summaries = blocks(results, options._replace(per_query=False), cells)
+        summaries = list(blocks(results, options._replace(per_query=False), cells))
         rows = [(visible(block.run.name), *row) for block in summaries for row in block.rows or [()]]
-        yield Sheet("", head, rows, _best(results, rows))
+        found = (block.ranges(cells).items() for block in summaries)
+        ranges = {(r, c): text for r, items in enumerate(found) for (_, c), text in items}
+        yield Sheet("", head, rows, _best(results, rows), ranges)
 
 
 def _best(results: Results, rows: list[Row]) -> frozenset[tuple[int, int]]:

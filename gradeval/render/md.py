@@ -21,7 +21,10 @@ def _draw(sheet: Sheet) -> str:
     rows = [
         (
             _escape(label),
-            *(f"**{text}**" if (r, c) in sheet.best else _escape(text) for c, text in enumerate(texts, 1)),
+            *(
+                (f"**{text}**" if (r, c) in sheet.best else _escape(text)) + sheet.range(r, c)
+                for c, text in enumerate(texts, 1)
+            ),
         )
         for r, (label, *texts) in enumerate(sheet.rows)
     ]

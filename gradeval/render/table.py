@@ -26,7 +26,7 @@ def render(results: Results, options: RenderOptions) -> str:
 
 def _draw(sheet: Sheet, options: RenderOptions) -> Iterator[str]:
     """The tables that a sheet takes."""
-    rows = [sheet.head, *sheet.rows]
+    rows = [sheet.head, *_with_ranges(sheet)]
     widths = [max(map(_width, texts)) for texts in zip(*rows, strict=True)]
     title = _styled(sheet.title, _BOLD, options.colour) + "\n" if sheet.title else ""
     for columns in _parts(widths, options.width):
@@ -36,8 +36,23 @@ def _draw(sheet: Sheet, options: RenderOptions) -> Iterator[str]:
             lines[r + 1] = _line(rows[r + 1], columns, widths, bold if options.colour else ())
         rule = "─" * (sum(widths[c] + len(GAP) for c in columns) - len(GAP))
         lines.insert(1, _styled(rule, _DIM, options.colour))
+        if sheet.ranges:  # values without one have its room behind them
+            lines = [line.rstrip() for line in lines]
         yield title + "\n".join(lines) + "\n"
         title = ""
+
+
+def _with_ranges(sheet: Sheet) -> list[Row]:
+    """The rows with the ranges beside the values, which stay below each other."""
+    room: dict[int, int] = {}
+    for (_, c), text in sheet.ranges.items():
+        room[c] = max(room.get(c, 0), len(text) + 1)
+    if not room:
+        return sheet.rows
+    return [
+        (row[0], *(text + sheet.range(r, c).ljust(room.get(c, 0)) for c, text in enumerate(row[1:], 1)))
+        for r, row in enumerate(sheet.rows)
+    ]
 
 
 def _parts(widths: list[int], width: int | None) -> list[list[int]]:

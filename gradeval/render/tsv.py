@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from gradeval.render.layout import RenderOptions, blocks, one_field, texts_of
-from gradeval.results import Results
+from gradeval.render.layout import RenderOptions, blocks, one_field, texts_of, with_ends
+from gradeval.results import Column, Results
 
 
 def render(results: Results, options: RenderOptions) -> str:
-    lines = ["run\tquery\tmetric\tvalue\n"]
-    for block in blocks(results, options, partial(texts_of, digits=options.digits, word=one_field)):
+    write = partial(texts_of, digits=options.digits, word=one_field)
+    lines = ["run\tquery\tmetric\tvalue" + ("\tlow\thigh\n" if results.has_tie_range else "\n")]
+
+    def cells(column: Column) -> list[str]:
+        return list(map("\t".join, with_ends(column, write))) if results.has_tie_range else write(column)
+
+    for block in blocks(results, options, cells):
         run = one_field(block.run.name)
         names = [f"\t{spec}\t" for spec in block.specs]
         for query, row in zip(block.queries, block.rows, strict=False):

@@ -183,6 +183,30 @@ def test_ties(folder: Path) -> None:
     assert of("--query-ids", "q1", "--ties", "best", metric="nDCG") == best
 
 
+def test_tie_range(folder: Path) -> None:
+    """The order of a and c changes q1 alone."""
+    low, high = (dcg(0, 0, *last) / IDEAL for last in ((1, 3), (3, 1)))
+    args = ("q", "r", "-q", "-m", "nDCG runid relstring", "--digits", "full")
+    for rule, expected in (("trec", low), ("input", high), ("best", high), ("worst", low)):
+        done = gradeval(*args, "-f", "tsv", "--ties", rule, "--tie-range")
+        head, *rows = (line.split("\t") for line in done.out.splitlines())
+        assert head == ["run", "query", "metric", "value", "low", "high"]
+        found = {(row[1], row[2]): row[3:] for row in rows}
+        assert [float(value) for value in found["q1", "nDCG"]] == pytest.approx([expected, low, high])
+        assert len(set(found["q2", "nDCG"])) == len(set(found["q3", "nDCG"])) == 1
+        others = float(found["q2", "nDCG"][0])
+        ends = [(end + others) / 3 for end in (expected, low, high)]
+        assert [float(value) for value in found["all", "nDCG"]] == pytest.approx(ends)
+        assert found["all", "runid"] == ["tag", "", ""]
+        assert found["q1", "relstring"][1:] == ["", ""]
+    # only texts, which have no range to print, need the notice
+    assert any("ties" in line for line in gradeval("q", "r", "-m", "nDCG").lines)
+    [notice] = [line for line in gradeval(*args, "--tie-range").lines if "ties" in line]
+    assert "ties could change relstring in 1 query" in notice
+    assert not any("ties" in line for line in gradeval("q", "r", "-m", "nDCG", "--tie-range").lines)
+    assert "--tie-range does not go with -f trec" in fails("q", "r", "--tie-range", "-f", "trec")
+
+
 def test_zero_grade() -> None:
     assert per_query("AP", "--zero-grade", "1") == pytest.approx({"q1": (1 / 4) / 2, "q2": 0, "q3": 0})
     assert per_query("nDCG", "--zero-grade", "1")["q1"] == pytest.approx(dcg(0, 0, 0, 2) / dcg(2, 1))

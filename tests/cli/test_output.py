@@ -74,6 +74,25 @@ def test_json_says_what_was_evaluated(folder: Path) -> None:
     assert found["metrics"] == ["AP"]
 
 
+def test_json_lists_the_runs_that_failed(folder: Path) -> None:
+    (folder / "bad").write_text("q1 Q0 a 1 x tag\nq1 Q0 b 2 y tag\n")
+    (folder / "other").write_text("q9 Q0 a 1 1 tag\n")
+    done = gradeval("q", "r", "bad", "none", "other", "-m", "AP", "-f", "json", "--quiet")
+    assert done.code == 2
+    found = json.loads(done.out)
+    assert [run["path"] for run in found["runs"]] == ["r"]
+    assert found["failed"] == [
+        {
+            "path": "bad",
+            "errors": ["bad:1: the score 'x' is not a number", "bad:2: the score 'y' is not a number"],
+        },
+        {"path": "none", "errors": ["none: there is no such file. Check the path"]},
+        {"path": "other", "errors": ["other: it has no query in common with q. Check the query ids"]},
+    ]
+    assert [line for run in found["failed"] for line in run["errors"]] == done.lines
+    assert json.loads(gradeval("q", "r", "-m", "AP", "-f", "json").out)["failed"] == []
+
+
 # Files
 
 

@@ -22,7 +22,7 @@ _WORDS = """
     -1 1.5 --by-level -f json table md latex csv trec --digits full 3 -j 2 --qrels-format trec letor scores
     --run-format --feature 1,2 --qrels-feature --groups g --quiet --strict eval metrics nDCG nDCGphi@5 --help -h
     trec_eval ir_measures -m map.5 -N -Z z -p -o out qrels -T --all ndcg_cut.5,10 relstring runid --depth=1 -R
-    --version --rel=1e400 --jobs=64 x=y
+    --version --rel=1e400 --jobs=64 x=y --tie-range
 """
 WORDS = [*_WORDS.split(), ""]
 PIECES = [
