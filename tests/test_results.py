@@ -1,11 +1,7 @@
 from __future__ import annotations
 
 import math
-import pickle
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -169,19 +165,3 @@ def test_range() -> None:
     assert ranged.range(0, "RR") == (0.5, 1)
     with pytest.raises(MetricError, match="has words, not numbers"):
         ranged.range(0, "relstring")
-
-
-def test_pickle(tmp_path: Path) -> None:
-    """Read again by a process that knows nothing of metrics yet."""
-    judged, mine = {"q\udcff": {"a": 3, "b": 0}, "2": {"a": 1}}, {"q\udcff": {"a": 0.2, "b": 0.9}}
-    results = evaluate(judged, {"mine": mine}, "nDCG(gain=1:2/3:9)@5 relstring runid Q(beta=10)", rel=2)
-    again = pickle.loads(pickle.dumps(results))
-    assert again.to_dict(per_query=True) == results.to_dict(per_query=True)
-    np.testing.assert_array_equal(again.means, results.means)
-    assert again.specs == results.specs and repr(again) == repr(results)
-    (tmp_path / "p").write_bytes(pickle.dumps(results))
-    code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')).mean('mine', 'Q(beta=10)'))"
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "p"], capture_output=True, text=True, check=True
-    )
-    assert float(done.stdout) == results.mean(0, 3)

@@ -27,6 +27,9 @@ class Segments:
 
     offsets: Ints
 
+    def __getstate__(self) -> dict[str, Ints]:
+        return {"offsets": self.offsets}
+
     @property
     def count(self) -> int:
         return len(self.offsets) - 1

@@ -264,6 +264,9 @@ class Texts(Sequence[str]):
     def __init__(self, ids: Ids) -> None:
         self.ids = ids
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Texts, (self.ids,)
+
     def __len__(self) -> int:
         return len(self.ids)
 

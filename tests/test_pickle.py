@@ -1,0 +1,147 @@
+"""What a program sends to other processes is pickled, and arrives as it was."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from copy import copy
+from dataclasses import fields
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradeval
+from gradeval import errors
+from gradeval.arrays.strings import Ids, Texts
+from gradeval.errors import GradevalError, InputError, InputErrors, MetricError, OptionError, UnknownQueryError
+from gradeval.evaluation import evaluate_all
+from gradeval.notices import Kind, Notice
+from gradeval.options import Options
+from gradeval.registry.families import load
+from gradeval.registry.metric import REGISTRY
+from gradeval.registry.spec import parse
+from gradeval.results import Results, RunResult
+from gradeval.scoring import score
+from gradeval.tables.judgments import Judgments
+from gradeval.tables.qrels import Qrels
+
+QRELS = {"q\udcff": {"a": 3, "b": 0, "c": 1}, "2": {"a": 1}, "3": {"z": 0}}
+RUN = {"q\udcff": {"a": 0.2, "b": 0.9, "c": 0.2, "x": 0.1}, "3": {"z": 1.0}}
+METRICS = "nDCG(gain=1:2/3:9)@5 relstring runid Q(beta=10) rankDCG num_q"
+
+
+def again(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are equal, to their last part; NaN is as NaN."""
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if isinstance(a, GradevalError):
+        return type(a) is type(b) and str(a) == str(b) and same(vars(a), vars(b))
+    if isinstance(a, (Judgments, Results, RunResult)):
+        return all(same(getattr(a, field.name), getattr(b, field.name)) for field in fields(a))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, (tuple, list)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if hasattr(a, "offsets"):
+        return same(a.offsets, b.offsets)
+    return list(a) == list(b) if hasattr(a, "ids") else bool(a == b)
+
+
+def results() -> Results:
+    runs = [("mine", RUN), (None, "/no\udcff/such.run"), ("other", {"7": {"a": 1.0}})]
+    return evaluate_all(QRELS, runs, parse(METRICS), Options(tie_range=True, rel=2))
+
+
+def judgments() -> Judgments:
+    queries, documents = [b"a", b"a", b"b"], [b"1", b"2", b"1"]
+    qrels = Qrels.of("qrels", Ids.of(queries), np.arange(4), Ids.of(documents), np.array([2.0, 0, 1]))
+    rank, score = np.array([2.0, 1, np.inf]), np.array([0.5, 0.75, -np.inf])
+    return Judgments.of(qrels, slice(0, 2), rank, score, np.array([3, 0]), 2.0, "tag")
+
+
+def test_specs_as_their_names() -> None:
+    load()
+    for metric in REGISTRY.values():
+        for spec in parse(metric.usage):
+            assert again(spec) == spec
+            assert len(pickle.dumps(spec)) < 100 + len(str(spec))
+
+
+def test_options() -> None:
+    options = Options.of(rel=2, query_ids=["a\udcff"], features="1,5-9", groups="x", tie_range=True)
+    assert again(options) == options
+
+
+def test_notices() -> None:
+    for kind in Kind:
+        notice = Notice(kind, "r\udcff", 3, "AP", ("q1", "q2"), "trec", 0.5, 0.25, 0.75, True)
+        assert again(notice) == notice and str(again(notice)) == str(notice)
+
+
+def test_judgments_without_what_was_computed_from_them() -> None:
+    table = judgments()
+    before = len(pickle.dumps(table))
+    specs = parse("AP nDCG@10 nDCGphi Rndcg relstring")
+    values = score(table, specs)
+    assert len(pickle.dumps(table)) == before
+    assert same(again(table), table)
+    assert same(score(again(table), specs), values)
+
+
+def test_ids_without_their_texts() -> None:
+    texts = Texts(Ids.of([b"q\xff", b"a long id of a query"]))
+    before = pickle.dumps(texts)
+    assert list(texts) == ["q\udcff", "a long id of a query"]
+    assert pickle.dumps(texts) == before
+    assert list(again(texts)) == list(texts)
+
+
+def test_results() -> None:
+    found = results()
+    assert found.means.shape == (1, 6) and len(found.failed) == 2 and found.notices
+    read = again(found)
+    assert same(read, found) and same(read.runs[0], found.runs[0])
+    assert same(read.means, found.means) and read.range(0, 3) == found.range(0, 3)
+    assert read.to_dict(per_query=True) == found.to_dict(per_query=True)
+    assert read.warnings == found.warnings and repr(read) == repr(found)
+
+
+ERRORS = [
+    GradevalError("one\x1b", "two"),
+    InputError("a\nb", "wrong", line=3, hint="Try"),
+    InputErrors([InputError("a", "wrong", line=1), InputError("a", "no")], 25, 30),
+    MetricError("nDGC", hint="did you mean nDCG?"),
+    OptionError("x"),
+    UnknownQueryError(["q1", "q\udcff"], "qrels"),
+]
+
+
+def test_every_class_of_errors_is_here() -> None:
+    classes = {value for value in vars(errors).values() if isinstance(value, type)}
+    assert {type(error) for error in ERRORS} == {one for one in classes if issubclass(one, GradevalError)}
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_errors(error: GradevalError) -> None:
+    assert same(again(error), error)
+
+
+def test_processes() -> None:
+    """All of them through a process that starts anew, and knows nothing of metrics yet."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        table, specs = judgments(), parse("AP nDCG(gain=exp)@10")
+        values = pool.submit(score, table, specs)
+        found = pool.submit(evaluate_all, QRELS, [("mine", RUN)], specs, Options(tie_range=True))
+        wrong = pool.submit(gradeval.evaluate, QRELS, RUN, "nDGC@10")
+        assert same(values.result(), score(table, specs))
+        assert same(found.result(), evaluate_all(QRELS, [("mine", RUN)], specs, Options(tie_range=True)))
+        with pytest.raises(MetricError, match="did you mean nDCG@10") as caught:
+            wrong.result()
+        assert caught.value.hint == "did you mean nDCG@10?"
+        assert same(pool.submit(copy, ERRORS).result(), ERRORS)
