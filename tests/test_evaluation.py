@@ -78,10 +78,10 @@ def test_features_are_hashed_as_their_file(tmp_path):
     path.write_bytes(b"1 qid:1 1:3 2:1 # a\n0 qid:1 1:2 2:2 # b\n")
     watched = []
     options = Options.of(features="1,2")
-    results, failed = evaluate_all(
+    results = evaluate_all(
         str(path), [(None, str(path))], parse("AP"), options, hashes=True, watch=watched.append
     )
-    assert failed == [] and len(watched) == 1
+    assert results.failed == () and len(watched) == 1
     expected = Source(path).sha256()
     assert {results.qrels_sha256, *(run.sha256 for run in results.runs)} == {expected}
 

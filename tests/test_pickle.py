@@ -17,6 +17,7 @@ from gradeval import errors
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.errors import GradevalError, InputError, InputErrors, MetricError, OptionError, UnknownQueryError
 from gradeval.evaluation import evaluate_all
+from gradeval.formats.columns import Columns
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.families import load
@@ -60,7 +61,7 @@ def results() -> Results:
 
 def judgments() -> Judgments:
     queries, documents = [b"a", b"a", b"b"], [b"1", b"2", b"1"]
-    qrels = Qrels.of("qrels", Ids.of(queries), np.arange(4), Ids.of(documents), np.array([2.0, 0, 1]))
+    qrels = Qrels.of("qrels", [Columns.whole(Ids.of(queries), Ids.of(documents), np.array([2.0, 0, 1]))])
     rank, score = np.array([2.0, 1, np.inf]), np.array([0.5, 0.75, -np.inf])
     return Judgments.of(qrels, slice(0, 2), rank, score, np.array([3, 0]), 2.0, "tag")
 
