@@ -13,7 +13,7 @@ from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Spec
 from gradeval.scoring import Scored, summarize
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.reduction import Reduced
+from gradeval.tables.reduced import Reduced
 from gradeval.ties import Spread, rises
 
 

@@ -25,7 +25,7 @@ from gradeval.scoring import Scored, scored
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE, Qrels
 from gradeval.tables.ranking import Ties
-from gradeval.tables.reduction import Reduced
+from gradeval.tables.reduced import Reduced
 
 ENDS, SHUFFLES = 2, 8  # orders tried
 _SLOTS = 4  # a shuffle places each judged document of a large group in one of this many times as many slots

@@ -14,7 +14,8 @@ from gradeval.formats.python import read_data, readable
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
+from gradeval.tables.reduced import Reduced
+from gradeval.tables.reduction import reduce_blocks, reduce_columns
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor

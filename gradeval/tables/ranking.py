@@ -140,6 +140,18 @@ def query_numbers(qrels: Qrels, ids: Ids) -> Ints:
     return number
 
 
+_OTHER = np.uint64(1 << 62)  # added to half the key of a query that is not judged: its number in the first pass
+
+
+def keyed_query_numbers(qrels: Qrels, queries: Ids) -> Ints:
+    """The number of each query, (n,): its place in the qrels, or for those not judged one made from its key."""
+    number = qrels.query_index.find(queries)
+    unknown = np.flatnonzero(number < 0)
+    if len(unknown):
+        number[unknown] = ((queries.take(unknown).keys() >> np.uint64(2)) | _OTHER).view(np.int64)
+    return number
+
+
 def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     """Rank the documents of whole queries, and find the judged ones among them.
 

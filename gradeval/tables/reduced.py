@@ -1,0 +1,96 @@
+"""What is kept of a run, and how it adds up query by query."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gradeval.arrays import Floats, Ints
+from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, shown
+from gradeval.tables.qrels import Qrels
+from gradeval.tables.ranking import NO_TIES, Found, Ties
+
+
+class Reduced(NamedTuple):
+    """What is kept of a run.
+
+    rank, score: of each judgment, (N,), inf and -inf where the run did not retrieve the document.
+    retrieved: how many documents each judged query retrieved, (Q,). unjudged: how many queries of the run the
+    qrels lack. ties: the judged documents that share their score. tag: what the run calls itself in its last
+    line.
+    """
+
+    rank: Floats
+    score: Floats
+    retrieved: Ints
+    unjudged: int
+    ties: Ties
+    tag: str = ""
+
+
+class Total:
+    """Adds up what is found, query by query."""
+
+    def __init__(self, qrels: Qrels) -> None:
+        self.retrieved = np.zeros(len(qrels.queries), np.int64)
+        self.unjudged = 0
+        self.ties: list[Ties] = []
+        self.rank = np.full(len(qrels.grade), np.inf)
+        self.score = np.full(len(qrels.grade), -np.inf)
+        self.tag = b""
+        self.documents = 0
+        self.repeats = LineProblems()  # the documents that come again for their query
+        self.last_new = -1  # the last line of another document
+
+    def add(self, found: Found, first_line: int) -> None:
+        """first_line: the lines before those that found counts."""
+        judged = found.query < len(self.retrieved)
+        self.retrieved[found.query[judged]] = found.retrieved[judged]
+        self.unjudged += len(judged) - int(np.count_nonzero(judged))
+        self.ties.append(found.ties)
+        self.rank[found.row] = found.rank
+        self.score[found.row] = found.score
+        self.documents += int(found.retrieved.sum())
+        total, *columns, last_new = found.repeats
+        if last_new >= 0:
+            self.last_new = max(self.last_new, first_line + last_new)
+        if total:
+            first = tuple(
+                Problem(
+                    first_line + line,
+                    f"document {shown(document)} comes a second time for its query",
+                    f"The first time is line {first_line + first + 1}",
+                )
+                for line, first, document in zip(*columns, strict=True)
+            )
+            self.repeats = LineProblems.joined([self.repeats, LineProblems(first, total)])
+
+    def report(self, problems: Problems) -> None:
+        """Add the documents that come again: each is a problem, or all are one where nothing else follows."""
+        again, new = self.repeats.total, self.documents - self.repeats.total
+        if (
+            again
+            and self.last_new < (line := self.repeats.first[0].line or 0)
+            and again >= min(max(new, 2), SHOWN + 1)
+        ):
+            problems.add(run_again(line, again, new))
+        else:
+            problems.add(self.repeats)
+
+    def reduced(self) -> Reduced:
+        tag = self.tag.decode("utf-8", "surrogateescape")
+        ties = Ties(*map(np.concatenate, zip(*self.ties, strict=True))) if self.ties else NO_TIES
+        return Reduced(self.rank, self.score, self.retrieved, self.unjudged, ties, tag)
+
+
+def run_again(line: int, again: int, new: int) -> LineProblems:
+    """The problem of a run that is in its file twice, the second time from the line on.
+
+    again, new: how many documents come again for their query, and how many stand above.
+    """
+    which, documents = "a part of the run", f"{again:,} documents"
+    if again >= new:
+        which, documents = "the run", f"the {new:,} documents above" if new > 1 else "the document above"
+    what = f"the file seems to hold {which} twice: from here on, {documents} come again"
+    return LineProblems((Problem(line, what, "Keep the lines above this one"),), 1)

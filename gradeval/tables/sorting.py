@@ -1,0 +1,121 @@
+"""Reduces a run whose queries come back: its lines are sorted by query, through a temporary file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradeval.arrays import Bytes, Ints
+from gradeval.arrays.strings import PAD, Ids
+from gradeval.arrays.threads import ordered_map
+from gradeval.formats.columns import Columns
+from gradeval.formats.diagnostics import LineProblems, Problems
+from gradeval.formats.sources import Block, Source
+from gradeval.tables.qrels import Qrels
+from gradeval.tables.ranking import Lines, find, keyed_query_numbers
+from gradeval.tables.reduced import Reduced, Total
+
+_KEPT = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i4"), ("id_length", "<i4")])
+_SHARE = 8 << 20  # about how many bytes of a run are sorted in memory at a time
+
+
+class _Sorted(NamedTuple):
+    """The lines of a block by share: kept, the ids of the documents, and those of queries that are not judged.
+
+    bounds: where the rows and the two kinds of ids of each share begin, in bytes, (3, shares + 1).
+    """
+
+    kept: NDArray[np.void]
+    texts: tuple[Bytes, Bytes]
+    bounds: Ints
+    lines: int
+    last: bool
+    problems: LineProblems
+    tag: bytes | None
+
+
+def reduce_by_sorting(
+    source: Source,
+    columns: Callable[[Block], Columns],
+    qrels: Qrels,
+    ties: str,
+    jobs: int,
+    enough: int | None = None,
+) -> Reduced:
+    """The way for runs whose queries come back: sort the lines into shares by query, then rank each share.
+
+    enough: the lines after which no more need be read, if errors are known to be among them.
+    """
+    import tempfile
+
+    shares = min(source.expected_size // _SHARE + 1, 2**15)
+
+    def sort(block: Block) -> _Sorted:
+        read = columns(block)
+        number = keyed_query_numbers(qrels, read.queries)
+        lengths = np.diff(read.bounds)
+        query = np.repeat(number, lengths)
+        share = (query % shares).astype(np.uint16)
+        order = np.argsort(share, kind="stable")
+        documents = read.documents.take(order)
+        kept = np.empty(len(order), _KEPT)
+        kept["query"], kept["score"], kept["line"] = query[order], read.number[order], read.line[order]
+        kept["length"], kept["id_length"] = documents.length, 0
+        ids = Ids.of([])
+        if (number >= len(qrels.queries)).any():
+            ids = read.queries.take(np.repeat(np.arange(len(number)), lengths)[order])
+            ids = ids.take(kept["query"] >= len(qrels.queries))
+            kept["id_length"][kept["query"] >= len(qrels.queries)] = ids.length
+        rows = np.append(0, np.cumsum(np.bincount(share, minlength=shares)))
+        ends = (np.append(0, np.cumsum(kept[name], dtype=np.int64))[rows] for name in ("length", "id_length"))
+        bounds = np.array([rows * _KEPT.itemsize, *ends])
+        texts = documents.text(), ids.text()
+        return _Sorted(kept, texts, bounds, read.lines, read.last, read.problems, read.tag)
+
+    problems = Problems(source.name)
+    total = Total(qrels)
+    with tempfile.TemporaryFile() as file:
+        places = []  # for each block: where the rows and the ids of each share begin, (3, shares + 1)
+        for before, one in problems.until_enough(ordered_map(sort, source.blocks(), jobs)):
+            total.tag = total.tag if one.tag is None else one.tag
+            one.kept["line"] += before
+            at = file.tell()
+            for column in (one.kept, *one.texts):
+                file.write(column.tobytes())
+            places.append(at + one.bounds + np.append(0, np.cumsum(one.bounds[:-1, -1]))[:, None])
+            if enough is not None and problems.lines >= enough:
+                problems.end = None if one.last else problems.lines
+                break
+
+        def read_shares() -> Iterator[Lines]:
+            def read(kind: int, share: int) -> bytes:
+                parts = []
+                for bounds in places:
+                    first, last = bounds[kind, share : share + 2].tolist()
+                    if last > first:
+                        file.seek(first)
+                        parts.append(file.read(last - first))
+                return b"".join(parts)
+
+            def column(text: bytes, lengths: Ints) -> Ids:
+                length = lengths.astype(np.int64)
+                return Ids(np.frombuffer(text + bytes(PAD), np.uint8), np.cumsum(length) - length, length)
+
+            for share in range(shares):
+                kept = np.frombuffer(read(0, share), _KEPT)
+                documents = column(read(1, share), kept["length"])
+                query = kept["query"].copy()
+                others = np.flatnonzero(kept["id_length"])
+                if len(others):  # different ones may have one key, but not one id
+                    ids = column(read(2, share), kept["id_length"][others])
+                    query[others] = len(qrels.queries) + ids.distinct()[1]
+                yield Lines.grouped(query, documents, kept["score"], kept["line"])
+
+        for result in ordered_map(lambda lines: find(lines, qrels, ties), read_shares(), jobs):
+            total.add(result, 0)
+    total.report(problems)
+    problems.check()
+    return total.reduced()

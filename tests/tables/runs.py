@@ -1,0 +1,96 @@
+"""Random qrels and runs, as text and as plain Python has them."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+from plain import Cut
+
+from gradeval.tables.load import read_qrels
+
+QUERIES = st.sampled_from([b"1", b"10", b"2", b"q" * 9, b"q" * 8, b"q" * 100, b"\xff\x01"])
+LONG = [b"a" * 8, b"a" * 9, b"a" * 8 + b"\xff", b"a" * 16, b"b" * 70, b"b" * 1030, b"b" * 1029 + b"c"]
+DOCUMENTS = st.sampled_from([b"a", b"b", b"A", b"\xc3\xa9", b"\x01", *LONG, *(b"d%d" % n for n in range(8))])
+SCORES = st.sampled_from([0.0, -0.0, 1.0, 1.0, 2.0, 2.5, -1.0, 1e300, 1e-300])
+GRADES = st.sampled_from([0.0, 0.0, 1.0, 1.0, 2.0, 0.5, -1.0, -2.0])
+
+QRELS = st.dictionaries(QUERIES, st.dictionaries(DOCUMENTS, GRADES, min_size=1), min_size=1, max_size=4)
+FEW = st.tuples(st.sampled_from([b"1", b"2", b"x", b"y"]), st.sampled_from([b"a", b"b", b"c", b"d"]), SCORES)
+
+
+@st.composite
+def runs(draw, unique=True):
+    """Lines of a run: as trec_eval likes them, grouped but in no order, interleaved, or in any order."""
+    if unique:
+        line = st.tuples(QUERIES, DOCUMENTS, SCORES)
+        lines = draw(st.lists(line, min_size=1, max_size=40, unique_by=lambda line: line[:2]))
+    else:
+        lines = draw(st.lists(FEW, min_size=4, max_size=40))
+    order = draw(st.sampled_from(["sorted", "grouped", "any", "sorted but for one"]))
+    if order == "grouped":
+        lines.sort(key=lambda line: line[0])
+    elif order != "any":
+        lines.sort(key=lambda line: (line[0], -line[2]))
+    if order == "sorted but for one":
+        lines.append(lines.pop(draw(st.integers(0, len(lines) - 1))))
+    return lines
+
+
+@st.composite
+def texts(draw, lines):
+    """The text of a run, and which of its lines are data; some others may stand between."""
+    text, number, at = [], [], 0
+    noisy = draw(st.booleans())
+    for query, document, score in lines:
+        if noisy and draw(st.integers(0, 4)) == 0:
+            text.append(draw(st.sampled_from([b"\n", b"# a comment\n", b" \t\r\n", b"\n\n"])))
+            at += text[-1].count(b"\n")
+        text.append(b"%s Q0 %s 0 %s tag\n" % (query, document, repr(score).encode()))
+        at += 1
+        number.append(at)
+    return b"".join(text), number
+
+
+def qrels_text(qrels):
+    return b"".join(
+        b"%s 0 %s %r\n" % (q, d, grade) for q, grades in qrels.items() for d, grade in grades.items()
+    )
+
+
+def table_of(folder, qrels):
+    path = folder / "qrels"
+    path.write_bytes(qrels_text(qrels))
+    return read_qrels(Cut(path))
+
+
+def as_plain(result, table):
+    """What was kept, in the form of the plain ranking."""
+    query = np.repeat(np.arange(len(table.queries)), np.diff(table.offsets))
+    queries, documents = table.queries.tolist(), table.documents.tolist()
+    found = {
+        (queries[query[row]], documents[row]): (rank, score)
+        for row, (rank, score) in enumerate(zip(result.rank.tolist(), result.score.tolist(), strict=True))
+        if rank != np.inf
+    }
+    assert (result.score[result.rank == np.inf] == -np.inf).all()
+    return {
+        "found": found,
+        "retrieved": result.retrieved.tolist(),
+        "unjudged": result.unjudged,
+        "tied": {
+            (queries[query[row]], documents[row]): (first, last)
+            for row, first, last in zip(*(column.tolist() for column in result.ties), strict=True)
+        },
+    }
+
+
+SIZES = st.one_of(st.integers(1, 300), st.just(1 << 20))
+JOBS = st.sampled_from([1, 1, 2, 4])
+
+
+def messages(path, repeats):
+    return [
+        f"{path}:{line}: document '{document.decode()}' comes a second time for its query. "
+        f"The first time is line {first}"
+        for line, first, document in repeats
+    ]
