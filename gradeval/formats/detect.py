@@ -26,10 +26,9 @@ _BEGINNING = 1 << 16  # bytes of a line that are looked at
 
 
 class Format(NamedTuple):
-    """A row of the table.
+    """A row of the table: the format that options and its module have this name.
 
-    name: as options name it, and the module that reads it. has_line: whether the first line of data is of this
-    format, given the line (or the beginning of a long one) and its fields before any '#'.
+    has_line: whether the first line of data is of it, given the line and its fields before any '#'.
     """
 
     name: str
@@ -37,10 +36,9 @@ class Format(NamedTuple):
 
 
 class Reader(Protocol):
-    """What the module of a format provides, if each of its lines is a row: a block of lines in, columns out.
+    """What a format's module provides where each line is a row; its functions run in several threads.
 
-    The functions run in several threads. LETOR files, whose lines are several runs, and scores, which need the
-    rows of a LETOR file, have functions of their own.
+    LETOR files, whose lines are several runs, and scores, which need a LETOR file's rows, are read whole.
     """
 
     def qrels_columns(self, block: Block, /) -> Columns:
@@ -120,14 +118,10 @@ def _format_of(text: Bytes, start: int) -> str:
 
 
 def _is_letor(line: bytes, fields: list[bytes]) -> bool:
-    if len(fields) > 1:
-        has_query = fields[1].startswith(b"qid:")  # a file of it, whatever is wrong with a feature
-        return has_query or all(map(_FEATURE.fullmatch, fields[1:]))
-    return b"#" in line and _is_number(line)
-
-
-def _is_score(line: bytes, fields: list[bytes]) -> bool:
-    return len(fields) == 1 and b"#" not in line and _is_number(line)
+    if len(fields) == 1:
+        return b"#" in line and _is_number(line)
+    has_query = fields[1].startswith(b"qid:")  # a file of it, whatever is wrong with a feature
+    return has_query or all(map(_FEATURE.fullmatch, fields[1:]))
 
 
 def _is_number(line: bytes) -> bool:
@@ -141,6 +135,6 @@ def _is_number(line: bytes) -> bool:
 
 FORMATS = (
     Format("letor", _is_letor),
-    Format("scores", _is_score),
+    Format("scores", lambda line, fields: len(fields) == 1 and _is_number(line)),
     Format("trec", lambda line, fields: True),  # whose reader says best what is wrong with other files
 )

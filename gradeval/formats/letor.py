@@ -16,7 +16,7 @@ from gradeval.arrays.segments import distinct, order_of, ranges
 from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError
-from gradeval.formats.columns import Columns, grouped
+from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.scan import (
     HASH,
@@ -57,11 +57,7 @@ class Letor:
 
     def columns(self, number: Floats) -> Columns:
         """The lines as rows with these numbers, (n,): labels or features."""
-        return Columns(*self._groups, self.documents, number, self.line, int(self.line[-1]) + 1)
-
-    @cached_property
-    def _groups(self) -> tuple[Ids, Ints]:
-        return grouped(self.queries.take(self.query))
+        return Columns.whole(self.queries.take(self.query), self.documents, number, self.line)
 
     def feature(self, number: int) -> Floats:
         """The value of a wanted feature in each line, 0 where the line does not name it, (n,).
@@ -273,14 +269,9 @@ def _or_place(documents: Ids, query: Ints) -> Ids:
     place = np.empty(len(query), np.int64)
     place[order] = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)
     names = Ids.of([b"%d" % n for n in range(1, int(counts.max()) + 1)])
-    own = documents.take(np.flatnonzero(documents.length > 0)).compact()
-    both = Ids.joined([own, names])
-    start, length = np.empty((2, len(query)), np.int64)
-    has_own = documents.length > 0
-    start[has_own], length[has_own] = both.start[: len(own)], both.length[: len(own)]
-    named = len(own) + place[without]
-    start[without], length[without] = both.start[named], both.length[named]
-    return Ids(both.block, start, length)
+    row = np.arange(len(query))
+    row[without] = len(query) + place[without]
+    return Ids.joined([documents, names]).take(row)
 
 
 def _grouped(source: Source, groups: str | None, lines: int) -> tuple[Ids, Ints]:
