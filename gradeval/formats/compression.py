@@ -32,7 +32,7 @@ def _unpacked(stream: Any, name: str) -> tuple[Any, tuple[type[Exception], ...]]
         zstd = _zstd(name)
         return _Streams(stream, zstd.ZstdDecompressor), (zstd.ZstdError,)
     if start.startswith(b"PK\x03\x04"):
-        raise InputError(name, "this is a zip archive", hint="Unpack it first")
+        raise InputError(name, "this is a zip archive", hint="Extract it first")
     return stream, ()
 
 
@@ -66,7 +66,7 @@ class _Streams(io.RawIOBase):
             elif self.decompressor.needs_input:
                 stored = self.stored.read(1 << 16)
                 if not stored:
-                    raise EOFError("it ends in the middle")
+                    raise EOFError("unexpected end of file")
             data = self.decompressor.decompress(stored, len(buffer))
             if self.decompressor.eof:
                 self.left = self.decompressor.unused_data
@@ -81,5 +81,5 @@ def _zstd(name: str) -> Any:
             return import_module(module)
         except ImportError:
             continue
-    hint = "Run 'pip install backports.zstd', use Python 3.14, or unpack the file first"
-    raise InputError(name, "nothing here can read zstd", hint=hint)
+    hint = "Run 'pip install backports.zstd', use Python 3.14, or decompress the file first"
+    raise InputError(name, "zstd support is not installed", hint=hint)

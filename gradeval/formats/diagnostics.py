@@ -120,9 +120,7 @@ class Problems:
 
 def no_data(path: str, lines: int) -> InputError:
     """The error of a file without a line of data."""
-    return InputError(
-        path, "the file is empty" if not lines else "no line holds data: all are blank or comments"
-    )
+    return InputError(path, "the file is empty" if not lines else "no data: all lines are blank or comments")
 
 
 def shown(field: bytes) -> str:

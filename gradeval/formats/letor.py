@@ -149,14 +149,14 @@ def read_letor(source: Source, wanted: Set[int], groups: str | None = None, jobs
     without = np.flatnonzero(ids.length == 0)
     if groups is not None and len(without) < len(ids):
         with_query = int(line[np.flatnonzero(ids.length)[0]]) + 1
-        hint = "Leave --groups out, which is for files without"
-        raise InputError(source.name, "there is a qid: here", line=with_query, hint=hint)
+        hint = "Omit --groups, which is for files without qid:"
+        raise InputError(source.name, "unexpected qid:", line=with_query, hint=hint)
     if groups is None and not len(without):
         first, query = ids.distinct()
         queries = ids.take(first).compact()
     elif groups is None and len(without) < len(ids):
         raise InputError(
-            source.name, "there is no qid: here, but other lines have one", line=int(line[without[0]]) + 1
+            source.name, "no qid: here, though other lines have one", line=int(line[without[0]]) + 1
         )
     else:
         queries, query = _grouped(source, groups, len(label))
@@ -189,7 +189,7 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     query = tokens.ids(block.bytes, second)
     has_query = (count > 1) & (query.word(0) & np.uint64(0xFFFFFFFF) == _QID)
     length = np.where(has_query, query.length - 4, 0)
-    of_queries = LineProblems.of(data[has_query & (length == 0)], lambda _: "there is nothing behind qid:")
+    of_queries = LineProblems.of(data[has_query & (length == 0)], lambda _: "no query id after qid:")
     query = Ids(block.bytes, query.start + 4, length)
     first_feature = first_token + 1 + has_query
     values, of_values = _values(block.bytes, tokens, data, first_feature, comment[data], is_wanted)
@@ -282,10 +282,12 @@ def _grouped(source: Source, groups: str | None, lines: int) -> tuple[Ids, Ints]
     path = next((one for one in beside if groups or os.path.exists(one)), None)
     if path is None:
         place = "with" if source.path == "-" else f"in {source.path}.query or with"
-        hint = f"Give their sizes, one a line, {place} --groups FILE"
-        raise InputError(source.name, "no line has a qid:, so the queries are not known", hint=hint)
+        hint = f"Give their sizes, one per line, {place} --groups FILE"
+        raise InputError(source.name, "no line has a qid:, so the queries are unknown", hint=hint)
     sizes, _ = read_numbers(Source(path), "group size", lines, whole=True)
     if sizes.sum() != lines:
-        raise InputError(path, f"the groups have {sizes.sum():.0f} lines in all, but {source.name} has {lines}")
+        raise InputError(
+            path, f"the group sizes add up to {sizes.sum():.0f} lines, but {source.name} has {lines}"
+        )
     counts = sizes[sizes > 0].astype(np.int64)
     return Ids.of([b"%d" % n for n in range(1, len(counts) + 1)]), np.repeat(np.arange(len(counts)), counts)

@@ -69,7 +69,7 @@ def _numbers(values: Sequence[Any]) -> Floats:
 
 def _triple(row: Any) -> tuple[Any, Any, Any]:
     if isinstance(row, (str, bytes)):
-        raise TypeError(f"{shown(os.fsencode(row))} is a text; files are given by their paths")
+        raise TypeError(f"{shown(os.fsencode(row))} is a string; files are given by their paths")
     query, document, number = tuple(row)[:3]  # of ir_measures' Qrel, a named tuple of four
     return query, document, number
 
@@ -79,7 +79,7 @@ def _named(names: Sequence[str], options: Sequence[str], path: str) -> str:
     for option in options:
         if option in lower:
             return lower[option]
-    raise InputError(path, f"no column is named {' or '.join(options)}: there are {', '.join(names)}")
+    raise InputError(path, f"no column named {' or '.join(options)}; columns are {', '.join(names)}")
 
 
 def _ids(values: Iterable[Any]) -> Ids:
@@ -98,8 +98,8 @@ def _id(value: Any) -> bytes:
     if _is_missing(value):
         raise ValueError("an id is missing")
     if isinstance(value, Sized) and not isinstance(value, (str, bytes)):
-        raise ValueError(f"{described(value)} is no id")
+        raise ValueError(f"{described(value)} is not an id")
     text = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
     if b"\0" in text:  # columns of ids have none, as files have none
-        raise ValueError(f"the id {shown(text)} holds a NUL")
+        raise ValueError(f"the id {shown(text)} contains a NUL byte")
     return text

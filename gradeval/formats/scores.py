@@ -71,13 +71,15 @@ def _read_numbers(block: Block, name: str, whole: bool) -> _Numbers:
     if wrong is not None:
         return _Numbers(value, rows.line, rows.lines, block.last, wrong)
     found = [
-        LineProblems.of(rows.odd, lambda i: f"{rows.odd_counts[i]} fields where there is one {name} a line"),
+        LineProblems.of(
+            rows.odd, lambda i: f"{rows.odd_counts[i]} fields where one {name} per line is expected"
+        ),
         LineProblems.of(rows.line[bad], lambda i: not_a_number(name, text[int(bad[i])])),
     ]
     if whole:
         odd = np.flatnonzero(np.isfinite(value) & ((value < 0) | (value != np.floor(value))))
         not_whole = LineProblems.of(
-            rows.line[odd], lambda i: f"the {name} {shown(text[int(odd[i])])} is not a whole number from 0"
+            rows.line[odd], lambda i: f"the {name} {shown(text[int(odd[i])])} is not a non-negative integer"
         )
         found.append(not_whole)
     return _Numbers(value, rows.line, rows.lines, block.last, LineProblems.joined(found))

@@ -57,7 +57,7 @@ class Source:
     def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
         self.path = os.fsdecode(path)
         if "\0" in self.path:
-            raise InputError(printable(self.path), "no path has a NUL in it")
+            raise InputError(printable(self.path), "a path cannot contain a NUL byte")
         self.name = "<stdin>" if self.path == "-" else self.path
         self.progress: Callable[[int], object] | None = None
         self._pipe: _Replayed | None = None
@@ -80,7 +80,7 @@ class Source:
                     if isinstance(error, OSError) and error.errno:  # of the system; gzip and bz2 give no number
                         raise
                     what = f"the archive is damaged or incomplete ({error})"
-                    raise InputError(self.name, what, hint="Pack or fetch it again") from None
+                    raise InputError(self.name, what, hint="Recompress it or fetch it again") from None
         except OSError as error:
             raise system_error(self.name, error) from None
 
@@ -309,9 +309,9 @@ def system_error(name: str, error: OSError) -> InputError:
     """What is said where the system does not let us read a file."""
     text = error.strerror or str(error)
     what = {
-        FileNotFoundError: "there is no such file",
+        FileNotFoundError: "no such file",
         IsADirectoryError: "this is a directory, not a file",
-        PermissionError: "the file may not be read",
+        PermissionError: "permission denied",
     }.get(type(error), f"the file cannot be read ({text})")
     return InputError(name, what, hint="Check the path" if isinstance(error, FileNotFoundError) else "")
 

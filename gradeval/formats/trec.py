@@ -57,7 +57,7 @@ def _odd(rows: Rows, is_first: bool, expected: str, others: tuple[int, ...], hin
     if len(rows.odd) and is_first and not len(rows.line):
         counts = set(distinct(rows.odd_counts).tolist())
         if counts == {1}:
-            hint = "Scores, one a line, go with a LETOR file as qrels"
+            hint = "Scores, one per line, need a LETOR file as qrels"
         if counts == {1} or counts <= set(others):
             return LineProblems.of(rows.odd[:1], what, hint)._replace(final=True)
     return LineProblems.of(rows.odd, what)

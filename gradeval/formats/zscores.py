@@ -23,8 +23,8 @@ def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
             what = f"'{rest[0]} {rest[1]}' are not two numbers"
             raise InputError(path, what, line=number + 1) from None
         if (query, measure) in scores:
-            raise InputError(path, f"{measure} of query '{query}' comes a second time", line=number + 1)
+            raise InputError(path, f"duplicate {measure} of query '{query}'", line=number + 1)
         scores[query, measure] = mean, deviation
     if not scores:
-        raise InputError(path, "there is nothing in it")
+        raise InputError(path, "the file is empty")
     return scores

@@ -60,7 +60,7 @@ def open_qrels(
     if not is_path(qrels):
         columns = read_data(qrels, "qrels", "grade")
         if not columns.lines:
-            raise InputError("qrels", "there are no judgments")
+            raise InputError("qrels", "no judgments given")
         return Given(Qrels.of("qrels", [columns]))
     source = _source(qrels, watch)
     feature = options.qrels_feature
@@ -72,7 +72,7 @@ def open_qrels(
     if kind != "letor":
         for option, value in (("--qrels-feature", feature), ("--groups", options.groups)):
             if value is not None:
-                raise OptionError(f"{option} goes with a LETOR file as qrels, but {source.name} is not one")
+                raise OptionError(f"{option} requires a LETOR file as qrels, but {source.name} is not one")
         return Given(read_qrels(source, jobs, kind), source)
     wanted = {*(options.features if with_features else ()), *(() if feature is None else (feature,))}
     letor = _read_letor(source, wanted, options, jobs)
@@ -109,7 +109,7 @@ def open_runs(
     kind = kind or detect(source)
     if options.features or kind == "letor":
         if kind != "letor":
-            hint = "--feature goes with LETOR files"
+            hint = "--feature requires LETOR files"
             if kind == "scores":
                 hint += "; if each line is a label, give --run-format letor"
             raise InputError(source.name, "this is not a LETOR file", hint=hint)
@@ -184,7 +184,7 @@ def _scores(source: Source, given: Given) -> Columns:
 
     letor, path = given.letor, given.qrels.path
     if letor is None:
-        what = f"scores, one a line, go with the lines of a LETOR file, but {path} is not one"
+        what = f"scores, one per line, need a LETOR file as qrels, but {path} is not one"
         raise InputError(source.name, what, hint="Give the LETOR file as qrels")
     return read_scores(source, letor.columns(letor.label), path)
 

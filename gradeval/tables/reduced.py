@@ -59,8 +59,8 @@ class Total:
             first = tuple(
                 Problem(
                     first_line + line,
-                    f"document {shown(document)} comes a second time for its query",
-                    f"The first time is line {first_line + first + 1}",
+                    f"duplicate document {shown(document)} for its query",
+                    f"The first is in line {first_line + first + 1}",
                 )
                 for line, first, document in zip(*columns, strict=True)
             )
@@ -92,5 +92,5 @@ def run_again(line: int, again: int, new: int) -> LineProblems:
     which, documents = "a part of the run", f"{again:,} documents"
     if again >= new:
         which, documents = "the run", f"the {new:,} documents above" if new > 1 else "the document above"
-    what = f"the file seems to hold {which} twice: from here on, {documents} come again"
+    what = f"the file seems to hold {which} twice: from here on, {documents} are repeated"
     return LineProblems((Problem(line, what, "Keep the lines above this one"),), 1)

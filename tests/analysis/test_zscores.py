@@ -36,8 +36,8 @@ def test_read(tmp_path):
         ("q map nan 2\n", ":1: 'nan 2' are not two numbers"),
         ("q map ١ 2\n", ":1: '١ 2' are not two numbers"),
         ("q map 1_0 2\n", ":1: '1_0 2' are not two numbers"),
-        ("q map 1 2\n\nq map 1 2\n", ":3: map of query 'q' comes a second time"),
-        ("\n\n", ": there is nothing in it"),
+        ("q map 1 2\n\nq map 1 2\n", ":3: duplicate map of query 'q'"),
+        ("\n\n", ": the file is empty"),
     ],
 )
 def test_bad_file(tmp_path, text, what):
@@ -49,7 +49,7 @@ def test_bad_file(tmp_path, text, what):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(InputError, match="there is no such file"):
+    with pytest.raises(InputError, match="no such file"):
         read_zscores(str(tmp_path / "none"))
     with pytest.raises(InputError, match="this is a directory"):
         read_zscores(str(tmp_path))

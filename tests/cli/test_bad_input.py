@@ -61,25 +61,25 @@ BAD_RUNS = {
     "q1 Q0 e 1 -nan tag": "the score '-nan' is not a finite number",
     "q1 Q0 e 1 inf tag": "the score 'inf' is not a finite number",
     "q1 Q0 e 1 -1e400 tag": "the score '-1e400' is not a finite number",
-    "q1 Q0 a 9 1 tag": "document 'a' comes a second time for its query. The first time is line 3",
-    "q4 Q0 a 9 2 tag": "document 'a' comes a second time for its query. The first time is line 8",
+    "q1 Q0 a 9 1 tag": "duplicate document 'a' for its query. The first is in line 3",
+    "q4 Q0 a 9 2 tag": "duplicate document 'a' for its query. The first is in line 8",
     "q1 Q0 e\0 1 1 tag": BINARY,
 }
 BAD_LETOR = {
     "x qid:2 1:1": "the grade 'x' is not a number",
     "nan qid:2 1:1": "the grade 'nan' is not a finite number",
-    "1 qid: 1:1": "there is nothing behind qid:",
+    "1 qid: 1:1": "no query id after qid:",
     "1 qid:2 1:x": "the value of feature 1 'x' is not a number",
     "1 qid:2 1:inf": "the value of feature 1 'inf' is not a finite number",
     "1 qid:2 one:1": "'one:1' is not feature:value",
     "1 qid:2 1:1 2:1 1:2": "feature 1 is given more than once",
-    "1 1:1": "there is no qid: here, but other lines have one",
+    "1 1:1": "no qid: here, though other lines have one",
     "1 qid:2\0 1:1": BINARY,
 }
 BAD_SCORES = {
     "x": "the score 'x' is not a number",
     "nan": "the score 'nan' is not a finite number",
-    "1 2": "2 fields where there is one score a line",
+    "1 2": "2 fields where one score per line is expected",
     "1\0": BINARY,
 }
 
@@ -138,8 +138,8 @@ def test_up_to_twenty_errors_then_a_count(count: int) -> None:
     ("text", "what"),
     [
         ("", "the file is empty"),
-        ("\n", "no line holds data: all are blank or comments"),
-        ("# nothing\n\n \t\r\n", "no line holds data: all are blank or comments"),
+        ("\n", "no data: all lines are blank or comments"),
+        ("# nothing\n\n \t\r\n", "no data: all lines are blank or comments"),
     ],
 )
 def test_files_without_data(text: str, what: str, pack: Callable[[bytes], bytes]) -> None:
@@ -157,7 +157,7 @@ def test_files_that_are_none(folder: Path) -> None:
     for args in (("there", "r"), ("q", "there"), ("p", "s", "--groups", "there")):
         assert fails(*args) == "there: this is a directory, not a file"
     for args in (("none", "r"), ("q", "none"), ("p", "s", "--groups", "none")):
-        assert fails(*args) == "none: there is no such file. Check the path"
+        assert fails(*args) == "none: no such file. Check the path"
     assert fails("q/none", "r").startswith("q/none: the file cannot be read (Not a directory)")
     assert fails("", "r").startswith(": ")
     assert fails("n" * 300, "r").startswith("n" * 300 + ": the file cannot be read (File name too long)")
@@ -180,7 +180,7 @@ def test_an_unreadable_file(monkeypatch: pytest.MonkeyPatch) -> None:
                 super().__init__(path, *args, **more)  # type: ignore[arg-type]
 
         monkeypatch.setattr(sources.io, "FileIO", Guarded)
-    assert fails("q", "r") == "r: the file may not be read"
+    assert fails("q", "r") == "r: permission denied"
 
 
 @pytest.mark.parametrize("kind", ["gzip", "bzip2", "xz"])
@@ -191,7 +191,7 @@ def test_a_truncated_archive(kind: str, kept: float) -> None:
     Path("r").write_bytes(packed[: int(len(packed) * kept)])
     said = fails("q", "r")
     assert said.startswith("r: the archive is damaged or incomplete (")
-    assert said.endswith("). Pack or fetch it again")
+    assert said.endswith("). Recompress it or fetch it again")
     Path("q").write_bytes(PACKERS[kind](QRELS.encode() * 99)[:-10])
     assert fails("q", "r").startswith("q: the archive is damaged or incomplete (")
 
@@ -220,7 +220,7 @@ def test_a_mislabelled_archive(magic: bytes) -> None:
 def test_a_zip_archive() -> None:
     with zipfile.ZipFile("r", "w") as archive:
         archive.writestr("r", RUN)
-    assert fails("q", "r") == "r: this is a zip archive. Unpack it first"
+    assert fails("q", "r") == "r: this is a zip archive. Extract it first"
 
 
 @pytest.mark.parametrize("lines", [1, 3, 5000])
@@ -239,11 +239,10 @@ def test_a_file_of_another_format() -> None:
     assert "Choose what ranks its documents with --feature" in fails("q", "l")
     assert "Choose what ranks its documents with --feature" in fails("l", "l")
     assert fails("q", "s") == (
-        "s: scores, one a line, go with the lines of a LETOR file, but q is not one. "
-        "Give the LETOR file as qrels"
+        "s: scores, one per line, need a LETOR file as qrels, but q is not one. Give the LETOR file as qrels"
     )
-    assert fails("q", "--feature", "1") == "q: this is not a LETOR file. --feature goes with LETOR files"
-    scores = f"1 field {QRELS_HAVE}. Scores, one a line, go with a LETOR file as qrels"
+    assert fails("q", "--feature", "1") == "q: this is not a LETOR file. --feature requires LETOR files"
+    scores = f"1 field {QRELS_HAVE}. Scores, one per line, need a LETOR file as qrels"
     assert fails("s", "r", "--qrels-format", "trec") == f"s:1: {scores}"
     Path("wide").write_text(QRELS, encoding="utf-16")
     Path("plain").write_text("1 1:2\n")
@@ -273,7 +272,7 @@ def test_labels_without_features() -> None:
     Path("s").write_text("3\n5\n4\n")
     assert gradeval("v", "s", "--groups", "g", "--qrels-format", "letor", "-m", "RR").out.endswith("\t1.0000\n")
     assert fails("l", "s", "--feature", "1") == (
-        "s: this is not a LETOR file. --feature goes with LETOR files; if each line is a label, "
+        "s: this is not a LETOR file. --feature requires LETOR files; if each line is a label, "
         "give --run-format letor"
     )
 

@@ -69,19 +69,19 @@ def test_no_document_in_common() -> None:
 
 
 def test_control_characters_are_escaped() -> None:
-    assert fails("q", "\x1b[31mr\x07") == r"\x1b[31mr\x07: there is no such file. Check the path"
+    assert fails("q", "\x1b[31mr\x07") == r"\x1b[31mr\x07: no such file. Check the path"
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("q", "a\nb"), r"a\nb: there is no such file. Check the path"),
-        (("a\n/b", "r"), r"a\n/b: there is no such file. Check the path"),
+        (("q", "a\nb"), r"a\nb: no such file. Check the path"),
+        (("a\n/b", "r"), r"a\n/b: no such file. Check the path"),
         (("q", "r", "-o", "a\nb/c"), r"gradeval: --output a\nb/c: there is no directory "),
         (("q", "r", "-m", "a\nb"), r"gradeval: a: there is no such metric"),
         (("q", "r", "-l", "a\nb"), r"gradeval: Invalid value for '-l' / '--rel': 'a\nb' is not"),
-        (("q", "r", "--query-ids", "./a\nb"), r"./a\nb: there is no such file. Check the path"),
-        (("trec_eval", "q", "a\u2028b"), r"a\u2028b: there is no such file. Check the path"),
+        (("q", "r", "--query-ids", "./a\nb"), r"./a\nb: no such file. Check the path"),
+        (("trec_eval", "q", "a\u2028b"), r"a\u2028b: no such file. Check the path"),
     ],
 )
 def test_a_message_is_one_line(args: tuple[str, ...], message: str) -> None:

@@ -135,7 +135,7 @@ def test_query_ids_that_cannot_be(folder: Path) -> None:
     )
     for empty in ("none", "", ",", " "):
         assert fails("q", "r", "--query-ids", empty) == f"gradeval: --query-ids {empty}: no query is named"
-    assert fails("q", "r", "--query-ids", "./ids") == "./ids: there is no such file. Check the path"
+    assert fails("q", "r", "--query-ids", "./ids") == "./ids: no such file. Check the path"
     assert fails("q", "r", "--query-ids", "./") == "./: this is a directory, not a file"
     (folder / "9").mkdir()
     assert fails("q", "r", "--query-ids", "9").startswith("gradeval: --query-ids: query '9' is not in q")
@@ -281,7 +281,7 @@ def test_run_format(folder: Path) -> None:
     assert fails("l", "r", "--run-format", "scores").startswith("r:1: ")
     assert fails("l", "s", "--run-format", "trec").startswith("s:1: ")
     assert "--feature" in fails("l", "l", "--run-format", "letor")
-    assert "--feature goes with LETOR files" in fails("l", "l", "--run-format", "trec", "--feature", "1")
+    assert "--feature requires LETOR files" in fails("l", "l", "--run-format", "trec", "--feature", "1")
 
 
 def test_scores_of_a_letor_file() -> None:
@@ -317,7 +317,7 @@ def test_qrels_feature() -> None:
     """Feature 2 as the grades: 1, 5 / 2, 0; feature 1 ranks a b / d c."""
     found = values("l", "--feature", "1", "--qrels-feature", "2", "-m", "nDCG", "-q", "-n", run="feature1")
     assert found == pytest.approx({("1", "nDCG"): dcg(1, 5) / dcg(5, 1), ("2", "nDCG"): dcg(0, 2) / 2})
-    assert "goes with a LETOR file" in fails("q", "r", "--qrels-feature", "1")
+    assert "requires a LETOR file" in fails("q", "r", "--qrels-feature", "1")
     assert fails("l", "s", "--qrels-feature", "7") == "l: no line has feature 7"
 
 
@@ -331,8 +331,8 @@ def test_groups(folder: Path) -> None:
     assert "--groups" in fails(*args)
     (folder / "plain.query").write_text("1\n3\n")
     assert values(*args, run="feature1") == expected
-    assert "goes with a LETOR file" in fails("q", "r", "--groups", "sizes")
-    assert "is not a whole number from 0" in fails("plain", "s", "--groups", "s")
+    assert "requires a LETOR file" in fails("q", "r", "--groups", "sizes")
+    assert "is not a non-negative integer" in fails("plain", "s", "--groups", "s")
     (folder / "sizes").write_text("1\n2\n")
     assert fails("plain", "s", "--groups", "sizes") == (
         "sizes: the groups have 3 lines in all, but plain has 4"

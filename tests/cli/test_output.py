@@ -86,7 +86,7 @@ def test_json_lists_the_runs_that_failed(folder: Path) -> None:
             "path": "bad",
             "errors": ["bad:1: the score 'x' is not a number", "bad:2: the score 'y' is not a number"],
         },
-        {"path": "none", "errors": ["none: there is no such file. Check the path"]},
+        {"path": "none", "errors": ["none: no such file. Check the path"]},
         {"path": "other", "errors": ["other: it has no query in common with q. Check the query ids"]},
     ]
     assert [line for run in found["failed"] for line in run["errors"]] == done.lines
@@ -353,7 +353,7 @@ def test_every_bad_run_is_reported() -> None:
 def test_bad_features_among_good_ones() -> None:
     done = gradeval("l", "l", "none", "--feature", "1", "-m", "AP")
     assert done == (2, "run\tquery\tmetric\tvalue\nfeature1\tall\tAP\t0.7500\n",
-                    "none: there is no such file. Check the path\n")  # fmt: skip
+                    "none: no such file. Check the path\n")  # fmt: skip
 
 
 def test_the_order_of_rows_is_that_of_the_arguments() -> None:
@@ -391,4 +391,4 @@ def test_a_run_whose_name_is_no_utf8(folder: Path) -> None:
     except OSError:
         pytest.skip("no such names here")
     assert gradeval("q", name, "-m", "AP").out == TSV.replace("r\tall", f"{name}\tall")
-    assert fails("q", name + "2") == "r\\udcff2: there is no such file. Check the path"
+    assert fails("q", name + "2") == "r\\udcff2: no such file. Check the path"

@@ -134,7 +134,7 @@ def test_output_that_has_no_room_yet_is_waited_for(unbuffered: str) -> None:
     names = [f"none{number}" for number in range(2000)]
     command = non_blocking(2, f"q {' '.join(names)} --quiet")
     done = shell(f"PYTHONUNBUFFERED={unbuffered} {command} 2>&1 >/dev/null | (sleep 0.4; cat)")
-    assert done.stdout == "".join(f"{name}: there is no such file. Check the path\n" for name in names)
+    assert done.stdout == "".join(f"{name}: no such file. Check the path\n" for name in names)
 
 
 def many(queries: int) -> None:

@@ -288,7 +288,7 @@ def test_help_and_version() -> None:
         ("-l x q r", "'x' is not a finite number"),
         ("-M 0 q r", "'0' is not a whole number"),
         ("-N -3 q r", "'-3' is not a whole number"),
-        ("-Z none q r", "none: there is no such file"),
+        ("-Z none q r", "none: no such file"),
         ("-x q r", "No such option"),
         ("q", "Missing argument 'RUN'"),
         ("q r r", "unexpected extra argument"),

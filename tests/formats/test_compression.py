@@ -60,13 +60,13 @@ def test_packed_nothing_is_empty(name, file):
 
 
 def test_zip(file):
-    with pytest.raises(InputError, match=r"zip archive\. Unpack it first"):
+    with pytest.raises(InputError, match=r"zip archive\. Extract it first"):
         text_of(file(b"PK\x03\x04 and so on"))
 
 
 def test_zstd_without_a_reader(file, monkeypatch):
     monkeypatch.setattr(compression, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
-    with pytest.raises(InputError, match=r"nothing here can read zstd\. Run 'pip install backports\.zstd'"):
+    with pytest.raises(InputError, match=r"zstd support is not installed\. Run 'pip install backports\.zstd'"):
         text_of(file(b"\x28\xb5\x2f\xfd..."))
 
 

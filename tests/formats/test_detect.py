@@ -100,7 +100,7 @@ def test_lines_without_data_are_not_looked_at_one_by_one(source, monkeypatch):
     monkeypatch.setattr(detect_module, "_format_of", lambda *args: calls.append(args) or plain(*args))
     assert detect(source(text + b"q 0 d 1\n")) == "trec"
     assert len(calls) == 1
-    with pytest.raises(InputError, match="no line holds data"):
+    with pytest.raises(InputError, match="no data: all lines"):
         detect(source(text))
     assert len(calls) == 1
 
@@ -122,8 +122,8 @@ def test_unpacked_and_from_a_pipe(source):
     [
         (b"", "the file is empty"),
         (gzip.compress(b""), "the file is empty"),
-        (b"\n", "no line holds data: all are blank or comments"),
-        (b"# a\n" * 50_000, "no line holds data: all are blank or comments"),
+        (b"\n", "no data: all lines are blank or comments"),
+        (b"# a\n" * 50_000, "no data: all lines are blank or comments"),
         (b"\x1f\x8b\x08 no archive", "the archive is damaged or incomplete"),
     ],
     ids=["empty", "empty-gzip", "blank", "comments", "damaged"],

@@ -151,7 +151,7 @@ ERRORS = [
     (b"nan qid:1 1:1", "the grade 'nan' is not a finite number"),
     (b"1_0 qid:1 1:1", "the grade '1_0' is not a number"),
     (b"qid:1 1:1", "the grade 'qid:1' is not a number"),
-    (b"1 qid: 1:1", "there is nothing behind qid:"),
+    (b"1 qid: 1:1", "no query id after qid:"),
     (b"1 qid:1 1:x", "the value of feature 1 'x' is not a number"),
     (b"1 qid:1 1:", "the value of feature 1 '' is not a number"),
     (b"1 qid:1 1:inf # x", "the value of feature 1 'inf' is not a finite number"),
@@ -186,7 +186,7 @@ def test_errors_of_several_lines(size, path):
     assert errors_of(path, text, [1], size) == [
         "2: the grade 'x' is not a number",
         "3: the value of feature 1 'y' is not a number",
-        "4: there is nothing behind qid:",
+        "4: no query id after qid:",
         "6: '1' is not feature:value",
         *["6: the value of feature 1 'z' is not a number"] * 2,
         "6: the value of feature 1 '' is not a number",
@@ -238,7 +238,7 @@ def test_a_feature_that_is_given_twice(size, path):
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     ("text", "what"),
-    [(b"", "the file is empty"), (b"# a\n\n", "no line holds data: all are blank or comments")],
+    [(b"", "the file is empty"), (b"# a\n\n", "no data: all lines are blank or comments")],
 )
 def test_no_data(text, what, size, path):
     assert errors_of(path, text, [1], size) == [f" {what}"]
@@ -247,7 +247,7 @@ def test_no_data(text, what, size, path):
 @pytest.mark.parametrize("size", SIZES)
 def test_some_lines_without_qid(size, path):
     text = b"# x\n1 qid:1 1:1\n\n1 1:1\n1 qid:1\n1 1:1\n"
-    assert errors_of(path, text, size=size) == ["4: there is no qid: here, but other lines have one"]
+    assert errors_of(path, text, size=size) == ["4: no qid: here, though other lines have one"]
 
 
 # Against a plain reader

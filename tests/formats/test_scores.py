@@ -40,12 +40,15 @@ def test_read_numbers(size, path):
 @pytest.mark.parametrize(
     ("text", "errors"),
     [
-        (b"1\nx\n2 3\n", ["2: the score 'x' is not a number", "3: 2 fields where there is one score a line"]),
+        (
+            b"1\nx\n2 3\n",
+            ["2: the score 'x' is not a number", "3: 2 fields where one score per line is expected"],
+        ),
         (b"1\n\n# c\nnan\n", ["4: the score 'nan' is not a finite number"]),
         (b"1\n2\n\0\n", ["3: binary data (a NUL byte). Is this the right file?"]),
         (b"1\n.5\r-2\r3", [r"2: lines end in a bare CR. Convert them with tr '\r' '\n'"]),
         (b"", [" the file is empty"]),
-        (b"#\n", [" no line holds data: all are blank or comments"]),
+        (b"#\n", [" no data: all lines are blank or comments"]),
     ],
 )
 def test_wrong_numbers(text, errors, size, path):
@@ -113,19 +116,19 @@ def test_groups_are_for_files_without_qid(before, path, tmp_path):
     (tmp_path / "sizes").write_text("4\n")
     said = errors_of(path, f"# x\n{before}0 qid:7 1:1\n".encode(), groups=str(tmp_path / "sizes"))
     line = 2 + before.count("\n")
-    assert said == [f"{line}: there is a qid: here. Leave --groups out, which is for files without"]
+    assert said == [f"{line}: unexpected qid:. Omit --groups, which is for files without qid:"]
 
 
 @pytest.mark.parametrize(
     ("groups", "what"),
     [
-        (b"3\n2\n", "{groups}: the groups have 5 lines in all, but {path} has 4"),
-        (b"2\n1.5\n", "{groups}:2: the group size '1.5' is not a whole number from 0"),
-        (b"5\n-1\n", "{groups}:2: the group size '-1' is not a whole number from 0"),
-        (b"3\n1 1\n", "{groups}:2: 2 fields where there is one group size a line"),
+        (b"3\n2\n", "{groups}: the group sizes add up to 5 lines, but {path} has 4"),
+        (b"2\n1.5\n", "{groups}:2: the group size '1.5' is not a non-negative integer"),
+        (b"5\n-1\n", "{groups}:2: the group size '-1' is not a non-negative integer"),
+        (b"3\n1 1\n", "{groups}:2: 2 fields where one group size per line is expected"),
         (b"3\nx\n", "{groups}:2: the group size 'x' is not a number"),
         (b"", "{groups}: the file is empty"),
-        (None, "{groups}: there is no such file. Check the path"),
+        (None, "{groups}: no such file. Check the path"),
     ],
 )
 def test_wrong_groups(groups, what, tmp_path):
@@ -138,5 +141,5 @@ def test_wrong_groups(groups, what, tmp_path):
 
 
 def test_no_groups(path):
-    hint = f"Give their sizes, one a line, in {path}.query or with --groups FILE"
-    assert errors_of(path, SVMLIGHT) == [f" no line has a qid:, so the queries are not known. {hint}"]
+    hint = f"Give their sizes, one per line, in {path}.query or with --groups FILE"
+    assert errors_of(path, SVMLIGHT) == [f" no line has a qid:, so the queries are unknown. {hint}"]

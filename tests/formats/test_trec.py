@@ -183,7 +183,7 @@ def test_errors_name_the_line(line, what, size, before, path):
 @pytest.mark.parametrize(
     ("line", "fields", "hint"),
     [
-        (b"q", "1 field", ". Scores, one a line, go with a LETOR file as qrels"),
+        (b"q", "1 field", ". Scores, one per line, need a LETOR file as qrels"),
         (b"q Q0 d 1 2.5", "5 fields", ". This looks like a run; the qrels come first, then the runs"),
         (b"q Q0 d 1 2.5 tag", "6 fields", ". This looks like a run; the qrels come first, then the runs"),
         (b"q 0 d 1 x y z", "7 fields", ""),
@@ -314,8 +314,8 @@ def test_a_cr_elsewhere_is_a_space(line, path):
     ("text", "what"),
     [
         (b"", " the file is empty"),
-        (b"\n", " no line holds data: all are blank or comments"),
-        (b"# a\n\n  # b\n" * 20, " no line holds data: all are blank or comments"),
+        (b"\n", " no data: all lines are blank or comments"),
+        (b"# a\n\n  # b\n" * 20, " no data: all lines are blank or comments"),
     ],
 )
 def test_no_data(size, text, what, path):

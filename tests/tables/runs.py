@@ -90,7 +90,6 @@ JOBS = st.sampled_from([1, 1, 2, 4])
 
 def messages(path, repeats):
     return [
-        f"{path}:{line}: document '{document.decode()}' comes a second time for its query. "
-        f"The first time is line {first}"
+        f"{path}:{line}: duplicate document '{document.decode()}' for its query. The first is in line {first}"
         for line, first, document in repeats
     ]

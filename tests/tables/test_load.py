@@ -124,7 +124,7 @@ def test_frame_without_a_column(frame):
     with pytest.raises(InputError) as caught:
         qrels_of(frame([("1", "a", 1.0)], ("qid", "docno", "score")))
     assert str(caught.value) == (
-        "qrels: no column is named grade or relevance or rel or label or rating: there are qid, docno, score"
+        "qrels: no column named grade or relevance or rel or label or rating; columns are qid, docno, score"
     )
 
 
@@ -149,7 +149,7 @@ def test_data_that_is_no_table(data, what):
 
 def test_empty_data():
     for data in ({}, [], {"q": {}}):
-        with pytest.raises(InputError, match=r"^qrels: there are no judgments$"):
+        with pytest.raises(InputError, match=r"^qrels: no judgments given$"):
             qrels_of(data)
         assert ranks_of(data) == [("run1", {})]
 
@@ -167,7 +167,7 @@ def test_documents_that_come_twice():
     data = [("1", "a", 1.0), ("2", "a", 1.0), ("1", "b", 0.5), ("1", "a", 2.0), ("1", "a", 1.0)]
     with pytest.raises(InputErrors) as caught:
         ranks_of(data)
-    again = "document 'a' comes a second time for its query. The first time is line 1"
+    again = "duplicate document 'a' for its query. The first is in line 1"
     assert str(caught.value).splitlines() == [f"run1:4: {again}", f"run1:5: {again}"]
     with pytest.raises(InputError, match=r"^qrels:4: document 'a' has grade 2 here and 1 before in line 1$"):
         qrels_of(data)
@@ -249,7 +249,7 @@ def test_scores(letor, tmp_path):
         ranks_of(scores, letor)
     assert str(caught.value) == f"{scores}: there are 2 scores, but {letor} has 3 lines of data"
     with pytest.raises(
-        InputError, match=r"scores, one a line, go with the lines of a LETOR file, but qrels is not one"
+        InputError, match=r"scores, one per line, need a LETOR file as qrels, but qrels is not one"
     ):
         ranks_of(scores)
 
@@ -261,7 +261,7 @@ def test_errors_of_scores_name_their_own_lines(tmp_path):
     scores.write_bytes(b"# model\n0.5\n\n2\n3\n")
     with pytest.raises(InputError) as caught:
         ranks_of(scores, letor)
-    again = "document 'a' comes a second time for its query. The first time is line 2"
+    again = "duplicate document 'a' for its query. The first is in line 2"
     assert str(caught.value) == f"{scores}:4: {again}"
 
 
@@ -294,7 +294,7 @@ def test_forced_formats(letor, tmp_path):
         qrels_of(odd, qrels_format="letor")
     with pytest.raises(GradevalError, match="where a run has 6"):
         ranks_of(letor, letor, run_format="trec")
-    with pytest.raises(GradevalError, match="where there is one score a line"):
+    with pytest.raises(GradevalError, match="where one score per line is expected"):
         ranks_of(letor, letor, run_format="scores")
 
 
@@ -302,13 +302,13 @@ def test_options_that_need_letor(letor, tmp_path):
     trec = tmp_path / "trec"
     trec.write_bytes(b"1 0 a 1\n")
     for options in ({"qrels_feature": 1}, {"groups": "sizes"}):
-        with pytest.raises(OptionError, match=f"goes with a LETOR file as qrels, but {trec} is not one"):
+        with pytest.raises(OptionError, match=f"requires a LETOR file as qrels, but {trec} is not one"):
             qrels_of(trec, **options)
     with pytest.raises(
         InputError, match=r"this is a LETOR file\. Choose what ranks its documents with --feature"
     ):
         ranks_of(letor)
-    with pytest.raises(InputError, match=r"this is not a LETOR file\. --feature goes with LETOR files"):
+    with pytest.raises(InputError, match=r"this is not a LETOR file\. --feature requires LETOR files"):
         ranks_of(trec, features=1)
 
 

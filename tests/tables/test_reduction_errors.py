@@ -58,7 +58,7 @@ def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
 def twice(path, line, documents):
     return (
         f"{path}:{line}: the file seems to hold the run twice: from here on, the {documents:,} documents above "
-        "come again. Keep the lines above this one"
+        "are repeated. Keep the lines above this one"
     )
 
 
@@ -86,7 +86,7 @@ def test_one_document_that_comes_again_behind_a_bad_line_is_no_second_run(folder
     path.write_bytes(b"q Q0 d 1 bad t\nq Q0 e 1 1 t\nq Q0 e 1 1 t\n")
     with pytest.raises(InputErrors) as caught:
         reduce_blocks(Cut(path, 1 << 20), run_columns, table_of(folder, {b"q": {b"d": 1.0}}), "trec", 1)
-    assert f"{path}:3: document 'e' comes a second time for its query" in str(caught.value)
+    assert f"{path}:3: duplicate document 'e' for its query" in str(caught.value)
 
 
 @pytest.mark.parametrize("size", [150, 1 << 20])
@@ -242,7 +242,7 @@ def test_errors_behind_a_query_that_comes_back(folder, size):
 @pytest.mark.parametrize("size", [1, 1 << 20])
 @pytest.mark.parametrize(
     ("text", "what"),
-    [(b"", "the file is empty"), (b"\n# a comment\n \r\n", "no line holds data: all are blank or comments")],
+    [(b"", "the file is empty"), (b"\n# a comment\n \r\n", "no data: all lines are blank or comments")],
 )
 def test_nothing_to_read(folder, size, text, what):
     path = folder / "run"
