@@ -75,7 +75,7 @@ def evaluate_all(
 
     given = open_qrels(qrels, options, jobs, prepare, with_features)
     table, source = given.qrels, given.source
-    judged = table.less(options.zero_grade)
+    judged = table.shift_grades(options.zero_grade)
     specs = _with_levels(specs, judged) if options.by_level else list(specs)
     if query_ids is not None:
         options = replace(options, query_ids=query_ids(Texts(table.queries), table.path))
@@ -84,7 +84,7 @@ def evaluate_all(
     for name, run in runs:
         path = name or _path_of(run, len(opened) + 1)
         try:
-            found = open_runs(name, run, given, options, prepare, place=len(opened) + 1)
+            found = open_runs(name, run, given, options, prepare, position=len(opened) + 1)
             opened += [one if isinstance(one, Run) else FailedRun(path, one) for one in found]
         except GradevalError as error:
             opened.append(FailedRun(path, error))

@@ -1,4 +1,4 @@
-"""Arithmetic on numpy arrays that knows nothing of rankings."""
+"""Array arithmetic with numpy alone, independent of rankings."""
 
 from __future__ import annotations
 

@@ -20,13 +20,13 @@ def mix(keys: Words) -> Words:
 
 
 class KeyTable:
-    """A hash table of 64-bit keys, as arrays: the first row of each key, found by one look at a slot.
+    """A hash table of 64-bit keys, as arrays: finds the first row of each key with one access to a slot.
 
-    All rows are written into their slots at once, and the first of those that meet in one stays. The others,
-    a few, go to a smaller table, by other bits of their keys, and so on. A slot that others have left holds
-    ~row for row.
+    All rows are written into their slots at once, and of those in one slot the first stays. The few others go
+    to a smaller table, by other bits of their keys, and so on. A slot that others were moved from holds ~row
+    for row.
 
-    again, first: the rows whose key has come before, and the rows where it came first.
+    again, first: the rows whose key is a duplicate, and the rows of its first occurrence.
     """
 
     def __init__(self, keys: Words) -> None:
@@ -52,7 +52,7 @@ class KeyTable:
         self.again, self.first = (np.concatenate([np.empty(0, np.int64), *parts]) for parts in (again, first))
 
     def find(self, wanted: Words) -> Ints:
-        """The first row of each wanted key, -1 where there is none."""
+        """The first row of each wanted key, -1 if it is absent."""
         return self._find(wanted, wanted, 0) if self.levels else np.full(len(wanted), -1)
 
     def _find(self, wanted: Words, bits: Words, level: int) -> Ints:

@@ -1,4 +1,4 @@
-"""Logarithms to the bit as C gives them, ratios, quantiles, and the monotone curve that φ is read from."""
+"""Logarithms to the bit as C gives them, ratios, quantiles, and monotone curves for φ."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _log2_table(size: int) -> Floats:
 
 
 def log2(numbers: Floats) -> Floats:
-    """The binary logarithms of whole numbers from 1, to the bit as C's log2 gives them.
+    """The binary logarithms of integers from 1, bit for bit as C's log2 gives them.
 
     numpy's own may differ in the last bit where the processor has AVX-512, and trec_eval's digits with it.
     """
@@ -40,7 +40,7 @@ def quotient(part: Floats | Ints, whole: Floats | Ints) -> Floats:
 
 
 def natural_log(numbers: Floats) -> Floats:
-    """The natural logarithms, to the bit as C's log gives them; for no more of them than there are queries."""
+    """The natural logarithms, bit for bit as C's log gives them; a loop, for one number per query at most."""
     return np.array([math.log(number) for number in numbers.tolist()], np.float64)
 
 
@@ -71,9 +71,9 @@ def pchip_slopes(x: Floats, y: Floats) -> Floats:
 
 
 def monotone_curve(x: Floats, y: Floats, curve: Ints, at: Floats) -> Floats:
-    """The value at each place of `at` on one of the curves: (R, C), (R, C), (N,) row numbers, (N,) -> (N,).
+    """The value at each point of `at` on one of the curves: (R, C), (R, C), (N,) row numbers, (N,) -> (N,).
 
-    Outside its points a curve goes on level.
+    Outside its points a curve is constant.
     """
     # slopes are made of squares of widths: in units of a power of two, which rounds nothing, these are numbers
     unit = np.frexp(np.abs(x).max(axis=1, initial=0.0))[1][:, None]
@@ -94,10 +94,10 @@ def monotone_curve(x: Floats, y: Floats, curve: Ints, at: Floats) -> Floats:
 
 
 def quantile(descending: Floats, start: Ints, count: Ints, place: Floats) -> Floats:
-    """The value at a place (0-based from the smallest, may be a fraction) of each query's sorted values.
+    """The value at a position (0-based from the smallest, may be fractional) of each query's sorted values.
 
     descending: (N,), each query's from the largest; start, count, place: (Q,), counts from 1.
-    Between two values it is interpolated on a line.
+    Between two values it is interpolated linearly.
     """
     last = start + count - 1
     low = np.floor(place).astype(np.int64)

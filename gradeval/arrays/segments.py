@@ -1,7 +1,7 @@
-"""Arithmetic within queries: one value a row in, one value a query (or a row) out.
+"""Arithmetic within queries: one value per row in, one value per query (or row) out.
 
-Rows of one query are neighbours, and queries come in order; a query may have no rows. Sums are made one
-by one in row order, as trec_eval's loops make them, so that a mean can agree with it to the last digit.
+The rows of a query are neighbours, and queries are in order; a query may have no rows. Sums are added one by
+one in row order, as in trec_eval's loops, so that means agree with it to the last digit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Column = Floats | Ints | Bools
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """How rows fall into queries: offsets (Q+1,) says that query q owns rows offsets[q]:offsets[q+1]."""
+    """How rows belong to queries: query q owns rows offsets[q]:offsets[q+1]; offsets (Q+1,)."""
 
     offsets: Ints
 
@@ -45,17 +45,17 @@ class Segments:
 
     @cached_property
     def place(self) -> Ints:
-        """The 0-based place of each row within its query, (N,)."""
+        """The 0-based position of each row within its query, (N,)."""
         return np.arange(len(self.query)) - self.offsets[:-1][self.query]
 
     def sum(self, values: Column, rows: Ints | None = None) -> Floats:
-        """(N,) -> (Q,), 0 for a query without rows. rows: whose values they are, where not of all."""
+        """(N,) -> (Q,), 0 for a query without rows. rows: the rows of these values, if not all."""
         query = self.query if rows is None else self.query[rows]
         return np.bincount(query, values, self.count).astype(np.float64, copy=False)
 
     def number(self, rows: Bools) -> Ints:
         """How many of the rows are true, (N,) -> (Q,)."""
-        # indices: numpy takes elements by a mask several times slower
+        # by index: numpy takes elements by a mask several times slower
         return np.bincount(self.query[np.flatnonzero(rows)], minlength=self.count)
 
     def max(self, values: Floats, empty: float = 0.0) -> Floats:
@@ -84,9 +84,9 @@ class Segments:
     def running_sum(self, values: Floats) -> Floats:
         """The sum of the query's values up to and with this row, (N,) -> (N,).
 
-        One cumulative sum over all queries, which an entry after each query takes back to exactly 0: its
-        total, added up in the same order. So no query's digits depend on the queries before it. A sum that is
-        no finite number is not taken back to 0; then each query is summed on its own.
+        One cumulative sum over all queries, which an entry after each query resets to exactly 0: its negative
+        total, added in the same order. So no query's digits depend on the queries before it. A sum that is not
+        finite is not reset to 0; then each query is summed separately.
         """
         place = np.arange(len(values)) + self.query
         end = self.offsets[1:] + np.arange(self.count)
@@ -132,17 +132,17 @@ class Segments:
         return Segments(np.flatnonzero(new))
 
     def over(self, parts: Segments) -> Segments:
-        """The same queries with their parts, such as ties, in place of rows."""
+        """The same queries with their parts, such as ties, instead of rows."""
         return Segments(np.searchsorted(parts.offsets, self.offsets))
 
-    def falling(self, values: Floats) -> bool:
+    def is_descending(self, values: Floats) -> bool:
         """Whether no value is larger than the one before it in the same query."""
         rises = values[1:] > values[:-1]
         return not (rises & (self.place[1:] > 0)).any()
 
     def sorted_descending(self, values: Floats) -> Floats:
         """The values of each query from the largest to the smallest, (N,) -> (N,)."""
-        if self.falling(values):
+        if self.is_descending(values):
             return values
         result: Floats = values.copy()
         for rows, inside in self._matrices():
@@ -154,7 +154,7 @@ class Segments:
     def descending(self, values: Floats) -> Ints:
         """The rows of each query from the one with the largest value to the smallest, (N,).
 
-        Equal values come in any order, but always in the same. Values are finite.
+        The order of equal values is arbitrary but deterministic. Values are finite.
         """
         result = np.arange(len(values))
         for rows, inside in self._matrices():

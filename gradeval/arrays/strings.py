@@ -1,4 +1,4 @@
-"""Columns of ids: byte strings that stay where they were read, compared and hashed eight bytes at a time."""
+"""Columns of ids: byte strings in the buffer they were read into, compared and hashed eight bytes at a time."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from gradeval.arrays import Bools, Bytes, Ints, Words
 from gradeval.arrays.hashing import KeyTable, mix
 from gradeval.arrays.segments import ranges
 
-PAD = 32  # bytes that must follow the last id of a block, so that reading whole words stays inside it
-_AT_ONCE = 1 << 16  # rows whose keys are made together, so that what is made on the way stays in the cache
+PAD = 32  # bytes that must follow the last id of a block, so that reading words stays within it
+_AT_ONCE = 1 << 16  # rows whose keys are computed together, so that temporary arrays stay in the cache
 LONG = 1 << 10  # ids longer than this are so rare and large that they are hashed and compared one by one
 
 _MASKS: Words = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 
 
 def words(block: Bytes) -> Words:
-    """The eight bytes that start at each byte of the block, as little-endian integers (a view)."""
+    """The eight bytes from each byte of the block on, as little-endian integers (a view)."""
     view: Words = np.ndarray(len(block) - 7, "<u8", buffer=block, strides=(1,))
     return view
 
 
 def _word(block: Bytes, start: Ints, length: Ints) -> Words:
-    """The first eight bytes at each place as an integer, 0 in place of those that are not of the `length`."""
+    """The first eight bytes at each offset as an integer, 0 for bytes beyond the `length`."""
     return words(block)[start] & _MASKS[np.minimum(length, 8)]
 
 
 class Ids:
-    """A column of byte strings without NUL bytes: where each starts in a shared block, and its length.
+    """A column of byte strings without NUL bytes: the start of each in a shared block, and its length.
 
     block: uint8, at least PAD bytes longer than the end of the last id. start, length: int64 (N,).
     """
@@ -49,7 +49,7 @@ class Ids:
 
     @staticmethod
     def joined(parts: Sequence[Ids]) -> Ids:
-        """One column from several (compact ones: their whole blocks are taken over)."""
+        """One column from several (compact ones, since their whole blocks are copied)."""
         if len(parts) == 1:
             return parts[0]
         words = [part.words for part in parts if isinstance(part, ShortIds)]
@@ -76,7 +76,7 @@ class Ids:
         return [text[a:b] for a, b in zip((ends - self.length).tolist(), ends.tolist(), strict=True)]
 
     def text(self) -> Bytes:
-        """The bytes of all ids, one behind the other."""
+        """The concatenated bytes of all ids."""
         return self.block[ranges(self.start, self.length)]
 
     def take(self, rows: Ints | Bools | slice) -> Ids:
@@ -88,12 +88,12 @@ class Ids:
         return ShortIds(self.word(0)) if self.short else self
 
     def compact(self) -> Ids:
-        """The same column, holding on to nothing else."""
+        """The same column, in a block of its own."""
         block = np.concatenate([self.text(), np.zeros(PAD, np.uint8)])
         return Ids(block, np.cumsum(self.length) - self.length, self.length.copy())
 
     def word(self, k: int, rows: Ints | slice = slice(None)) -> Words:
-        """Bytes 8k to 8k+7 of each row as a little-endian integer, 0 in place of bytes past its end."""
+        """Bytes 8k to 8k+7 of each row as a little-endian integer, 0 for bytes past its end."""
         start, length = self.start[rows], self.length[rows]
         if not k:
             return _word(self.block, start, length)
@@ -106,15 +106,15 @@ class Ids:
             return np.concatenate([part.keys() for part in parts])
         keys = mix(self.word(0) ^ _MASKS[8])
         longest = self.longest
-        rows: Ints | slice = slice(None)  # that go on
+        rows: Ints | slice = slice(None)  # that have more bytes
         for k in range(1, -(-min(longest, LONG) // 8)):
             length = self.length[rows]
-            if (goes_on := length > 8 * k).all():
+            if (continues := length > 8 * k).all():
                 pass
             elif isinstance(rows, slice):
-                rows = np.flatnonzero(goes_on)
+                rows = np.flatnonzero(continues)
             else:
-                rows = rows[goes_on]
+                rows = rows[continues]
             keys[rows] = mix(keys[rows] ^ self.word(k, rows))
         if longest > LONG:
             for row in np.flatnonzero(self.length > LONG).tolist():
@@ -128,7 +128,7 @@ class Ids:
 
     @property
     def short(self) -> bool:
-        """Whether no id is longer than a word, so that keys are equal only where ids are."""
+        """Whether no id is longer than a word, so that equal keys mean equal ids."""
         return self.longest <= 8
 
     def same(self, rows: Ints, other: Ids, other_rows: Ints) -> Bools:
@@ -166,7 +166,7 @@ class Ids:
         return np.flatnonzero(differs) + 1
 
     def distinct(self) -> tuple[Ints, Ints]:
-        """The rows where each different id first stands, in order; and for each row which of them it is."""
+        """The rows where each distinct id first occurs, in order; and for each row the index of its id."""
         again, first = repeats(KeyTable(self.keys()), self, np.zeros(len(self), np.int64))
         first_of = np.arange(len(self))
         first_of[again] = first
@@ -176,9 +176,9 @@ class Ids:
     def descending(self, group: Ints) -> Ints:
         """The order of the rows by group, and within a group by id from the last to the first, as bytes."""
         order = np.argsort(group, kind="stable")
-        rows = order  # those that are not in order yet
-        place: Ints | slice = slice(None)  # where they stand
-        new = np.ones(len(rows) + 1, bool)  # whether the row there differs from the one before
+        rows = order  # the rows not yet in order
+        place: Ints | slice = slice(None)  # their positions
+        new = np.ones(len(rows) + 1, bool)  # whether the row at this position differs from the one before
         new[1:-1] = np.diff(group[rows]) != 0
         for k in range(-(-min(self.longest, LONG) // 8)):
             is_open = ~(new[:-1] & new[1:])
@@ -191,7 +191,7 @@ class Ids:
             word = self._column(k, rows).byteswap(inplace=True)
             np.invert(word, out=word)
             if (new[1:-1] | (word[1:] == word[:-1])).all():
-                continue  # as where all begin alike
+                continue  # as where all share a prefix
             sort = np.lexsort((word, np.cumsum(new[:-1])))
             rows, word = rows[sort], word[sort]
             order[place] = rows
@@ -210,7 +210,7 @@ class Ids:
         return column
 
     def _long_descending(self, rows: Ints, group: Ints) -> Ints:
-        """These rows, which may be long, as descending() orders them."""
+        """These rows, which may be long, in the order of descending()."""
         ids = self.take(rows).tolist()
         sort = sorted(range(len(ids)), key=ids.__getitem__, reverse=True)
         rank = np.empty(len(ids), np.int64)
@@ -259,7 +259,7 @@ class ShortIds(Ids):
 
 
 class Texts(Sequence[str]):
-    """A column of ids as text, made when it is first looked at; bytes that are not UTF-8 are surrogates."""
+    """A column of ids as text, decoded on first access; bytes that are not UTF-8 are surrogates."""
 
     def __init__(self, ids: Ids) -> None:
         self.ids = ids
@@ -286,10 +286,10 @@ class IdIndex:
         self.table = KeyTable(ids.keys())
         self.others = {
             ids[row]: row for row in self.table.again.tolist()
-        }  # another id has their key: never seen
+        }  # different ids with one key: not seen so far
 
     def find(self, wanted: Ids) -> Ints:
-        """The row of each wanted id, -1 where the column does not have it."""
+        """The row of each wanted id, -1 if it is absent."""
         found = self.table.find(wanted.keys())
         if not (self.ids.short and wanted.short):
             hits = np.flatnonzero(found >= 0)
@@ -299,9 +299,9 @@ class IdIndex:
 
 
 def repeats(table: KeyTable, ids: Ids, group: Ints) -> tuple[Ints, Ints]:
-    """The rows whose id has come before in the same group, and the rows of the first time.
+    """The rows whose id is a duplicate in its group, and the rows of its first occurrence.
 
-    table: of keys that are equal where group and id are; the bytes decide whether they are.
+    table: of keys that are equal where group and id are; matches are confirmed on the bytes.
     """
     again, first = table.again, table.first
     if not len(again) or (ids.same(again, ids, first) & (group[again] == group[first])).all():

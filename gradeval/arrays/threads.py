@@ -1,4 +1,4 @@
-"""A map over threads that keeps the order and reads no further ahead than it must."""
+"""An ordered map over threads with bounded read-ahead."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ R = TypeVar("R")
 
 
 def default_jobs() -> int:
-    """The processors this process may use."""
+    """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def with_fewer(make: Callable[[int], R], jobs: int) -> R:
-    """make(jobs), or make(1) where there is not enough memory for so many threads."""
+    """make(jobs), or make(1) if there is not enough memory for so many threads."""
     try:
         return make(jobs)
     except MemoryError:
         if jobs == 1:
             raise
-    return make(1)  # outside of the handler, which holds on to what the threads had in memory
+    return make(1)  # outside the handler, which keeps the threads' memory alive
 
 
 class _Threads:
-    """Threads that do the work: as many as wanted, or as the system allows.
+    """Worker threads: as many as wanted, or as the system allows.
 
-    threading.Thread.start() waits until the thread runs: for ever, where lack of memory ends it before that.
-    Nobody waits for these to begin, and only for those that have begun to end.
+    threading.Thread.start() waits until the thread runs: forever, if lack of memory ends it before. These are
+    not waited for to begin, and join() waits only for those that have begun.
     """
 
     def __init__(self, work: Callable[[], None], count: int) -> None:
@@ -43,7 +43,7 @@ class _Threads:
         def run() -> None:
             try:
                 with self.ended:
-                    if self.running < 0:  # it begins when all is over
+                    if self.running < 0:  # it begins after join()
                         return
                     self.running += 1
                 try:
@@ -62,18 +62,18 @@ class _Threads:
                 break
 
     def join(self) -> None:
-        """Wait for the end of those that have begun; others do nothing when they begin."""
+        """Wait for the threads that have begun; others do nothing when they begin."""
         with self.ended:
             self.ended.wait_for(lambda: self.running <= 0)
             self.running = -1
 
 
 def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
-    """function(item) for each item, in order, made by `jobs` threads that take the items in turn.
+    """function(item) for each item, in order, computed by `jobs` threads that take the items in turn.
 
-    One of them is the caller's, which has its share of the work while the result that it waits for is made.
-    The items are drawn by the threads themselves, so that a slow iterator is read while others compute.
-    At most 2 * jobs results wait to be taken. An error of the function or the iterator is raised in its place.
+    One of them is the caller's, which works too while it waits for a result. The threads draw the items
+    themselves, so that a slow iterator is read while others compute. At most 2 * jobs results wait to be taken.
+    An error of the function or the iterator is raised at its position.
     """
     if jobs == 1:
         yield from map(function, items)
@@ -99,13 +99,13 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
             changed.notify_all()
 
     def draw() -> tuple[int, T] | None:
-        """The next item and its place, if there still is one to draw."""
+        """The next item and its position, if there is one to draw."""
         if not may_draw():
             return None
         place = state["drawn"]
         try:
             item = next(source)
-        except KeyboardInterrupt:  # of the caller's thread, which does not go on
+        except KeyboardInterrupt:  # of the caller's thread, which stops
             raise
         except StopIteration:
             state["total"] = place
@@ -164,7 +164,7 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
                 raise error
             yield result  # type: ignore[misc]
     except KeyboardInterrupt:
-        is_interrupted = True  # a thread may be waiting for what a pipe brings next: nobody waits for it
+        is_interrupted = True  # a thread may be blocked on a pipe: do not wait for it
         raise
     finally:
         with changed:

@@ -1,1 +1,1 @@
-"""The file formats, a module each. `detect` tells them apart."""
+"""The file formats, one module each; `detect` has the table of them."""

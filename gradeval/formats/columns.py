@@ -1,4 +1,4 @@
-"""What every reader returns: qrels or a run as columns, a block at a time or whole."""
+"""What every reader returns: the columns of qrels or a run, block by block or whole."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gradeval.formats.diagnostics import LineProblems
 
 
 class Columns(NamedTuple):
-    """The rows of a block: ids and one number each, and what is wrong with lines that are no rows.
+    """The rows of a block: ids and one value each, and what is wrong with lines that are no rows.
 
     queries: the id of each group of neighbouring rows with one query, (S,). bounds: group s owns rows
-    bounds[s]:bounds[s+1], (S+1,). documents, number (grade or score), line (0-based in the block): of each row,
+    bounds[s]:bounds[s+1], (S+1,). documents, value (grade or score), line (0-based in the block): of each row,
     (n,). lines: how many lines the block has. first, last: whether no block with lines is before it, or behind.
     tag: the run tag in the block's last line, None without one.
     """
@@ -23,7 +23,7 @@ class Columns(NamedTuple):
     queries: Ids
     bounds: Ints
     documents: Ids
-    number: Floats
+    value: Floats
     line: Ints
     lines: int
     first: bool = True
@@ -32,11 +32,11 @@ class Columns(NamedTuple):
     tag: bytes | None = None
 
     @classmethod
-    def whole(cls, queries: Ids, documents: Ids, number: Floats, line: Ints | None = None) -> Columns:
+    def whole(cls, queries: Ids, documents: Ids, value: Floats, line: Ints | None = None) -> Columns:
         """All rows of a table in memory. queries: of each row, (n,). line: by default each row is one."""
-        line = np.arange(len(number)) if line is None else line
+        line = np.arange(len(value)) if line is None else line
         lines = int(line.max(initial=-1)) + 1
-        return cls(*grouped(queries), documents, number, line, lines)
+        return cls(*grouped(queries), documents, value, line, lines)
 
 
 def grouped(queries: Ids) -> tuple[Ids, Ints]:

@@ -9,12 +9,12 @@ from typing import Any
 
 from gradeval.errors import InputError
 
-_MAGIC = 6  # bytes that tell how a file is packed
+MAGIC_BYTES = 6  # the longest magic number that is detected
 
 
-def _unpacked(stream: Any, name: str) -> tuple[Any, tuple[type[Exception], ...]]:
-    """The stream behind gzip, bzip2, xz or zstd, told by its first bytes; and the errors it may raise."""
-    start = stream.peek(_MAGIC)[:_MAGIC]
+def decompressed(stream: Any, name: str) -> tuple[Any, tuple[type[Exception], ...]]:
+    """The decompressed stream, by its magic number, and the errors that reading it may raise."""
+    start = stream.peek(MAGIC_BYTES)[:MAGIC_BYTES]
     if start.startswith(b"\x1f\x8b"):
         import gzip
         import zlib
@@ -37,16 +37,16 @@ def _unpacked(stream: Any, name: str) -> tuple[Any, tuple[type[Exception], ...]]
 
 
 class _Streams(io.RawIOBase):
-    """The bytes of an archive of one or several streams. The standard library's files take what is no stream
-    behind the first for the end, in silence; here it is an error.
+    """The bytes of one or several compressed streams. The standard library's files silently ignore what follows
+    the first stream and is not another one; here it is an error.
 
-    new: makes a decompressor for one stream. padding: bytes that may stand between streams.
+    new: makes a decompressor for one stream. padding: bytes that are allowed between streams.
     """
 
     def __init__(self, stored: Any, new: Callable[[], Any], padding: bytes = b"") -> None:
         self.stored, self.new, self.padding = stored, new, padding
         self.decompressor = new()
-        self.left = b""  # what stood behind the last stream in what was read
+        self.left = b""  # what was read beyond the end of the last stream
 
     def readable(self) -> bool:
         return True

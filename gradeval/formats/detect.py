@@ -21,8 +21,8 @@ from gradeval.formats.sources import Block, Source
 
 _FIELD = re.compile(rb"[^ \t]+")
 _FEATURE = re.compile(rb"(?:qid|\d+):\S*")
-_LINES = 10_000  # of data that are looked at
-_BEGINNING = 1 << 16  # bytes of a line that are looked at
+_LINES = 10_000  # lines of data that are examined
+_BEGINNING = 1 << 16  # bytes of a line that are examined
 
 
 class Format(NamedTuple):
@@ -42,10 +42,10 @@ class Reader(Protocol):
     """
 
     def qrels_columns(self, block: Block, /) -> Columns:
-        """The judgments of the block; number is the grade."""
+        """The judgments of the block; the value is the grade."""
 
     def run_columns(self, block: Block, /) -> Columns:
-        """The run lines of the block; number is the score."""
+        """The run lines of the block; the value is the score."""
 
 
 def reader(name: str) -> Reader:
@@ -56,14 +56,14 @@ def reader(name: str) -> Reader:
 def detect(source: Source) -> str:
     """The name of the format of a file. Raises InputError where the file cannot be read.
 
-    The first line of data tells, unless it is one number: the label of a SVMlight line without features looks
+    The first line of data decides, unless it is one number: the label of a SVMlight line without features looks
     like a score. The file is then a LETOR file if one of the next lines is of that format.
     """
     size = seen = 0
     for block in source.blocks(_BEGINNING):
         size += block.size
         text = block.bytes[: block.size]
-        text = np.where(text == CR, LF, text)  # a bare CR ends a line too, so that the right reader refuses it
+        text = np.where(text == CR, LF, text)  # a bare CR ends a line too, so that the right reader rejects it
         start = _first_data(text)
         if start is None:
             continue
@@ -72,7 +72,7 @@ def detect(source: Source) -> str:
             kind = _format_of(text, 0)
             if kind != "scores":
                 return kind
-        lines, has_letor = _look_on(text, _LINES - seen)
+        lines, has_letor = _scan_for_letor(text, _LINES - seen)
         if has_letor:
             return "letor"
         seen += lines
@@ -84,7 +84,7 @@ def detect(source: Source) -> str:
 
 
 def _first_data(text: Bytes) -> int | None:
-    """Where the first line begins that is neither blank nor a comment."""
+    """The offset of the first line that is neither blank nor a comment."""
     starts = np.append(0, np.flatnonzero(text == LF) + 1)[:-1]
     first = text[starts]
     other = starts[(first != LF) & (first != HASH)]
@@ -97,30 +97,30 @@ def _first_data(text: Bytes) -> int | None:
     return int(other[0] + data[0]) if len(data) else None
 
 
-def _look_on(text: Bytes, most: int) -> tuple[int, bool]:
-    """How many of the next lines are data, up to so many, and whether one of them is of a LETOR file."""
+def _scan_for_letor(text: Bytes, most: int) -> tuple[int, bool]:
+    """How many of the next lines are data, at most `most`, and whether one of them is a LETOR line."""
     tokens = tokenize(text)
     data = np.flatnonzero(tokens.counts)
     data = data[text[tokens.start[tokens.first[data]]] != HASH][:most]
-    telling = tokens.counts > 1
-    telling[np.searchsorted(tokens.line_end, np.flatnonzero(text == HASH))] = True
-    starts = tokens.start[tokens.first[data[telling[data]]]].tolist()
+    candidate = tokens.counts > 1
+    candidate[np.searchsorted(tokens.line_end, np.flatnonzero(text == HASH))] = True
+    starts = tokens.start[tokens.first[data[candidate[data]]]].tolist()
     return len(data), any(_format_of(text, start) == "letor" for start in starts)
 
 
 def _format_of(text: Bytes, start: int) -> str:
-    """The format of the line that begins there, without spaces before it."""
+    """The format of the line at this offset, which has no leading spaces."""
     line = text[start : start + _BEGINNING].tobytes().split(b"\n", 1)[0]
     fields = _FIELD.findall(line.split(b"#", 1)[0])
     if len(line) == _BEGINNING and len(fields) > 2:
-        fields.pop()  # its end may be missing
+        fields.pop()  # it may be cut off
     return next(row.name for row in FORMATS if row.has_line(line, fields))
 
 
 def _is_letor(line: bytes, fields: list[bytes]) -> bool:
     if len(fields) == 1:
         return b"#" in line and _is_number(line)
-    has_query = fields[1].startswith(b"qid:")  # a file of it, whatever is wrong with a feature
+    has_query = fields[1].startswith(b"qid:")  # a LETOR file, even if a feature is malformed
     return has_query or all(map(_FEATURE.fullmatch, fields[1:]))
 
 
@@ -136,5 +136,5 @@ def _is_number(line: bytes) -> bool:
 FORMATS = (
     Format("letor", _is_letor),
     Format("scores", lambda line, fields: len(fields) == 1 and _is_number(line)),
-    Format("trec", lambda line, fields: True),  # whose reader says best what is wrong with other files
+    Format("trec", lambda line, fields: True),  # its errors describe unknown files best
 )

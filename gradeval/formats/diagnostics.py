@@ -15,7 +15,7 @@ SHOWN = 20
 
 
 class Problem(NamedTuple):
-    """line: 0-based, counted from the start of the block it stands in; None where no line is to blame."""
+    """line: 0-based, from the start of its block; None where the problem is not in one line."""
 
     line: int | None
     what: str
@@ -25,7 +25,7 @@ class Problem(NamedTuple):
 class LineProblems(NamedTuple):
     """What is wrong with some lines: the first SHOWN problems by line, and how many there are.
 
-    final: nothing behind them in the file is worth reading.
+    final: the rest of the file need not be read.
     """
 
     first: tuple[Problem, ...] = ()
@@ -34,15 +34,15 @@ class LineProblems(NamedTuple):
 
     @classmethod
     def of(cls, lines: Ints, what: Callable[[int], str], hint: str = "") -> LineProblems:
-        """A problem with each of the lines. what(i), for the i-th of them, is asked of those shown only."""
+        """A problem with each of the lines. what(i) describes the i-th, and is called only for those shown."""
         order = np.argsort(lines, kind="stable")[:SHOWN].tolist()
         return cls(tuple(Problem(int(lines[i]), what(i), hint) for i in order), len(lines))
 
     @classmethod
-    def joined(cls, several: Iterable[LineProblems]) -> LineProblems:
-        several = list(several)
-        first = sorted(chain(*(one.first for one in several)), key=_line)[:SHOWN]
-        return cls(tuple(first), sum(one.total for one in several), any(one.final for one in several))
+    def joined(cls, parts: Iterable[LineProblems]) -> LineProblems:
+        parts = list(parts)
+        first = sorted(chain(*(part.first for part in parts)), key=_line)[:SHOWN]
+        return cls(tuple(first), sum(part.total for part in parts), any(part.final for part in parts))
 
 
 def _line(problem: Problem) -> int:
@@ -50,7 +50,7 @@ def _line(problem: Problem) -> int:
 
 
 class Part(Protocol):
-    """What was made of a block: how many lines it has, whether no block follows, and what is wrong in it."""
+    """The result for a block: how many lines it has, whether it is the last, and its problems."""
 
     @property
     def lines(self) -> int: ...
@@ -78,7 +78,7 @@ class Problems:
         self.end: int | None = None
 
     def add(self, found: LineProblems, first_line: int = 0) -> None:
-        """first_line: how many lines stand before those that the problems count."""
+        """first_line: the number of lines before the block of these problems."""
         if found.total:
             moved = (
                 one if one.line is None else one._replace(line=first_line + one.line) for one in found.first
@@ -88,9 +88,9 @@ class Problems:
     def until_enough(
         self, parts: Iterable[_Part], others: Callable[[], int] = lambda: 0
     ) -> Iterator[tuple[int, _Part]]:
-        """Each part of the file, with the number of lines before it, until reading on is of no use.
+        """Each part of the file, with the number of lines before it, while there is reason to read on.
 
-        That is after SHOWN problems, or after one that is final. others: how many are known besides.
+        It stops after SHOWN problems, or after a final one. others: the number of problems known elsewhere.
         """
         for part in parts:
             before = self.lines
@@ -105,12 +105,12 @@ class Problems:
                 return
 
     def check(self) -> None:
-        """Raise what there is, in order of line."""
+        """Raise the problems, if any, ordered by line."""
         if self.found.total:
             raise self.error()
 
     def error(self) -> InputError | InputErrors:
-        """All of them as one error; there is one at least."""
+        """All problems as one error; there must be at least one."""
         errors = [
             InputError(self.path, what, line=None if line is None else line + 1, hint=hint)
             for line, what, hint in self.found.first
@@ -124,5 +124,5 @@ def no_data(path: str, lines: int) -> InputError:
 
 
 def shown(field: bytes) -> str:
-    """A field as a message may have it."""
+    """A field, quoted and shortened for a message."""
     return named(field.decode("utf-8", "backslashreplace"))

@@ -1,4 +1,4 @@
-"""Small files, a line at a time: those where reading fast does not matter."""
+"""Small files, line by line: those whose reading need not be fast."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read_fields(source: Source) -> Iterator[tuple[int, list[str]]]:
             _, what, hint = binary_data(text, before)
             raise InputError(source.name, what, hint=hint)
         for number, line in enumerate(text.split(b"\n"), before):
-            fields = [one.decode("utf-8", "surrogateescape") for one in _SEPARATORS.split(line) if one]
+            fields = [field.decode("utf-8", "surrogateescape") for field in _SEPARATORS.split(line) if field]
             if fields and not fields[0].startswith("#"):
                 yield number, fields
         before += text.count(b"\n")

@@ -21,11 +21,11 @@ from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.scan import (
     HASH,
     Tokens,
+    bare_cr_pattern,
     floats,
-    parted_by_cr,
+    leading_integers,
     tokenize,
     unreadable,
-    whole_numbers,
 )
 from gradeval.formats.scores import read_numbers
 from gradeval.formats.sources import Block, Source
@@ -34,7 +34,7 @@ from gradeval.options import GROUP_SUFFIXES
 
 _SHOWN = 20  # ranges of features that an error names
 _COLON, _EQUALS = b":="
-_PARTED = parted_by_cr(rb"[ \t]*[-+.\d][^ \t\r\n]*[ \t]+(?:qid|\d+):")
+_BARE_CR = bare_cr_pattern(rb"[ \t]*[-+.\d][^ \t\r\n]*[ \t]+(?:qid|\d+):")
 _QID = np.uint64(int.from_bytes(b"qid:", "little"))
 _DOCID = np.uint64(int.from_bytes(b"docid", "little"))
 
@@ -60,12 +60,12 @@ class Letor:
         return Columns.whole(self.queries.take(self.query), self.documents, number, self.line)
 
     def feature(self, number: int) -> Floats:
-        """The value of a wanted feature in each line, 0 where the line does not name it, (n,).
+        """The value of a wanted feature in each line, 0 where the line does not have it, (n,).
 
-        Raises InputError(s) where no line names it, or one does so twice.
+        Raises InputError(s) where no line has it, or a line has it twice.
         """
         if number not in self.features:
-            raise self.without([number])
+            raise self.missing([number])
         column = np.zeros(len(self.line))
         problems = Problems(self.path)
         before = 0
@@ -82,11 +82,11 @@ class Letor:
 
     @cached_property
     def features(self) -> set[int]:
-        """Those of the wanted ones that a line names."""
+        """The wanted features that at least one line has."""
         return {number for values in self._values for number in values.features.tolist()}
 
-    def without(self, features: Sequence[int]) -> InputError:
-        """The error of features that no line names."""
+    def missing(self, features: Sequence[int]) -> InputError:
+        """The error for features that no line has."""
         ranges = _ranges(sorted(features))
         more = ", …" if len(ranges) > _SHOWN else ""
         return InputError(
@@ -160,7 +160,7 @@ def read_letor(source: Source, wanted: Set[int], groups: str | None = None, jobs
         )
     else:
         queries, query = _grouped(source, groups, len(label))
-    documents = _or_place(Ids.joined([part.document for part in parts]), query)
+    documents = _named_by_rank(Ids.joined([part.document for part in parts]), query)
     return Letor(source.name, queries, query, documents, label, line, [part.values for part in parts])
 
 
@@ -178,7 +178,7 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     count = comment - tokens.first
     data = np.flatnonzero(count)
     first_token, count = tokens.first[data], count[data]
-    wrong = unreadable(block, tokens, _PARTED)
+    wrong = unreadable(block, tokens, _BARE_CR)
     if wrong is not None:
         return _failed(tokens.lines, block.last, wrong)
 
@@ -212,7 +212,7 @@ def _values(
     token = ranges(first, count)
     row = np.repeat(np.arange(len(data), dtype=np.int32), count)
     start = tokens.start[token]
-    feature, digits = whole_numbers(block, start)
+    feature, digits = leading_integers(block, start)
     at = start + digits
     wrong = np.flatnonzero((digits == 0) | (block[at] != _COLON))
     fields = tokens.ids(block, token[wrong])
@@ -259,7 +259,7 @@ def _documents(block: Bytes, tokens: Tokens, data: Ints, comment: Ints) -> Ids:
     return Ids(block, start, length)
 
 
-def _or_place(documents: Ids, query: Ints) -> Ids:
+def _named_by_rank(documents: Ids, query: Ints) -> Ids:
     """The documents, those without an id named by their 1-based place in their query."""
     without = np.flatnonzero(documents.length == 0)
     if not len(without):
@@ -284,7 +284,7 @@ def _grouped(source: Source, groups: str | None, lines: int) -> tuple[Ids, Ints]
         place = "with" if source.path == "-" else f"in {source.path}.query or with"
         hint = f"Give their sizes, one per line, {place} --groups FILE"
         raise InputError(source.name, "no line has a qid:, so the queries are unknown", hint=hint)
-    sizes, _ = read_numbers(Source(path), "group size", lines, whole=True)
+    sizes, _ = read_numbers(Source(path), "group size", lines, integers=True)
     if sizes.sum() != lines:
         raise InputError(
             path, f"the group sizes add up to {sizes.sum():.0f} lines, but {source.name} has {lines}"

@@ -24,8 +24,8 @@ _NUMBER_COLUMNS = {
 
 
 @contextmanager
-def readable(path: str, must: str = "it cannot be read") -> Iterator[None]:
-    """Raise InputError for any error of the objects of a Python program, which can fail wherever looked at."""
+def readable(path: str, requirement: str = "it cannot be read") -> Iterator[None]:
+    """Raise InputError for any error of user objects, whose methods can fail anywhere."""
     try:
         yield
     except (GradevalError, MemoryError):
@@ -35,7 +35,7 @@ def readable(path: str, must: str = "it cannot be read") -> Iterator[None]:
             why = " ".join(str(error).split())
         except Exception:
             why = ""
-        raise InputError(path, printable(f"{must}: {why or type(error).__name__}")) from None
+        raise InputError(path, printable(f"{requirement}: {why or type(error).__name__}")) from None
 
 
 def read_data(data: Any, path: str, name: str) -> Columns:
@@ -87,7 +87,7 @@ def _ids(values: Iterable[Any]) -> Ids:
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether it is None, NaN or NaT, or pandas' NA, which is neither true nor false."""
+    """Whether it is None, NaN, NaT, or pandas' NA, which has no truth value."""
     try:
         return value is None or bool(value != value)
     except TypeError:

@@ -43,8 +43,8 @@ class Rows(NamedTuple):
 
     fields: the wanted fields, each a column. line: the 0-based line in the block of each row. lines: how many
     lines the block has. odd, odd_counts: the lines with too few or too many fields, and how many each has.
-    binary: the first line with a NUL byte, None where there is none. returns: whether a line goes on behind a
-    CR.
+    binary: the first line with a NUL byte, None without one. returns: whether a CR is followed by more of its
+    line.
     """
 
     fields: tuple[Ids, ...]
@@ -56,19 +56,23 @@ class Rows(NamedTuple):
     returns: bool = False
 
 
-def split(block: Bytes, size: int, wanted: tuple[int, ...], least: int, most: int | None = None) -> Rows:
+def split(
+    block: Bytes, size: int, wanted: tuple[int, ...], min_fields: int, max_fields: int | None = None
+) -> Rows:
     """The wanted fields (by their 0-based place) of each line that is not blank or a comment.
 
-    Fields are parted by spaces and tabs, and a CR counts as one. Lines with fewer than `least` or more than
-    `most` fields are listed, not returned.
+    Fields are separated by spaces and tabs, and a CR counts as a space. Lines with fewer than
+    `min_fields` or more than `max_fields` fields are listed, not returned.
     """
     text = block[:size]
     ends = np.flatnonzero(text <= SPACE)
-    return _regular(text, block, ends, wanted, least, most) or _any(text, block, wanted, least, most)
+    return _regular(text, block, ends, wanted, min_fields, max_fields) or _any(
+        text, block, wanted, min_fields, max_fields
+    )
 
 
 def _regular(
-    text: Bytes, block: Bytes, ends: Ints, wanted: tuple[int, ...], least: int, most: int | None
+    text: Bytes, block: Bytes, ends: Ints, wanted: tuple[int, ...], min_fields: int, max_fields: int | None
 ) -> Rows | None:
     """The rows of a block whose lines all have the same number of fields, one separator behind each."""
     if not len(ends):
@@ -76,7 +80,7 @@ def _regular(
     breaks = block[ends[:64]] == LF
     n = int(breaks.argmax()) + 1
     lines, rest = divmod(len(ends), n)
-    if rest or not breaks.any() or n < least or (most is not None and n > most):
+    if rest or not breaks.any() or n < min_fields or (max_fields is not None and n > max_fields):
         return None
     if not (block[ends[n - 1 :: n]] == LF).all() or not ends[0] or (ends[1:] - ends[:-1]).min(initial=2) < 2:
         return None
@@ -96,13 +100,13 @@ def _regular(
     return Rows(tuple(fields), np.arange(lines), lines, _NONE, _NONE)
 
 
-def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], least: int, most: int | None) -> Rows:
+def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], min_fields: int, max_fields: int | None) -> Rows:
     """The rows of any block: runs of separators, CRLF, comments, blank lines, fields missing or left over."""
     tokens = tokenize(text)
     data = np.flatnonzero(tokens.counts)
     data = data[block[tokens.start[tokens.first[data]]] != HASH]
     counts = tokens.counts[data]
-    is_odd = (counts < least) | (counts > (most or counts.max(initial=0)))
+    is_odd = (counts < min_fields) | (counts > (max_fields or counts.max(initial=0)))
     odd, odd_counts = data[is_odd], counts[is_odd]
     data = data[~is_odd]
     fields = tuple(tokens.ids(block, tokens.first[data] + k) for k in wanted)
@@ -110,7 +114,7 @@ def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], least: int, most: i
 
 
 class Tokens(NamedTuple):
-    """What stands between spaces in a block.
+    """The fields of a block, between spaces.
 
     start, end: of each token. first, counts: of each line, its first token and how many it has; lines: how many
     lines there are. line_end: where each line ends. binary, returns: as in Rows.
@@ -135,7 +139,7 @@ class Tokens(NamedTuple):
 
 
 def tokenize(text: Bytes, also: Ints | None = None) -> Tokens:
-    """The tokens of whole lines; the places in `also` part tokens too."""
+    """The tokens of whole lines; the offsets in `also` separate tokens too."""
     is_end = text == LF
     is_space = (text == SPACE) | (text == TAB) | (text == CR) | is_end
     if also is not None:
@@ -153,7 +157,7 @@ def tokenize(text: Bytes, also: Ints | None = None) -> Tokens:
 
 
 def _returns(text: Bytes, line_end: Ints) -> bool:
-    """Whether a line goes on behind a CR; two counts tell that none does, as nearly always."""
+    """Whether a CR is followed by more of its line; two counts show that none is, as almost always."""
     is_return = text == CR
     if np.count_nonzero(is_return) == np.count_nonzero(text[line_end - 1] == CR):
         return False
@@ -161,29 +165,29 @@ def _returns(text: Bytes, line_end: Ints) -> bool:
     return bool((is_return[:-1] & (behind != CR) & (behind != LF)).any())
 
 
-def parted_by_cr(a_line: bytes) -> re.Pattern[bytes]:
-    """Matches a line in which a CR stands between two lines of data. a_line: what each begins with."""
+def bare_cr_pattern(a_line: bytes) -> re.Pattern[bytes]:
+    """Matches a line in which a CR separates two lines of data. a_line: what each begins with."""
     return re.compile(rb"(?:^|\r)%b[^\n]*\r%b" % (a_line, a_line), re.MULTILINE)
 
 
-def unreadable(block: Block, found: Rows | Tokens, parted: re.Pattern[bytes]) -> LineProblems | None:
-    """Why whole lines are not what they should be, if they are not.
+def unreadable(block: Block, found: Rows | Tokens, bare_cr: re.Pattern[bytes]) -> LineProblems | None:
+    """Why the lines of a block cannot be read, None where they can.
 
-    parted: from parted_by_cr(); a match says that lines end in a bare CR.
+    bare_cr: from bare_cr_pattern(); a match means that lines end in a bare CR.
     """
     text = block.bytes[: block.size]
     if found.binary is not None:
         return _final(*binary_data(text[:4].tobytes(), found.binary))
     if block.too_long:
         return _final(0, TOO_LONG, "Is this the right file?")
-    if found.returns and (match := parted.search(text.tobytes())):
+    if found.returns and (match := bare_cr.search(text.tobytes())):
         line = int(np.count_nonzero(text[: match.start()] == LF))
         return _final(line, "lines end in a bare CR", r"Convert them with tr '\r' '\n'")
     return None
 
 
 def binary_data(text: bytes, line: int) -> Problem:
-    """The problem of text with a NUL in this line: it may be in another encoding, which its beginning tells."""
+    """The problem of text with a NUL in this line: it may be in another encoding, which a BOM shows."""
     for mark, name in _WIDE_MARKS.items():
         if line == 0 and text.startswith(mark):
             return Problem(0, f"this is text in {name}", f"Convert it with iconv -f {name} -t UTF-8")
@@ -244,7 +248,7 @@ def floats(text: Ids) -> tuple[Floats, Ints]:
     if not len(hard_rows):
         return values, hard_rows
     values[hard_rows] = np.nan
-    # most of what is no number shows that in its first or last byte
+    # most fields that are not numbers have a first or last byte that shows it
     last = block[np.maximum(end[hard_rows] - 1, 0)]
     likely = hard_rows[_FIRST_OF_NUMBER[first[hard_rows]] & _LAST_OF_NUMBER[last]]
     fields = text.take(likely).tolist()
@@ -253,14 +257,14 @@ def floats(text: Ids) -> tuple[Floats, Ints]:
 
 
 def _chosen(rows: Bools) -> Ints | slice:
-    """An index of the rows that are true, cheap where all are or none is."""
+    """An index of the rows that are true, cheap if all or none are."""
     if rows.all():
         return slice(None)
     return np.flatnonzero(rows) if rows.any() else slice(0)
 
 
-def whole_numbers(block: Bytes, start: Ints) -> tuple[Ints, Ints]:
-    """The number that begins at each place, of up to eight digits, and how many digits it has."""
+def leading_integers(block: Bytes, start: Ints) -> tuple[Ints, Ints]:
+    """The integer at each offset, of up to eight digits, and how many digits it has."""
     digits, count = _leading_digits(words(block)[start])
     number = _number(digits << (_64 - (count << _3)))
     return number.astype(np.int64), count.astype(np.int64)
@@ -269,7 +273,7 @@ def whole_numbers(block: Bytes, start: Ints) -> tuple[Ints, Ints]:
 def _leading_digits(word: Words) -> tuple[Words, Words]:
     """The digits that eight characters start with, one a byte, 0 behind them; and how many there are."""
     digits = word - _ZEROS
-    # the lowest high bit marks the first byte outside '0'..'9' (bytes above it may be spoilt by carries)
+    # the lowest high bit marks the first byte outside '0'..'9' (carries may corrupt the bytes above it)
     stop = ((word + _ABOVE_NINE) | digits) & _HIGH_BITS
     stop &= ~stop + _1
     stop >>= _7
@@ -296,7 +300,7 @@ def _number(digits: Words) -> Words:
 
 
 def _long_division(mantissa: Words, scale: Floats) -> tuple[Floats, Bools]:
-    """mantissa / scale rounded once, and where that could not be made sure (Dekker's exact products)."""
+    """mantissa / scale rounded once, and where that is not certain (Dekker's exact products)."""
     high = mantissa.astype(np.float64)
     low = (mantissa - high.astype(_U)).view(np.int64).astype(np.float64)
     quotient = high / scale

@@ -1,4 +1,4 @@
-"""A file of numbers, one a line: scores of the lines of a LETOR file, or the sizes of its queries."""
+"""A file of numbers, one per line: scores of the lines of a LETOR file, or the sizes of its queries."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from gradeval.arrays import Floats, Ints
 from gradeval.errors import InputError
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
-from gradeval.formats.scan import floats, parted_by_cr, split, unreadable
+from gradeval.formats.scan import bare_cr_pattern, floats, split, unreadable
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import not_a_number
 
-_NUMBERS_PARTED = parted_by_cr(rb"[ \t]*[-+.\d]")
+_BARE_CR = bare_cr_pattern(rb"[ \t]*[-+.\d]")
 
 
 def read_scores(source: Source, rows: Columns, path: str) -> Columns:
     """Scores, one for each of the rows: the data lines of the LETOR file at the path. Raises InputError(s)."""
-    count = len(rows.number)
+    count = len(rows.value)
     scores, line = read_numbers(source, "score", count)
     if len(scores) != count:
         raise InputError(source.name, f"there are {len(scores)} scores, but {path} has {count} lines of data")
-    return rows._replace(number=scores, line=line)
+    return rows._replace(value=scores, line=line)
 
 
 class _Numbers(NamedTuple):
@@ -38,22 +38,22 @@ class _Numbers(NamedTuple):
 
 
 def read_numbers(
-    source: Source, name: str, lines: float = math.inf, whole: bool = False
+    source: Source, name: str, lines: float = math.inf, integers: bool = False
 ) -> tuple[Floats, Ints]:
-    """The numbers of a file, one a line, and the line of each. Raises InputError(s).
+    """The numbers of a file, one per line, and the line of each. Raises InputError(s).
 
-    whole: they must be whole numbers from 0. lines: those of the LETOR file that it belongs to. Reading stops
-    where there are more scores, or more sizes above 0: it may be a pipe that never ends.
+    integers: they must be non-negative integers. lines: the data lines of the LETOR file. Reading stops where
+    there are more scores, or more sizes above 0: it may be a pipe that never ends.
     """
     problems = Problems(source.name)
-    made = (_read_numbers(block, name, whole) for block in source.blocks())
+    made = (_read_numbers(block, name, integers) for block in source.blocks())
     values: list[Floats] = []
     places: list[Ints] = []
     total = 0
     for before, part in problems.until_enough(made):
         values.append(part.value)
         places.append(part.line + before)
-        total += np.count_nonzero(part.value) if whole else len(part.value)
+        total += np.count_nonzero(part.value) if integers else len(part.value)
         if total > lines and not part.last and not problems.found.total:
             what = f"more {name}s than the {lines:,} lines of data; reading stopped at line {problems.lines:,}"
             raise InputError(source.name, what, hint="Is this the right file?")
@@ -63,11 +63,11 @@ def read_numbers(
     return np.concatenate(values), np.concatenate(places)
 
 
-def _read_numbers(block: Block, name: str, whole: bool) -> _Numbers:
+def _read_numbers(block: Block, name: str, integers: bool) -> _Numbers:
     rows = split(block.bytes, block.size, (0,), 1, 1)
     text = rows.fields[0]
     value, bad = floats(text)
-    wrong = unreadable(block, rows, _NUMBERS_PARTED)
+    wrong = unreadable(block, rows, _BARE_CR)
     if wrong is not None:
         return _Numbers(value, rows.line, rows.lines, block.last, wrong)
     found = [
@@ -76,10 +76,10 @@ def _read_numbers(block: Block, name: str, whole: bool) -> _Numbers:
         ),
         LineProblems.of(rows.line[bad], lambda i: not_a_number(name, text[int(bad[i])])),
     ]
-    if whole:
+    if integers:
         odd = np.flatnonzero(np.isfinite(value) & ((value < 0) | (value != np.floor(value))))
-        not_whole = LineProblems.of(
+        not_integers = LineProblems.of(
             rows.line[odd], lambda i: f"the {name} {shown(text[int(odd[i])])} is not a non-negative integer"
         )
-        found.append(not_whole)
+        found.append(not_integers)
     return _Numbers(value, rows.line, rows.lines, block.last, LineProblems.joined(found))

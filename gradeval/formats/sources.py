@@ -1,4 +1,4 @@
-"""Where bytes come from: files, pipes and standard input, packed or not, as blocks of whole lines."""
+"""Files, pipes and standard input, compressed or plain, as blocks of whole lines."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ import numpy as np
 from gradeval.arrays import Bytes
 from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, printable
-from gradeval.formats.compression import _MAGIC, _unpacked
+from gradeval.formats.compression import MAGIC_BYTES, decompressed
 
 BLOCK = 3 << 20
 LONGEST_LINE = 64 << 20
 TOO_LONG = f"the line is longer than {LONGEST_LINE >> 20} MiB"
 _LF = 10
-_BEGINNING = 4096  # bytes of a line that is too long, which tell what it is
-_PATIENCE = 0.5  # seconds after which what a pipe has brought is looked at, be it a whole block or not
+_BEGINNING = 4096  # bytes kept of a line that is too long, to detect binary data
+_PATIENCE = 0.5  # seconds after which what a pipe has delivered is processed, even if it is not a full block
 _UTF8_MARK = b"\xef\xbb\xbf"
 _IN_MEMORY = 8 << 20  # bytes of a pipe that need no temporary file
 
@@ -33,8 +33,8 @@ _IN_MEMORY = 8 << 20  # bytes of a pipe that need no temporary file
 class Block(NamedTuple):
     """Whole lines of a source. bytes: uint8, `size` of them and at least PAD more to read into.
 
-    A pipe that brings nothing for a while may yield a block without lines. first, last: whether it is the first
-    block with lines, and whether none follows. too_long: it has one line, of which only the beginning is here.
+    A pipe that delivers nothing for a while may yield a block without lines. first, last: whether it is the
+    first block with lines, and whether it is the last. too_long: it is the start of a line that is too long.
     """
 
     bytes: Bytes
@@ -50,8 +50,8 @@ _NO_LINES = Block(np.zeros(PAD, np.uint8), 0, False, False)
 class Source:
     """A file as the user named it ('-' is standard input), which can be read from its beginning repeatedly.
 
-    What a pipe brings is kept in a temporary file while it is read, since no pipe can be read twice.
-    progress, if set, is told how many bytes are taken from the file at each step.
+    What a pipe delivers is copied to a temporary file, since a pipe cannot be read twice.
+    progress, if set, is called with the number of bytes of each read.
     """
 
     def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
@@ -66,10 +66,10 @@ class Source:
         self._hashed = 0  # bytes from the beginning that the digest has
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
-        """The unpacked bytes in blocks of about this size, cut at line ends. Raises InputError."""
+        """The decompressed bytes in blocks of about this size, cut at line ends. Raises InputError."""
         try:
             with io.BufferedReader(self._from(0), 1 << 16) as stored:
-                stream, errors = _unpacked(stored, self.name)
+                stream, errors = decompressed(stored, self.name)
                 read = stream.readinto
                 if self._pipe is not None and stream is stored:
                     self._pipe.patience = _PATIENCE
@@ -77,7 +77,9 @@ class Source:
                 try:
                     yield from _cut(read, size)
                 except (EOFError, *errors) as error:  # type: ignore[misc]
-                    if isinstance(error, OSError) and error.errno:  # of the system; gzip and bz2 give no number
+                    if (
+                        isinstance(error, OSError) and error.errno
+                    ):  # a system error; those of gzip and bz2 have no number
                         raise
                     what = f"the archive is damaged or incomplete ({error})"
                     raise InputError(self.name, what, hint="Recompress it or fetch it again") from None
@@ -85,14 +87,14 @@ class Source:
             raise system_error(self.name, error) from None
 
     def hash_while_reading(self) -> None:
-        """Have sha256() read nothing again."""
+        """Hash the bytes as they are read, so that sha256() need not read them again."""
         if self._digest is None:
             import hashlib
 
             self._digest = hashlib.sha256()
 
     def sha256(self) -> str:
-        """The SHA-256 of the file as it is stored, in hexadecimal; bytes that were not hashed are read now."""
+        """The SHA-256 of the stored (compressed) bytes, in hexadecimal; those not hashed yet are read now."""
         self.hash_while_reading()
         with self._from(self._hashed) as stored:
             while stored.read(1 << 20):
@@ -100,17 +102,17 @@ class Source:
         digest: str = self._digest.hexdigest()
         return digest
 
-    def _take(self, place: int, data: memoryview) -> None:
-        """Count the bytes that were read at this place, and hash those that come for the first time."""
+    def _take(self, offset: int, data: memoryview) -> None:
+        """Count the bytes that were read at this offset, and hash those that were not hashed before."""
         if self.progress is not None:
             self.progress(len(data))
-        if self._digest is not None and place <= self._hashed < place + len(data):
-            self._digest.update(data[self._hashed - place :])
-            self._hashed = place + len(data)
+        if self._digest is not None and offset <= self._hashed < offset + len(data):
+            self._digest.update(data[self._hashed - offset :])
+            self._hashed = offset + len(data)
 
     @property
     def stored_size(self) -> int:
-        """The size of the file as it is stored; 0 for a pipe, or where it cannot be told."""
+        """The size of the stored (compressed) file; 0 for a pipe, or where it is unknown."""
         try:
             about = os.stat(_stdin() if self.path == "-" else self.path)
         except (OSError, ValueError):
@@ -119,38 +121,38 @@ class Source:
 
     @property
     def expected_size(self) -> int:
-        """A generous guess of how many bytes there are to read."""
+        """An upper estimate of the decompressed size."""
         return 8 * self.stored_size or 2**33
 
-    def _from(self, place: int) -> io.RawIOBase:
-        """The bytes as they are stored, from this place on."""
+    def _from(self, offset: int) -> io.RawIOBase:
+        """The stored bytes from this offset on."""
         if self._pipe is None:
             file = io.FileIO(_stdin(), closefd=False) if self.path == "-" else io.FileIO(self.path)
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 if self._begin is None:
                     self._begin = file.tell()
-                file.seek(self._begin + place)
-                return _Counted(file, self._take, place, closes=True)
+                file.seek(self._begin + offset)
+                return _Counted(file, self._take, offset, closes=True)
             self._pipe = _Replayed(file, self.name)
             weakref.finalize(self, self._pipe.close)
-        self._pipe.seek(place)
+        self._pipe.seek(offset)
         self._pipe.patience = None
-        return _Counted(self._pipe, self._take, place, closes=False)
+        return _Counted(self._pipe, self._take, offset, closes=False)
 
 
 def _stdin() -> int:
-    if sys.stdin is None:  # closed by who started us; its number may be that of another file by now
+    if sys.stdin is None:  # closed by the parent process; its descriptor may be another file's by now
         raise OSError(errno.EBADF, "standard input is closed")
     return sys.stdin.fileno()
 
 
 class _Counted(io.RawIOBase):
-    """Tells what is read, from the place where it begins; closes what is below it only if it is to."""
+    """Reports what is read, from an offset on; closes the stream below only if it owns it."""
 
     def __init__(
-        self, raw: io.RawIOBase, take: Callable[[int, memoryview], object], place: int, closes: bool
+        self, raw: io.RawIOBase, take: Callable[[int, memoryview], object], offset: int, closes: bool
     ) -> None:
-        self.raw, self.take, self.place, self.closes = raw, take, place, closes
+        self.raw, self.take, self.offset, self.closes = raw, take, offset, closes
 
     def close(self) -> None:
         if self.closes:
@@ -163,15 +165,15 @@ class _Counted(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         count = self.raw.readinto(buffer)
         if count:
-            self.take(self.place, memoryview(buffer)[:count])
-            self.place += count
+            self.take(self.offset, memoryview(buffer)[:count])
+            self.offset += count
         return count
 
 
 class _Replayed(io.RawIOBase):
-    """A pipe that can be read from its beginning again, from a copy of what it has brought so far.
+    """A pipe that can be read again from its beginning, from a copy of what it has delivered so far.
 
-    patience: the seconds after which to say, with None, that this is all for now; None waits for ever.
+    patience: the seconds after which readinto() returns None if nothing has arrived; None waits forever.
     """
 
     def __init__(self, pipe: io.RawIOBase, name: str) -> None:
@@ -179,21 +181,21 @@ class _Replayed(io.RawIOBase):
 
         self.pipe, self.name = pipe, name
         self.patience: float | None = None
-        self.until: float | None = None  # when these seconds are over
+        self.until: float | None = None  # the deadline
         self.copy = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
-        self.copied = self.place = 0
+        self.copied = self.offset = 0
 
-    def seek(self, place: int, whence: int = 0) -> int:
-        self.place = place
-        return place
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self.offset = offset
+        return offset
 
     def close(self) -> None:
         self.pipe.close()
-        with suppress(OSError):  # it flushes, and where there is no room that fails once more
+        with suppress(OSError):  # it flushes, which fails again where the disk is full
             self.copy.close()
         super().close()
 
-    def _is_all_for_now(self, patience: float) -> bool:
+    def _has_timed_out(self, patience: float) -> bool:
         from gradeval.waiting import until_readable
 
         now = monotonic()
@@ -205,33 +207,33 @@ class _Replayed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        if self.place == self.copied and self.patience is not None and self._is_all_for_now(self.patience):
+        if self.offset == self.copied and self.patience is not None and self._has_timed_out(self.patience):
             return None
-        buffer = memoryview(buffer)  # whose slices are no copies
-        new = self._bring(buffer) if self.place == self.copied else 0
-        count = new or min(len(buffer), self.copied - self.place)
+        buffer = memoryview(buffer)  # whose slices are views
+        new = self._deliver(buffer) if self.offset == self.copied else 0
+        count = new or min(len(buffer), self.copied - self.offset)
         try:
-            self.copy.seek(self.place)
+            self.copy.seek(self.offset)
             if new:
                 self.copy.write(buffer[:new])
             else:
                 buffer[:count] = self.copy.read(count)
         except OSError as error:
             raise temporary_error(self.name, error) from None
-        self.place += count
+        self.offset += count
         self.copied += new
         return count
 
-    def _bring(self, buffer: memoryview) -> int:
-        """Read what the pipe brings next: at its beginning as many bytes as tell how it is packed."""
+    def _deliver(self, buffer: memoryview) -> int:
+        """Read what the pipe delivers next: at its beginning enough bytes to detect compression."""
         count = _read(self.pipe, buffer)
-        while 0 < self.copied + count < _MAGIC and (more := _read(self.pipe, buffer[count:])):
+        while 0 < self.copied + count < MAGIC_BYTES and (more := _read(self.pipe, buffer[count:])):
             count += more
         return count
 
 
 def _read(raw: io.RawIOBase, buffer: Any) -> int:
-    """raw.readinto(buffer); waits where a non-blocking descriptor has nothing yet, as None is not the end."""
+    """raw.readinto(buffer), but waits where a non-blocking descriptor has nothing yet."""
     while (count := raw.readinto(buffer)) is None:
         from gradeval.waiting import until_readable
 
@@ -240,12 +242,12 @@ def _read(raw: io.RawIOBase, buffer: Any) -> int:
 
 
 def _cut(readinto: Callable[[Any], int | None], size: int) -> Iterator[Block]:
-    """Blocks that end where a line ends; one grows where a line is longer than it.
+    """Blocks that end at a line end; a block grows where a line is longer than it.
 
-    A line with a NUL or of more than LONGEST_LINE bytes is the last: what can be said of it is known, and no
-    file's size decides how much is held in memory.
+    A line with a NUL or of more than LONGEST_LINE bytes is the last: it is an error whatever follows, so memory
+    is bounded for any file.
 
-    readinto: that of a stream; None from it says that this is all for now.
+    readinto: of a stream; it returns None where nothing has arrived for a while.
     """
     rest = np.empty(0, np.uint8)
     first, last = True, False
@@ -293,7 +295,7 @@ def _cut(readinto: Callable[[Any], int | None], size: int) -> Iterator[Block]:
 
 
 def _after_last_line(buffer: Bytes, filled: int) -> int:
-    """The place behind the last line end, 0 without one."""
+    """The offset after the last line end, 0 without one."""
     step = 1 << 12
     while True:
         start = max(0, filled - step)
@@ -306,7 +308,7 @@ def _after_last_line(buffer: Bytes, filled: int) -> int:
 
 
 def system_error(name: str, error: OSError) -> InputError:
-    """What is said where the system does not let us read a file."""
+    """The error for a file that the system does not let us read."""
     text = error.strerror or str(error)
     what = {
         FileNotFoundError: "no such file",
@@ -317,7 +319,7 @@ def system_error(name: str, error: OSError) -> InputError:
 
 
 def temporary_error(name: str, error: OSError) -> InputError:
-    """What is said where a temporary file, for a pipe or an unsorted run, cannot be made or written."""
+    """The error for a temporary file, for a pipe or an unsorted run, that cannot be created or written."""
     from tempfile import gettempdir
 
     try:

@@ -10,30 +10,30 @@ import numpy as np
 from gradeval.arrays.segments import distinct
 from gradeval.formats.columns import Columns, grouped
 from gradeval.formats.diagnostics import LineProblems, shown
-from gradeval.formats.scan import Rows, floats, parted_by_cr, split, unreadable
+from gradeval.formats.scan import Rows, bare_cr_pattern, floats, split, unreadable
 from gradeval.formats.sources import Block
 
 _FIELD = re.compile(rb"[^ \t\r]+")
-_QRELS_PARTED, _RUN_PARTED = (
-    parted_by_cr(rb"[ \t]*(?:[^ \t\r\n]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4)
+_QRELS_BARE_CR, _RUN_BARE_CR = (
+    bare_cr_pattern(rb"[ \t]*(?:[^ \t\r\n]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4)
 )
 
 
 def qrels_columns(block: Block) -> Columns:
-    """The judgments of a block; number is the grade."""
+    """The judgments of a block; the value is the grade."""
     rows = split(block.bytes, block.size, (0, 2, 3), 4, 4)
     hint = "This looks like a run; the qrels come first, then the runs"
     problems = _odd(rows, block.first, "qrels have 4 (query iter document grade)", (5, 6), hint)
-    read = _columns(block, rows, "grade", _QRELS_PARTED, problems)
+    read = _columns(block, rows, "grade", _QRELS_BARE_CR, problems)
     return read._replace(queries=read.queries.light(), documents=read.documents.light())
 
 
 def run_columns(block: Block) -> Columns:
-    """The run lines of a block; number is the score. The tag may be missing; what follows it is ignored."""
+    """The run lines of a block; the value is the score. The tag may be missing; what follows it is ignored."""
     rows = split(block.bytes, block.size, (0, 2, 4), 5)
     hint = "This looks like qrels; the qrels come first, then the runs"
     problems = _odd(rows, block.first, "a run has 6 (query Q0 document rank score tag)", (4,), hint)
-    return _columns(block, rows, "score", _RUN_PARTED, problems)._replace(tag=_last_tag(block, rows))
+    return _columns(block, rows, "score", _RUN_BARE_CR, problems)._replace(tag=_last_tag(block, rows))
 
 
 def _last_tag(block: Block, rows: Rows) -> bytes | None:
@@ -45,9 +45,9 @@ def _last_tag(block: Block, rows: Rows) -> bytes | None:
 
 
 def _odd(rows: Rows, is_first: bool, expected: str, others: tuple[int, ...], hint: str) -> LineProblems:
-    """The lines with too few or too many fields; the first speaks for all where all are of the other format.
+    """The lines with too few or too many fields; only the first is reported where all are of the other format.
 
-    others: how many fields a line of the other format has.
+    others: the number of fields in a line of the other format.
     """
 
     def what(i: int) -> str:
@@ -63,22 +63,24 @@ def _odd(rows: Rows, is_first: bool, expected: str, others: tuple[int, ...], hin
     return LineProblems.of(rows.odd, what)
 
 
-def _columns(block: Block, rows: Rows, name: str, parted: re.Pattern[bytes], problems: LineProblems) -> Columns:
+def _columns(
+    block: Block, rows: Rows, name: str, bare_cr: re.Pattern[bytes], problems: LineProblems
+) -> Columns:
     queries, documents, text = rows.fields
-    number, bad = floats(text)
+    value, bad = floats(text)
     line = rows.line
-    wrong = unreadable(block, rows, parted)
+    wrong = unreadable(block, rows, bare_cr)
     if wrong is not None:
         problems = wrong
-        bad = np.arange(len(number))
+        bad = np.arange(len(value))
     elif len(bad):
-        of_numbers = LineProblems.of(line[bad], lambda i: not_a_number(name, text[int(bad[i])]))
-        problems = LineProblems.joined([problems, of_numbers])
+        of_values = LineProblems.of(line[bad], lambda i: not_a_number(name, text[int(bad[i])]))
+        problems = LineProblems.joined([problems, of_values])
     if len(bad):
-        good = np.ones(len(number), bool)
+        good = np.ones(len(value), bool)
         good[bad] = False
-        queries, documents, number, line = queries.take(good), documents.take(good), number[good], line[good]
-    return Columns(*grouped(queries), documents, number, line, rows.lines, block.first, block.last, problems)
+        queries, documents, value, line = queries.take(good), documents.take(good), value[good], line[good]
+    return Columns(*grouped(queries), documents, value, line, rows.lines, block.first, block.last, problems)
 
 
 def not_a_number(name: str, field: bytes) -> str:

@@ -1,1 +1,1 @@
-"""The tables that everything works on: qrels, a run's ranks, and the judgments that both make."""
+"""The tables that everything works on: qrels, ranks of a run, and the judgments that combine both."""

@@ -1,4 +1,4 @@
-"""Where a run put the judged documents: the one table that every metric is computed from."""
+"""Ranks of the judged documents: the table that every metric is computed from."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from gradeval.arrays.segments import Segments, distinct, ranges
 from gradeval.tables.qrels import Qrels
 
 _Made = TypeVar("_Made")
-RECALLED = 16  # of what metrics share, more than they need at a time
+RECALLED = 16  # cached results that metrics share, more than they need at a time
 
 
 def is_relevant(grade: Floats, level: float | None) -> Bools:
-    """Which grades are relevant: those from the level up, or above 0 without one; never those below 0."""
+    """Which grades are relevant: from the threshold on, or above 0 without one; never those below 0."""
     return grade > 0 if level is None else grade >= max(level, 0.0)
 
 
 def recalled(made: dict[Any, Any], key: Hashable, make: Callable[[], _Made]) -> _Made:
-    """What make() returns, kept in `made` until RECALLED others have been asked for after it.
+    """The result of make(), cached in `made` until RECALLED others were requested after it.
 
-    So what is kept does not grow with the number of metrics, such as AP at each of thousands of levels.
+    So the cache does not grow with the number of metrics, such as AP at each of thousands of levels.
     """
     value: _Made = made.pop(key) if key in made else make()
-    made[key] = value  # the last place is that of what was asked for last
+    made[key] = value  # the most recently used is last
     if len(made) > RECALLED:
         del made[next(iter(made))]
     return value
@@ -38,8 +38,8 @@ def recalled(made: dict[Any, Any], key: Hashable, make: Callable[[], _Made]) -> 
 class Hits:
     """The relevant documents that a run retrieved, in rank order within their queries.
 
-    rows: where they stand in the table of judgments, int64 (H,). segments: how they fall into the Q queries.
-    rank: float64 (H,). relevant: how many relevant documents were judged for each query, int64 (Q,).
+    rows: of the table of judgments, int64 (H,). segments: the Q queries they belong to. rank: float64 (H,).
+    relevant: how many relevant documents were judged for each query, int64 (Q,).
     """
 
     rows: Ints
@@ -49,7 +49,7 @@ class Hits:
 
     @cached_property
     def seen(self) -> Ints:
-        """How many relevant documents of the query were retrieved up to and with this one, (H,)."""
+        """How many relevant documents of the query were retrieved up to and including this one, (H,)."""
         return self.segments.place + 1
 
     @cached_property
@@ -82,18 +82,18 @@ class Hits:
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """Where a run put the judged documents: a row for each judgment, in rank order within its query.
+    """Ranks of the judged documents: a row for each judgment, in rank order within its query.
 
-    These are some of the qrels' queries, as many as are evaluated together.
-    segments: how rows fall into the Q queries, in qrels order. grade: float64 (N,).
+    The queries are a part of those of the qrels.
+    segments: the Q queries that rows belong to, in qrels order. grade: float64 (N,).
     rank: float64 (N,), 1-based, inf where the run did not retrieve the document (such rows come last).
-    score: float64 (N,), never rising with the rank, -inf where not retrieved.
+    score: float64 (N,), not increasing with the rank, -inf where not retrieved.
     document: the row of the qrels this is, int64 (N,).
     retrieved: documents retrieved for each query, judged or not, int64 (Q,).
-    relevance_level: the least grade that is relevant, or None for any grade above 0.
-    tag: the run tag. scale: the different grades of the whole qrels, ascending, (K,): a part of a collection
-    scores as it would within the whole; by default those of this table. no_relevant: the value of a metric that
-    needs a relevant document for a query without one.
+    relevance_level: the lowest grade that counts as relevant, or None for any grade above 0.
+    tag: the run tag. scale: the distinct grades of the whole qrels, ascending, (K,), so that a part of a
+    collection scores as it would within the whole; by default those of this table.
+    no_relevant: the value of a metric that needs a relevant document for a query without one.
     """
 
     segments: Segments
@@ -104,7 +104,7 @@ class Judgments:
     retrieved: Ints
     relevance_level: float | None = None
     tag: str = ""
-    scale: Floats = None  # type: ignore[assignment]  # set below where it is not given
+    scale: Floats = None  # type: ignore[assignment]  # set below if not given
     no_relevant: float = 0.0
 
     def __post_init__(self) -> None:
@@ -149,7 +149,7 @@ class Judgments:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: what was computed from them is computed again."""
+        """The fields alone: cached values are recomputed."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
@@ -157,7 +157,7 @@ class Judgments:
         return {}
 
     def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """What make() returns: metrics share it by its key, and it is kept as long as it is in use."""
+        """The result of make(), which metrics share by its key, cached while it is in use."""
         return recalled(self._made, key, make)
 
     @property
@@ -176,7 +176,7 @@ class Judgments:
 
     @cached_property
     def by_grade(self) -> Ints:
-        """The rows of each query in an order that makes its grades fall, int64 (N,)."""
+        """The rows of each query by descending grade, int64 (N,)."""
         return self.segments.descending(self.grade)
 
     @cached_property
@@ -245,13 +245,13 @@ class Judgments:
         return self.once(("hits", level), find).top(cutoff)
 
     def judged_only(self) -> Judgments:
-        """The ranking without its unjudged documents: ranks close up, and only judged ones are retrieved.
+        """The ranking with unjudged documents removed (condensed list).
 
-        A grade below 0 says that the document was not judged after all, as in trec_eval.
+        A document with a grade below 0 counts as unjudged, as in trec_eval.
         """
         kept = self.is_retrieved & (self.grade >= 0)
         retrieved = self.segments.number(kept)
-        # those kept come first, and all stay in order
+        # rows that are kept come first, all in the same order as before
         first = self.segments.running_count(kept) - 1
         last = retrieved[self.query] + self.segments.running_count(~kept) - 1
         order = np.empty(len(kept), np.int64)
@@ -267,7 +267,7 @@ class Judgments:
         )
 
     def cut(self, depth: int) -> Judgments:
-        """The ranking without what stands below the depth."""
+        """The ranking cut at this depth."""
         kept = self.rank <= depth
         return replace(
             self,

@@ -1,4 +1,4 @@
-"""What may be given as qrels and as runs: files of any format, or Python data."""
+"""Qrels and runs from files of any format, or from Python data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Given(NamedTuple):
-    """The judgments, and what runs may need besides: the file they are from, and its lines if it is LETOR."""
+    """The judgments, and what runs may need: the file they are from, and its lines if it is a LETOR file."""
 
     qrels: Qrels
     source: Source | None = None
@@ -32,7 +32,7 @@ class Given(NamedTuple):
 class Run(NamedTuple):
     """A run that can be reduced to the judgments.
 
-    path: what names it to the user. reduce: (qrels, ties, jobs) -> Reduced. source: its file, if it has one.
+    path: its name in messages. reduce: (qrels, ties, jobs) -> Reduced. source: its file, if it has one.
     name: its name in tables, None for one made from the path.
     """
 
@@ -42,7 +42,7 @@ class Run(NamedTuple):
     name: str | None = None
 
     def sha256(self) -> str | None:
-        """The SHA-256 of its file, None where it has none."""
+        """The SHA-256 of its file, None without one."""
         return self.source.sha256() if self.source else None
 
 
@@ -55,7 +55,7 @@ def open_qrels(
 ) -> Given:
     """The judgments. A LETOR file's labels are the grades, or one of its features.
 
-    watch: is shown each source before it is read. with_features: read those that are runs too.
+    watch: is shown each source before it is read. with_features: also read the features that are runs.
     """
     if not is_path(qrels):
         columns = read_data(qrels, "qrels", "grade")
@@ -81,7 +81,7 @@ def open_qrels(
 
 
 def read_qrels(source: Source, jobs: int = 1, kind: str = "trec") -> Qrels:
-    """The judgments of a file each of whose lines is one. kind: its format. Raises InputError(s)."""
+    """The judgments of a file with one per line. kind: its format. Raises InputError(s)."""
     columns = reader(kind).qrels_columns
 
     def read(jobs: int) -> Qrels:
@@ -96,14 +96,14 @@ def open_runs(
     given: Given,
     options: Options,
     watch: Callable[[Source], None] | None = None,
-    place: int = 1,
+    position: int = 1,
 ) -> list[Run | InputError]:
-    """The run, or the runs that the features of a LETOR file are. place: its number among the runs."""
+    """The run, or a run for each chosen feature of a LETOR file. position: among the runs, from 1."""
     if not is_path(run):
-        return [_run_from_data(run, name or f"run{place}")]
+        return [_run_from_data(run, name or f"run{position}")]
     own = given.source if given.source is not None and is_file(run, given.source.name) else None
     kind = options.run_format
-    if own is not None:  # the qrels' own features, which a pipe brings but once
+    if own is not None:  # features of the qrels file itself, which may be a pipe
         kind = kind or ("letor" if given.letor else "trec")
     source = own if own is not None and kind == "letor" else _source(run, watch)
     kind = kind or detect(source)
@@ -131,7 +131,7 @@ def open_runs(
 
 
 def _in_memory(path: str, read: Callable[[], Columns], source: Source | None, name: str | None) -> Run:
-    """A run that is read whole, when it is reduced."""
+    """A run that is read as a whole when it is reduced."""
     file = path if source is None else source.name
     return Run(path, lambda qrels, ties, jobs: reduce_columns(read(), qrels, ties, file), source, name)
 
@@ -141,14 +141,14 @@ def is_path(value: Any) -> bool:
 
 
 def is_file(value: Any, name: str) -> bool:
-    """Whether it is the path of the file that messages call by this name."""
+    """Whether it is the path of the file with this name in messages."""
     return is_path(value) and source_of(value).name == name
 
 
 def source_of(path: Any) -> Source:
-    """The file of a path. Raises InputError where an object that should be a path is none."""
+    """The file of a path. Raises InputError for an object that is not a valid path."""
     with readable(described(path)):
-        os.fsencode(path)  # a text that no path can be fails here, not where the file is opened
+        os.fsencode(path)  # a string that cannot be a path fails here, not where the file is opened
         return Source(path)
 
 
@@ -166,7 +166,7 @@ def _read_letor(source: Source, wanted: Set[int], options: Options, jobs: int) -
 
 
 def _feature_runs(source: Source, letor: Letor, options: Options) -> list[Run | InputError]:
-    """A run for each feature that a line names, and one error for the others."""
+    """A run for each feature that the file has, and one error for the others."""
 
     def run(feature: int) -> Run:
         name = f"feature{feature}"
@@ -175,7 +175,7 @@ def _feature_runs(source: Source, letor: Letor, options: Options) -> list[Run | 
 
     runs: list[Run | InputError] = [run(feature) for feature in options.features if feature in letor.features]
     missing = [feature for feature in options.features if feature not in letor.features]
-    return [*runs, letor.without(missing)] if missing else runs
+    return [*runs, letor.missing(missing)] if missing else runs
 
 
 def _scores(source: Source, given: Given) -> Columns:
@@ -191,7 +191,7 @@ def _scores(source: Source, given: Given) -> Columns:
 
 def _run_from_data(data: Any, path: str) -> Run:
     """A run from a dict of dicts, tuples (query, document, score), or a data frame."""
-    if isinstance(data, Iterator):  # it may be looked at again, by fewer threads
+    if isinstance(data, Iterator):  # it may be read again, by fewer threads
         with readable(path, "each row must be (query, document, number)"):
             data = list(data)
     return _in_memory(path, lambda: read_data(data, path, "score"), None, path)

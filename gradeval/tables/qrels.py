@@ -20,7 +20,7 @@ from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.grades import LARGEST, RANGE, SMALLEST
 from gradeval.notices import Kind, Notice
 
-SHARE = 1 << 16  # rows whose columns fit a processor's cache, where metrics are several times faster
+SHARE = 1 << 16  # rows whose columns fit the processor's cache, where metrics are several times faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Qrels:
 
     path: as the user named it. queries: the query ids in order of first appearance, (Q,).
     offsets: query q owns rows offsets[q]:offsets[q+1], (Q+1,). documents: (N,) ids. grade: float64 (N,).
-    notices: what is odd but not wrong.
+    notices: what is unusual but valid.
     """
 
     path: str
@@ -49,14 +49,14 @@ class Qrels:
         problems = Problems(path)
         parts = [part for _, part in problems.until_enough(blocks)]
         problems.check()
-        if not any(len(part.number) for part in parts):
+        if not any(len(part.value) for part in parts):
             raise no_data(path, problems.lines)
         bounds = np.cumsum(np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]))
         ids = Ids.joined([part.queries for part in parts])
         documents = Ids.joined([part.documents for part in parts])
-        grade = np.concatenate([part.number for part in parts])
+        grade = np.concatenate([part.value for part in parts])
         lines = [(part.line, part.lines) for part in parts]
-        del parts  # what comes now is made in the memory that they leave
+        del parts  # to reuse their memory
 
         def line() -> Ints:
             """The 0-based line of each row, for messages."""
@@ -68,7 +68,7 @@ class Qrels:
         ids, bounds = ids.take(starts), bounds[np.append(starts, len(ids))]
         first, number = ids.distinct()
         rows: Ints | slice = slice(None)
-        if len(first) < len(ids):  # queries come back
+        if len(first) < len(ids):  # the rows of a query are not together
             order, counts = stable_order(number), np.diff(bounds)
             rows = ranges(bounds[order], counts[order])
             documents, grade = documents.take(rows), grade[rows]
@@ -88,11 +88,11 @@ class Qrels:
                 notices=(Notice(Kind.DUPLICATES, path, len(again)),),
             )
             keys = keys[kept]
-        qrels.__dict__["keys"] = keys  # the cached property, already known
+        qrels.__dict__["keys"] = keys  # fills the cached property
         return qrels
 
     def _keys_and_repeats(self, queries: slice) -> tuple[Words, Ints, Ints]:
-        """The keys of these queries' documents; the rows that judge one again, and those of the first time."""
+        """The keys of these queries' documents; the rows of duplicates, and of their first judgments."""
         offsets = self.offsets[queries.start : queries.stop + 1]
         documents = self.documents.take(slice(offsets[0], offsets[-1]))
         query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -124,14 +124,14 @@ class Qrels:
         cuts = distinct(np.concatenate([[0], np.searchsorted(self.offsets, steps), [len(self.queries)]]))
         return [slice(a, b) for a, b in itertools.pairwise(cuts.tolist())]
 
-    def less(self, zero_grade: float) -> Qrels:
+    def shift_grades(self, zero_grade: float) -> Qrels:
         """The same judgments with zero_grade subtracted from every grade, both as decimal numbers.
 
-        Raises OptionError where what is left is out of the range of grades.
+        Raises OptionError where a result is out of the range of grades.
         """
         if zero_grade == 0:
             return self
-        from gradeval.decimals import subtracted  # only who subtracts pays for it
+        from gradeval.decimals import subtracted  # imported only when needed
 
         grade = subtracted(self.grade, float(zero_grade))
         for row in out_of_range(grade)[:1].tolist():
@@ -147,7 +147,7 @@ def out_of_range(grade: Floats) -> Ints:
     """The rows whose grades are too large or too close to 0."""
     size = np.abs(grade)
     odd = (size > LARGEST) | (size < SMALLEST)
-    if np.count_nonzero(odd) + np.count_nonzero(grade) == len(grade):  # all that is odd is 0
+    if np.count_nonzero(odd) + np.count_nonzero(grade) == len(grade):  # only zeros are outside
         return np.empty(0, np.int64)
     return np.flatnonzero(odd & (grade != 0))
 
@@ -165,7 +165,7 @@ def _check_range(path: str, grade: Floats, line: Callable[[], Ints]) -> None:
 
 
 def _check_grades(path: str, again: Ints, before: Ints, documents: Ids, grade: Floats, line: Ints) -> None:
-    """Raise where a row that comes again has another grade than the one before."""
+    """Raise where a repeated row has another grade than the first."""
     other = np.flatnonzero(grade[again] != grade[before])
     again, before = again[other], before[other]
 

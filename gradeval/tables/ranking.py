@@ -1,4 +1,4 @@
-"""From run lines to ranks: sorts within queries, breaks ties, finds the judged documents."""
+"""From run lines to ranks: sorts within queries, breaks ties, and finds the judged documents."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gradeval.tables.qrels import Qrels
 
 
 class Lines(NamedTuple):
-    """Run lines as read, those of a query together.
+    """Run lines as read, grouped by query.
 
-    query: the number of each query, (S,); one of the qrels' Q queries, or Q and above where it is not judged.
+    query: the index of each query, (S,); below Q it is a query of the qrels, from Q on it is not judged.
     bounds: query s owns rows bounds[s]:bounds[s+1], (S+1,). documents, score, line: of each row, (n,).
     """
 
@@ -31,12 +31,12 @@ class Lines(NamedTuple):
     @classmethod
     def of(cls, columns: Columns, qrels: Qrels) -> Lines:
         """A run that is in memory whole."""
-        query = np.repeat(query_numbers(qrels, columns.queries), np.diff(columns.bounds))
-        return cls.grouped(query, columns.documents, columns.number, columns.line)
+        query = np.repeat(query_indices(qrels, columns.queries), np.diff(columns.bounds))
+        return cls.grouped(query, columns.documents, columns.value, columns.line)
 
     @classmethod
     def grouped(cls, query: Ints, documents: Ids, score: Floats, line: Ints) -> Lines:
-        """Bring the lines of each query together, (n,) each; lines of one query stay in order."""
+        """Group the lines by query, (n,) each; lines of one query stay in order."""
         if (query[1:] < query[:-1]).any():
             order = stable_order(query)
             query, documents, score, line = query[order], documents.take(order), score[order], line[order]
@@ -45,7 +45,7 @@ class Lines(NamedTuple):
 
     @classmethod
     def joined(cls, parts: list[Lines]) -> Lines:
-        """Parts of one query, in order, as a whole."""
+        """Parts of one query, in order, joined."""
         if len(parts) == 1:
             return parts[0]
         score = np.concatenate([part.score for part in parts])
@@ -63,11 +63,11 @@ class Lines(NamedTuple):
         )
 
     def compact(self) -> Lines:
-        """The same lines, holding on to nothing else."""
+        """The same lines, which keep no other memory alive."""
         return Lines(self.query, self.bounds, self.documents.compact(), self.score.copy(), self.line.copy())
 
     def later(self, by: int) -> Lines:
-        """The same lines, counted from `by` lines earlier."""
+        """The same lines, numbered from `by` lines earlier."""
         return self._replace(line=self.line + by)
 
 
@@ -86,10 +86,10 @@ NO_TIES = Ties(*[np.empty(0, np.int64)] * 3)
 
 
 class Repeats(NamedTuple):
-    """The documents that come again for their query.
+    """The duplicate documents of queries.
 
-    total: how many there are. line, first, document: of the first SHOWN by line, where each comes again, where
-    it came first, and its id. last_new: the last line of a document that had not come before, -1 without one.
+    total: how many there are. line, first, document: of the first SHOWN by line, the line of each, that of the
+    document's first occurrence, and its id. last_new: the last line that is not a duplicate, -1 without one.
     """
 
     total: int
@@ -100,7 +100,7 @@ class Repeats(NamedTuple):
 
     @classmethod
     def of(cls, lines: Lines, again: Ints, first: Ints) -> Repeats:
-        """again, first: the rows that come again, and those where they came first."""
+        """again, first: the duplicate rows, and the rows of their first occurrences."""
         if not len(again):
             return cls(0, [], [], [], int(lines.line.max(initial=-1)))
         order = np.argsort(lines.line[again], kind="stable")[:SHOWN]
@@ -113,10 +113,10 @@ class Repeats(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a run says of some queries.
+    """What is found in a run for some queries.
 
-    query, retrieved: the number of each query and of its documents, (S,). key: a sum of the keys of its
-    documents, equal where these are, in whatever order, (S,). line: its first line, (S,). row, rank, score: the
+    query, retrieved: the index of each query and the count of its documents, (S,). key: the sum of the keys of
+    its documents, which does not depend on their order, (S,). line: its first line, (S,). row, rank, score: the
     judgments (rows of the qrels) that were retrieved, (n,).
     """
 
@@ -131,8 +131,8 @@ class Found(NamedTuple):
     repeats: Repeats
 
 
-def query_numbers(qrels: Qrels, ids: Ids) -> Ints:
-    """The number of each query, (n,): its place in the qrels, or Q and above, in order of first appearance."""
+def query_indices(qrels: Qrels, ids: Ids) -> Ints:
+    """The index of each query, (n,): in the qrels, or from Q on in order of first appearance."""
     number = qrels.query_index.find(ids)
     unknown = np.flatnonzero(number < 0)
     if len(unknown):
@@ -140,11 +140,11 @@ def query_numbers(qrels: Qrels, ids: Ids) -> Ints:
     return number
 
 
-_OTHER = np.uint64(1 << 62)  # added to half the key of a query that is not judged: its number in the first pass
+_OTHER = np.uint64(1 << 62)  # added to half the key of a query that is not judged: its index in the first pass
 
 
-def keyed_query_numbers(qrels: Qrels, queries: Ids) -> Ints:
-    """The number of each query, (n,): its place in the qrels, or for those not judged one made from its key."""
+def keyed_query_indices(qrels: Qrels, queries: Ids) -> Ints:
+    """The index of each query, (n,): in the qrels, or for unjudged queries a number made from its key."""
     number = qrels.query_index.find(queries)
     unknown = np.flatnonzero(number < 0)
     if len(unknown):
@@ -156,7 +156,7 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     """Rank the documents of whole queries, and find the judged ones among them.
 
     Documents are ranked by score descending. Equal scores are ordered by document id descending as bytes
-    (ties='trec', trec_eval's rule), as they stand in the run ('input'), or by grade, the highest ('best') or
+    (ties='trec', trec_eval's rule), in file order ('input'), or by grade, the highest ('best') or
     the lowest ('worst') first, unjudged documents as grade 0, then as 'trec'.
     """
     lengths = np.diff(lines.bounds)
@@ -167,20 +167,20 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     segment = np.repeat(judged, counts)
     hit, at, keys, repeats = _pair_up(lines, qrels, row, segment)
     row, segment = row[hit], segment[hit]
-    place, hits, top, bottom = _places(lines, at, qrels.grade[row], ties)
+    position, hits, top, bottom = _positions(lines, at, qrels.grade[row], ties)
     above = lines.bounds[segment] - 1
     tied = Ties(row[hits], top - above[hits], bottom - above[hits])
     first = lines.bounds[:-1]
     key = np.add.reduceat(keys, first) if len(first) else keys
     line = lines.line[first]
-    return Found(lines.query, lengths, key, line, row, place - above, lines.score[at], tied, repeats)
+    return Found(lines.query, lengths, key, line, row, position - above, lines.score[at], tied, repeats)
 
 
 def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints, Ints, Words, Repeats]:
     """Which of the wanted judgments (`row` of the qrels, of query `segment`) have a line, and their lines; the
-    keys of all documents; and which of them come again.
+    keys of all documents; and which of them are duplicates.
 
-    Keys only suggest; the bytes decide.
+    Equal keys are confirmed on the bytes.
     """
     query = np.repeat(np.arange(len(lines.query)), np.diff(lines.bounds))
     keys = lines.documents.keys()
@@ -193,7 +193,7 @@ def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints
         same = keys[at] == qrels.keys[row[hit]]
     else:
         same = qrels.documents.same(row[hit], lines.documents, at)
-    if len(again) < len(table.again) or not same.all():  # different documents have one key: never seen
+    if len(again) < len(table.again) or not same.all():  # different documents have one key: not seen so far
         line_of = {
             pair: line for line, pair in enumerate(zip(query.tolist(), lines.documents.tolist(), strict=True))
         }
@@ -204,9 +204,9 @@ def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints
     return hit, at, keys, Repeats.of(lines, again, first)
 
 
-def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints, Ints, Ints]:
-    """The row each hit would stand in if the lines were sorted; which hits are tied, and the rows of the first
-    and the last line with the same score.
+def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints, Ints, Ints]:
+    """The row of each hit if the lines were sorted; which hits are tied, and the rows of the first and the last
+    line with the same score.
     """
     score, bounds = lines.score, lines.bounds
     starts = np.zeros(len(score), bool)
@@ -215,7 +215,7 @@ def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, I
     if not len(not_below):
         return hits, *NO_TIES
     rises = not_below[score[not_below] > score[not_below - 1]]
-    line_at = np.arange(len(score))  # the line that stands in each place
+    line_at = np.arange(len(score))  # the line at each position
     if len(rises):
         unsorted = distinct(np.searchsorted(bounds, rises, "right") - 1)
         lengths = bounds[unsorted + 1] - bounds[unsorted]
@@ -223,31 +223,31 @@ def _places(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, I
         line_at[rows] = rows[np.lexsort((-score[rows], np.repeat(unsorted, lengths)))]
         score = score[line_at]
         not_below = np.flatnonzero((score[1:] == score[:-1]) & ~starts[1:]) + 1
-    place_of = np.empty(len(score), np.int64)
-    place_of[line_at] = np.arange(len(score))
-    hit_place = place_of[hits]
+    position_of = np.empty(len(score), np.int64)
+    position_of[line_at] = np.arange(len(score))
+    hit_position = position_of[hits]
     if not len(not_below):
-        return hit_place, *NO_TIES
+        return hit_position, *NO_TIES
 
     tied = np.zeros(len(score) + 1, bool)  # with the line before it
     tied[not_below] = True
     first_in_group = np.flatnonzero(~tied[:-1] & tied[1:])
     last_in_group = np.flatnonzero(tied[:-1] & ~tied[1:])
-    tied_hits = np.flatnonzero(tied[hit_place] | tied[hit_place + 1])
-    group = np.searchsorted(last_in_group, hit_place[tied_hits])
+    tied_hits = np.flatnonzero(tied[hit_position] | tied[hit_position + 1])
+    group = np.searchsorted(last_in_group, hit_position[tied_hits])
     first, last = first_in_group[group], last_in_group[group]
     if ties != "input":
-        # groups that hold a judged document; in others the order does not matter
+        # groups with a judged document; in others the order does not matter
         matters = distinct(group)
         lengths = last_in_group[matters] - first_in_group[matters] + 1
-        places = ranges(first_in_group[matters], lengths)
+        positions = ranges(first_in_group[matters], lengths)
         group = np.repeat(matters, lengths)
-        members = line_at[places]
+        members = line_at[positions]
         order = lines.documents.take(members).descending(group)
         if ties != "trec":
             grades = np.zeros(len(score))
-            grades[hit_place] = grade
-            by = grades[places] if ties == "worst" else -grades[places]
+            grades[hit_position] = grade
+            by = grades[positions] if ties == "worst" else -grades[positions]
             order = order[np.lexsort((by[order], group[order]))]
-        place_of[members[order]] = places
-    return place_of[hits], tied_hits, first, last
+        position_of[members[order]] = positions
+    return position_of[hits], tied_hits, first, last

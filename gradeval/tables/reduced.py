@@ -1,4 +1,4 @@
-"""What is kept of a run, and how it adds up query by query."""
+"""What is kept of a run, collected query by query."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Reduced(NamedTuple):
 
     rank, score: of each judgment, (N,), inf and -inf where the run did not retrieve the document.
     retrieved: how many documents each judged query retrieved, (Q,). unjudged: how many queries of the run the
-    qrels lack. ties: the judged documents that share their score. tag: what the run calls itself in its last
+    qrels lack. ties: the judged documents that share their score. tag: the run tag of its last
     line.
     """
 
@@ -30,7 +30,7 @@ class Reduced(NamedTuple):
 
 
 class Total:
-    """Adds up what is found, query by query."""
+    """Collects what is found, query by query."""
 
     def __init__(self, qrels: Qrels) -> None:
         self.retrieved = np.zeros(len(qrels.queries), np.int64)
@@ -40,11 +40,11 @@ class Total:
         self.score = np.full(len(qrels.grade), -np.inf)
         self.tag = b""
         self.documents = 0
-        self.repeats = LineProblems()  # the documents that come again for their query
-        self.last_new = -1  # the last line of another document
+        self.repeats = LineProblems()  # duplicate documents
+        self.last_new = -1  # the last line that is not a duplicate
 
     def add(self, found: Found, first_line: int) -> None:
-        """first_line: the lines before those that found counts."""
+        """first_line: the number of lines before those of found."""
         judged = found.query < len(self.retrieved)
         self.retrieved[found.query[judged]] = found.retrieved[judged]
         self.unjudged += len(judged) - int(np.count_nonzero(judged))
@@ -67,14 +67,14 @@ class Total:
             self.repeats = LineProblems.joined([self.repeats, LineProblems(first, total)])
 
     def report(self, problems: Problems) -> None:
-        """Add the documents that come again: each is a problem, or all are one where nothing else follows."""
+        """Add the duplicate documents: each is a problem, or all are one problem where nothing else follows."""
         again, new = self.repeats.total, self.documents - self.repeats.total
         if (
             again
             and self.last_new < (line := self.repeats.first[0].line or 0)
             and again >= min(max(new, 2), SHOWN + 1)
         ):
-            problems.add(run_again(line, again, new))
+            problems.add(repeated_run(line, again, new))
         else:
             problems.add(self.repeats)
 
@@ -84,10 +84,10 @@ class Total:
         return Reduced(self.rank, self.score, self.retrieved, self.unjudged, ties, tag)
 
 
-def run_again(line: int, again: int, new: int) -> LineProblems:
-    """The problem of a run that is in its file twice, the second time from the line on.
+def repeated_run(line: int, again: int, new: int) -> LineProblems:
+    """The problem of a file that holds its run twice, the second copy from this line on.
 
-    again, new: how many documents come again for their query, and how many stand above.
+    again, new: how many documents are duplicates, and how many precede them.
     """
     which, documents = "a part of the run", f"{again:,} documents"
     if again >= new:

@@ -1,8 +1,8 @@
-"""Reduces a run, while it is read, to where it put the judged documents.
+"""Reduces a run, while it is read, to the ranks of the judged documents.
 
-A block's whole queries are ranked by the thread that scanned it; a query cut by a block's end is put together
-from its parts. Only where a query comes back later in the file is the run read a second time, with its lines
-sorted by query through a temporary file. Memory follows the judgments and the longest query, not the run.
+A block's whole queries are ranked by the thread that scanned it; a query cut by a block's end is joined
+from its parts. Only if a query's lines are not together is the run read again, with its lines sorted by query
+through a temporary file. Memory follows the judgments and the longest query, not the run.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problems, no_data
 from gradeval.formats.sources import Block, Source, temporary_error
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import Found, Lines, find, keyed_query_numbers, query_numbers
-from gradeval.tables.reduced import Reduced, Total, run_again
+from gradeval.tables.ranking import Found, Lines, find, keyed_query_indices, query_indices
+from gradeval.tables.reduced import Reduced, Total, repeated_run
 
 
 def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str) -> Reduced:
-    """Reduce a run that is in memory whole. Raises InputError(s), as where a document comes twice."""
+    """Reduce a run that is in memory. Raises InputError(s), such as for duplicate documents."""
     problems = Problems(path)
     problems.add(columns.problems)
     problems.check()
@@ -42,7 +42,7 @@ def reduce_blocks(
     """Reduce a run of any length. Raises InputError(s)."""
     try:
         return _in_one_pass(source, columns, qrels, ties, jobs)
-    except _ComesBack as scattered:
+    except _QueryNotGrouped as scattered:
         enough = scattered.enough
     from gradeval.tables.sorting import reduce_by_sorting
 
@@ -52,46 +52,46 @@ def reduce_blocks(
         raise temporary_error(source.name, error) from None
 
 
-class _ComesBack(Exception):
-    """A query's lines are not together. enough: the lines that hold enough errors, if any are known to."""
+class _QueryNotGrouped(Exception):
+    """A query's lines are not together. enough: the number of lines known to hold enough errors, if any."""
 
     def __init__(self, enough: int | None = None) -> None:
         self.enough = enough
 
 
 class _Order:
-    """Which queries of a run have come, to see where one comes back.
+    """Which queries of a run were seen, to detect one whose lines are not together.
 
-    A run that comes back as a whole is no run whose lines are scattered. The keys of each query's documents
-    distinguish the two while it is read for the first time.
+    A file that holds its run twice is not a run with scattered lines. The keys of each query's documents
+    distinguish the two in the first pass.
     """
 
     def __init__(self, qrels: Qrels) -> None:
         self.seen = np.zeros(len(qrels.queries), bool)
         self.key = np.zeros(len(qrels.queries), np.uint64)
         self.others = KeySet()
-        self.new = 0  # documents of queries that had not come before
-        self.again = 0  # documents of queries that come back with the documents that they had
-        self.line = -1  # where the first of these does
-        self.is_sure = False  # whether one of their documents is known to come again, not by its key alone
+        self.new = 0  # documents of queries seen for the first time
+        self.again = 0  # documents of queries seen again with the same documents
+        self.line = -1  # the first line of these
+        self.is_sure = False  # whether a duplicate is confirmed, not by its key alone
 
     def add(self, found: Found, first_line: int, total: Total) -> bool:
-        """Whether no query comes back, or all do from one on, with the same documents.
+        """Whether no query is seen again, or from one on all are, with the same documents.
 
-        first_line: the lines before those that found counts. total: what was found before.
+        first_line: the number of lines before those of found. total: what was found before.
         """
         judged = found.query < len(self.seen)
         query, key = found.query[judged], found.key[judged]
         others = np.sort(found.query[~judged].view(np.uint64))
-        count = len(judged)  # of queries that come for the first time
+        count = len(judged)  # of queries seen for the first time
         if self.again or self.seen[query].any() or self.others.has(others).any():
-            comes_back = np.empty(len(judged), bool)
-            comes_back[judged] = self.seen[query]
-            comes_back[~judged] = self.others.has(found.query[~judged].view(np.uint64))
-            count = int(comes_back.argmax())
+            is_again = np.empty(len(judged), bool)
+            is_again[judged] = self.seen[query]
+            is_again[~judged] = self.others.has(found.query[~judged].view(np.uint64))
+            count = int(is_again.argmax())
             is_same = np.ones(len(judged), bool)
             is_same[judged] = ~self.seen[query] | (self.key[query] == key)
-            if not (comes_back[count:].all() and is_same.all()) or (self.again and count):
+            if not (is_again[count:].all() and is_same.all()) or (self.again and count):
                 return False
             if not self.again:
                 self.line = first_line + int(found.line[count])
@@ -107,23 +107,23 @@ class _Order:
         return True
 
     @property
-    def is_whole_again(self) -> bool:
-        """Whether all that came before has come back."""
+    def is_repeated_run(self) -> bool:
+        """Whether all queries were seen twice."""
         return self.is_sure and self.again >= self.new
 
 
 class _Cut(NamedTuple):
-    """Lines of a query that may go on in another block, and its id."""
+    """Lines of a query that may continue in another block, and its id."""
 
     id: bytes
     lines: Lines
 
 
 class _Part(NamedTuple):
-    """What a thread makes of a block: pieces in order.
+    """A thread's result for a block: pieces in order.
 
-    lines, last, problems: as in Columns. scattered: a query comes back in the block, and there are no pieces.
-    enough: so many documents come twice for their query that no more need be read.
+    lines, last, problems: as in Columns. scattered: a query's lines are not together in the block, so there
+    are no pieces. enough: there are so many duplicate documents that no more need be read.
     """
 
     pieces: list[Found | _Cut]
@@ -136,8 +136,8 @@ class _Part(NamedTuple):
 
 
 def _holds_enough(read: Columns, qrels: Qrels) -> bool:
-    """Whether so many documents of a block come twice for their query that no more need be read."""
-    query = np.repeat(query_numbers(qrels, read.queries), np.diff(read.bounds))
+    """Whether a block has so many duplicate documents that no more need be read."""
+    query = np.repeat(query_indices(qrels, read.queries), np.diff(read.bounds))
     again, _ = repeats(KeyTable(in_group(read.documents.keys(), query)), read.documents, query)
     return len(again) >= SHOWN
 
@@ -154,7 +154,7 @@ def _in_one_pass(
         if not count:
             return whole
         lines = Lines(
-            keyed_query_numbers(qrels, read.queries), read.bounds, read.documents, read.number, read.line
+            keyed_query_indices(qrels, read.queries), read.bounds, read.documents, read.value, read.line
         )
         if len(distinct(lines.query)) < count:
             return whole._replace(scattered=True, enough=may_be_endless and _holds_enough(read, qrels))
@@ -166,29 +166,31 @@ def _in_one_pass(
             whole.pieces.append(find(lines.part(first, last), qrels, ties))
         if last < count:
             whole.pieces.append(_Cut(read.queries[last], lines.part(last, count).compact()))
-        is_within = count == 1 and not read.last  # of a query whose repeats are else found at its end
+        is_within = (
+            count == 1 and not read.last
+        )  # of one query, whose duplicates are otherwise found at its end
         return whole._replace(enough=may_be_endless and is_within and _holds_enough(read, qrels))
 
     problems = Problems(source.name)
     total, order = Total(qrels), _Order(qrels)
-    cut: list[_Cut] = []  # the parts of a query that may go on in the next block; their lines are the file's
+    cut: list[_Cut] = []  # parts of a query that may continue in the next block; lines are counted in the file
 
     def add(found: Found, first_line: int) -> None:
         if not order.add(found, first_line, total):
             enough = problems.found.total + total.repeats.total >= SHOWN
-            raise _ComesBack(problems.lines if enough else None)
+            raise _QueryNotGrouped(problems.lines if enough else None)
         total.add(found, first_line)
 
     def close() -> None:
         if cut:
             lines = Lines.joined([part.lines for part in cut])
-            cut.clear()  # before more memory is needed
+            cut.clear()  # to free its memory first
             add(find(lines, qrels, ties), 0)
 
     made = ordered_map(part, source.blocks(), jobs)
     for before, one in problems.until_enough(made, lambda: total.repeats.total):
         if one.scattered:
-            raise _ComesBack(problems.lines if one.enough else None)
+            raise _QueryNotGrouped(problems.lines if one.enough else None)
         total.tag = total.tag if one.tag is None else one.tag
         for piece in one.pieces:
             if isinstance(piece, Found):
@@ -200,14 +202,14 @@ def _in_one_pass(
                 cut.append(piece._replace(lines=piece.lines.later(before)))
         if one.enough:
             close()
-        if order.is_whole_again:
+        if order.is_repeated_run:
             break
     else:
         close()
-    if order.is_whole_again:
-        problems.add(run_again(order.line, order.again, order.new))
+    if order.is_repeated_run:
+        problems.add(repeated_run(order.line, order.again, order.new))
     elif order.again:
-        raise _ComesBack(problems.end)
+        raise _QueryNotGrouped(problems.end)
     else:
         total.report(problems)
     problems.check()

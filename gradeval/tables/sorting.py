@@ -1,4 +1,4 @@
-"""Reduces a run whose queries come back: its lines are sorted by query, through a temporary file."""
+"""Reduces a run whose lines are not grouped by query: they are sorted through a temporary file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems
 from gradeval.formats.sources import Block, Source
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import Lines, find, keyed_query_numbers
+from gradeval.tables.ranking import Lines, find, keyed_query_indices
 from gradeval.tables.reduced import Reduced, Total
 
 _KEPT = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i4"), ("id_length", "<i4")])
@@ -25,7 +25,7 @@ _SHARE = 8 << 20  # about how many bytes of a run are sorted in memory at a time
 class _Sorted(NamedTuple):
     """The lines of a block by share: kept, the ids of the documents, and those of queries that are not judged.
 
-    bounds: where the rows and the two kinds of ids of each share begin, in bytes, (3, shares + 1).
+    bounds: the offsets in bytes of each share's rows and its two kinds of ids, (3, shares + 1).
     """
 
     kept: NDArray[np.void]
@@ -45,9 +45,9 @@ def reduce_by_sorting(
     jobs: int,
     enough: int | None = None,
 ) -> Reduced:
-    """The way for runs whose queries come back: sort the lines into shares by query, then rank each share.
+    """Reduce a run in any order: sort the lines into shares by query, then rank each share.
 
-    enough: the lines after which no more need be read, if errors are known to be among them.
+    enough: the number of lines after which no more need be read, where they are known to hold errors.
     """
     import tempfile
 
@@ -55,14 +55,14 @@ def reduce_by_sorting(
 
     def sort(block: Block) -> _Sorted:
         read = columns(block)
-        number = keyed_query_numbers(qrels, read.queries)
+        number = keyed_query_indices(qrels, read.queries)
         lengths = np.diff(read.bounds)
         query = np.repeat(number, lengths)
         share = (query % shares).astype(np.uint16)
         order = np.argsort(share, kind="stable")
         documents = read.documents.take(order)
         kept = np.empty(len(order), _KEPT)
-        kept["query"], kept["score"], kept["line"] = query[order], read.number[order], read.line[order]
+        kept["query"], kept["score"], kept["line"] = query[order], read.value[order], read.line[order]
         kept["length"], kept["id_length"] = documents.length, 0
         ids = Ids.of([])
         if (number >= len(qrels.queries)).any():
@@ -78,7 +78,7 @@ def reduce_by_sorting(
     problems = Problems(source.name)
     total = Total(qrels)
     with tempfile.TemporaryFile() as file:
-        places = []  # for each block: where the rows and the ids of each share begin, (3, shares + 1)
+        places = []  # for each block: the offsets of each share's rows and ids, (3, shares + 1)
         for before, one in problems.until_enough(ordered_map(sort, source.blocks(), jobs)):
             total.tag = total.tag if one.tag is None else one.tag
             one.kept["line"] += before
@@ -109,7 +109,7 @@ def reduce_by_sorting(
                 documents = column(read(1, share), kept["length"])
                 query = kept["query"].copy()
                 others = np.flatnonzero(kept["id_length"])
-                if len(others):  # different ones may have one key, but not one id
+                if len(others):  # different queries may have one key
                     ids = column(read(2, share), kept["id_length"][others])
                     query[others] = len(qrels.queries) + ids.distinct()[1]
                 yield Lines.grouped(query, documents, kept["score"], kept["line"])

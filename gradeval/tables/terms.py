@@ -1,4 +1,4 @@
-"""A value as a sum over documents: what each of them adds, and what the sum is divided by."""
+"""A value as a sum over documents: the term of each, and the normalizer of the sum."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gradeval.arrays.segments import Segments
 class Terms:
     """The value of each query as scale · (sum of its terms - base) / normalizer.
 
-    Terms are added one by one in their order. Rows that add 0 may be left out.
-    segments: how the T terms fall into the Q queries. row: the document of each term as a row of the table that
-    the metric was given, int64 (T,); -1 is a document that only the ideal ranking has.
+    Terms are added one by one in order. Rows whose term is 0 may be omitted.
+    segments: the Q queries that the T terms belong to. row: the document of each term as a row of the table
+    that the metric was given, int64 (T,); -1 is a document that only the ideal ranking has.
     value: what each adds, float64 (T,), or one number for all.
     normalizer: (Q,), or one number for all. The value is 0 where it is 0, and NaN where it is NaN.
     base: the sum whose value is 0, (Q,), or one number for all.
@@ -70,7 +70,7 @@ class DiscountedTerms(Terms):
 
     @classmethod
     def of(cls, segments: Segments, row: Ints, rank: Floats, gain: Floats, discount: Floats) -> DiscountedTerms:
-        """The terms of a sum that is not normalized."""
+        """The terms of a sum without a normalizer."""
         return cls(segments, row, value=gain / discount, rank=rank, gain=gain, discount=discount)
 
     def total_at(self, cutoff: int | None) -> Floats:

@@ -104,7 +104,7 @@ def test_orders(table):
     order = within.descending(values)
     assert values[order].tolist() == flat(falling)
     assert sorted(order.tolist()) == list(range(len(values)))
-    assert within.falling(values) == (falling == table)
+    assert within.is_descending(values) == (falling == table)
 
 
 def test_rows_taken_of_long_queries():

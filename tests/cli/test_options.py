@@ -335,7 +335,7 @@ def test_groups(folder: Path) -> None:
     assert "is not a non-negative integer" in fails("plain", "s", "--groups", "s")
     (folder / "sizes").write_text("1\n2\n")
     assert fails("plain", "s", "--groups", "sizes") == (
-        "sizes: the groups have 3 lines in all, but plain has 4"
+        "sizes: the group sizes add up to 3 lines, but plain has 4"
     )
 
 

@@ -219,8 +219,8 @@ def test_features_that_no_line_has(size, path):
     for feature in (3, 9999999):
         with pytest.raises(InputError, match=f"^{path}: no line has feature {feature}$"):
             letor.feature(feature)
-    assert str(letor.without([8, 1, 2, 3, 5, 6, 10])) == f"{path}: no line has features 1-3, 5-6, 8, 10"
-    assert str(letor.without(range(0, 99, 3))).endswith(", 54, 57, …")
+    assert str(letor.missing([8, 1, 2, 3, 5, 6, 10])) == f"{path}: no line has features 1-3, 5-6, 8, 10"
+    assert str(letor.missing(range(0, 99, 3))).endswith(", 54, 57, …")
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -15,7 +15,7 @@ from plain import data_of, fields_of, number_of
 
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.formats import scan
-from gradeval.formats.scan import Rows, floats, split, tokenize, whole_numbers
+from gradeval.formats.scan import Rows, floats, leading_integers, split, tokenize
 
 BEHIND = b"9.#\n \0e7" * (PAD // 8)  # what a block may hold behind its last line
 
@@ -308,9 +308,9 @@ def test_float_just_below_a_power_of_two():
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**8 - 1), st.sampled_from([b":", b" ", b".", b"x", b"\xff", b"/"]))))
-def test_whole_numbers(pairs):
+def test_leading_integers(pairs):
     text = b"".join(b"%d%s" % pair for pair in pairs)
     starts = np.cumsum([0, *(len(b"%d%s" % pair) for pair in pairs)])[:-1].astype(np.int64)
-    numbers, digits = whole_numbers(block_of(text), starts)
+    numbers, digits = leading_integers(block_of(text), starts)
     assert numbers.tolist() == [number for number, _ in pairs]
     assert digits.tolist() == [len(str(number)) for number, _ in pairs]

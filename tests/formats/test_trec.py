@@ -47,7 +47,7 @@ def run_of(path, text):
         query = np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds))
         names = columns.queries.tolist()
         assert all(one != other for one, other in pairwise(names))
-        rows += zip([names[i] for i in query], columns.documents.tolist(), columns.number.tolist(), strict=True)
+        rows += zip([names[i] for i in query], columns.documents.tolist(), columns.value.tolist(), strict=True)
         problems += columns.problems.first
     return rows, problems
 
@@ -253,7 +253,7 @@ def test_the_good_lines_of_a_bad_block_are_kept(path):
     [block] = Cut(path).blocks()
     read = run_columns(block)
     assert (read.queries.tolist(), read.documents.tolist()) == ([b"1", b"3"], [b"b", b"e"])
-    assert (read.number.tolist(), read.line.tolist(), read.bounds.tolist()) == ([1.0, 2.0], [1, 4], [0, 1, 2])
+    assert (read.value.tolist(), read.line.tolist(), read.bounds.tolist()) == ([1.0, 2.0], [1, 4], [0, 1, 2])
     assert read.tag == b"t"
 
 

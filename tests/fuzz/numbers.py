@@ -278,13 +278,13 @@ def _write(case: Case, texts: Sequence[bytes], name: str) -> None:
 def _read(case: Case, name: str) -> np.ndarray:
     source = Source(name)
     if case.role == "score":
-        return np.concatenate([run_columns(block).number for block in source.blocks()])
+        return np.concatenate([run_columns(block).value for block in source.blocks()])
     if case.role == "grade":
         return read_qrels(source, case.jobs).grade
     if case.role in ("label", "feature"):
         letor = read_letor(source, {3}, None, case.jobs)
         return letor.label if case.role == "label" else letor.feature(3)
-    return read_numbers(source, case.role, whole=case.role == "group size")[0]
+    return read_numbers(source, case.role, integers=case.role == "group size")[0]
 
 
 def _check_errors(case: Case, wrong: Sequence[int]) -> None:

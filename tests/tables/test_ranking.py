@@ -15,7 +15,7 @@ from gradeval.arrays.strings import Ids
 from gradeval.formats.columns import Columns
 from gradeval.options import TIES
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import Lines, find, query_numbers
+from gradeval.tables.ranking import Lines, find, query_indices
 
 
 def qrels_of(qrels):
@@ -157,8 +157,8 @@ def test_lines(rows):
         assert Lines.joined([one]) is one
 
 
-def test_query_numbers():
+def test_query_indices():
     table = qrels_of({b"b": {b"d": 1}, b"a": {b"d": 1}, b"c": {b"d": 1}})
-    assert query_numbers(table, Ids.of([])).tolist() == []
+    assert query_indices(table, Ids.of([])).tolist() == []
     ids = Ids.of([b"a", b"x", b"b", b"y", b"x", b"c", b"a"])
-    assert query_numbers(table, ids).tolist() == [1, 3, 0, 4, 3, 2, 1]
+    assert query_indices(table, ids).tolist() == [1, 3, 0, 4, 3, 2, 1]
