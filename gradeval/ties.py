@@ -27,7 +27,8 @@ from gradeval.tables.qrels import SHARE, Qrels
 from gradeval.tables.ranking import Ties
 from gradeval.tables.reduced import Reduced
 
-ENDS, SHUFFLES = 2, 8  # orders tried
+ENDS, SHUFFLES = 2, 8
+TRIALS = 256  # queries at most for each further order, and for all shuffles together if one for each will do
 _SLOTS = 4  # a shuffle places each judged document of a large group in one of this many times as many slots
 _SAME = 1e-9  # relative: sums in another order may end in another last digit
 
@@ -60,9 +61,10 @@ class _Groups:
     (G,). first: the rank of the group's first document, (G,). query: of each group, (G,).
     """
 
-    def __init__(self, ties: Ties, qrels: Qrels) -> None:
+    def __init__(self, ties: Ties, qrels: Qrels, queries: Bools) -> None:
         query = np.searchsorted(qrels.offsets, ties.row, "right") - 1
-        order = stable_order(query, ties.first)
+        chosen = np.flatnonzero(queries[query])
+        order = chosen[stable_order(query[chosen], ties.first[chosen])]
         query, self.row = query[order], ties.row[order]
         first, last = ties.first[order], ties.last[order]
         new = np.ones(len(order) + 1, bool)
@@ -78,11 +80,11 @@ class _Groups:
         grades_differ = self.within.min(self.grade) < self.within.max(self.grade)
         return grades_differ | (self.size > self.within.lengths)
 
-    def orders(self) -> Iterator[Floats]:
-        """The ranks of the judged documents, (n,), under each of the orders.
+    def ends(self) -> Iterator[Floats]:
+        """The ranks of the judged documents, (n,), with the best or the worst first, under each of the orders.
 
-        First the ENDS: the best grades first and unjudged documents last, and the reverse. Then the same with
-        unjudged documents between those with a grade above 0 and the others. Then shuffles.
+        First the best grades first and unjudged documents last, and the reverse. Then the same with unjudged
+        documents between those with a grade above 0 and the others.
         """
         group = self.within.query
         first = self.first[group].astype(np.float64)
@@ -95,14 +97,18 @@ class _Groups:
         yield first + rising + unjudged
         yield first + falling + np.where(relevant, 0, unjudged)
         yield first + rising + np.where(relevant, unjudged, 0)
+
+    def shuffles(self, count: int) -> Iterator[Floats]:
+        """The ranks of the judged documents, (n,), in pseudo-random orders."""
+        group = self.within.query
         slots = np.minimum(self.size, _SLOTS * self.within.lengths)
         places = Segments(np.append(0, np.cumsum(slots)))
-        for seed in range(SHUFFLES):
+        for seed in range(count):
             # the slots of a group in the order of pseudo-random keys: its judged documents take the first
             keys = mix(np.arange(len(places.query), dtype=np.uint64) + np.uint64(seed << 40))
             order = stable_order(places.query, (keys >> np.uint64(40)).astype(np.int64))
             slot = places.place[order][places.offsets[group] + self.within.place]
-            yield first + slot * self.size[group] // slots[group]
+            yield self.first[group] + slot * self.size[group] // slots[group]
 
 
 def spread(
@@ -112,44 +118,51 @@ def spread(
     specs: Sequence[Spec],
     found: Scored,
     judge: Callable[[Ints, Floats], Judgments],
-    jobs: int = 1,
 ) -> Spread:
     """What other orders of tied scores make of these queries, (Q,) as a mask.
 
     found: what the order of the run makes of all queries. judge: makes the judgments of some queries from the
     ranks of all rows.
     """
-    groups = _Groups(_of(reduced.ties, qrels, queries), qrels)
+    groups = _Groups(reduced.ties, qrels, queries)
     tied = distinct(groups.query[groups.mixed()])
     low = found.values[:, tied]
     high = low.copy()
     changes = np.zeros(low.shape, bool)
-    # a metric that a better document never harms has its lowest and highest value in the first orders
-    others = [m for m, spec in enumerate(specs) if not rises(spec, qrels.scale)]
+    if not len(tied):
+        return Spread(tied, low, high, changes)
     rank = reduced.rank.copy()
-    shares = list(_shares(tied, qrels))
-    for turn, ranks in enumerate(groups.orders() if len(tied) else ()):
-        chosen = range(len(specs)) if turn < ENDS else others
-        if not chosen:
-            break
-        rank[groups.row] = ranks
-        score_share = partial(_score_share, judge=judge, rank=rank, specs=[specs[m] for m in chosen])
-        other = Scored.joined(list(ordered_map(score_share, shares, jobs)))
-        for place, m in enumerate(chosen):
-            row = other.values[place]
-            changes[m] |= np.isnan(row) != np.isnan(low[m])
-            low[m], high[m] = np.fmin(low[m], row), np.fmax(high[m], row)
-            if place in other.texts:
-                before = found.texts[m]
-                changes[m] |= [before[q] != text for q, text in zip(tied, other.texts[place], strict=True)]
+
+    def attempt(some: slice, chosen: list[int], row: Ints, ranks: Ints) -> list[int]:
+        """Score some of the tied queries with other ranks; which metrics go beyond what was known of them."""
+        rank[row] = ranks
+        other = scored(judge(tied[some], rank), [specs[m] for m in chosen])
+        at = chosen, some
+        beyond = (other.values < low[at]) | (other.values > high[at])
+        changes[at] |= np.isnan(other.values) != np.isnan(low[at])
+        low[at], high[at] = np.fmin(low[at], other.values), np.fmax(high[at], other.values)
+        for place, texts in other.texts.items():
+            before = found.texts[chosen[place]]
+            after = zip(tied[some], texts, strict=True)
+            changes[chosen[place], some] |= [before[q] != text for q, text in after]
+        return [m for m, goes in zip(chosen, beyond.any(axis=1), strict=True) if goes]
+
+    everything = list(range(len(specs)))
+    # a metric that a better document never harms has its lowest and highest value in the first two orders
+    others = [m for m in everything if not rises(specs[m], qrels.scale)]
+    sample = slice(None, None, -(-len(tied) // TRIALS))
+    for turn, ranks in enumerate(groups.ends()):
+        chosen = everything if turn < ENDS else others and attempt(sample, others, groups.row, ranks)
+        for share in _shares(tied, qrels) if chosen else ():
+            attempt(share, chosen, groups.row, ranks)
+    if others:
+        sampled = np.zeros(len(queries), bool)
+        sampled[tied[sample]] = True
+        groups = _Groups(reduced.ties, qrels, sampled)
+        for ranks in groups.shuffles(min(SHUFFLES, -(-TRIALS // len(tied)))):
+            attempt(sample, others, groups.row, ranks)
     changes |= high - low > _SAME * np.maximum(np.abs(high), np.abs(low))
     return Spread(tied, low, high, changes)
-
-
-def _score_share(
-    queries: Ints, judge: Callable[[Ints, Floats], Judgments], rank: Floats, specs: Sequence[Spec]
-) -> Scored:
-    return scored(judge(queries, rank), specs)
 
 
 def rises(spec: Spec, scale: Floats) -> bool:
@@ -160,14 +173,9 @@ def rises(spec: Spec, scale: Floats) -> bool:
     return PROMOTION_HELPS in spec.metric.invariants
 
 
-def _of(ties: Ties, qrels: Qrels, queries: Bools) -> Ties:
-    """The ties of these queries."""
-    chosen = queries[np.searchsorted(qrels.offsets, ties.row, "right") - 1]
-    return Ties(*(column[chosen] for column in ties))
-
-
-def _shares(queries: Ints, qrels: Qrels) -> Iterator[Ints]:
+def _shares(queries: Ints, qrels: Qrels) -> Iterator[slice]:
     """The queries in shares of about SHARE judgments, which fit a processor's cache."""
     rows = np.cumsum(qrels.offsets[queries + 1] - qrels.offsets[queries])
     cuts = np.searchsorted(rows, np.arange(SHARE, rows.max(initial=0), SHARE))
-    yield from (part for part in np.split(queries, distinct(cuts)) if len(part))
+    bounds = distinct(np.concatenate([[0], cuts, [len(queries)]]))
+    yield from map(slice, bounds[:-1].tolist(), bounds[1:].tolist())

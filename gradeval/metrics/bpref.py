@@ -16,8 +16,7 @@ _LITTLE = 1e-5  # of infAP, so that what no judged document is above has a preci
 
 def _worse_above(judgments: Judgments, hits: Hits) -> Ints:
     """How many documents that were judged not relevant stand above each hit, (H,)."""
-    judged = judgments.hits(0.0)
-    return judged.seen[np.searchsorted(judged.rows, hits.rows)] - hits.seen
+    return judgments.judged_seen[hits.rows] - hits.seen
 
 
 @metric("bpref", invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED], needs_relevant=True)

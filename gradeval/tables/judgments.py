@@ -207,6 +207,14 @@ class Judgments:
         return np.maximum(self.segments.max(self.grade), 0.0)
 
     @cached_property
+    def judged_seen(self) -> Ints:
+        """How many documents the query's ranking has up to and with this row whose grade is 0 or more, (N,).
+
+        Below the documents retrieved, the others are counted too.
+        """
+        return self.segments.running_count(self.grade >= 0)
+
+    @cached_property
     def found(self) -> Judgments:
         """The table without the documents that were not retrieved."""
         rows = np.flatnonzero(self.is_retrieved)
