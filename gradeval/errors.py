@@ -8,7 +8,7 @@ _WIDTH = 60
 
 
 def _escape(char: str) -> str:
-    return char.encode("unicode_escape").decode()
+    return repr(char)[1:-1]
 
 
 _CONTROL = (*range(32), *range(127, 160))

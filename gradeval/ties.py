@@ -118,6 +118,7 @@ def spread(
     specs: Sequence[Spec],
     found: Scored,
     judge: Callable[[Ints, Floats], Judgments],
+    jobs: int = 1,
 ) -> Spread:
     """What other orders of tied scores make of these queries, (Q,) as a mask.
 
@@ -133,9 +134,8 @@ def spread(
         return Spread(tied, low, high, changes)
     rank = reduced.rank.copy()
 
-    def attempt(some: slice, chosen: list[int], row: Ints, ranks: Ints) -> list[int]:
-        """Score some of the tied queries with other ranks; which metrics go beyond what was known of them."""
-        rank[row] = ranks
+    def attempt(chosen: list[int], some: slice) -> list[int]:
+        """Score some of the tied queries; which metrics go beyond what was known of them."""
         other = scored(judge(tied[some], rank), [specs[m] for m in chosen])
         at = chosen, some
         beyond = (other.values < low[at]) | (other.values > high[at])
@@ -152,15 +152,17 @@ def spread(
     others = [m for m in everything if not rises(specs[m], qrels.scale)]
     sample = slice(None, None, -(-len(tied) // TRIALS))
     for turn, ranks in enumerate(groups.ends()):
-        chosen = everything if turn < ENDS else others and attempt(sample, others, groups.row, ranks)
-        for share in _shares(tied, qrels) if chosen else ():
-            attempt(share, chosen, groups.row, ranks)
+        rank[groups.row] = ranks
+        chosen = everything if turn < ENDS else others and attempt(others, sample)
+        if chosen:
+            list(ordered_map(partial(attempt, chosen), _shares(tied, qrels), jobs))
     if others:
         sampled = np.zeros(len(queries), bool)
         sampled[tied[sample]] = True
         groups = _Groups(reduced.ties, qrels, sampled)
         for ranks in groups.shuffles(min(SHUFFLES, -(-TRIALS // len(tied)))):
-            attempt(sample, others, groups.row, ranks)
+            rank[groups.row] = ranks
+            attempt(others, sample)
     changes |= high - low > _SAME * np.maximum(np.abs(high), np.abs(low))
     return Spread(tied, low, high, changes)
 
