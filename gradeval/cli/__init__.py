@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -116,7 +118,15 @@ def main(args: Sequence[str] | None = None) -> None:
         # end as one whom the signal has ended, so that a shell's loop ends too; and wait for no thread's read
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
-    os._exit(code)  # all is written; taking modules and arrays apart would cost a small job a tenth of its time
+    end(code)
+
+
+def end(code: int) -> NoReturn:
+    """End the process with this code, without taking modules and arrays apart: 17 ms of 107 for a small job."""
+    atexit._run_exitfuncs()  # those of plugins, logging and coverage
+    with suppress(AttributeError, OSError, ValueError):  # None, a reader that is gone, or closed
+        sys.stdout.flush()
+    os._exit(code)
 
 
 def run(args: Sequence[str] | None = None) -> int:

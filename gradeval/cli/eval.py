@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.command import Command
 from gradeval.cli.metrics import complete_metric
@@ -233,6 +234,7 @@ def eval_command(
 
     if quiet or strict:  # the warnings of other code, such as a plugin's, too
         python_warnings.simplefilter("error" if strict else "ignore")
+    heap.imported()
     specs = parse(metrics or DEFAULT_METRICS)
     if not options["by_level"]:
         _check_printed(specs, per_query, not no_summary)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 
 # the numbers of malloc.h for mallopt(3)
@@ -13,7 +14,8 @@ def keep_freed() -> None:
     """Keep freed memory for what comes next, up to 512 MiB, and arrays of up to 32 MiB in it.
 
     The arrays of a block are as large as those of the block before. By default the large ones have pages of
-    their own, which the system clears one by one and takes back: a tenth of the time of a small job.
+    their own, which the system clears one by one and takes back: with 67 MB, 16 % more processor time and 7 %
+    more time.
     Threads share as many arenas as there are processors: by default each of many threads has its own, which
     takes 64 MiB of address space and keeps what is freed in it from the others. Elsewhere this does nothing.
     """
@@ -24,3 +26,10 @@ def keep_freed() -> None:
     mallopt(_MMAP_THRESHOLD, 32 << 20)
     mallopt(_TRIM_THRESHOLD, 512 << 20)
     mallopt(_ARENA_MAX, os.cpu_count() or 1)
+
+
+def imported() -> None:
+    """Search for garbage again where __main__ has stopped that, but never among what was imported."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()

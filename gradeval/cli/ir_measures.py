@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.abbreviated import AbbreviatedCommand
 from gradeval.cli.types import File, Whole
@@ -71,6 +72,7 @@ def ir_measures_command(
 
     if quiet:
         warnings.simplefilter("ignore")  # of other code, such as a plugin's
+    heap.imported()
     asked = parse_ir_measures(measures)
     for one in asked:
         if one.spec.metric.text:

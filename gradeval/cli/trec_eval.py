@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.abbreviated import AbbreviatedCommand
 from gradeval.cli.command import version_option
@@ -220,6 +221,7 @@ def trec_eval_command(
     from gradeval.render.layout import RenderOptions
     from gradeval.render.trec import render
 
+    heap.imported()
     chosen = parse_trec_eval(measures or ["official"], float(size))
     scores = None if zscores is None else read_zscores(zscores)
     options = Options(

@@ -165,12 +165,12 @@ def _returns(text: Bytes, line_end: Ints) -> bool:
     return bool((is_return[:-1] & (behind != CR) & (behind != LF)).any())
 
 
-def bare_cr_pattern(a_line: bytes) -> re.Pattern[bytes]:
+def bare_cr_pattern(a_line: bytes) -> bytes:
     """Matches a line in which a CR separates two lines of data. a_line: what each begins with."""
-    return re.compile(rb"(?:^|\r)%b[^\n]*\r%b" % (a_line, a_line), re.MULTILINE)
+    return rb"(?m)(?:^|\r)%b[^\n]*\r%b" % (a_line, a_line)
 
 
-def unreadable(block: Block, found: Rows | Tokens, bare_cr: re.Pattern[bytes]) -> LineProblems | None:
+def unreadable(block: Block, found: Rows | Tokens, bare_cr: bytes) -> LineProblems | None:
     """Why the lines of a block cannot be read, None where they can.
 
     bare_cr: from bare_cr_pattern(); a match means that lines end in a bare CR.
@@ -180,7 +180,7 @@ def unreadable(block: Block, found: Rows | Tokens, bare_cr: re.Pattern[bytes]) -
         return _final(*binary_data(text[:4].tobytes(), found.binary))
     if block.too_long:
         return _final(0, TOO_LONG, "Is this the right file?")
-    if found.returns and (match := bare_cr.search(text.tobytes())):
+    if found.returns and (match := re.search(bare_cr, text.tobytes())):
         line = int(np.count_nonzero(text[: match.start()] == LF))
         return _final(line, "lines end in a bare CR", r"Convert them with tr '\r' '\n'")
     return None

@@ -63,9 +63,7 @@ def _odd(rows: Rows, is_first: bool, expected: str, others: tuple[int, ...], hin
     return LineProblems.of(rows.odd, what)
 
 
-def _columns(
-    block: Block, rows: Rows, name: str, bare_cr: re.Pattern[bytes], problems: LineProblems
-) -> Columns:
+def _columns(block: Block, rows: Rows, name: str, bare_cr: bytes, problems: LineProblems) -> Columns:
     queries, documents, text = rows.fields
     value, bad = floats(text)
     line = rows.line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -344,11 +345,18 @@ def test_completion_scripts(shell: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_main_ends_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli.os, "_exit", sys.exit)
+    monkeypatch.setattr(cli, "end", sys.exit)
     for args, code in ((["--version"], 0), (["none", "r"], 2)):
         with pytest.raises(SystemExit) as ended:
             cli.main(args)
         assert ended.value.code == code
+
+
+def test_what_is_registered_for_the_end_runs() -> None:
+    """The process ends at once, but not before what a plugin, or coverage, has registered."""
+    code = "import atexit; atexit.register(print, 'the end'); from gradeval import cli; cli.main(['--version'])"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[1:] == ["the end"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -360,7 +368,7 @@ def test_an_interrupted_command_ends_by_the_signal(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(app, "main", interrupt)
     monkeypatch.setattr(cli.os, "kill", lambda *args: sent.append(args))
-    monkeypatch.setattr(cli.os, "_exit", sys.exit)
+    monkeypatch.setattr(cli, "end", sys.exit)
     monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
     with pytest.raises(SystemExit) as ended:
         cli.main(["q", "r"])

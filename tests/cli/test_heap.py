@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 from types import SimpleNamespace
 
 import pytest
@@ -27,3 +28,14 @@ def test_other_libraries(error: type[Exception] | None, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(ctypes, "CDLL", library)
     heap.keep_freed()
+
+
+def test_garbage_is_searched_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    for name in ("freeze", "enable"):
+        monkeypatch.setattr(gc, name, lambda name=name: done.append(name))
+    heap.imported()
+    assert done == []  # nobody has stopped the search
+    monkeypatch.setattr(gc, "isenabled", lambda: False)
+    heap.imported()
+    assert done == ["freeze", "enable"]
