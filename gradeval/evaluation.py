@@ -24,7 +24,7 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.run_names import run_names
-from gradeval.ties import spread
+from gradeval.ties import TRIALS, spread
 
 
 def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> Results:
@@ -165,7 +165,7 @@ def _evaluate(
     notices = [*query_notices(qrels, reduced, wanted, options)]
     tie_range = None
     if options.ties is None or options.tie_range:
-        ties = spread(qrels, reduced, counted, specs, found, judge, jobs)
+        ties = spread(qrels, reduced, counted, specs, found, judge, jobs, None if options.tie_range else TRIALS)
         if options.tie_range:
             tie_range = np.array(ties.ends(found.values))
         if options.ties is None:  # a user who names a rule has decided the order

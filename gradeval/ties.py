@@ -28,7 +28,7 @@ from gradeval.tables.ranking import Ties
 from gradeval.tables.reduced import Reduced
 
 ENDS, SHUFFLES = 2, 8
-TRIALS = 256  # queries at most for each further order, and for all shuffles together if one for each will do
+TRIALS = 256  # for the notice: with so many tied queries one shuffle each is enough, of 32 queries all eight
 _SLOTS = 4  # a shuffle places each judged document of a large group in one of this many times as many slots
 _SAME = 1e-9  # relative: sums in another order may end in another last digit
 
@@ -119,11 +119,18 @@ def spread(
     found: Scored,
     judge: Callable[[Ints, Floats], Judgments],
     jobs: int = 1,
+    trials: int | None = None,
 ) -> Spread:
     """What other orders of tied scores make of these queries, (Q,) as a mask.
 
     found: what the order of the run makes of all queries. judge: makes the judgments of some queries from the
-    ranks of all rows.
+    ranks of all rows. trials: with more tied queries than this, only about so many of them, evenly spaced, are
+    tried in the orders after the first two; None tries all.
+
+    So what a metric that may fall on promotion can lose in many queries costs little. The notice of it still
+    comes: it is missed only where neither end changes any of all queries, nor any further order one of the
+    sample. What the notice says is at least so much in any case; and an end that goes further in the sample is
+    tried on all.
     """
     groups = _Groups(reduced.ties, qrels, queries)
     tied = distinct(groups.query[groups.mixed()])
@@ -150,7 +157,8 @@ def spread(
     everything = list(range(len(specs)))
     # a metric that a better document never harms has its lowest and highest value in the first two orders
     others = [m for m in everything if not rises(specs[m], qrels.scale)]
-    sample = slice(None, None, -(-len(tied) // TRIALS))
+    trials = trials or SHUFFLES * len(tied)
+    sample = slice(None, None, -(-len(tied) // trials))
     for turn, ranks in enumerate(groups.ends()):
         rank[groups.row] = ranks
         chosen = everything if turn < ENDS else others and attempt(others, sample)
@@ -160,7 +168,7 @@ def spread(
         sampled = np.zeros(len(queries), bool)
         sampled[tied[sample]] = True
         groups = _Groups(reduced.ties, qrels, sampled)
-        for ranks in groups.shuffles(min(SHUFFLES, -(-TRIALS // len(tied)))):
+        for ranks in groups.shuffles(min(SHUFFLES, -(-trials // len(tied)))):
             rank[groups.row] = ranks
             attempt(others, sample)
     changes |= high - low > _SAME * np.maximum(np.abs(high), np.abs(low))
