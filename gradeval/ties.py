@@ -127,10 +127,8 @@ def spread(
     ranks of all rows. trials: with more tied queries than this, only about so many of them, evenly spaced, are
     tried in the orders after the first two; None tries all.
 
-    So what a metric that may fall on promotion can lose in many queries costs little. The notice of it still
-    comes: it is missed only where neither end changes any of all queries, nor any further order one of the
-    sample. What the notice says is at least so much in any case; and an end that goes further in the sample is
-    tried on all.
+    A notice can be missed only where neither of the first two orders changes any query, and no further order
+    any of the sample: in a large collection an order that matters shows. Its range is "at least" in any case.
     """
     groups = _Groups(reduced.ties, qrels, queries)
     tied = distinct(groups.query[groups.mixed()])
@@ -145,8 +143,9 @@ def spread(
         """Score some of the tied queries; which metrics go beyond what was known of them."""
         other = scored(judge(tied[some], rank), [specs[m] for m in chosen])
         at = chosen, some
-        beyond = (other.values < low[at]) | (other.values > high[at])
-        changes[at] |= np.isnan(other.values) != np.isnan(low[at])
+        becomes_undefined = np.isnan(other.values) != np.isnan(low[at])
+        beyond = (other.values < low[at]) | (other.values > high[at]) | becomes_undefined
+        changes[at] |= becomes_undefined
         low[at], high[at] = np.fmin(low[at], other.values), np.fmax(high[at], other.values)
         for place, texts in other.texts.items():
             before = found.texts[chosen[place]]
@@ -161,7 +160,7 @@ def spread(
     sample = slice(None, None, -(-len(tied) // trials))
     for turn, ranks in enumerate(groups.ends()):
         rank[groups.row] = ranks
-        chosen = everything if turn < ENDS else others and attempt(others, sample)
+        chosen = everything if turn < ENDS else others and attempt(others, sample)  # all, if it shows more
         if chosen:
             list(ordered_map(partial(attempt, chosen), _shares(tied, qrels), jobs))
     if others:

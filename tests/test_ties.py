@@ -149,6 +149,26 @@ def test_never_missing() -> None:
     assert len(changed) > 60
 
 
+@pytest.mark.parametrize("options", [{}, {"depth": 2}, {"judged_only": True}])
+def test_a_sample_of_many_queries_shows_as_much(
+    options: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same metrics have the notice as where every order is tried on each of the queries."""
+    load()
+    draw = random.Random(str(options))
+    cases = [collection(draw) for _ in range(200)]
+    qrels = {str(number): grades for number, (grades, _) in enumerate(cases)}
+    run = {str(number): dict(ranking) for number, (_, ranking) in enumerate(cases)}
+    names = [metric.usage for metric in REGISTRY.values()]
+    noticed = []
+    for trials in (None, 20):
+        monkeypatch.setattr("gradeval.evaluation.TRIALS", trials)
+        notices = evaluated(qrels, run, names, **options).notices
+        noticed.append({notice.metric for notice in notices if notice.kind is Kind.TIES})
+    assert noticed[0] == noticed[1]
+    assert len(noticed[0]) > 30
+
+
 def test_the_notice_of_ties_is_for_metrics_that_they_can_change() -> None:
     qrels = {"q": {"a": 2, "b": 1, "c": 0}}
     run = {"q": {"a": 5.0, "x": 3.0, "b": 3.0, "c": 3.0}}
