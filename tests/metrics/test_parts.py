@@ -1,0 +1,87 @@
+"""Parts of a collection score as the whole, and metrics that share a computation make it once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers import check_each, examples, judgments_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gradeval.metrics import ndcg_phi
+from gradeval.registry.metric import REGISTRY, Metric
+from gradeval.registry.spec import Spec, parse
+from gradeval.scoring import scored
+from gradeval.tables import judgments as judgments_table
+from gradeval.tables.judgments import Judgments
+
+from . import strategies
+
+QUERIES = 12
+
+
+@examples(times=0.25)
+@given(strategies.crowds(QUERIES), strategies.parameters, st.integers(0, QUERIES), st.integers(0, QUERIES))
+def test_a_part_scores_as_in_the_whole(queries, parameters, first, last):
+    """Bit for bit, for every metric, where the part has the scale of the whole."""
+    first, last = sorted((first, last))
+    whole = judgments_of(queries)
+    rows = slice(*whole.segments.offsets[[first, last]])
+    part = replace(judgments_of(queries[first:last]), document=whole.document[rows], scale=whole.scale)
+
+    def check(metric: Metric) -> None:
+        spec = Spec(metric, tuple(strategies.params_of(metric, parameters).items()))
+        expected, found = scored(whole, [spec]), scored(part, [spec])
+        assert found.values.tobytes() == expected.values[:, first:last].tobytes(), str(spec)
+        assert found.texts == {m: texts[first:last] for m, texts in expected.texts.items()}
+
+    check_each(REGISTRY.values(), check)
+
+
+def test_the_scale_counts():
+    """Else the test above would prove nothing."""
+    whole = judgments_of(strategies.crowd(1, "eighths", 14, QUERIES))
+    part = replace(whole, scale=whole.scale[whole.scale <= 2], grade=np.minimum(whole.grade, 2))
+    specs = parse("ERR(gain=0:0/1:2) gP@5 nDCG(ideal=max)@5")
+    alone = scored(part, specs).values
+    assert (alone != scored(replace(part, scale=whole.scale), specs).values).any(axis=1).all()
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> Judgments:
+    """A table that keeps all that is computed from it."""
+    monkeypatch.setattr(judgments_table, "RECALLED", 1 << 20)
+    return judgments_of(strategies.crowd(1, "graded", 14, QUERIES))
+
+
+WITH_CUTOFF = [metric for metric in REGISTRY.values() if metric.at is not None and metric.at.name == "cutoff"]
+
+
+@pytest.mark.parametrize(
+    "more", ["", "gain=exp", "gain=1:2/3:9", "variant=released", "judged_only=true", "p=0.7"]
+)
+def test_cutoffs_share_what_is_computed(more: str, kept: Judgments) -> None:
+    """What is kept is found again by what it means: no cutoff, nor a new spec of the same text, adds to it."""
+    param = more.partition("=")[0]
+
+    def check(metric: Metric) -> None:
+        if param and param not in metric.by_name:
+            return
+        needed = [one for one in metric.params if one.required and one.name not in ("cutoff", param)]
+        inside = ",".join([*(f"{one.name}={one.example}" for one in needed), *filter(None, [more])])
+        scored(kept, parse(f"{metric.name}({inside})@5"))
+        before = set(kept._made)
+        scored(kept, parse(f"{metric.name}({inside})@5,10,100"))
+        assert set(kept._made) == before
+
+    check_each(WITH_CUTOFF, check)
+
+
+def test_phi_is_fitted_once(kept: Judgments, monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = []
+    fit = ndcg_phi.fitted_phi
+    monkeypatch.setattr(ndcg_phi, "fitted_phi", lambda *args: fitted.append(args[1]) or fit(*args))
+    scored(kept, parse("nDCGphi@5,10,100 nDCGphi nDCGphi(variant=released)@5,10"))
+    assert fitted == ["paper", "released"]
