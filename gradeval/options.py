@@ -226,8 +226,8 @@ _CHECKS: dict[str, Check] = {
 
 
 def parse_number(text: str) -> float:
-    """The finite number that the text is, in ASCII. Raises ValueError."""
-    number = float(text) if text.isascii() and "_" not in text else math.nan
+    """The finite number that the text is, in ASCII and without spaces. Raises ValueError."""
+    number = float(text) if text.isascii() and "_" not in text and text == text.strip() else math.nan
     if not math.isfinite(number):
         raise ValueError(text)
     return number

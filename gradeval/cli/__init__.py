@@ -138,8 +138,10 @@ def run(args: Sequence[str] | None = None) -> int:
     except click.UsageError as error:
         name = error.ctx.command.name if error.ctx is not None else None
         asked = f"gradeval {name}" if name in ("trec_eval", "ir_measures") else "gradeval"
-        more = "" if type(error) is click.BadParameter else f" '{asked} --help' shows how."
-        return _failed(f"gradeval: {error.format_message()}{more}")
+        hint = "" if type(error) is click.BadParameter else f" Try '{asked} --help'."
+        message = error.format_message()
+        stop = "" if message.endswith((".", "?")) else "."  # click leaves it out here and there
+        return _failed(f"gradeval: {message}{stop}{hint}")
     except GradevalError as error:
         out.report(error)
         return 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -58,6 +58,7 @@ def _unpickled(name: str) -> Spec:
     return spec
 
 
+_LONGEST = 200  # of what is wrong with a plugin, where it is only a guess that the metric is there
 _TAIL = re.compile(r"[._][\d.,]+$")
 
 
@@ -327,6 +328,15 @@ def _names(plugins: bool = False) -> dict[str, Metric]:
     return names
 
 
+def _ignored(failed: Sequence[str]) -> str:
+    """What is wrong with plugins, in short: the first, and how many more there are."""
+    if not failed:
+        return ""
+    first = failed[0] if len(failed[0]) <= _LONGEST else failed[0][:_LONGEST] + "…"
+    more = f"; 'gradeval metrics' reports {len(failed) - 1} more" if len(failed) > 1 else ""
+    return f" ({first}{more})"
+
+
 def _named(name: str, text: str) -> Metric:
     for plugins in (False, True):
         if fold(name) in _names(plugins):
@@ -336,7 +346,7 @@ def _named(name: str, text: str) -> Metric:
 
     stem = _TAIL.sub("", name)
     near = nearest(fold(stem), [*_names(True), *GROUPS, *(alias.name.lower() for alias in aliases())])
-    unread = "".join(f" ({failed})" for failed in load_plugins())  # it may be the metric's home
+    unread = _ignored(load_plugins())  # it may be the metric's home
     if near is None:
         raise MetricError(f"{text}: there is no such metric", hint=f"'gradeval metrics' lists them{unread}")
     spelled = next((own for own in REGISTRY if fold(own) == near), near)

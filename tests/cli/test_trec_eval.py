@@ -11,7 +11,7 @@ from gradeval.errors import MetricError
 from gradeval.registry.dialects.trec_eval import GROUPS, MEASURES
 from gradeval.registry.measures import parse_trec_eval
 
-from .command import gradeval
+from .command import fails, gradeval
 
 pytestmark = pytest.mark.usefixtures("folder")
 LACKING = "warning: r: 1 judged query is not in the run, left out; -c counts them as 0\n"
@@ -281,7 +281,7 @@ def test_help_and_version() -> None:
         ("-R prefs q r", "gradeval takes 'qrels' only, not 'prefs': preferences"),
         ("-T other q r", "gradeval takes 'trec_results' only"),
         ("-D 1 q r", "'-D' / '--Debug_level': gradeval takes '0' only, not '1': there is no debugging output"),
-        ("--Re qrels q r", "--Re can be --Rel_info_format or --Results_format. 'gradeval trec_eval --help'"),
+        ("--Re qrels q r", "--Re can be --Rel_info_format or --Results_format. Try 'gradeval trec_eval --help'"),
         ("--qu=3 q r", "No such option '--qu'"),
         ("--Output_old_results_format q r", "Missing argument 'RUN'"),
         ("-l -1 q r", "-l: a grade below 0"),
@@ -340,3 +340,9 @@ def test_measures_from_python() -> None:
     ]
     with pytest.raises(MetricError, match="no metric is named"):
         parse_trec_eval([""])
+
+
+def test_usage_errors_end_with_a_full_stop(folder: Path) -> None:
+    assert fails("trec_eval", "q", "r", "-o", "out") == (
+        "gradeval: Got unexpected extra argument (out). Try 'gradeval trec_eval --help'."
+    )

@@ -64,6 +64,20 @@ def test_what_is_declared_before_a_plugin_fails_works(plugin):
     assert parse("First")
 
 
+def test_many_broken_plugins_leave_a_typo_short(plugin):
+    def broken():
+        raise RuntimeError("x" * 1000)
+
+    plugin(*[broken] * 20)
+    for name, start in (("nDGC", "nDGC: did you mean nDCG?"), ("qqqqqq", "qqqqqq: there is no such metric")):
+        with pytest.raises(MetricError) as caught:
+            parse(name)
+        assert str(caught.value).startswith(start)
+        assert "plugin toy0 cannot be loaded" in str(caught.value)
+        assert str(caught.value).endswith("'gradeval metrics' reports 19 more)")
+        assert len(str(caught.value)) < 400
+
+
 def test_what_a_plugin_prints_is_no_result(plugin, capsys):
     plugin(lambda: print("Welcome"))
     assert plugins.load_plugins() == ()
