@@ -1,4 +1,4 @@
-"""What can go wrong, in two kinds: the input, and the name of a metric."""
+"""Errors, and text that is safe in messages and tables."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ def _escape(char: str) -> str:
 _CONTROL = (*range(32), *range(127, 160))
 _SEPARATORS = (0x2028, 0x2029)  # of lines and paragraphs
 _BIDIRECTIONAL = (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_OBEYED = {code: _escape(chr(code)) for code in (*_CONTROL, *_SEPARATORS, *_BIDIRECTIONAL)}
-_OBEYED_WITHIN_ROWS = {code: text for code, text in _OBEYED.items() if chr(code) not in "\t\n"}
+_INTERPRETED = {code: _escape(chr(code)) for code in (*_CONTROL, *_SEPARATORS, *_BIDIRECTIONAL)}
+_INTERPRETED_WITHIN_ROWS = {code: text for code, text in _INTERPRETED.items() if chr(code) not in "\t\n"}
 
 
 def printable(text: str) -> str:
-    """One line for a message: escapes in place of all that a reader would not see as it is."""
+    """Text for a message: one line, with escapes for all that is not printable."""
     return text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
 
 
 def visible(text: str) -> str:
-    """A name or a value in a table: escapes in place of what a terminal or an editor would obey."""
-    return text if text.isprintable() else text.translate(_OBEYED)
+    """A name or a value in a table, with escapes for what a terminal or an editor would interpret."""
+    return text if text.isprintable() else text.translate(_INTERPRETED)
 
 
 def visible_rows(text: str) -> str:
-    """Rows of tab-separated text for a terminal."""
-    return text.translate(_OBEYED_WITHIN_ROWS)
+    """Rows of tab-separated text for a terminal, with the same escapes."""
+    return text.translate(_INTERPRETED_WITHIN_ROWS)
 
 
 def named(text: str) -> str:
-    """What was read or given, as a message may have it: in quotes, short, nothing unprintable."""
+    """Input text for a message: quoted, shortened, printable."""
     text = printable(text)
     return f"'{text}'" if len(text) <= _WIDTH else f"'{text[:_WIDTH]}…'"
 
 
 def described(value: object) -> str:
-    """A value that is not what it should be, of any type, as a message may have it: on one line, short."""
+    """An invalid value of any type for a message: on one line, shortened."""
     try:
         text = printable(" ".join(repr(value).split()))
-    except Exception:  # it may be of a class that fails at this too
+    except Exception:  # the class may fail at this too
         return f"an object of type {type(value).__name__}"
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
 
 
 class GradevalError(Exception):
-    """Base of every error that gradeval raises on purpose. Its text is one line for a person to read.
+    """Base class of all errors of gradeval. Its text is one line.
 
-    lines: of an error that holds several, its text has one for each.
+    lines: an error that contains several has a line for each.
     """
 
     def __init__(self, *lines: str) -> None:
@@ -62,29 +62,29 @@ class GradevalError(Exception):
 
 
 def _unpickled(kind: type[GradevalError], text: str, state: dict[str, Any]) -> GradevalError:
-    """The error as it was, for who gets it from another process."""
+    """The error, in another process."""
     error = kind.__new__(kind, text)
     error.__dict__.update(state)
     return error
 
 
 class InputError(GradevalError):
-    """Input that cannot be read as what it should be.
+    """Invalid input.
 
-    path: the file as the user named it. line: 1-based, or None where no line is to blame.
+    path: the file as the user gave it. line: 1-based, or None for an error of the whole file.
     what: the reason, with what was read. hint: what to do next, or ''.
     """
 
     def __init__(self, path: str, what: str, *, line: int | None = None, hint: str = "") -> None:
         self.path, self.line, self.what, self.hint = path, line, what, hint
-        place = path if line is None else f"{path}:{line}"
-        super().__init__(f"{place}: {what}" + (f". {hint}" if hint else ""))
+        position = path if line is None else f"{path}:{line}"
+        super().__init__(f"{position}: {what}" + (f". {hint}" if hint else ""))
 
 
 class InputErrors(GradevalError):
-    """Several errors of one file: the first few as InputError, and how many were found in all.
+    """Several errors of one file: the first of them, and their total number.
 
-    end: the line, from 1, at which reading stopped; None where the whole file was read.
+    end: the line, from 1, at which reading stopped; None if the whole file was read.
     """
 
     def __init__(self, errors: list[InputError], total: int, end: int | None = None) -> None:
@@ -100,7 +100,7 @@ class InputErrors(GradevalError):
 
 
 class MetricError(GradevalError):
-    """A metric name or parameter that does not exist or is out of range. hint: the nearest that does."""
+    """An unknown metric or parameter, or a parameter that is out of range. hint: the nearest valid one."""
 
     def __init__(self, what: str, *, hint: str = "") -> None:
         self.what, self.hint = what, hint
@@ -108,11 +108,11 @@ class MetricError(GradevalError):
 
 
 class OptionError(GradevalError):
-    """An option whose value is out of range, or that does not go with another."""
+    """An invalid option, or options that are mutually exclusive."""
 
 
 class UnknownQueryError(OptionError):
-    """Queries that are asked for and not judged. queries: their ids. path: the qrels."""
+    """Selected queries that are not judged. queries: their ids. path: the qrels."""
 
     def __init__(self, queries: list[str], path: str) -> None:
         self.queries, self.path = queries, path

@@ -33,15 +33,15 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
     qrels: a path, a dict of dicts {query: {document: grade}}, tuples (query, document, grade), or a data frame.
     runs: one run (a path, {query: {document: score}}, tuples (query, document, score), or a data frame), a list
     of runs, or a dict of runs by name. Data frames are read by column name: query_id, doc_id, relevance or
-    score, and the other usual ones. metrics: names as on the command line. options: those of options.Options;
-    query_ids are a list, or as on the command line a text with commas or spaces between.
+    score, and other common names. metrics: names as on the command line. options: the fields of
+    options.Options; query_ids is a list, or a string separated by commas or spaces as on the command line.
 
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """
     with readable("runs"):
         separate = list(_separate(runs))
     if not separate:
-        raise InputError("runs", "there is none")
+        raise InputError("runs", "no runs given")
     results = evaluate_all(qrels, separate, parse(metrics), Options.of(**options))
     for failed in results.failed:
         raise failed.error
@@ -153,7 +153,7 @@ def _evaluate(
 
     def judge(queries: slice | Ints, rank: Floats) -> Judgments:
         judgments = Judgments.of(qrels, queries, rank, reduced.score, reduced.retrieved, options.rel, tag)
-        if options.depth is not None:  # trec_eval's order: what stands below the depth is gone before -J looks
+        if options.depth is not None:  # trec_eval's order: ranks below the depth are removed before -J
             judgments = judgments.cut(options.depth)
         return judgments.judged_only() if options.judged_only else judgments
 
@@ -177,14 +177,14 @@ def _evaluate(
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """A name for each run, all different; a name that was given stays as it is."""
+    """A unique name for each run; given names are kept."""
     made = iter(run_names([run.path for run in runs if run.name is None]))
     names = [next(made) if run.name is None else run.name for run in runs]
     return names if len(set(names)) == len(names) else run_names([run.path for run in runs])
 
 
 def _path_of(run: Any, position: int) -> str:
-    """What a run that cannot be read is called in Results.failed."""
+    """The path in Results.failed of a run that cannot be read."""
     try:
         return source_of(run).name if is_path(run) else f"run{position}"
     except InputError as error:
@@ -203,18 +203,18 @@ def _with_levels(specs: Sequence[Spec], qrels: Qrels) -> list[Spec]:
 def _wanted(qrels: Qrels, ids: tuple[str, ...] | None) -> Bools:
     if ids is None:
         return np.ones(len(qrels.queries), bool)
-    known = {query: place for place, query in enumerate(Texts(qrels.queries))}
-    places = [known.get(one, -1) for one in ids]
-    unknown = [one for one, place in zip(ids, places, strict=True) if place < 0]
+    known = {query: position for position, query in enumerate(Texts(qrels.queries))}
+    positions = [known.get(one, -1) for one in ids]
+    unknown = [one for one, position in zip(ids, positions, strict=True) if position < 0]
     if unknown:
         raise UnknownQueryError(unknown, qrels.path)
     wanted = np.zeros(len(known), bool)
-    wanted[places] = True
+    wanted[positions] = True
     return wanted
 
 
 def _is_row(item: Any) -> bool:
-    """Whether it is (query, document, score) rather than a run: what comes first is one id, of any type."""
+    """Whether it is (query, document, score), not a run: its first element is an id of any type."""
     if isinstance(item, np.void):  # of a record array
         item = item.item()
     if not isinstance(item, (tuple, list, np.ndarray)) or not len(item):
@@ -224,7 +224,7 @@ def _is_row(item: Any) -> bool:
 
 
 def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
-    """(name, run) of each run in what was given."""
+    """(name, run) of each of the given runs."""
     if is_path(runs) or hasattr(runs, "columns"):
         yield None, runs
     elif isinstance(runs, Mapping):
@@ -240,7 +240,7 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
             items = list(runs)
         except TypeError:
             hint = "Give a path, {query: {document: score}}, tuples, a data frame, or a list or dict of these"
-            raise InputError("runs", f"a {type(runs).__name__} is no run", hint=hint) from None
+            raise InputError("runs", f"a {type(runs).__name__} is not a run", hint=hint) from None
         if items and _is_row(items[0]):
             yield None, items
         else:

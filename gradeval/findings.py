@@ -1,4 +1,4 @@
-"""What a user should know about an evaluation: finds what the notices say."""
+"""The notices of an evaluation: missing queries, ties, undefined values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from gradeval.arrays import Bools
 from gradeval.arrays.strings import Texts
-from gradeval.notices import MOST_QUERIES, Kind, Notice
+from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Spec
 from gradeval.scoring import Scored, summarize
@@ -34,11 +34,11 @@ def tie_notices(
         return
     low, high = ties.ends(found.values)
     ends = [summarize(specs, values, counted).tolist() for values in (found.values, low, high)]
-    for m, (spec, value, least, most) in enumerate(zip(specs, *ends, strict=True)):
+    for m, (spec, value, low_end, high_end) in enumerate(zip(specs, *ends, strict=True)):
         changed = np.zeros(len(counted), bool)
         changed[ties.queries[ties.changes[m]]] = True
         if changed.any():
-            numbers = {} if spec.metric.text else {"value": value, "low": least, "high": most}
+            numbers = {} if spec.metric.text else {"value": value, "low": low_end, "high": high_end}
             at_most = rises(spec, qrels.scale)
             ids = _ids(qrels, changed)
             yield Notice(
@@ -55,4 +55,4 @@ def undefined_notices(qrels: Qrels, specs: Sequence[Spec], found: Scored, counte
 
 def _ids(qrels: Qrels, queries: Bools) -> tuple[str, ...]:
     """The ids of the first of these queries."""
-    return tuple(Texts(qrels.queries.take(np.flatnonzero(queries)[:MOST_QUERIES])))
+    return tuple(Texts(qrels.queries.take(np.flatnonzero(queries)[:MAX_QUERIES])))

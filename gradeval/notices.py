@@ -1,4 +1,4 @@
-"""What a user should know about a result: notices as data, each with its sentence."""
+"""Notices: what a user should know about results, as data, each with its sentence."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from enum import Enum
 from itertools import groupby
 from typing import Any
 
-MOST_QUERIES = 20  # ids that a notice lists; its count is of all
+MAX_QUERIES = 20  # whose ids a notice lists
 
 
 class Kind(str, Enum):
-    """What a notice is about. The values are the names that JSON has."""
+    """What a notice is about. The values are the names in JSON."""
 
-    DUPLICATES = "duplicates"  # documents judged again with the same grade
-    MISSING = "missing"  # judged queries that the run lacks
+    DUPLICATES = "duplicates"  # duplicate judgments with the same grade
+    MISSING = "missing"  # judged queries missing from the run
     UNJUDGED = "unjudged"  # queries of the run that are not judged
     NOTHING_JUDGED = "nothing_judged"  # no document of the run is judged
     TIES = "ties"  # tied scores whose order changes a value
@@ -27,11 +27,11 @@ class Notice:
     """One thing that a user should know about a result.
 
     kind: what it is about. subject: the run, or for DUPLICATES the qrels. metric: the canonical name of the
-    metric it is about, '' where it is about all. count: how many queries (or documents) it is about.
-    queries: the ids of the first of these queries, MOST_QUERIES at most. low, high: for TIES the ends of the
-    range that the summary value has over the orders tried, None where it is no number. at_most: whether no
-    other order goes beyond them. rule: the option that decided what was done about it: --queries for MISSING,
-    --ties for TIES. value: the summary value that was printed, for TIES.
+    metric it is about, '' for all metrics. count: the number of queries (for DUPLICATES, of judgments) it is
+    about. queries: the ids of the first of these queries, up to MAX_QUERIES. low, high: for TIES the lowest and
+    the highest summary value over the orders tried, None for a text metric. at_most: whether no other order
+    goes beyond them. rule: the value of the option that applies: --queries for MISSING, --ties for TIES.
+    value: for TIES the summary value that is printed.
     """
 
     kind: Kind
@@ -50,13 +50,13 @@ class Notice:
 
     @property
     def change(self) -> float:
-        """How far from the printed value another order of tied scores can take it, as far as that was tried."""
+        """The largest difference from the printed value over the orders of ties tried."""
         if self.value is None or self.low is None or self.high is None:
             return 0.0
         return max(self.high - self.value, self.value - self.low)
 
     def to_dict(self) -> dict[str, Any]:
-        """The notice as JSON has it, with its sentence; what it does not have is left out."""
+        """The notice for JSON, with its sentence and without empty fields."""
         fields = {name: value for name, value in asdict(self).items() if value not in ("", None, ())}
         if self.kind is not Kind.TIES:
             fields.pop("at_most")
@@ -66,7 +66,7 @@ class Notice:
 
 
 def lines(notices: Iterable[Notice]) -> Iterator[str]:
-    """The sentences of the notices; those of the ties of a run are one, about the metric that changes most."""
+    """The sentences of the notices. Those of ties of a run are one, about the metric that changes most."""
     for (kind, _), group in groupby(notices, key=lambda notice: (notice.kind, notice.subject)):
         several = list(group)
         if kind is not Kind.TIES or len(several) == 1:
@@ -83,7 +83,7 @@ def many(count: int, one: str, more: str) -> str:
 
 
 def _duplicates(notice: Notice) -> str:
-    return f"{many(notice.count, 'document is', 'documents are')} judged again with the same grade"
+    return f"{many(notice.count, 'duplicate judgment', 'duplicate judgments')} with the same grade"
 
 
 def _missing(notice: Notice) -> str:

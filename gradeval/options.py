@@ -27,16 +27,16 @@ RANGES = {"depth": (1, 10**9), "jobs": (0, 1000), "qrels_feature": (0, 10**7 - 1
 class Options:
     """How to read and evaluate. Raises OptionError for a value of the wrong type or out of range.
 
-    rel: the least relevant grade (None: any above 0). depth: ranks below it do not count (None: all do).
-    judged_only: rankings close up over unjudged documents. queries: 'judged' averages over all queries of the
-    qrels, a missing one scoring 0; 'both' over those that the run has too. query_ids: only these count (None:
-    all). ties: how equal scores are ordered: 'trec' by document id descending as bytes, 'input' as they stand,
-    'best' or 'worst' by grade (None: 'trec', and a notice where another order would change a value).
-    tie_range: the lowest and the highest value over the orders of ties tried too. zero_grade: subtracted from
-    every grade first. by_level: a metric AP(rel=t) for each grade t above 0, before
-    muAP. jobs: threads (0: as many as there are processors).
+    rel: relevance threshold, the lowest grade that counts as relevant (None: any grade above 0). depth: the
+    number of ranks evaluated (None: all). judged_only: remove unjudged documents first (condensed lists).
+    queries: 'judged' averages over all queries of the qrels, with 0 for those missing from the run; 'both' over
+    those of the run too. query_ids: evaluate these only (None: all). ties: the order of equal scores: 'trec' by
+    document id descending as bytes, 'input' as in the file, 'best' or 'worst' by grade (None: 'trec', with a
+    notice if another order could change a value). tie_range: compute the lowest and the highest values over the
+    orders of ties tried too. zero_grade: subtracted from every grade first. by_level: a metric AP(rel=t) for
+    each grade t above 0, before muAP. jobs: number of threads (0: number of processors).
 
-    qrels_format, run_format: one of QRELS_FORMATS, RUN_FORMATS (None: told from the content). features: the
+    qrels_format, run_format: one of QRELS_FORMATS, RUN_FORMATS (None: detected from the content). features: the
     features of LETOR files that are runs. qrels_feature: the feature of a LETOR file that is the grade (None:
     its label). groups: the file of group sizes of SVMlight files without qid (None: FILE.query or FILE.group).
     """
@@ -65,40 +65,40 @@ class Options:
 
     @classmethod
     def of(cls, **given: Any) -> Options:
-        """Options from what a Python caller writes: lists, or '401,402' for ids, '1,5,9-12' for features.
+        """Options from Python values: lists, or '401,402' for ids, '1,5,9-12' for features.
 
-        An id with a comma in it needs a list.
+        Ids that contain commas need a list.
         """
         unknown = set(given) - {field.name for field in fields(cls)}
         if unknown:
             names = ", ".join(field.name for field in fields(cls))
-            raise OptionError(f"there is no option {sorted(unknown)[0]}: there are {names}")
+            raise OptionError(f"unknown option {sorted(unknown)[0]}: the options are {names}")
         return cls(**{name: _read(name, value) for name, value in given.items()})
 
     def to_dict(self) -> dict[str, object]:
-        """What decides the values, as JSON can hold it."""
+        """The options that affect the values, as JSON types."""
         others = ("jobs", "tie_range")
         given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in others}
         return {**given, "ties": self.tie_rule}
 
     @property
     def tie_rule(self) -> str:
-        """How equal scores are ordered."""
+        """The order of equal scores."""
         return self.ties or DEFAULT_TIES
 
 
 def _read(name: str, value: Any) -> Any:
-    """What a Python caller gave, as the option holds it; it may be any object."""
+    """The value of an option from what a Python caller gave, which may be any object."""
     try:
         return _READERS.get(name, _plain)(value)
     except OptionError:
         raise
-    except Exception as error:  # objects can fail in any way where they are looked at
+    except Exception as error:  # any object can fail in any way
         raise OptionError(f"{name} cannot be read from {described(value)} ({type(error).__name__})") from None
 
 
 def _plain(value: Any) -> Any:
-    """A number, truth or string of numpy's as Python's own, anything else as it is."""
+    """Numbers, booleans and strings of numpy as Python's, other values unchanged."""
     if type(value).__name__.startswith("bool") and type(value).__module__ in ("builtins", "numpy"):
         return bool(value)
     if isinstance(value, Integral):
@@ -111,19 +111,19 @@ def _plain(value: Any) -> Any:
 def _read_ids(ids: Any) -> tuple[str, ...] | None:
     if ids is None or isinstance(ids, (str, bytes)):
         return None if ids is None else parse_ids(_text(ids))
-    return tuple(map(_id, _several("query_ids", ids)))
+    return tuple(map(_id, _iterable("query_ids", ids)))
 
 
 def _id(value: Any) -> str:
-    is_several = isinstance(value, (Iterable, Sized)) and not isinstance(value, (str, bytes))
-    if value is None or value != value or is_several:
+    is_iterable = isinstance(value, (Iterable, Sized)) and not isinstance(value, (str, bytes))
+    if value is None or value != value or is_iterable:
         raise OptionError(f"query_ids must be ids, not {described(value)}")
     return _text(value)
 
 
 def _read_features(features: Any) -> tuple[int, ...]:
     return parse_features(
-        [str(features)] if isinstance(features, (str, Integral)) else _several("features", features)
+        [str(features)] if isinstance(features, (str, Integral)) else _iterable("features", features)
     )
 
 
@@ -140,10 +140,10 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _several(name: str, values: Any) -> Iterable[Any]:
+def _iterable(name: str, values: Any) -> Iterable[Any]:
     if isinstance(values, Iterable) and not isinstance(values, (bytes, bytearray, memoryview, Mapping)):
         return values
-    raise OptionError(f"{name} must be several, or a text that names them, not {described(values)}")
+    raise OptionError(f"{name} must be a list, or a string of them, not {described(values)}")
 
 
 def _text(value: Any) -> str:
@@ -151,7 +151,7 @@ def _text(value: Any) -> str:
 
 
 Check = Callable[[str, Any], None]
-"""(name, value) of an option: raises OptionError where the value is not what it must be."""
+"""(name, value) of an option: raises OptionError for an invalid value."""
 
 
 def _choice(*choices: str) -> Check:
@@ -162,13 +162,13 @@ def _choice(*choices: str) -> Check:
     return check
 
 
-def _whole(name: str, value: Any) -> None:
-    least, most = RANGES[name]
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise OptionError(f"{name} must be a whole number from {least} to {most}, not {described(value)}")
+def _integer(name: str, value: Any) -> None:
+    low, high = RANGES[name]
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise OptionError(f"{name} must be an integer from {low} to {high}, not {described(value)}")
 
 
-def _truth(name: str, value: Any) -> None:
+def _boolean(name: str, value: Any) -> None:
     if not isinstance(value, bool):
         raise OptionError(f"{name} must be true or false, not {described(value)}")
 
@@ -198,7 +198,7 @@ def _tuple_of(kind: type) -> Check:
 def _ids(name: str, value: Any) -> None:
     _tuple_of(str)(name, value)
     if not value:
-        raise OptionError("query_ids: no query is named")
+        raise OptionError("query_ids: no query ids given")
 
 
 def _path(name: str, value: Any) -> None:
@@ -208,25 +208,25 @@ def _path(name: str, value: Any) -> None:
 
 _CHECKS: dict[str, Check] = {
     "rel": _grade,
-    "depth": _whole,
-    "judged_only": _truth,
+    "depth": _integer,
+    "judged_only": _boolean,
     "queries": _choice(*QUERIES),
     "query_ids": _ids,
     "ties": _choice(*TIES),
-    "tie_range": _truth,
+    "tie_range": _boolean,
     "zero_grade": _grade,
-    "by_level": _truth,
-    "jobs": _whole,
+    "by_level": _boolean,
+    "jobs": _integer,
     "qrels_format": _choice(*QRELS_FORMATS),
     "run_format": _choice(*RUN_FORMATS),
     "features": _tuple_of(int),
-    "qrels_feature": _whole,
+    "qrels_feature": _integer,
     "groups": _path,
 }
 
 
 def parse_number(text: str) -> float:
-    """The finite number that the text is, in ASCII and without spaces. Raises ValueError."""
+    """A finite number, in ASCII and without spaces. Raises ValueError."""
     number = float(text) if text.isascii() and "_" not in text and text == text.strip() else math.nan
     if not math.isfinite(number):
         raise ValueError(text)
@@ -234,7 +234,7 @@ def parse_number(text: str) -> float:
 
 
 def parse_ids(text: str) -> tuple[str, ...]:
-    """'401, 402' -> the ids, which commas or spaces part."""
+    """'401, 402' -> the ids, separated by commas or spaces."""
     return tuple(filter(None, re.split("[, \t\r\n]+", text)))
 
 
@@ -243,7 +243,7 @@ def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:
     features: dict[int, None] = {}
     for item in (item.strip() for text in texts for item in str(text).split(",")):
         low, dash, high = item.partition("-")
-        if not _is_whole(low) or (dash and not _is_whole(high)):
+        if not _is_integer(low) or (dash and not _is_integer(high)):
             raise OptionError(f"features are numbers and ranges such as 1,5,9-12, not {named(item)}")
         first, last = int(low), int(high or low)
         if last < first or last >= 10**7:
@@ -252,5 +252,5 @@ def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:
     return tuple(features)
 
 
-def _is_whole(text: str) -> bool:
+def _is_integer(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 20

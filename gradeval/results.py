@@ -1,4 +1,4 @@
-"""What an evaluation found: values of runs × metrics × queries, their means, and the way to print them."""
+"""The results of an evaluation: values of runs × metrics × queries, and their means."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Number = float | int | None
 class Column(NamedTuple):
     """One metric's values for the counted queries of a run, in qrels order, or its one summary value.
 
-    values: float64 (n,), NaN where undefined. texts: what a metric that is text has in their place. ends: the
-    lowest and the highest values over the orders of ties tried, where these were asked for.
+    values: float64 (n,), NaN where undefined. texts: the values of a text metric instead. ends: the lowest and
+    the highest values over the orders of ties tried, empty without Options.tie_range.
     """
 
     spec: Spec
@@ -33,7 +33,7 @@ class Column(NamedTuple):
     ends: tuple[Column, ...] = ()
 
     def exact(self) -> Sequence[Number | str]:
-        """The values as JSON has them: counts are int, and what is not finite is None."""
+        """The values for JSON: counts are int, and values that are not finite are None."""
         if self.texts is not None:
             return self.texts
         plain = (self.values + 0.0).tolist()  # + 0.0 makes -0.0 a plain 0.0
@@ -43,11 +43,11 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """One run's values.
+    """The values of one run.
 
-    name: as tables show it. path: as the user gave it. sha256: of the file, None where there is no file.
+    name: as in tables. path: as the user gave it. sha256: of the file, None if there is no file.
     values: float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged, (Q,).
-    texts: for each metric that is text, by its position, the text of each query. tie_range: the lowest and the
+    texts: position of a text metric -> the text of each query. tie_range: the lowest and the
     highest values over the orders of ties tried, (2, M, Q); None without Options.tie_range.
     """
 
@@ -76,10 +76,9 @@ class Results:
     """The values of R runs for M metrics on Q queries.
 
     queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
-    options: what the evaluation was asked for, as JSON can hold it. notices: what a user should know about it.
+    options: the options of the evaluation, as JSON types. notices: what a user should know about it.
     failed: the runs that could not be evaluated. A run is selected by its name or position, a metric by any
-    spelling that the command takes or by its position. Metrics that are text (runid, relstring) are in texts()
-    alone.
+    spelling that the command accepts or its position. Text metrics (runid, relstring) are in texts() only.
     """
 
     qrels: str
@@ -93,14 +92,14 @@ class Results:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The notices as text, a line each; what ties change in several metrics of a run is one line."""
+        """The notices as text, one line each; those of ties of several metrics of a run are one line."""
         return tuple(lines(self.notices))
 
     @cached_property
     def means(self) -> Floats:
         """The summary value of each run and metric, (R, M): the mean over the counted queries, or the sum.
 
-        Undefined values are left out; the mean of none is NaN, and so is that of texts.
+        Undefined values are excluded; the mean of no values is NaN, and so is that of texts.
         """
         return self._summaries([run.values for run in self.runs])
 
@@ -119,7 +118,7 @@ class Results:
         """The summary of each metric, (R, M), from the values of each run."""
         rows = [summarize(self.specs, of, run.counted) for of, run in zip(values, self.runs, strict=True)]
         summaries = np.array(rows).reshape(len(self.runs), len(self.specs))
-        summaries.flags.writeable = False  # it is kept
+        summaries.flags.writeable = False  # it is cached
         return summaries
 
     @property
@@ -127,7 +126,7 @@ class Results:
         return any(run.tie_range is not None for run in self.runs)
 
     def by_id(self) -> Results:
-        """The same results with the queries in order of their ids as bytes, as trec_eval has them."""
+        """The same results with the queries ordered by their ids as bytes, as in trec_eval."""
         ids = [query.encode("utf-8", "surrogateescape") for query in self.queries]
         order = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
         runs = (
@@ -144,38 +143,38 @@ class Results:
 
     def mean(self, run: str | int, metric: str | Spec | int) -> float:
         """The summary value: the mean over the counted queries where it is defined, or the sum of a count."""
-        return float(self.means[self._run(run), self._number(metric)])
+        return float(self.means[self._run(run), self._numeric(metric)])
 
     def range(self, run: str | int, metric: str | Spec | int) -> tuple[float, float]:
         """The lowest and the highest summary value over the orders of tied scores that were tried.
 
-        No other order goes beyond them for a metric that declares PROMOTION_HELPS; for others, one may.
+        For a metric with the invariant PROMOTION_HELPS these are the ends over all orders.
         Raises OptionError for results that were evaluated without tie_range.
         """
-        low, high = self.tie_ranges[:, self._run(run), self._number(metric)].tolist()
+        low, high = self.tie_ranges[:, self._run(run), self._numeric(metric)].tolist()
         return low, high
 
     def undefined(self, run: str | int, metric: str | Spec | int) -> int:
-        """How many counted queries have no value, and are left out of the mean."""
+        """The number of counted queries whose value is undefined, and excluded from the mean."""
         result = self.runs[self._run(run)]
-        return int((result.counted & np.isnan(result.values[self._number(metric)])).sum())
+        return int((result.counted & np.isnan(result.values[self._numeric(metric)])).sum())
 
     def values(self, run: str | int, metric: str | Spec | int) -> Floats:
         """The value of each query in qrels order, (Q,): NaN where undefined or not counted."""
         result = self.runs[self._run(run)]
-        return np.where(result.counted, result.values[self._number(metric)], np.nan)
+        return np.where(result.counted, result.values[self._numeric(metric)], np.nan)
 
     def per_query(self, run: str | int, metric: str | Spec | int) -> dict[str, float]:
         """Query id -> value, for the counted queries in qrels order."""
         result = self.runs[self._run(run)]
-        values = result.values[self._number(metric), result.counted]
+        values = result.values[self._numeric(metric), result.counted]
         return dict(zip(self.counted_queries(run), values.tolist(), strict=True))
 
     def texts(self, run: str | int, metric: str | Spec | int) -> dict[str, str]:
-        """Query id -> words of a metric that is text, for the counted queries in qrels order."""
+        """Query id -> value of a text metric, for the counted queries in qrels order."""
         result, m = self.runs[self._run(run)], self._metric(metric)
         if m not in result.texts:
-            raise MetricError(f"{self.specs[m]} has numbers, not words", hint="Results.values() has them")
+            raise MetricError(f"{self.specs[m]} is numeric", hint="use Results.values()")
         return dict(zip(self.counted_queries(run), result.counted_texts(m), strict=True))
 
     def counted_queries(self, run: str | int) -> list[str]:
@@ -186,9 +185,9 @@ class Results:
         return [self.queries[q] for q in np.flatnonzero(counted).tolist()]
 
     def columns(self, run: str | int, *, per_query: bool) -> list[Column]:
-        """The values that are printed for a run: of each counted query, or the summary of each metric.
+        """The values to print for a run: of each counted query, or the summary of each metric.
 
-        A metric stands only where it has values: num_q has a summary alone, gm_map too, relstring has none.
+        num_q and gm_map have a summary only, relstring has values per query only.
         """
         r = self._run(run)
         result = self.runs[r]
@@ -227,7 +226,7 @@ class Results:
     ) -> str:
         """The results as text in one of the formats of gradeval.render, with '\\n' at the end of each line.
 
-        digits: decimals, or 'full' for the shortest text that reads back equal; JSON is always exact.
+        digits: decimals, or 'full' for the shortest representation that round-trips; JSON is always exact.
         Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
         """
         from gradeval.render import render
@@ -243,34 +242,34 @@ class Results:
 
     def _run(self, run: str | int) -> int:
         if isinstance(run, Integral):
-            return _place(run, len(self.runs), "run")
+            return _position(run, len(self.runs), "run")
         names = [result.name for result in self.runs]
         if run not in names:
-            raise GradevalError(f"no run is named '{run}': there are {', '.join(names) or 'none'}")
+            raise GradevalError(f"unknown run '{run}': the runs are {', '.join(names) or 'none'}")
         return names.index(run)
 
     def _metric(self, metric: str | Spec | int) -> int:
         if isinstance(metric, Integral):
-            return _place(metric, len(self.specs), "metric")
+            return _position(metric, len(self.specs), "metric")
         specs = parse(metric) if isinstance(metric, str) else [metric]
         if len(specs) > 1:
-            raise MetricError(f"{metric} names {len(specs)} metrics", hint="name one")
+            raise MetricError(f"{metric} is {len(specs)} metrics", hint="give one")
         if specs[0] not in self.specs:
             raise MetricError(
-                f"{specs[0]} was not evaluated", hint="there are " + ", ".join(map(str, self.specs))
+                f"{specs[0]} was not evaluated", hint="the metrics are " + ", ".join(map(str, self.specs))
             )
         return self.specs.index(specs[0])
 
-    def _number(self, metric: str | Spec | int) -> int:
-        """The place of a metric that has numbers."""
+    def _numeric(self, metric: str | Spec | int) -> int:
+        """The position of a numeric metric."""
         m = self._metric(metric)
         if self.specs[m].metric.text:
-            raise MetricError(f"{self.specs[m]} has words, not numbers", hint="Results.texts() has them")
+            raise MetricError(f"{self.specs[m]} is text", hint="use Results.texts()")
         return m
 
 
-def _place(given: Integral, count: int, what: str) -> int:
-    """The place from 0, of one that may be counted from the end."""
+def _position(given: Integral, count: int, what: str) -> int:
+    """The position from 0 of one that may be counted from the end."""
     if not -count <= int(given) < count:
         raise GradevalError(f"there is no {what} {given}: there are {count}")
     return int(given) % count

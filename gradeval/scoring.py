@@ -1,4 +1,4 @@
-"""Judgments and metrics → values: the one kernel that everything which scores ends in."""
+"""Judgments and metrics → values: all evaluation ends here."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from gradeval.tables.judgments import Judgments
 def score(judgments: Judgments, specs: Sequence[Spec]) -> Floats:
     """The value of each metric for each query: float64 (M, Q), NaN where undefined, and for texts.
 
-    judgments: the table of Q queries, with a run's ranks; a depth and judged-only are already applied to it.
-    A part of a collection scores as it would within the whole, since the table carries the collection's scale.
-    Raises MetricError where a metric cannot be computed from these grades, or a plugin fails.
+    judgments: the table of Q queries, with the ranks of a run; depth and judged_only are already applied.
+    A part of a collection scores as within the whole, as the table has the collection's scale.
+    Raises MetricError if a metric cannot be computed from these grades, or a plugin fails.
     """
     return scored(judgments, specs).values
 
@@ -46,10 +46,10 @@ def summarize(specs: Sequence[Spec], values: Floats, counted: Bools) -> Floats:
 
 
 class Scored(NamedTuple):
-    """What metrics say of some queries.
+    """The values of some queries.
 
-    values: float64 (M, Q), NaN where undefined, and for texts. texts: for each metric that is text, by its
-    position, the words of each query. empty: which queries have nothing relevant to a metric that needs it,
+    values: float64 (M, Q), NaN where undefined, and for texts. texts: position of a text
+    metric -> the text of each query. empty: which queries have nothing relevant to a metric that needs it,
     (M, Q).
     """
 
@@ -59,7 +59,7 @@ class Scored(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[Scored]) -> Scored:
-        """Several shares of the queries, in order, as a whole."""
+        """The parts of the queries, in order, as one."""
         return cls(
             np.concatenate([part.values for part in parts], axis=1),
             {m: [*chain(*(part.texts[m] for part in parts))] for m in parts[0].texts},
@@ -68,7 +68,7 @@ class Scored(NamedTuple):
 
 
 def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
-    """The values of score(), the words of the metrics that are text, and where nothing is relevant."""
+    """The values of score(), those of text metrics, and the queries without relevant documents."""
     shape = len(specs), judgments.segments.count
     values, empty = np.empty(shape), np.zeros(shape, bool)
     for m, spec in enumerate(specs):

@@ -1,6 +1,6 @@
-"""Results as text: one module a format, and the table of them.
+"""Results as text: a module for each format.
 
-A format's module has render(results, options) -> str. It orders and writes values, and computes none.
+Each module has render(results, options) -> str. It orders and formats values, and computes none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Digits = int | Literal["full"]
 
-# Modules are imported by name when they are used, so that a TSV never waits for rich.
+# modules are imported when used, so that a TSV does not wait for rich
 FORMATS = {
     "table": "metrics as columns and runs as rows, for people",
     "tsv": "run, query, metric and value separated by tabs",
@@ -43,17 +43,17 @@ def render(
 ) -> str:
     """The results in one of FORMATS, with '\\n' at the end of each line.
 
-    Runs and metrics stand as they were given, queries in qrels order; per-query rows are of counted queries.
-    digits: decimals, or 'full' for the shortest text that reads back equal; json and jsonl are always exact.
-    colour, width: for the table only: terminal codes, and the columns there are (None: no limit).
-    spreadsheet: for csv only: a single quote before text that a spreadsheet would take for a formula.
+    Runs and metrics are in the given order, queries in qrels order; per-query rows are of counted queries.
+    digits: decimals, or 'full' for the shortest representation that round-trips; json and jsonl are always
+    exact. colour, width: for table only: terminal codes, and the width of the terminal (None: no limit).
+    spreadsheet: for csv only: a single quote before text that a spreadsheet would read as a formula.
     Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
     """
     if not isinstance(format, str) or format not in FORMATS:
-        raise OptionError(f"there is no format '{format}': choose from {', '.join(FORMATS)}")
-    is_whole = isinstance(digits, Integral) and not isinstance(digits, bool)
-    if digits != "full" and not (is_whole and 0 <= digits <= 100):
-        raise OptionError(f"digits must be a whole number from 0 to 100, or 'full', not '{digits}'")
+        raise OptionError(f"unknown format '{format}': choose from {', '.join(FORMATS)}")
+    is_integer = isinstance(digits, Integral) and not isinstance(digits, bool)
+    if digits != "full" and not (is_integer and 0 <= digits <= 100):
+        raise OptionError(f"digits must be an integer from 0 to 100, or 'full', not '{digits}'")
     from gradeval.render.layout import RenderOptions
 
     digits = digits if digits == "full" else int(digits)

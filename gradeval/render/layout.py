@@ -1,4 +1,4 @@
-"""What the formats share: numbers as text, rows for long formats, and sheets for wide ones."""
+"""Shared by the formats: numbers as text, rows for long formats, sheets for wide formats."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 Row = tuple[str, ...]
 
-ALL = "all"  # stands where a query would, in rows of the summary
+ALL = "all"  # the query id of the summary
 
 
 class RenderOptions(NamedTuple):
-    """What is printed, and how; colour and width are for the table, spreadsheet is for csv."""
+    """What to print, and how; colour and width are for table, spreadsheet is for csv."""
 
     per_query: bool = False
     summary: bool = True
@@ -33,7 +33,7 @@ class RenderOptions(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Rows of one run that stand together: its queries, or its summary. A row has a cell for each column."""
+    """Consecutive rows of one run: its queries, or its summary. A row has a cell for each column."""
 
     run: RunResult
     queries: list[str]
@@ -45,7 +45,7 @@ class Block(NamedTuple):
         return [column.spec for column in self.columns]
 
     def ranges(self, write: Callable[[Column], list[str]]) -> dict[tuple[int, int], str]:
-        """(row, column) -> '[low, high]' where they differ as text, with the label as column 0."""
+        """(row, column) -> '[low, high]' where the texts differ; column 0 is the label."""
         return {
             (r, c): f"[{low}, {high}]"
             for c, column in enumerate(self.columns, 1)
@@ -56,10 +56,10 @@ class Block(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """A table to draw: each row a label and its values; best: the (row, column) of values to set bold. ranges:
-    (row, column) -> '[low, high]' of values that the order of ties changes.
+    """A table to draw: each row is a label and values. best: the (row, column) of values to set in bold.
+    ranges: (row, column) -> '[low, high]' of values that the order of ties changes.
 
-    Nothing in it can steer a terminal, or turn the direction of what stands beside it.
+    All text is safe for a terminal: it has no control characters or marks of direction.
     """
 
     title: str
@@ -69,12 +69,12 @@ class Sheet(NamedTuple):
     ranges: Mapping[tuple[int, int], str]
 
     def range(self, row: int, column: int) -> str:
-        """' [low, high]' beside a value; nothing where the order of ties does not change it."""
+        """' [low, high]' after a value, '' if the order of ties does not change it."""
         return f" {self.ranges[row, column]}" if (row, column) in self.ranges else ""
 
 
 def decimals(values: Floats, whole: bool, *, digits: Digits, width: int = 0, signed: bool = False) -> list[str]:
-    """Values as text; counts have no decimals, and zero has no sign, or only where it is rounded (signed)."""
+    """Values as text. Counts have no decimals. Zero has no sign; with signed, a rounded negative has."""
     numbers = (values + 0.0).tolist()  # + 0.0 makes -0.0 a plain 0.0
     if whole:
         return [str(int(number)) if number == number else "nan" for number in numbers]
@@ -85,22 +85,22 @@ def decimals(values: Floats, whole: bool, *, digits: Digits, width: int = 0, sig
     return texts if signed else [text if text[0] != "-" or text.strip("-0.") else text[1:] for text in texts]
 
 
-def texts_of(column: Column, *, word: Callable[[str], str] = str, **how: Any) -> list[str]:
-    """A column's values as text; word: writes those that are text already. how: for decimals()."""
+def texts_of(column: Column, *, escape: Callable[[str], str] = str, **how: Any) -> list[str]:
+    """The values of a column as text. escape: for text values. how: the arguments of decimals()."""
     if column.texts is not None:
-        return list(map(word, column.texts))
+        return list(map(escape, column.texts))
     return decimals(column.values, column.spec.metric.is_count, **how)
 
 
 def with_ends(column: Column, write: Callable[[Column], list[str]], absent: str = "") -> list[Row]:
-    """Of each value of a column: the value, the lowest and the highest, as text. absent: of texts' ends."""
+    """(value, low, high) as text for each value of a column. absent: the low and high of text values."""
     values = write(column)
     ends = [write(end) for end in column.ends] or [[absent] * len(values)] * 2
     return list(zip(values, *ends, strict=True))
 
 
 def blocks(results: Results, options: RenderOptions, cells: Callable[[Column], list[Any]]) -> Iterator[Block]:
-    """Run by run, its queries and then its summary, as far as they are wanted. cells: writes a column."""
+    """For each run its queries and then its summary, as the options say. cells: formats a column."""
     for r, run in enumerate(results.runs):
         for is_wanted, per_query in ((options.per_query, True), (options.summary, False)):
             if is_wanted:
@@ -111,8 +111,8 @@ def blocks(results: Results, options: RenderOptions, cells: Callable[[Column], l
 
 
 def sheets(results: Results, options: RenderOptions) -> Iterator[Sheet]:
-    """A sheet of queries for each run, and then one summary of all, as far as they are wanted."""
-    cells = partial(texts_of, digits=options.digits, word=visible)
+    """A sheet of queries for each run, then one of the summaries, as the options say."""
+    cells = partial(texts_of, digits=options.digits, escape=visible)
     for block in blocks(results, options._replace(summary=False), cells):
         head = ("query", *(spec.display for spec in block.specs))
         rows = [(visible(query), *row) for query, row in zip(block.queries, block.rows, strict=False)]
@@ -127,7 +127,7 @@ def sheets(results: Results, options: RenderOptions) -> Iterator[Sheet]:
 
 
 def _best(results: Results, rows: list[Row]) -> frozenset[tuple[int, int]]:
-    """Where the best values stand, if runs compete for them; values that read the same are equally good."""
+    """The positions of the best values of several runs; values with the same text are equally good."""
     best = set()
     shown = [m for m, spec in enumerate(results.specs) if spec.metric.has_summary]
     for c, m in enumerate(shown if len(rows) > 1 else (), 1):
@@ -143,5 +143,5 @@ _BREAKS = str.maketrans({"\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
 def one_field(text: str) -> str:
-    """A name that cannot end its field or its line: file names can hold tabs and line ends."""
+    """A name with escapes for tabs and line ends, which would end its field or line."""
     return text.translate(_BREAKS)

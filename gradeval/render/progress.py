@@ -1,4 +1,4 @@
-"""A progress bar on stderr for what takes more than a second, where a person looks."""
+"""A progress bar on stderr for evaluations of more than a second, if stderr is a terminal."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Tables for people, with metrics as columns and the best value of each column bold.
+"""Human-readable tables, with metrics as columns and the best value of each column in bold.
 
-Values are never cut: metrics that do not fit beside each other go to a further table. The rows are laid out
-here and rich measures and styles them: its own Table takes 0.35 ms a row, and collections have many queries.
+Values are never truncated: metrics that do not fit the width go to a further table. rich measures and styles
+the cells; its own Table would take 0.35 ms per row, and collections have many queries.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gradeval.render.layout import RenderOptions, Row, Sheet, sheets
 from gradeval.results import Results
 
 GAP = "  "
-ROOM = 40  # values get this many columns at least, however long the names of the runs are
+MIN_WIDTH = 40  # of the values, however long the names of the runs are
 
 _BOLD, _DIM = Style(bold=True), Style(dim=True)
 
@@ -36,14 +36,14 @@ def _draw(sheet: Sheet, options: RenderOptions) -> Iterator[str]:
             lines[r + 1] = _line(rows[r + 1], columns, widths, bold if options.colour else ())
         rule = "─" * (sum(widths[c] + len(GAP) for c in columns) - len(GAP))
         lines.insert(1, _styled(rule, _DIM, options.colour))
-        if sheet.ranges:  # values without one have its room behind them
+        if sheet.ranges:  # values without a range are padded
             lines = [line.rstrip() for line in lines]
         yield title + "\n".join(lines) + "\n"
         title = ""
 
 
 def _with_ranges(sheet: Sheet) -> list[Row]:
-    """The rows with the ranges beside the values, which stay below each other."""
+    """The rows with the ranges after the values, and the values aligned."""
     room: dict[int, int] = {}
     for (_, c), text in sheet.ranges.items():
         room[c] = max(room.get(c, 0), len(text) + 1)
@@ -58,7 +58,7 @@ def _with_ranges(sheet: Sheet) -> list[Row]:
 def _parts(widths: list[int], width: int | None) -> list[list[int]]:
     """The columns of each table: the labels, and as many values as fit."""
     parts = [[0]]
-    room = max((width or 0) - widths[0], ROOM)
+    room = max((width or 0) - widths[0], MIN_WIDTH)
     left = room
     for c in range(1, len(widths)):
         needed = widths[c] + len(GAP)

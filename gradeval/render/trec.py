@@ -1,6 +1,6 @@
 """trec_eval's own columns and names of measures: for each run its queries, then the summary.
 
-trec_eval knows one run only: where there are more, a row of runid with the run's name stands above each.
+trec_eval evaluates one run: before each of several runs there is a row runid with its name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gradeval.results import Results
 
 
 def render(results: Results, options: RenderOptions, labels: Sequence[str] | None = None) -> str:
-    """labels: what stands in the first column for each metric; by default its name in trec_eval."""
+    """labels: the first column of each metric; by default its name in trec_eval."""
     firsts = labels or [f"{spec.trec:<22}" for spec in results.specs]
     label = dict(zip(results.specs, firsts, strict=True))
     lines: list[str] = []

@@ -9,7 +9,7 @@ from gradeval.results import Column, Results
 
 
 def render(results: Results, options: RenderOptions) -> str:
-    write = partial(texts_of, digits=options.digits, word=one_field)
+    write = partial(texts_of, digits=options.digits, escape=one_field)
     lines = ["run\tquery\tmetric\tvalue" + ("\tlow\thigh\n" if results.has_tie_range else "\n")]
 
     def cells(column: Column) -> list[str]:

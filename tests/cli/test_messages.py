@@ -150,7 +150,7 @@ def test_who_names_a_rule_of_ties_is_told_nothing(ties: str) -> None:
 
 def test_repeated_judgments() -> None:
     assert said(qrels="q1 0 a 1\nq1 0 b 0\nq1 0 a 1\n", ranking="q1 Q0 a 1 1 t\n") == [
-        "warning: q: 1 document is judged again with the same grade"
+        "warning: q: 1 duplicate judgment with the same grade"
     ]
 
 

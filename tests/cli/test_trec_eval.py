@@ -236,7 +236,7 @@ def test_a_judgment_given_twice_is_told(folder: Path) -> None:
     with open(folder / "q", "a") as file:
         file.write("q1 0 a 3\n")
     done = gradeval("trec_eval", "-c", "-m", "map", "q", "r")
-    assert (done.code, done.err) == (0, "warning: q: 1 document is judged again with the same grade\n")
+    assert (done.code, done.err) == (0, "warning: q: 1 duplicate judgment with the same grade\n")
 
 
 def test_help_and_version() -> None:
@@ -281,7 +281,10 @@ def test_help_and_version() -> None:
         ("-R prefs q r", "gradeval takes 'qrels' only, not 'prefs': preferences"),
         ("-T other q r", "gradeval takes 'trec_results' only"),
         ("-D 1 q r", "'-D' / '--Debug_level': gradeval takes '0' only, not '1': there is no debugging output"),
-        ("--Re qrels q r", "--Re can be --Rel_info_format or --Results_format. Try 'gradeval trec_eval --help'"),
+        (
+            "--Re qrels q r",
+            "--Re can be --Rel_info_format or --Results_format. Try 'gradeval trec_eval --help'",
+        ),
         ("--qu=3 q r", "No such option '--qu'"),
         ("--Output_old_results_format q r", "Missing argument 'RUN'"),
         ("-l -1 q r", "-l: a grade below 0"),

@@ -318,12 +318,12 @@ def test_options_that_need_letor(letor, tmp_path):
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"depht": 3}, "there is no option depht: there are rel, depth, "),
-        ({"depth": 0}, "depth must be a whole number from 1 to 1000000000, not 0"),
-        ({"depth": 2.0}, "depth must be a whole number from 1 to 1000000000, not 2.0"),
-        ({"depth": "3"}, "depth must be a whole number from 1 to 1000000000, not '3'"),
-        ({"jobs": -1}, "jobs must be a whole number from 0 to 1000, not -1"),
-        ({"qrels_feature": -1}, "qrels_feature must be a whole number from 0 to 9999999, not -1"),
+        ({"depht": 3}, "unknown option depht: the options are rel, depth, "),
+        ({"depth": 0}, "depth must be an integer from 1 to 1000000000, not 0"),
+        ({"depth": 2.0}, "depth must be an integer from 1 to 1000000000, not 2.0"),
+        ({"depth": "3"}, "depth must be an integer from 1 to 1000000000, not '3'"),
+        ({"jobs": -1}, "jobs must be an integer from 0 to 1000, not -1"),
+        ({"qrels_feature": -1}, "qrels_feature must be an integer from 0 to 9999999, not -1"),
         ({"rel": math.nan}, "rel must be a finite number, not nan"),
         ({"rel": "2"}, "rel must be a finite number, not '2'"),
         ({"zero_grade": math.inf}, "zero_grade must be a finite number, not inf"),
