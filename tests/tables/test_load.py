@@ -347,7 +347,7 @@ def test_options():
     assert Options.of(query_ids="1,b  c,").query_ids == ("1", "b", "c")
     assert Options.of(query_ids=["1,b"]).query_ids == ("1,b",)  # an id with a comma
     for none in ("", " ,", [], ()):
-        with pytest.raises(OptionError, match="no query is named"):
+        with pytest.raises(OptionError, match="no query ids given"):
             Options.of(query_ids=none)
     assert Options.of(features="2,1").features == (2, 1)
     assert Options.of(features=5).features == (5,)
