@@ -12,11 +12,19 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, InputError, UnknownQueryError
-from gradeval.findings import query_notices, tie_notices, undefined_notices
+from gradeval.findings import (
+    first_ranks,
+    judged_notices,
+    judged_share,
+    query_notices,
+    relevance_notices,
+    tie_notices,
+    undefined_notices,
+)
 from gradeval.formats.python import readable
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice
-from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.options import DEFAULT_METRICS, NO_RELEVANT, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.results import FailedRun, Results, RunResult
 from gradeval.scoring import Scored, scored
@@ -120,6 +128,9 @@ def evaluate_all(
     notices = [
         replace(notice, subject=name) for name, one in zip(names, done, strict=True) for notice in one.notices
     ]
+    if done:  # what is relevant does not depend on the run
+        share = max(one.judged_share for one in done)
+        notices[:0] = relevance_notices(judged, specs, done[0].found.empty, wanted, options, share)
     return Results(
         table.path,
         source.sha256() if hashes and source else None,
@@ -133,13 +144,17 @@ def evaluate_all(
 
 
 class _Outcome(NamedTuple):
-    """The values of a run, their range over the orders of ties, the counted queries, (Q,), and the notices."""
+    """The values of a run, their range over the orders of ties, the counted queries, (Q,), and the notices.
+
+    judged_share: the share of the first ranks that is judged.
+    """
 
     run: Run
     found: Scored
     tie_range: Floats | None
     counted: Bools
     notices: list[Notice]
+    judged_share: float
 
 
 def _evaluate(
@@ -149,10 +164,12 @@ def _evaluate(
     has_lines = reduced.retrieved > 0
     if not (has_lines & wanted).any():
         raise InputError(run.path, f"it has no query in common with {qrels.path}", hint="Check the query ids")
-    tag = reduced.tag or run.name or run.path
+    tag, no_relevant = reduced.tag or run.name or run.path, NO_RELEVANT[options.no_relevant_rule]
 
     def judge(queries: slice | Ints, rank: Floats) -> Judgments:
-        judgments = Judgments.of(qrels, queries, rank, reduced.score, reduced.retrieved, options.rel, tag)
+        judgments = Judgments.of(
+            qrels, queries, rank, reduced.score, reduced.retrieved, options.rel, tag, no_relevant
+        )
         if options.depth is not None:  # trec_eval's order: ranks below the depth are removed before -J
             judgments = judgments.cut(options.depth)
         return judgments.judged_only() if options.judged_only else judgments
@@ -173,7 +190,10 @@ def _evaluate(
             # the range of a number is printed beside it, so only texts need a notice
             notices += (one for one in changed if not options.tie_range or one.low is None)
     notices += undefined_notices(qrels, specs, found, counted)
-    return _Outcome(run, found, tie_range, counted, notices)
+    cutoff = first_ranks(specs, options)
+    share = judged_share(qrels, reduced, counted, cutoff)
+    notices += judged_notices(share, cutoff, specs, options)
+    return _Outcome(run, found, tie_range, counted, notices, share)
 
 
 def _names(runs: Sequence[Run]) -> list[str]:

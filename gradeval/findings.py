@@ -6,15 +6,87 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gradeval.arrays import Bools
+from gradeval.arrays import Bools, Ints
 from gradeval.arrays.strings import Texts
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_TIES, Options
+from gradeval.registry.invariants import UNJUDGED_IGNORED
 from gradeval.registry.spec import Spec
 from gradeval.scoring import Scored, summarize
+from gradeval.tables.judgments import is_relevant
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduced import Reduced
 from gradeval.ties import Spread, rises
+
+FIRST_RANKS, MOST_FIRST_RANKS = 10, 20  # whose judged share is looked at: by default, and at most
+ENOUGH_JUDGED = 0.8
+
+
+def first_ranks(specs: Sequence[Spec], options: Options) -> int:
+    """The ranks that metrics look at first: the largest cutoff that is no larger than MOST_FIRST_RANKS."""
+    cutoffs = [spec.params.get("cutoff", MOST_FIRST_RANKS + 1) for spec in specs]
+    cutoff = max((k for k in cutoffs if k <= MOST_FIRST_RANKS), default=FIRST_RANKS)
+    return cutoff if options.depth is None else min(cutoff, options.depth)
+
+
+def judged_share(qrels: Qrels, reduced: Reduced, counted: Bools, cutoff: int) -> float:
+    """The share of the first ranks that is judged: the mean of Judged@k over queries with documents."""
+    first = np.append(0, np.cumsum(reduced.rank <= cutoff))
+    judged: Ints = np.diff(first[qrels.offsets])
+    chosen = counted & (reduced.retrieved > 0)
+    return (
+        float((judged[chosen] / np.minimum(reduced.retrieved[chosen], cutoff)).mean()) if chosen.any() else 1.0
+    )
+
+
+def judged_notices(share: float, cutoff: int, specs: Sequence[Spec], options: Options) -> Iterator[Notice]:
+    """Where so little is judged that the metrics, which take the rest as not relevant, can mislead."""
+    measure = f"Judged@{cutoff}"
+    misled = [
+        spec.metric.higher_is_better is not None
+        and not spec.metric.is_count
+        and UNJUDGED_IGNORED not in spec.metric.invariants
+        and not spec.params.get("judged_only", options.judged_only)
+        for spec in specs
+    ]
+    if 0 < share < ENOUGH_JUDGED and any(misled) and measure not in map(str, specs):
+        yield Notice(Kind.JUDGED_SHARE, "", 0, measure, value=share, informational=True)
+
+
+def relevance_notices(
+    qrels: Qrels, specs: Sequence[Spec], empty: Bools, wanted: Bools, options: Options, share: float
+) -> Iterator[Notice]:
+    """Where everything is relevant, nothing, or nothing for some queries.
+
+    empty: for which queries each metric that needs a relevant document has none, (M, Q). share: the largest
+    judged share of the runs.
+    """
+    scale = qrels.scale
+    binary = [spec for spec in specs if "rel" in spec.metric.by_name]
+    by_default = [str(spec) for spec in binary if "rel" not in spec.params and options.rel is None]
+    # implicit judgments list relevant documents alone: then nearly all that a run retrieves is unjudged
+    if by_default and share >= ENOUGH_JUDGED and options.zero_grade == 0 and len(scale) > 1 and scale[0] > 0:
+        yield Notice(Kind.ALL_RELEVANT, qrels.path, len(qrels.grade), by_default[0])
+    for spec, queries in zip(specs, empty, strict=True):
+        level = spec.params.get("rel", options.rel) if spec in binary else None
+        if (spec in binary or spec.metric.needs_relevant) and not is_relevant(scale, level).any():
+            rule, highest = "" if level is None else f"{level:g}", float(scale[-1])
+            yield Notice(Kind.NONE_RELEVANT, qrels.path, int(wanted.sum()), str(spec), rule=rule, high=highest)
+        elif (queries & wanted).any():
+            count, ids = int((queries & wanted).sum()), _ids(qrels, queries & wanted)
+            decided = options.no_relevant is not None
+            rule = options.no_relevant_rule
+            total = int(wanted.sum())
+            yield Notice(
+                Kind.NO_RELEVANT,
+                qrels.path,
+                count,
+                str(spec),
+                ids,
+                rule,
+                total=total,
+                informational=decided,
+            )
 
 
 def query_notices(qrels: Qrels, reduced: Reduced, wanted: Bools, options: Options) -> Iterator[Notice]:
@@ -47,8 +119,8 @@ def tie_notices(
 
 
 def undefined_notices(qrels: Qrels, specs: Sequence[Spec], found: Scored, counted: Bools) -> Iterator[Notice]:
-    for spec, row in zip(specs, found.values, strict=True):
-        undefined = counted & np.isnan(row)
+    for spec, row, empty in zip(specs, found.values, found.empty, strict=True):
+        undefined = counted & np.isnan(row) & ~empty
         if undefined.any() and not spec.metric.text:
             yield Notice(Kind.UNDEFINED, "", int(undefined.sum()), str(spec), _ids(qrels, undefined))
 

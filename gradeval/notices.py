@@ -1,23 +1,27 @@
-"""Notices: what a user should know about results, as data, each with its sentence."""
+"""What a user should know about a result: notices as data, and their sentences, a line for each kind."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
-from itertools import groupby
 from typing import Any
 
 MAX_QUERIES = 20  # whose ids a notice lists
 
 
 class Kind(str, Enum):
-    """What a notice is about. The values are the names in JSON."""
+    """What a notice is about. The values are the names that JSON and --allow have."""
 
     DUPLICATES = "duplicates"  # duplicate judgments with the same grade
+    ALL_RELEVANT = "all_relevant"  # every judged document is relevant, and hardly another one is retrieved
+    NONE_RELEVANT = "none_relevant"  # no judged document reaches the relevance threshold
+    NO_RELEVANT = "no_relevant"  # queries without a relevant document
+    RANKS = "ranks"  # the rank column contradicts the scores
     MISSING = "missing"  # judged queries missing from the run
     UNJUDGED = "unjudged"  # queries of the run that are not judged
     NOTHING_JUDGED = "nothing_judged"  # no document of the run is judged
+    JUDGED_SHARE = "judged_share"  # few documents of the first ranks are judged
     TIES = "ties"  # tied scores whose order changes a value
     UNDEFINED = "undefined"  # queries for which a metric is undefined
 
@@ -26,12 +30,16 @@ class Kind(str, Enum):
 class Notice:
     """One thing that a user should know about a result.
 
-    kind: what it is about. subject: the run, or for DUPLICATES the qrels. metric: the canonical name of the
-    metric it is about, '' for all metrics. count: the number of queries (for DUPLICATES, of judgments) it is
-    about. queries: the ids of the first of these queries, up to MAX_QUERIES. low, high: for TIES the lowest and
-    the highest summary value over the orders tried, None for a text metric. at_most: whether no other order
-    goes beyond them. rule: the value of the option that applies: --queries for MISSING, --ties for TIES.
-    value: for TIES the summary value that is printed.
+    subject: the run; for DUPLICATES and the three about relevance, the qrels. metric: the canonical name of the
+    metric it is about, '' where it is about all; for JUDGED_SHARE the metric that measures the share.
+    count: how many queries it is about; for DUPLICATES and ALL_RELEVANT, documents. total: of how many.
+    queries: the ids of the first of these queries, MAX_QUERIES at most.
+    rule: the option that decided what was done about it: --queries for MISSING, --ties for TIES, --no-relevant
+    for NO_RELEVANT, the threshold for NONE_RELEVANT.
+    value: for TIES, the summary value that was printed; for JUDGED_SHARE, the share. low, high: for TIES, the
+    range of the summary value over the orders tried, None where it is no number; for NONE_RELEVANT, high is the
+    highest grade. at_most: whether no other order goes beyond the range. informational: whether it was asked
+    for, or is no fault of the files: --strict lets it pass.
     """
 
     kind: Kind
@@ -44,9 +52,11 @@ class Notice:
     low: float | None = None
     high: float | None = None
     at_most: bool = False
+    total: int = 0
+    informational: bool = False
 
     def __str__(self) -> str:
-        return f"{self.subject}: {_SENTENCES[self.kind](self)}"
+        return _LINES[self.kind]([self], 1)
 
     @property
     def change(self) -> float:
@@ -56,25 +66,26 @@ class Notice:
         return max(self.high - self.value, self.value - self.low)
 
     def to_dict(self) -> dict[str, Any]:
-        """The notice for JSON, with its sentence and without empty fields."""
-        fields = {name: value for name, value in asdict(self).items() if value not in ("", None, ())}
-        if self.kind is not Kind.TIES:
-            fields.pop("at_most")
+        """The notice as JSON has it, with its sentence; what it does not have is left out."""
+        fields = {name: value for name, value in asdict(self).items() if value not in ("", None, (), 0, False)}
+        fields["count"] = self.count
+        if self.kind is Kind.TIES:
+            fields["at_most"] = self.at_most
         if self.queries:
             fields["queries"] = list(self.queries)
         return {**fields, "kind": self.kind.value, "text": str(self)}
 
 
-def lines(notices: Iterable[Notice]) -> Iterator[str]:
-    """The sentences of the notices. Those of ties of a run are one, about the metric that changes most."""
-    for (kind, _), group in groupby(notices, key=lambda notice: (notice.kind, notice.subject)):
-        several = list(group)
-        if kind is not Kind.TIES or len(several) == 1:
-            yield from map(str, several)
-            continue
-        most = max(several, key=lambda notice: notice.change)
-        others = many(len(several) - 1, "other metric", "other metrics")
-        yield f"{most}, and {others} by less"
+def lines(notices: Iterable[Notice], runs: int = 1) -> Iterator[str]:
+    """A sentence for each kind of notice, however many of the runs and metrics it is about.
+
+    runs: how many runs there are.
+    """
+    kinds: dict[Kind, list[Notice]] = {}
+    for notice in notices:
+        kinds.setdefault(notice.kind, []).append(notice)
+    for kind, group in kinds.items():
+        yield _LINES[kind](group, runs)
 
 
 def many(count: int, one: str, more: str) -> str:
@@ -82,42 +93,143 @@ def many(count: int, one: str, more: str) -> str:
     return f"{count:,} {one if count == 1 else more}"
 
 
-def _duplicates(notice: Notice) -> str:
-    return f"{many(notice.count, 'duplicate judgment', 'duplicate judgments')} with the same grade"
+def _subjects(group: Sequence[Notice]) -> list[str]:
+    return list(dict.fromkeys(notice.subject for notice in group))
 
 
-def _missing(notice: Notice) -> str:
-    fate = "left out" if notice.rule == "both" else "counted as 0"
-    return f"{many(notice.count, 'judged query is', 'judged queries are')} not in the run, {fate}"
+def _runs(group: Sequence[Notice], runs: int) -> str:
+    """'14 of 16 runs'."""
+    return f"{len(_subjects(group)):,} of {runs:,} runs"
 
 
-def _unjudged(notice: Notice) -> str:
-    return f"{many(notice.count, 'query', 'queries')} of the run not judged, left out"
+def _largest(group: Sequence[Notice]) -> Notice:
+    return max(group, key=lambda notice: notice.count)
 
 
-def _nothing_judged(notice: Notice) -> str:
-    return "none of its documents is judged; are the document ids those of the qrels?"
+def _others(group: Sequence[Notice]) -> int:
+    """How many metrics a group is about, besides one."""
+    return len({notice.metric for notice in group}) - 1
 
 
-def _ties(notice: Notice) -> str:
-    where = many(notice.count, "query", "queries")
-    if notice.low is None or notice.high is None:
-        return f"ties could change {notice.metric} in {where}; they are ordered by --ties {notice.rule}"
+def _duplicates(group: Sequence[Notice], runs: int) -> str:
+    [notice] = group
+    count = many(notice.count, "duplicate judgment", "duplicate judgments")
+    return f"{notice.subject}: {count} with the same grade"
+
+
+def _all_relevant(group: Sequence[Notice], runs: int) -> str:
+    [notice] = group
+    return (
+        f"{notice.subject}: all {notice.count:,} judged documents are relevant, so {notice.metric} cannot tell "
+        "rankings apart; set the relevance threshold with -l, or the grade of a non-relevant document with "
+        "--zero-grade"
+    )
+
+
+def _none_relevant(group: Sequence[Notice], runs: int) -> str:
+    notice, others = group[0], _others(group)
+    reaches = "is relevant"
+    if notice.rule:
+        reaches = f"has grade {notice.rule}, the threshold of {notice.metric}, or a higher one"
+    more = f"; nor is one for {many(others, 'other metric', 'other metrics')}"
+    high = "" if notice.high is None else f" (the highest grade is {notice.high:g})"
+    return f"{notice.subject}: no judged document {reaches}{high}{more if others else ''}"
+
+
+def _no_relevant(group: Sequence[Notice], runs: int) -> str:
+    notice, others = _largest(group), _others(group)
+    count = many(notice.count, "query has", "queries have")
+    more = f" and of {many(others, 'other metric', 'other metrics')}" if others else ""
+    fate = "excluded from the mean" if notice.rule == "skip" else f"counted as {notice.rule} in the mean"
+    hint = "" if notice.informational else "; --no-relevant decides"
+    return f"{notice.subject}: {count} no relevant document, {fate} of {notice.metric}{more}{hint}"
+
+
+def _ranks(group: Sequence[Notice], runs: int) -> str:
+    hint = "documents are ranked by score, highest first; is the score column a rank, or a distance?"
+    if len(group) > 1:
+        names = ", ".join(_subjects(group)[:3])
+        return f"{_runs(group, runs)} have a rank column that contradicts the scores ({names}); {hint}"
+    [notice] = group
+    where = f"{notice.count:,} of the first {many(notice.total, 'query', 'queries')}"
+    return f"{notice.subject}: the rank column contradicts the scores in {where}; {hint}"
+
+
+def _missing(group: Sequence[Notice], runs: int) -> str:
+    notice = _largest(group)
+    fate = "excluded" if notice.rule == "both" else "counted as 0"
+    if len(group) == 1:
+        count = many(notice.count, "judged query is", "judged queries are")
+        return f"{notice.subject}: {count} not in the run, {fate}"
+    return f"{_runs(group, runs)} lack judged queries, up to {notice.count:,} ({notice.subject}), {fate}"
+
+
+def _unjudged(group: Sequence[Notice], runs: int) -> str:
+    notice = _largest(group)
+    if len(group) == 1:
+        return f"{notice.subject}: {many(notice.count, 'query', 'queries')} of the run not judged, ignored"
+    most = f"up to {notice.count:,} ({notice.subject})"
+    return f"{_runs(group, runs)} have queries that are not judged, {most}, ignored"
+
+
+def _nothing_judged(group: Sequence[Notice], runs: int) -> str:
+    hint = "check the document ids"
+    if len(group) == 1:
+        return f"{group[0].subject}: no document of the run is judged; {hint}"
+    names = ", ".join(_subjects(group)[:3])
+    return f"{_runs(group, runs)} have no judged document ({names}{', …' if len(group) > 3 else ''}); {hint}"
+
+
+def _judged_share(group: Sequence[Notice], runs: int) -> str:
+    notice = min(group, key=lambda notice: notice.value or 0.0)
+    cutoff = notice.metric.partition("@")[2]
+    share, where = f"{100 * (notice.value or 0):.0f} %", f"of the first {cutoff} documents"
+    hint = f"the others count as not relevant (see {notice.metric}, -J and bpref)"
+    if len(group) == 1:
+        return f"{notice.subject}: {share} {where} are judged; {hint}"
+    return f"{_runs(group, runs)} have few judged documents, down to {share} {where} ({notice.subject}); {hint}"
+
+
+def _ties(group: Sequence[Notice], runs: int) -> str:
+    notice, others = max(group, key=lambda notice: notice.change), _others(group)
     by = "up to" if notice.at_most else "at least"
     digits = 4 if notice.change >= 0.00005 else 8
-    change, low, high = (f"{number:.{digits}f}" for number in (notice.change, notice.low, notice.high))
-    return f"ties in {where} could change {notice.metric} by {by} {change} ({low} to {high})"
+    change, low, high = (f"{number or 0:.{digits}f}" for number in (notice.change, notice.low, notice.high))
+    if len(_subjects(group)) > 1:
+        return (
+            f"{_runs(group, runs)} have tied scores whose order could change values, by {by} {change} in "
+            f"{notice.metric} of {notice.subject}; --tie-range shows all"
+        )
+    where = many(notice.count, "query", "queries")
+    more = f", and {many(others, 'other metric', 'other metrics')} by less" if others else ""
+    if notice.low is None or notice.high is None:
+        could = f"ties could change {notice.metric} in {where}; they are ordered by --ties {notice.rule}"
+    else:
+        could = f"ties in {where} could change {notice.metric} by {by} {change} ({low} to {high})"
+    return f"{notice.subject}: {could}{more}"
 
 
-def _undefined(notice: Notice) -> str:
-    return f"{notice.metric} is undefined for {many(notice.count, 'query', 'queries')}, left out of its mean"
+def _undefined(group: Sequence[Notice], runs: int) -> str:
+    notice, others = _largest(group), _others(group)
+    queries = many(notice.count, "query", "queries")
+    more = f", and {many(others, 'other metric', 'other metrics')} for as many or fewer" if others else ""
+    if len(_subjects(group)) > 1:
+        scope = f"{_runs(group, runs)}: {notice.metric} is undefined for up to {queries} ({notice.subject})"
+    else:
+        scope = f"{notice.subject}: {notice.metric} is undefined for {queries}"
+    return f"{scope}{more}, excluded from {'the means' if others else 'its mean'}"
 
 
-_SENTENCES = {
+_LINES: dict[Kind, Callable[[Sequence[Notice], int], str]] = {
     Kind.DUPLICATES: _duplicates,
+    Kind.ALL_RELEVANT: _all_relevant,
+    Kind.NONE_RELEVANT: _none_relevant,
+    Kind.NO_RELEVANT: _no_relevant,
+    Kind.RANKS: _ranks,
     Kind.MISSING: _missing,
     Kind.UNJUDGED: _unjudged,
     Kind.NOTHING_JUDGED: _nothing_judged,
+    Kind.JUDGED_SHARE: _judged_share,
     Kind.TIES: _ties,
     Kind.UNDEFINED: _undefined,
 }

@@ -17,6 +17,8 @@ DEFAULT_METRICS = "num_q muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
 QUERIES = ("judged", "both")
 TIES = ("trec", "input", "best", "worst")
 DEFAULT_TIES = "trec"
+NO_RELEVANT = {"0": 0.0, "1": 1.0, "skip": math.nan}
+DEFAULT_NO_RELEVANT = "0"
 QRELS_FORMATS = ("trec", "letor")
 RUN_FORMATS = ("trec", "letor", "scores")
 GROUP_SUFFIXES = (".query", ".group")  # of the files beside an SVMlight file that give its queries' sizes
@@ -33,8 +35,11 @@ class Options:
     those of the run too. query_ids: evaluate these only (None: all). ties: the order of equal scores: 'trec' by
     document id descending as bytes, 'input' as in the file, 'best' or 'worst' by grade (None: 'trec', with a
     notice if another order could change a value). tie_range: compute the lowest and the highest values over the
-    orders of ties tried too. zero_grade: subtracted from every grade first. by_level: a metric AP(rel=t) for
-    each grade t above 0, before muAP. jobs: number of threads (0: number of processors).
+    orders of ties tried too. zero_grade: subtracted from every grade first. no_relevant: the value of metrics
+    that divide by what is relevant, such as AP, nDCG and R, for a query without a relevant document: '0', '1',
+    or 'skip', which excludes the query from their means (None: '0', with a notice if there are such queries).
+    by_level: a metric AP(rel=t) for each grade t above 0, before muAP. jobs: number of threads (0: number of
+    processors).
 
     qrels_format, run_format: one of QRELS_FORMATS, RUN_FORMATS (None: detected from the content). features: the
     features of LETOR files that are runs. qrels_feature: the feature of a LETOR file that is the grade (None:
@@ -49,6 +54,7 @@ class Options:
     ties: str | None = None
     tie_range: bool = False
     zero_grade: float = 0.0
+    no_relevant: str | None = None
     by_level: bool = False
     jobs: int = 0
     qrels_format: str | None = None
@@ -79,7 +85,12 @@ class Options:
         """The options that affect the values, as JSON types."""
         others = ("jobs", "tie_range")
         given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in others}
-        return {**given, "ties": self.tie_rule}
+        return {**given, "ties": self.tie_rule, "no_relevant": self.no_relevant_rule}
+
+    @property
+    def no_relevant_rule(self) -> str:
+        """What counts for a query without a relevant document, where a metric needs one."""
+        return self.no_relevant or DEFAULT_NO_RELEVANT
 
     @property
     def tie_rule(self) -> str:
@@ -133,10 +144,16 @@ def _read_groups(path: Any) -> str | None:
     raise OptionError(f"groups must be a path, not {described(path)}")
 
 
+def _read_no_relevant(value: Any) -> Any:
+    value = _plain(value)
+    return f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
 _READERS: dict[str, Callable[[Any], Any]] = {
     "query_ids": _read_ids,
     "features": _read_features,
     "groups": _read_groups,
+    "no_relevant": _read_no_relevant,
 }
 
 
@@ -215,6 +232,7 @@ _CHECKS: dict[str, Check] = {
     "ties": _choice(*TIES),
     "tie_range": _boolean,
     "zero_grade": _grade,
+    "no_relevant": _choice(*NO_RELEVANT),
     "by_level": _boolean,
     "jobs": _integer,
     "qrels_format": _choice(*QRELS_FORMATS),

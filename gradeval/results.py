@@ -92,8 +92,8 @@ class Results:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The notices as text, one line each; those of ties of several metrics of a run are one line."""
-        return tuple(lines(self.notices))
+        """The notices as text, a line for each kind."""
+        return tuple(lines(self.notices, len(self.runs)))
 
     @cached_property
     def means(self) -> Floats:

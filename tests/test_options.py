@@ -45,6 +45,7 @@ GOOD = {
         *("0", "1", "'1'", "[]", "[1]", "()", "(1,)", "set", "range", "generator"),
         *("np.int64", "np.uint8", "np.str_", "array", "array of texts", "empty array"),
     },
+    "no_relevant": {"None", "0", "1", "'1'", "np.int64", "np.uint8", "np.str_"},
     "groups": {"None", "'1'", "'x'", "NUL", "surrogate", "b'1'", "np.str_", "np.bytes_"},
 }
 

@@ -14,11 +14,13 @@ from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.command import Command
 from gradeval.cli.metrics import complete_metric
-from gradeval.cli.types import DigitsOrFull, File, Finite, Whole
+from gradeval.cli.types import DigitsOrFull, File, Finite, Kinds, Whole
 from gradeval.errors import UnknownQueryError
+from gradeval.notices import Kind
 from gradeval.options import (
     DEFAULT_METRICS,
     GROUP_SUFFIXES,
+    NO_RELEVANT,
     QRELS_FORMATS,
     QUERIES,
     RANGES,
@@ -109,6 +111,12 @@ _other = partial(click.option, cls=_Option, section="Other")
     is_flag=True,
     help="Print the lowest and the highest value over the orders of equal scores tried, beside each value.",
 )
+@_measure(
+    "--no-relevant",
+    type=click.Choice(tuple(NO_RELEVANT)),
+    help="The value of AP, nDCG, R and all other metrics that divide by what is relevant, for a query without "
+    "a relevant document; skip leaves the query out of their means. Default: 0, and a warning.",
+)
 @_measure("--by-level", is_flag=True, help="AP at each grade as the level of relevance too, above muAP.")
 @_queries("-q", "--per-query", is_flag=True, help="Print the values of each query too.")
 @_queries("-n", "--no-summary", is_flag=True, help="Print no means; goes with -q.")
@@ -178,6 +186,13 @@ _other = partial(click.option, cls=_Option, section="Other")
 @_other("-j", "--jobs", type=Whole(*RANGES["jobs"]), metavar="N", help="Threads. Default: the processors.")
 @_other("--quiet", is_flag=True, help="No warnings and no progress bar.")
 @_other("--strict", is_flag=True, help="Warnings are errors: nothing is printed, and the exit code is 2.")
+@_other(
+    "--allow",
+    type=Kinds(),
+    default=(),
+    metavar="LIST",
+    help=f"With --strict, warnings of these kinds are no errors: {', '.join(kind.value for kind in Kind)}.",
+)
 def eval_command(
     qrels: str,
     runs: tuple[str, ...],
@@ -193,6 +208,7 @@ def eval_command(
     jobs: int | None,
     quiet: bool,
     strict: bool,
+    allow: tuple[Kind, ...],
     **options: Any,
 ) -> int:
     """Evaluate runs against relevance judgments.
@@ -227,6 +243,7 @@ def eval_command(
         raise click.UsageError("--tie-range does not go with -f trec, which has trec_eval's three columns.")
 
     from gradeval.evaluation import evaluate_all
+    from gradeval.notices import lines
     from gradeval.registry.spec import parse
     from gradeval.render import render
     from gradeval.render.layout import ALL
@@ -261,14 +278,20 @@ def eval_command(
         raise asked.unknown(error) from None
     for each in {str(failed.error): failed.error for failed in results.failed}.values():
         out.report(each)
-    warnings = [*(asked.warnings if asked else ()), *results.warnings]
+    notices = [notice for notice in results.notices if not notice.informational]
+    notes = lines((notice for notice in results.notices if notice.informational), len(results.runs))
+    warnings = list(asked.warnings if asked else ())
     mixed = per_query and not no_summary and format_ in BY_ROWS
     if mixed and any(ALL in results.counted_queries(r) for r in range(len(results.runs))):
         warnings.append(f"a query is named '{ALL}', as the summary is; -n leaves the summary out")
+    is_wrong = bool(warnings) or any(notice.kind not in allow for notice in notices)
     if not quiet or strict:
-        for warning in warnings:
+        for warning in (*warnings, *lines(notices, len(results.runs))):
             out.say(f"warning: {warning}")
-    if strict and warnings:
+    if not quiet:
+        for note in notes:
+            out.say(f"note: {note}")
+    if strict and is_wrong:
         out.say("gradeval: warnings are errors here (--strict)")
         return 2
     if results.runs:

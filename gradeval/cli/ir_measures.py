@@ -13,11 +13,14 @@ from gradeval.cli import output as out
 from gradeval.cli.abbreviated import AbbreviatedCommand
 from gradeval.cli.types import File, Whole
 from gradeval.errors import MetricError
+from gradeval.notices import Kind
 
 if TYPE_CHECKING:
     from gradeval.results import Results
 
 PLACES = 4
+# what a user of the command can do something about, and does not know from its output
+TOLD = (Kind.DUPLICATES, Kind.RANKS, Kind.MISSING, Kind.UNJUDGED, Kind.NOTHING_JUDGED, Kind.TIES)
 SUMMARY = "all"
 
 
@@ -65,7 +68,7 @@ def ir_measures_command(
         raise click.UsageError("'-' can stand for one file only.")
 
     from gradeval.evaluation import evaluate_all
-    from gradeval.notices import Kind, lines
+    from gradeval.notices import lines
     from gradeval.options import Options
     from gradeval.registry.measures import parse_ir_measures
     from gradeval.registry.spec import parse
@@ -83,7 +86,7 @@ def ir_measures_command(
         raise failed.error
     if not quiet:
         # an undefined value is counted as 0, or left out, as ir_measures does
-        for line in lines(notice for notice in results.notices if notice.kind is not Kind.UNDEFINED):
+        for line in lines(notice for notice in results.notices if notice.kind in TOLD):
             out.say(f"warning: {line}")
         if output_format == "jsonl" and places != PLACES:
             out.say("warning: --places changes nothing with jsonl")

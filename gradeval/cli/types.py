@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gradeval.grades import RANGE, is_grade
+from gradeval.notices import Kind
 from gradeval.options import parse_number
 
 if TYPE_CHECKING:
@@ -65,6 +66,20 @@ class DigitsOrFull(Whole):
             return super().convert(value, param, ctx)
         except click.BadParameter:
             self.fail(f"'{value}' is neither a whole number from 0 to {self.most} nor 'full'.", param, ctx)
+
+
+class Kinds(click.ParamType):  # type: ignore[type-arg]
+    """Kinds of notices, comma-separated."""
+
+    name = "LIST"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Kind, ...]:
+        names = value.replace(",", " ").split() if isinstance(value, str) else value
+        kinds = {kind.value: kind for kind in Kind}
+        unknown = [name for name in names if name not in kinds]
+        if unknown:
+            self.fail(f"unknown kind of warning '{unknown[0]}'; the kinds are {', '.join(kinds)}.", param, ctx)
+        return tuple(kinds[name] for name in names)
 
 
 class Finite(click.ParamType):  # type: ignore[type-arg]

@@ -121,6 +121,7 @@ class Judgments:
         retrieved: Ints,
         level: float | None = None,
         tag: str = "",
+        no_relevant: float = 0.0,
     ) -> Judgments:
         """These queries of the qrels; rank and score, (N,), and retrieved, (Q,), are those of all."""
         if isinstance(queries, slice):
@@ -146,6 +147,7 @@ class Judgments:
             level,
             tag,
             qrels.scale,
+            no_relevant,
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -214,6 +214,14 @@ def test_zero_grade() -> None:
     assert of("--zero-grade", "0") == of()
 
 
+def test_no_relevant(folder: Path) -> None:
+    (folder / "q").write_text("q1 0 a 1\nq2 0 a 0\n")
+    for rule, mean in (("0", 0.5), ("1", 1.0), ("skip", 1.0)):
+        assert of("--no-relevant", rule, "--query-ids", "q1,q2", metric="R@5") == mean
+        assert of("--no-relevant", rule, "--query-ids", "q1,q2", metric="RR") == 0.125
+    assert "'2' is not one of '0', '1', 'skip'" in fails("q", "r", "--no-relevant", "2")
+
+
 def test_zero_grade_is_subtracted_as_decimals(folder: Path) -> None:
     """1.2 - 1 is 0.2, where floats leave 0.19999999999999996."""
     (folder / "q").write_text("q1 0 a 1.2\nq1 0 b 0.9\nq1 0 c 1.30\n")

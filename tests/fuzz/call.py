@@ -34,7 +34,7 @@ def gradeval(*args: object, stdin: str | None = None) -> Done:
     done = command(*args, stdin=stdin)
     require(done.code in (0, 2), f"exit code {done.code}", args, done)
     require(done.code == 0 or bool(done.err), "it fails without a word", args, done)
-    errors = [line for line in done.err.split("\n") if line and not line.startswith("warning: ")]
+    errors = [line for line in done.err.split("\n") if line and not line.startswith(("warning: ", "note: "))]
     require(done.code == 2 or not errors, "there is an error, and it does not fail", args, done)
     require(not obeyed(done.err), f"a message that a terminal would obey\n{obeyed(done.err)!r}", args, done)
     return done

@@ -150,7 +150,7 @@ def _check_error(case: Case, done: Done) -> None:
     """Each error begins with the name of a file that was read, or with ours and says which option or file."""
     names = "|".join(map(re.escape, case.files))
     for line in done.lines:
-        if line.startswith("warning: "):
+        if line.startswith(("warning: ", "note: ")):
             continue
         of_file = re.match(rf"(?:\./)?(?:{names})(?::feature\d+)?:", line)
         of_option = re.match(rf"gradeval: .*(?:--|-Z|\b(?:{names})\b)", line)

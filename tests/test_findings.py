@@ -1,0 +1,204 @@
+"""Notices where a number could mislead: each where it is true, and nowhere else."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from gradeval import OptionError, evaluate
+from gradeval.notices import Kind, Notice, lines
+from gradeval.registry.families import load
+from gradeval.registry.metric import REGISTRY
+
+Data = dict[str, dict[str, Any]]
+
+
+def found(qrels: Data, run: Data, metrics: str = "AP", **options: Any) -> dict[Kind, list[Notice]]:
+    kinds: dict[Kind, list[Notice]] = {}
+    for notice in evaluate(qrels, run, metrics, **options).notices:
+        kinds.setdefault(notice.kind, []).append(notice)
+    return kinds
+
+
+def ranking(*documents: str) -> dict[str, float]:
+    return {document: -float(place) for place, document in enumerate(documents)}
+
+
+class TestJudgedShare:
+    QRELS: ClassVar[Data] = {"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}}
+    RUN: ClassVar[Data] = {"1": ranking("a", "x", "y", "z"), "2": ranking("a", "b", "x", "y")}
+
+    def test_the_mean_over_queries(self) -> None:
+        [notice] = found(self.QRELS, self.RUN)[Kind.JUDGED_SHARE]
+        assert notice.value == (1 / 4 + 2 / 4) / 2
+        assert notice.informational
+        assert str(notice) == (
+            "run1: 38 % of the first 10 documents are judged; the others count as not relevant (see Judged@10, "
+            "-J and bpref)"
+        )
+
+    @pytest.mark.parametrize(
+        ("metrics", "cutoff", "share"),
+        [
+            ("AP", 10, 0.375),
+            ("nDCG@1 AP", 1, None),
+            ("nDCG@1 P@2", 2, 0.75),
+            ("nDCG@20,100", 20, 0.375),
+            ("nDCG@100", 10, 0.375),
+        ],
+    )
+    def test_at_the_largest_small_cutoff(self, metrics: str, cutoff: int, share: float | None) -> None:
+        notices = found(self.QRELS, self.RUN, metrics).get(Kind.JUDGED_SHARE, [])
+        assert [(one.metric, one.value) for one in notices] == ([(f"Judged@{cutoff}", share)] if share else [])
+
+    @pytest.mark.parametrize(
+        ("metrics", "options"),
+        [
+            ("AP", {"judged_only": True}),
+            ("AP(judged_only=true)", {}),
+            ("AP", {"depth": 1}),
+            ("bpref tau rankDCG num_ret unj@5", {}),
+            ("AP Judged@10", {}),
+        ],
+    )
+    def test_not_where_it_does_not_matter(self, metrics: str, options: dict[str, Any]) -> None:
+        assert Kind.JUDGED_SHARE not in found(self.QRELS, self.RUN, metrics, **options)
+
+    def test_queries_that_the_run_lacks_have_no_share(self) -> None:
+        [notice] = found({**self.QRELS, "3": {"a": 1}}, self.RUN)[Kind.JUDGED_SHARE]
+        assert notice.value == 0.375
+
+
+class TestAllRelevant:
+    STARS: ClassVar[Data] = {"u": {"a": 5, "b": 1, "c": 3}}
+    RUN: ClassVar[Data] = {"u": ranking("b", "c", "a")}
+
+    def test_ratings(self) -> None:
+        [notice] = found(self.STARS, self.RUN, "nDCG AP P@2")[Kind.ALL_RELEVANT]
+        assert str(notice) == (
+            "qrels: all 3 judged documents are relevant, so AP cannot tell rankings apart; set the relevance "
+            "threshold with -l, or the grade of a non-relevant document with --zero-grade"
+        )
+
+    @pytest.mark.parametrize(
+        ("metrics", "options"),
+        [("nDCG", {}), ("AP", {"rel": 4}), ("AP", {"zero_grade": 1}), ("AP(rel=4)", {})],
+    )
+    def test_not_where_a_threshold_is_set_or_needed(self, metrics: str, options: dict[str, Any]) -> None:
+        assert Kind.ALL_RELEVANT not in found(self.STARS, self.RUN, metrics, **options)
+
+    def test_not_where_only_what_is_relevant_is_listed(self) -> None:
+        """As in MS MARCO, and with two grades as in NFCorpus: what is not judged is not relevant."""
+        assert Kind.ALL_RELEVANT not in found({"u": {"a": 1, "b": 1}}, {"u": ranking("a", "b")})
+        assert Kind.ALL_RELEVANT not in found({"u": {"a": 1, "b": 2}}, {"u": ranking("a", "x", "y")})
+
+
+class TestNoneRelevant:
+    def test_a_threshold_that_no_grade_reaches(self) -> None:
+        qrels = {"1": {"a": 3, "b": 0}}
+        [notice] = found(qrels, {"1": ranking("a")}, "AP", rel=5)[Kind.NONE_RELEVANT]
+        assert str(notice) == (
+            "qrels: no judged document has grade 5, the threshold of AP, or a higher one (the highest grade is "
+            "3)"
+        )
+        kinds = found(qrels, {"1": ranking("a")}, "nDCG AP(rel=3) AP(rel=4) P(rel=4)@1")
+        assert [one.metric for one in kinds[Kind.NONE_RELEVANT]] == ["AP(rel=4)", "P(rel=4)@1"]
+        assert Kind.NO_RELEVANT not in kinds
+
+    def test_no_relevant_document_at_all(self) -> None:
+        [*notices] = found({"1": {"a": 0}, "2": {"a": -1}}, {"1": ranking("a")}, "nDCG AP")[Kind.NONE_RELEVANT]
+        assert [one.metric for one in notices] == ["nDCG", "AP"]
+        assert next(lines(notices)) == (
+            "qrels: no judged document is relevant (the highest grade is 0); nor is one for 1 other metric"
+        )
+
+
+class TestNoRelevant:
+    """A query without a relevant document, beside one with."""
+
+    QRELS: ClassVar[Data] = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 0, "b": 0}}
+    RUN: ClassVar[Data] = {"1": ranking("b", "a", "c"), "2": ranking("a", "b")}
+    KEEP_ZERO = "P@2 RR RR@5 ERR@5 set_P DCG CG gP Success@2 rbp iRBU INST(max_rel=2) num_rel utility"
+    DIVIDE = (
+        "AP AP@2 muAP nDCG nDCG(gain=exp)@2 nDCG(ideal=local) NDCNG nDCGphi R@2 F@2 set_recall set_F set_map "
+        "set_relative_P relative_P@2 Rprec Rprec_mult@0.5 iprec_at_recall@0.5 11pt_avg bpref infAP gR nERR Q "
+        "JKnDCG ndcg_rel Rndcg ndcg_p G binG Compat gm_map gm_bpref"
+    )
+
+    def test_the_metrics_that_divide_by_what_is_relevant(self) -> None:
+        load()
+        named = {spec.partition("@")[0].partition("(")[0] for spec in self.DIVIDE.split()}
+        assert named == {metric.name for metric in REGISTRY.values() if metric.needs_relevant}
+
+    @pytest.mark.parametrize(("rule", "value"), [("0", 0.0), ("1", 1.0), ("skip", math.nan)])
+    def test_their_value_is_what_the_rule_says(self, rule: str, value: float) -> None:
+        plain = evaluate(self.QRELS, self.RUN, f"{self.DIVIDE} {self.KEEP_ZERO} rankDCG tau AUC")
+        results = evaluate(self.QRELS, self.RUN, self.DIVIDE, no_relevant=rule)
+        for spec in results.specs:
+            of_rule, of_plain = results.values(0, spec), plain.values(0, spec)
+            assert of_rule[0] == of_plain[0]
+            np.testing.assert_equal(of_rule[1], value)
+            assert of_plain[1] == 0
+            if rule == "skip" and spec.metric.per_query:
+                assert results.mean(0, spec) == of_plain[0]
+        others = evaluate(self.QRELS, self.RUN, f"{self.KEEP_ZERO} rankDCG tau AUC", no_relevant=rule)
+        for spec in others.specs:
+            np.testing.assert_equal(others.values(0, spec), plain.values(0, spec))
+
+    def test_a_query_that_the_run_lacks_or_misses_is_no_such_query(self) -> None:
+        qrels: Data = {"1": {"a": 1}, "2": {"a": 1, "b": 0}, "3": {"a": 1}}
+        run: Data = {"1": ranking("a"), "2": ranking("b", "x")}
+        results = evaluate(qrels, run, self.DIVIDE, no_relevant=1)
+        for spec in results.specs:
+            assert list(results.values(0, spec)[1:]) == [0, 0], spec
+        assert not [notice for notice in results.notices if notice.kind is Kind.NO_RELEVANT]
+
+    def test_the_notice(self) -> None:
+        kinds = found(self.QRELS, self.RUN, "AP nDCG P@2")
+        assert [(one.metric, one.count, one.total, one.informational) for one in kinds[Kind.NO_RELEVANT]] == [
+            ("AP", 1, 2, False),
+            ("nDCG", 1, 2, False),
+        ]
+        assert next(lines(kinds[Kind.NO_RELEVANT])) == (
+            "qrels: 1 query has no relevant document, counted as 0 in the mean of AP and of 1 other metric; "
+            "--no-relevant decides"
+        )
+        kinds = found(self.QRELS, self.RUN, "AP(rel=2)", no_relevant="skip")
+        [notice] = kinds[Kind.NO_RELEVANT]
+        assert notice.informational and notice.queries == ("2",)
+        assert str(notice) == "qrels: 1 query has no relevant document, left out of the mean of AP(rel=2)"
+        assert Kind.UNDEFINED not in kinds
+        assert Kind.NO_RELEVANT not in found(self.QRELS, self.RUN, "AP", query_ids="1")
+
+    def test_wrong_values(self) -> None:
+        with pytest.raises(OptionError, match="no_relevant must be 0 or 1 or skip, not '2'"):
+            evaluate(self.QRELS, self.RUN, "AP", no_relevant=2)
+
+
+class TestManyRuns:
+    """One line for each kind, however many runs and metrics it is about."""
+
+    def test_lines(self) -> None:
+        qrels: Data = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1, "b": 1}, "3": {"a": 1}}
+        runs: dict[str, Data] = {
+            "none": {"1": {"x": 1.0}, "7": {"a": 1.0}},
+            "tied": {
+                "1": {"a": 1.0, "b": 1.0, "x": 0.5},
+                "2": ranking("a", "b"),
+                "9": {"a": 1.0},
+                "8": {"a": 1.0},
+            },
+            "less": {"1": {"a": 2.0, "b": 1.0, "c": 1.0}, "2": ranking("b"), "3": ranking("a")},
+        }
+        results = evaluate(qrels, runs, "nDCG AP rankDCG")
+        assert results.warnings == (
+            "2 of 3 runs lack judged queries, up to 2 (none), counted as 0",
+            "2 of 3 runs have queries that are not judged, up to 2 (tied), left out",
+            "none: none of its documents is judged; are the document ids those of the qrels?",
+            "3 of 3 runs: rankDCG is undefined for up to 2 queries (none), left out of its mean",
+            "2 of 3 runs have tied scores whose order could change values, by up to 0.0935 in nDCG of tied; "
+            "--tie-range shows all",
+        )
