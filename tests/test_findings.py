@@ -169,7 +169,7 @@ class TestNoRelevant:
         kinds = found(self.QRELS, self.RUN, "AP(rel=2)", no_relevant="skip")
         [notice] = kinds[Kind.NO_RELEVANT]
         assert notice.informational and notice.queries == ("2",)
-        assert str(notice) == "qrels: 1 query has no relevant document, left out of the mean of AP(rel=2)"
+        assert str(notice) == "qrels: 1 query has no relevant document, excluded from the mean of AP(rel=2)"
         assert Kind.UNDEFINED not in kinds
         assert Kind.NO_RELEVANT not in found(self.QRELS, self.RUN, "AP", query_ids="1")
 
@@ -196,9 +196,9 @@ class TestManyRuns:
         results = evaluate(qrels, runs, "nDCG AP rankDCG")
         assert results.warnings == (
             "2 of 3 runs lack judged queries, up to 2 (none), counted as 0",
-            "2 of 3 runs have queries that are not judged, up to 2 (tied), left out",
-            "none: none of its documents is judged; are the document ids those of the qrels?",
-            "3 of 3 runs: rankDCG is undefined for up to 2 queries (none), left out of its mean",
+            "2 of 3 runs have queries that are not judged, up to 2 (tied), ignored",
+            "none: no document of the run is judged; check the document ids",
+            "3 of 3 runs: rankDCG is undefined for up to 2 queries (none), excluded from its mean",
             "2 of 3 runs have tied scores whose order could change values, by up to 0.0935 in nDCG of tied; "
             "--tie-range shows all",
         )
