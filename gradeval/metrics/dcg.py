@@ -85,7 +85,7 @@ MAX_CUTOFF = 10**6  # ideal=max sums as many gains
 def _check_ideal(params: Mapping[str, Any]) -> None:
     if params.get("ideal") == "max":
         if "cutoff" not in params:
-            raise ValueError("ideal=max needs a cutoff")
+            raise ValueError("ideal=max requires a cutoff")
         if params["cutoff"] > MAX_CUTOFF:
             raise ValueError(f"ideal=max takes a cutoff up to {MAX_CUTOFF}")
     elif "max_grade" in params:

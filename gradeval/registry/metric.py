@@ -46,9 +46,9 @@ class Metric:
     invariants: those of invariants.py that hold; the property tests check them.
     aliases: other names for it.
     kind: the type of its values, and how their summary is computed.
-    higher_is_better: False if lower is better, None for a count or a diagnostic, of which no value is best.
+    higher_is_better: False if lower is better, None for a count or a diagnostic.
     undefined: whether its value can be undefined (NaN) for a query.
-    needs_relevant: whether it divides by the number or the gain of relevant documents, so that it is 0 / 0, NaN,
+    needs_relevant: whether it divides by the number or the gain of relevant documents, and so is NaN (0 / 0)
     for a query without one; Judgments.no_relevant is its value there.
     check: raises ValueError for parameters that cannot be combined.
     constant: its value is the same for every query, so it is printed in the summary only.
@@ -152,7 +152,9 @@ class Metric:
         return np.where(empty, judgments.no_relevant, values) if empty is not None else values
 
     def values(self, judgments: Judgments, **params: Any) -> tuple[Floats, Bools | None]:
-        """The value of each query, (Q,), NaN without relevant documents; and which these are, None if it has a value.
+        """The value of each query, (Q,), and which queries have no relevant documents, if that matters.
+
+        These have NaN.
         """
         if self.text:
             return np.full(judgments.segments.count, np.nan), None

@@ -13,8 +13,8 @@ Items = list[tuple[str, str | None]]
 """The parameters given with a name: key and value; the value is None for a text without '='."""
 
 # A name in the tool's notation -> the same in ours. '@k' on both sides is an optional cutoff. 'name(param)' is
-# the name with that parameter, 'name(param=value)' with that value. Names equal to ours are listed for the pages
-# only. trec_eval's names are in trec_eval.py.
+# the name with that parameter, 'name(param=value)' with that value. Names equal to ours are listed for the
+# pages only. trec_eval's names are in trec_eval.py.
 NAMES: dict[str, dict[str, str]] = {
     "ir_measures": ir_measures.NAMES,
     "ranx": {
