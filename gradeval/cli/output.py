@@ -1,4 +1,4 @@
-"""Text to standard output or to a file, and messages to standard error: all of it, or an error."""
+"""Text to standard output or a file, messages to standard error; incomplete output is an error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def show_warning(
 
 
 def report(error: GradevalError) -> None:
-    """Say the error: after the file that is to blame, or else after our name."""
+    """Print the error, which begins with the name of a file, or with our name."""
     ours = "" if isinstance(error, (InputError, InputErrors)) else "gradeval: "
     for line in str(error).split("\n"):
         say(ours + line)
