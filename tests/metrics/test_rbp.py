@@ -35,7 +35,7 @@ def test_binary_gain_has_a_level():
     assert value("rbp(p=0.5)", query, level=2) == value("rbp(p=0.5)", query)
     with pytest.raises(MetricError, match=r"gain must be binary, linear, exp, or grade:gain.*, not 'square'"):
         parse("rbp(gain=square)")
-    with pytest.raises(MetricError, match="rel takes the place of gain"):
+    with pytest.raises(MetricError, match="rel and gain are mutually exclusive"):
         parse("rbp(gain=binary,rel=2)")
 
 
