@@ -241,7 +241,9 @@ def eval_command(
     if spreadsheet and format_ != "csv":
         raise click.UsageError("--spreadsheet requires -f csv.")
     if options["tie_range"] and format_ == "trec":
-        raise click.UsageError("--tie-range does not go with -f trec, which has trec_eval's three columns.")
+        raise click.UsageError(
+            "--tie-range and -f trec are mutually exclusive: the format has no columns for ranges."
+        )
 
     from gradeval.evaluation import evaluate_all
     from gradeval.registry.spec import parse

@@ -45,7 +45,7 @@ DIFFERENCES = tuple(
         (
             "judged queries missing from the run",
             "stops, or with `-c` counts them as 0",
-            "excludes them from the mean, as trec_eval 9 and its help, and warns; with `-c` counts them as 0",
+            "excludes them from the mean, as trec_eval 9 did, and warns; with `-c` counts them as 0",
         ),
         ("`-c` without common queries", "prints zeros", "stops, since it is almost certainly a mistake"),
         (

@@ -18,14 +18,14 @@ Digits = int | Literal["full"]
 
 # Modules are imported by name when they are used, so that a TSV never waits for rich.
 FORMATS = {
-    "table": "metrics as columns and runs as rows, for people",
+    "table": "human-readable table: metrics as columns, runs as rows",
     "tsv": "run, query, metric and value separated by tabs",
     "csv": "run, query, metric and value, quoted where needed",
     "json": "one object with inputs, options and exact values",
-    "jsonl": "an object on each line: run, query, metric, exact value",
+    "jsonl": "one object per line: run, query, metric, exact value",
     "md": "a table for GitHub's Markdown",
     "latex": "a tabular for LaTeX with booktabs",
-    "trec": "trec_eval's own columns",
+    "trec": "trec_eval's columns",
 }
 BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a query 'all'
 
@@ -50,10 +50,10 @@ def render(
     Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
     """
     if not isinstance(format, str) or format not in FORMATS:
-        raise OptionError(f"there is no format '{format}': choose from {', '.join(FORMATS)}")
+        raise OptionError(f"unknown format '{format}': choose from {', '.join(FORMATS)}")
     is_whole = isinstance(digits, Integral) and not isinstance(digits, bool)
     if digits != "full" and not (is_whole and 0 <= digits <= 100):
-        raise OptionError(f"digits must be a whole number from 0 to 100, or 'full', not '{digits}'")
+        raise OptionError(f"digits must be an integer from 0 to 100 or 'full', not '{digits}'")
     from gradeval.render.layout import RenderOptions
 
     digits = digits if digits == "full" else int(digits)

@@ -204,7 +204,7 @@ def test_tie_range(folder: Path) -> None:
     [notice] = [line for line in gradeval(*args, "--tie-range").lines if "ties" in line]
     assert "ties could change relstring in 1 query" in notice
     assert not any("ties" in line for line in gradeval("q", "r", "-m", "nDCG", "--tie-range").lines)
-    assert "--tie-range does not go with -f trec" in fails("q", "r", "--tie-range", "-f", "trec")
+    assert "--tie-range and -f trec are mutually exclusive" in fails("q", "r", "--tie-range", "-f", "trec")
 
 
 def test_zero_grade() -> None:
