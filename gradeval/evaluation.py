@@ -41,7 +41,7 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
     with readable("runs"):
         separate = list(_separate(runs))
     if not separate:
-        raise InputError("runs", "there is none")
+        raise InputError("runs", "no runs given")
     results = evaluate_all(qrels, separate, parse(metrics), Options.of(**options))
     for failed in results.failed:
         raise failed.error
@@ -240,7 +240,7 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
             items = list(runs)
         except TypeError:
             hint = "Give a path, {query: {document: score}}, tuples, a data frame, or a list or dict of these"
-            raise InputError("runs", f"a {type(runs).__name__} is no run", hint=hint) from None
+            raise InputError("runs", f"{type(runs).__name__} is not a run", hint=hint) from None
         if items and _is_row(items[0]):
             yield None, items
         else:

@@ -1,4 +1,4 @@
-"""How to read and evaluate: every option, its default and its range, for the command line and for Python."""
+"""Options of reading and evaluation, with their defaults and ranges, for the command line and for Python."""
 
 from __future__ import annotations
 
@@ -25,18 +25,17 @@ RANGES = {"depth": (1, 10**9), "jobs": (0, 1000), "qrels_feature": (0, 10**7 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How to read and evaluate. Raises OptionError for a value of the wrong type or out of range.
+    """Options of reading and evaluation. Raises OptionError for a value of the wrong type or out of range.
 
-    rel: the least relevant grade (None: any above 0). depth: ranks below it do not count (None: all do).
-    judged_only: rankings close up over unjudged documents. queries: 'judged' averages over all queries of the
-    qrels, a missing one scoring 0; 'both' over those that the run has too. query_ids: only these count (None:
-    all). ties: how equal scores are ordered: 'trec' by document id descending as bytes, 'input' as they stand,
-    'best' or 'worst' by grade (None: 'trec', and a notice where another order would change a value).
-    tie_range: the lowest and the highest value over the orders of ties tried too. zero_grade: subtracted from
-    every grade first. by_level: a metric AP(rel=t) for each grade t above 0, before
-    muAP. jobs: threads (0: as many as there are processors).
+    rel: the relevance threshold (None: any grade above 0). depth: the first ranks evaluated (None: all).
+    judged_only: unjudged documents are removed from the rankings. queries: 'judged' averages over all queries of
+    the qrels, with 0 for missing ones; 'both' over those that the run has too. query_ids: the queries evaluated
+    (None: all). ties: the order of tied scores: 'trec' by document id descending as bytes, 'input' as in the file,
+    'best' or 'worst' by grade (None: 'trec', with a notice if another order could change a value). tie_range: also
+    the lowest and the highest value over the orders of ties tried. zero_grade: subtracted from every grade first.
+    by_level: also AP(rel=t) for each grade t above 0, before muAP. jobs: threads (0: the number of processors).
 
-    qrels_format, run_format: one of QRELS_FORMATS, RUN_FORMATS (None: told from the content). features: the
+    qrels_format, run_format: one of QRELS_FORMATS, RUN_FORMATS (None: detected from the content). features: the
     features of LETOR files that are runs. qrels_feature: the feature of a LETOR file that is the grade (None:
     its label). groups: the file of group sizes of SVMlight files without qid (None: FILE.query or FILE.group).
     """
@@ -67,16 +66,16 @@ class Options:
     def of(cls, **given: Any) -> Options:
         """Options from what a Python caller writes: lists, or '401,402' for ids, '1,5,9-12' for features.
 
-        An id with a comma in it needs a list.
+        An id that contains a comma requires a list.
         """
         unknown = set(given) - {field.name for field in fields(cls)}
         if unknown:
             names = ", ".join(field.name for field in fields(cls))
-            raise OptionError(f"there is no option {sorted(unknown)[0]}: there are {names}")
+            raise OptionError(f"unknown option {sorted(unknown)[0]}: the options are {names}")
         return cls(**{name: _read(name, value) for name, value in given.items()})
 
     def to_dict(self) -> dict[str, object]:
-        """What decides the values, as JSON can hold it."""
+        """The options that affect the values, as JSON values."""
         others = ("jobs", "tie_range")
         given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in others}
         return {**given, "ties": self.tie_rule}
@@ -88,7 +87,7 @@ class Options:
 
 
 def _read(name: str, value: Any) -> Any:
-    """What a Python caller gave, as the option holds it; it may be any object."""
+    """An option's value from any object given in Python."""
     try:
         return _READERS.get(name, _plain)(value)
     except OptionError:
@@ -143,7 +142,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 def _several(name: str, values: Any) -> Iterable[Any]:
     if isinstance(values, Iterable) and not isinstance(values, (bytes, bytearray, memoryview, Mapping)):
         return values
-    raise OptionError(f"{name} must be several, or a text that names them, not {described(values)}")
+    raise OptionError(f"{name} must be a list or a string, not {described(values)}")
 
 
 def _text(value: Any) -> str:
@@ -162,10 +161,10 @@ def _choice(*choices: str) -> Check:
     return check
 
 
-def _whole(name: str, value: Any) -> None:
-    least, most = RANGES[name]
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise OptionError(f"{name} must be a whole number from {least} to {most}, not {described(value)}")
+def _integer(name: str, value: Any) -> None:
+    minimum, maximum = RANGES[name]
+    if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:
+        raise OptionError(f"{name} must be an integer from {minimum} to {maximum}, not {described(value)}")
 
 
 def _truth(name: str, value: Any) -> None:
@@ -198,7 +197,7 @@ def _tuple_of(kind: type) -> Check:
 def _ids(name: str, value: Any) -> None:
     _tuple_of(str)(name, value)
     if not value:
-        raise OptionError("query_ids: no query is named")
+        raise OptionError("query_ids: no queries given")
 
 
 def _path(name: str, value: Any) -> None:
@@ -208,7 +207,7 @@ def _path(name: str, value: Any) -> None:
 
 _CHECKS: dict[str, Check] = {
     "rel": _grade,
-    "depth": _whole,
+    "depth": _integer,
     "judged_only": _truth,
     "queries": _choice(*QUERIES),
     "query_ids": _ids,
@@ -216,11 +215,11 @@ _CHECKS: dict[str, Check] = {
     "tie_range": _truth,
     "zero_grade": _grade,
     "by_level": _truth,
-    "jobs": _whole,
+    "jobs": _integer,
     "qrels_format": _choice(*QRELS_FORMATS),
     "run_format": _choice(*RUN_FORMATS),
     "features": _tuple_of(int),
-    "qrels_feature": _whole,
+    "qrels_feature": _integer,
     "groups": _path,
 }
 
@@ -234,7 +233,7 @@ def parse_number(text: str) -> float:
 
 
 def parse_ids(text: str) -> tuple[str, ...]:
-    """'401, 402' -> the ids, which commas or spaces part."""
+    """'401, 402' -> the ids, separated by commas or spaces."""
     return tuple(filter(None, re.split("[, \t\r\n]+", text)))
 
 
@@ -243,14 +242,14 @@ def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:
     features: dict[int, None] = {}
     for item in (item.strip() for text in texts for item in str(text).split(",")):
         low, dash, high = item.partition("-")
-        if not _is_whole(low) or (dash and not _is_whole(high)):
-            raise OptionError(f"features are numbers and ranges such as 1,5,9-12, not {named(item)}")
+        if not _is_integer(low) or (dash and not _is_integer(high)):
+            raise OptionError(f"features must be numbers and ranges such as 1,5,9-12, not {named(item)}")
         first, last = int(low), int(high or low)
         if last < first or last >= 10**7:
-            raise OptionError(f"feature range {named(item)} must go up, to 9999999 at most")
+            raise OptionError(f"feature range {named(item)} must increase, up to 9999999")
         features.update(dict.fromkeys(range(first, last + 1)))
     return tuple(features)
 
 
-def _is_whole(text: str) -> bool:
+def _is_integer(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 20

@@ -175,7 +175,7 @@ class Results:
         """Query id -> words of a metric that is text, for the counted queries in qrels order."""
         result, m = self.runs[self._run(run)], self._metric(metric)
         if m not in result.texts:
-            raise MetricError(f"{self.specs[m]} has numbers, not words", hint="Results.values() has them")
+            raise MetricError(f"{self.specs[m]} has numbers, not strings", hint="Results.values() has them")
         return dict(zip(self.counted_queries(run), result.counted_texts(m), strict=True))
 
     def counted_queries(self, run: str | int) -> list[str]:
@@ -246,7 +246,7 @@ class Results:
             return _place(run, len(self.runs), "run")
         names = [result.name for result in self.runs]
         if run not in names:
-            raise GradevalError(f"no run is named '{run}': there are {', '.join(names) or 'none'}")
+            raise GradevalError(f"unknown run '{run}': the runs are {', '.join(names) or 'none'}")
         return names.index(run)
 
     def _metric(self, metric: str | Spec | int) -> int:
@@ -254,10 +254,10 @@ class Results:
             return _place(metric, len(self.specs), "metric")
         specs = parse(metric) if isinstance(metric, str) else [metric]
         if len(specs) > 1:
-            raise MetricError(f"{metric} names {len(specs)} metrics", hint="name one")
+            raise MetricError(f"{metric} names {len(specs)} metrics", hint="give one")
         if specs[0] not in self.specs:
             raise MetricError(
-                f"{specs[0]} was not evaluated", hint="there are " + ", ".join(map(str, self.specs))
+                f"{specs[0]} was not evaluated", hint="the metrics are " + ", ".join(map(str, self.specs))
             )
         return self.specs.index(specs[0])
 
@@ -265,12 +265,12 @@ class Results:
         """The place of a metric that has numbers."""
         m = self._metric(metric)
         if self.specs[m].metric.text:
-            raise MetricError(f"{self.specs[m]} has words, not numbers", hint="Results.texts() has them")
+            raise MetricError(f"{self.specs[m]} has strings, not numbers", hint="Results.texts() has them")
         return m
 
 
 def _place(given: Integral, count: int, what: str) -> int:
     """The place from 0, of one that may be counted from the end."""
     if not -count <= int(given) < count:
-        raise GradevalError(f"there is no {what} {given}: there are {count}")
+        raise GradevalError(f"{what} {given} is out of range: there are {count}")
     return int(given) % count

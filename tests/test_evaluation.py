@@ -258,7 +258,7 @@ def test_no_common_query():
 
 
 def test_wrong_arguments(tmp_path):
-    with pytest.raises(OptionError, match="there is no option depht"):
+    with pytest.raises(OptionError, match="unknown option depht"):
         evaluate(QRELS, RUN, "AP", depht=3)
     with pytest.raises(OptionError, match="query '7' is not in qrels"):
         evaluate(QRELS, RUN, "AP", query_ids=["1", "7"])
@@ -383,7 +383,7 @@ def test_public_names():
 
 
 def test_what_is_no_run():
-    with pytest.raises(InputError, match=r"^runs: a int is no run\. Give a path"):
+    with pytest.raises(InputError, match=r"^runs: int is not a run\. Give a path"):
         gradeval.evaluate({"q": {"d": 1}}, 5)
 
 

@@ -81,15 +81,15 @@ def test_any_spelling_and_place(results: Results) -> None:
 
 
 def test_names_that_are_not_there(results: Results) -> None:
-    with pytest.raises(GradevalError, match="no run is named 'bm25': there are run0, run1"):
+    with pytest.raises(GradevalError, match="unknown run 'bm25': the runs are run0, run1"):
         results.mean("bm25", "rankDCG")
-    with pytest.raises(MetricError, match=r"nDCG@5 was not evaluated: there are num_q, rankDCG, nDCG@10"):
+    with pytest.raises(MetricError, match=r"nDCG@5 was not evaluated: the metrics are num_q, rankDCG, nDCG@10"):
         results.mean(0, "nDCG@5")
     with pytest.raises(MetricError, match="names 2 metrics"):
         results.mean(0, "nDCG@5,10")
     with pytest.raises(MetricError):
         results.mean(0, "nDGC@10")
-    with pytest.raises(GradevalError, match="there is no run 2: there are 2"):
+    with pytest.raises(GradevalError, match="run 2 is out of range: there are 2"):
         results.mean(2, 0)
     with pytest.raises(GradevalError, match="there is no metric 3: there are 3"):
         results.mean(0, 3)
@@ -116,11 +116,11 @@ def test_texts() -> None:
     results = words()
     assert results.texts(0, "runid") == {"b": "me", "a": "me"}
     assert results.texts("run0", 2) == {"b": "1-", "a": '0\t"'}
-    with pytest.raises(MetricError, match=r"AP has numbers, not words: Results.values\(\) has them"):
+    with pytest.raises(MetricError, match=r"AP has numbers, not strings: Results.values\(\) has them"):
         results.texts(0, "AP")
     for asked in (results.mean, results.values, results.per_query, results.undefined):
         for name in ("relstring", "runid", 2, results.specs[0]):
-            with pytest.raises(MetricError, match=r"has words, not numbers: Results.texts\(\) has them"):
+            with pytest.raises(MetricError, match=r"has strings, not numbers: Results.texts\(\) has them"):
                 asked(0, name)
     [run] = results.to_dict(per_query=True)["runs"]
     assert run["summary"] == {"runid": "me", "AP": 0.5}
@@ -163,5 +163,5 @@ def test_range() -> None:
         results.range(0, "AP")
     ranged = evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}, "RR relstring", tie_range=True)
     assert ranged.range(0, "RR") == (0.5, 1)
-    with pytest.raises(MetricError, match="has words, not numbers"):
+    with pytest.raises(MetricError, match="has strings, not numbers"):
         ranged.range(0, "relstring")

@@ -318,12 +318,12 @@ def test_options_that_need_letor(letor, tmp_path):
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"depht": 3}, "there is no option depht: there are rel, depth, "),
-        ({"depth": 0}, "depth must be a whole number from 1 to 1000000000, not 0"),
-        ({"depth": 2.0}, "depth must be a whole number from 1 to 1000000000, not 2.0"),
-        ({"depth": "3"}, "depth must be a whole number from 1 to 1000000000, not '3'"),
-        ({"jobs": -1}, "jobs must be a whole number from 0 to 1000, not -1"),
-        ({"qrels_feature": -1}, "qrels_feature must be a whole number from 0 to 9999999, not -1"),
+        ({"depht": 3}, "unknown option depht: the options are rel, depth, "),
+        ({"depth": 0}, "depth must be an integer from 1 to 1000000000, not 0"),
+        ({"depth": 2.0}, "depth must be an integer from 1 to 1000000000, not 2.0"),
+        ({"depth": "3"}, "depth must be an integer from 1 to 1000000000, not '3'"),
+        ({"jobs": -1}, "jobs must be an integer from 0 to 1000, not -1"),
+        ({"qrels_feature": -1}, "qrels_feature must be an integer from 0 to 9999999, not -1"),
         ({"rel": math.nan}, "rel must be a finite number, not nan"),
         ({"rel": "2"}, "rel must be a finite number, not '2'"),
         ({"zero_grade": math.inf}, "zero_grade must be a finite number, not inf"),
@@ -331,7 +331,7 @@ def test_options_that_need_letor(letor, tmp_path):
         ({"ties": "random"}, "ties must be trec or input or best or worst, not 'random'"),
         ({"qrels_format": "csv"}, "qrels_format must be trec or letor, not 'csv'"),
         ({"run_format": "csv"}, "run_format must be trec or letor or scores, not 'csv'"),
-        ({"features": "x"}, "features are numbers and ranges such as 1,5,9-12, not 'x'"),
+        ({"features": "x"}, "features must be numbers and ranges such as 1,5,9-12, not 'x'"),
     ],
 )
 def test_wrong_options(options, what):
@@ -347,7 +347,7 @@ def test_options():
     assert Options.of(query_ids="1,b  c,").query_ids == ("1", "b", "c")
     assert Options.of(query_ids=["1,b"]).query_ids == ("1,b",)  # an id with a comma
     for none in ("", " ,", [], ()):
-        with pytest.raises(OptionError, match="no query is named"):
+        with pytest.raises(OptionError, match="no queries given"):
             Options.of(query_ids=none)
     assert Options.of(features="2,1").features == (2, 1)
     assert Options.of(features=5).features == (5,)
@@ -375,5 +375,5 @@ def test_parse_features(texts, features):
     "text", ["", "1,", "-1", "1-", "1-2-3", "a", "1.5", "+1", "1 2", "٣", "3-1", "10000000", "1" * 30]
 )
 def test_wrong_features(text):
-    with pytest.raises(OptionError, match=r"features are numbers and ranges|must go up, to 9999999 at most"):
+    with pytest.raises(OptionError, match=r"features must be numbers and ranges|must increase, up to 9999999"):
         parse_features([text])
