@@ -28,12 +28,13 @@ class Options:
     """Options of reading and evaluation. Raises OptionError for a value of the wrong type or out of range.
 
     rel: the relevance threshold (None: any grade above 0). depth: the first ranks evaluated (None: all).
-    judged_only: unjudged documents are removed from the rankings. queries: 'judged' averages over all queries of
-    the qrels, with 0 for missing ones; 'both' over those that the run has too. query_ids: the queries evaluated
-    (None: all). ties: the order of tied scores: 'trec' by document id descending as bytes, 'input' as in the file,
-    'best' or 'worst' by grade (None: 'trec', with a notice if another order could change a value). tie_range: also
-    the lowest and the highest value over the orders of ties tried. zero_grade: subtracted from every grade first.
-    by_level: also AP(rel=t) for each grade t above 0, before muAP. jobs: threads (0: the number of processors).
+    judged_only: unjudged documents are removed from the rankings. queries: 'judged' averages over all
+    queries of the qrels, with 0 for missing ones; 'both' over those that the run has too. query_ids: the
+    queries evaluated (None: all). ties: the order of tied scores: 'trec' by document id descending as
+    bytes, 'input' as in the file, 'best' or 'worst' by grade (None: 'trec', with a notice if another order
+    could change a value). tie_range: also the lowest and the highest value over the orders of ties tried.
+    zero_grade: subtracted from every grade first. by_level: also AP(rel=t) for each grade t above 0, before
+    muAP. jobs: threads (0: the number of processors).
 
     qrels_format, run_format: one of QRELS_FORMATS, RUN_FORMATS (None: detected from the content). features: the
     features of LETOR files that are runs. qrels_feature: the feature of a LETOR file that is the grade (None:

@@ -58,7 +58,7 @@ def test_no_run_and_no_query(format: str, make) -> None:
 def test_unknown_format(results: Results) -> None:
     with pytest.raises(OptionError, match="unknown format 'xml': choose from table, tsv"):
         render(results, "xml")
-    with pytest.raises(OptionError, match="no format"):
+    with pytest.raises(OptionError, match="unknown format"):
         results.render([])
 
 
