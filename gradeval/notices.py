@@ -14,7 +14,7 @@ MOST_QUERIES = 20  # ids that a notice lists; its count is of all
 class Kind(str, Enum):
     """What a notice is about. The values are the names that JSON has."""
 
-    DUPLICATES = "duplicates"  # documents judged again with the same grade
+    DUPLICATES = "duplicates"  # duplicate judgments with the same grade
     MISSING = "missing"  # judged queries that the run lacks
     UNJUDGED = "unjudged"  # queries of the run that are not judged
     NOTHING_JUDGED = "nothing_judged"  # no document of the run is judged
@@ -83,20 +83,20 @@ def many(count: int, one: str, more: str) -> str:
 
 
 def _duplicates(notice: Notice) -> str:
-    return f"{many(notice.count, 'document is', 'documents are')} judged again with the same grade"
+    return f"{many(notice.count, 'judgment is a duplicate', 'judgments are duplicates')} with the same grade"
 
 
 def _missing(notice: Notice) -> str:
-    fate = "left out" if notice.rule == "both" else "counted as 0"
+    fate = "excluded" if notice.rule == "both" else "counted as 0"
     return f"{many(notice.count, 'judged query is', 'judged queries are')} not in the run, {fate}"
 
 
 def _unjudged(notice: Notice) -> str:
-    return f"{many(notice.count, 'query', 'queries')} of the run not judged, left out"
+    return f"{many(notice.count, 'query', 'queries')} of the run not judged, ignored"
 
 
 def _nothing_judged(notice: Notice) -> str:
-    return "none of its documents is judged; are the document ids those of the qrels?"
+    return "no document of the run is judged; check the document ids"
 
 
 def _ties(notice: Notice) -> str:
@@ -110,7 +110,7 @@ def _ties(notice: Notice) -> str:
 
 
 def _undefined(notice: Notice) -> str:
-    return f"{notice.metric} is undefined for {many(notice.count, 'query', 'queries')}, left out of its mean"
+    return f"{notice.metric} is undefined for {many(notice.count, 'query', 'queries')}, excluded from its mean"
 
 
 _SENTENCES = {

@@ -119,7 +119,7 @@ def test_the_same_grade_twice_is_a_warning() -> None:
     Path("q").write_text(QRELS + "q1 0 a 3\nq1 0 b 0.0\n")
     done = gradeval("q", "r", "-m", "num_rel")
     assert done.code == 0
-    assert done.lines[0] == "warning: q: 2 documents are judged again with the same grade"
+    assert done.lines[0] == "warning: q: 2 judgments are duplicates with the same grade"
     assert done.out == gradeval("q", "r", "-m", "num_rel", "--quiet").out
     assert done.out.endswith("\t5\n")
 

@@ -20,7 +20,7 @@ from .command import QRELS, RUN, Stream, fails, gradeval
 pytestmark = pytest.mark.usefixtures("folder")
 
 MISSING = "warning: r: 1 judged query is not in the run, counted as 0"
-UNJUDGED = "warning: r: 1 query of the run not judged, left out"
+UNJUDGED = "warning: r: 1 query of the run not judged, ignored"
 TIED = "warning: r: ties in 1 query could change nDCG by up to 0.0097 (0.3358 to 0.3455)"
 
 
@@ -47,7 +47,7 @@ def test_missing_queries() -> None:
         "warning: r: 2 judged queries are not in the run, counted as 0"
     ]
     assert said("--queries", "both", qrels=qrels, ranking=ranking) == [
-        "warning: r: 2 judged queries are not in the run, left out"
+        "warning: r: 2 judged queries are not in the run, excluded"
     ]
     assert said("--query-ids", "q1", qrels=qrels, ranking=ranking) == []
     assert said("--query-ids", "q1,q3", qrels=qrels, ranking=ranking) == [
@@ -58,13 +58,13 @@ def test_missing_queries() -> None:
 def test_queries_that_are_not_judged() -> None:
     ranking = "".join(f"q{n} Q0 a 1 1 t\n" for n in range(1, 1239))
     assert said(qrels="q1 0 a 1\n", ranking=ranking) == [
-        "warning: r: 1,237 queries of the run not judged, left out"
+        "warning: r: 1,237 queries of the run not judged, ignored"
     ]
 
 
 def test_no_document_in_common() -> None:
     assert said(qrels="q 0 a 1\nq 0 b 0\n", ranking="q Q0 A 1 1 t\n") == [
-        "warning: r: none of its documents is judged; are the document ids those of the qrels?"
+        "warning: r: no document of the run is judged; check the document ids"
     ]
 
 
@@ -112,11 +112,11 @@ def test_undefined_values() -> None:
     equal = "q1 0 a 1\nq1 0 b 1\nq2 0 a 1\nq2 0 b 0\n"
     ranking = "q1 Q0 a 1 1 t\nq2 Q0 a 1 1 t\n"
     assert said("-m", "rankDCG", qrels=equal, ranking=ranking) == [
-        "warning: r: rankDCG is undefined for 1 query, left out of its mean"
+        "warning: r: rankDCG is undefined for 1 query, excluded from its mean"
     ]
     assert said("-m", "rankDCG", "--query-ids", "q2", qrels=equal, ranking=ranking) == []
     assert said("-m", "rankDCG", "-m", "tau", qrels=equal, ranking=ranking)[1:] == [
-        "warning: r: tau is undefined for 2 queries, left out of its mean"
+        "warning: r: tau is undefined for 2 queries, excluded from its mean"
     ]
 
 
@@ -150,7 +150,7 @@ def test_who_names_a_rule_of_ties_is_told_nothing(ties: str) -> None:
 
 def test_repeated_judgments() -> None:
     assert said(qrels="q1 0 a 1\nq1 0 b 0\nq1 0 a 1\n", ranking="q1 Q0 a 1 1 t\n") == [
-        "warning: q: 1 document is judged again with the same grade"
+        "warning: q: 1 judgment is a duplicate with the same grade"
     ]
 
 

@@ -236,7 +236,7 @@ def test_a_judgment_given_twice_is_told(folder: Path) -> None:
     with open(folder / "q", "a") as file:
         file.write("q1 0 a 3\n")
     done = gradeval("trec_eval", "-c", "-m", "map", "q", "r")
-    assert (done.code, done.err) == (0, "warning: q: 1 document is judged again with the same grade\n")
+    assert (done.code, done.err) == (0, "warning: q: 1 judgment is a duplicate with the same grade\n")
 
 
 def test_help_and_version() -> None:

@@ -327,10 +327,10 @@ def test_same_grade_twice_is_a_warning(size, path):
     text = b"q 0 a 1\nq 0 b 2\nr 0 a 1\nq 0 a 1.0\n"
     assert qrels_of(path, text, size) == (
         {b"q": {b"a": 1.0, b"b": 2.0}, b"r": {b"a": 1.0}},
-        (f"{path}: 1 document is judged again with the same grade",),
+        (f"{path}: 1 judgment is a duplicate with the same grade",),
     )
     assert qrels_of(path, text + b"r 0 a 1\nr 0 a 1\n", size)[1] == (
-        f"{path}: 3 documents are judged again with the same grade",
+        f"{path}: 3 judgments are duplicates with the same grade",
     )
 
 

@@ -17,7 +17,7 @@ def test_the_object(results: Results) -> None:
     assert content["qrels"] == {"path": "judged/qrels.txt", "sha256": "ab" * 32}
     assert content["options"] == {"ties": "trec", "rel": None}
     assert content["metrics"] == ["num_q", "muAP", "nDCG@10", "P@5", "rankDCG", "nDCGphi@10"]
-    line = "neural: 1 judged query is not in the run, left out"
+    line = "neural: 1 judged query is not in the run, excluded"
     assert content["warnings"] == [line]
     assert content["notices"] == [
         {"kind": "missing", "subject": "neural", "count": 1, "rule": "both", "text": line}

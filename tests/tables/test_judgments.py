@@ -55,9 +55,9 @@ def test_bounds_name_the_query_of_several_rows():
 def test_the_same_grade_again_is_a_warning():
     qrels = qrels_of([(b"1", b"a", 1.0), (b"2", b"a", 1.0), (b"1", b"a", 1.0)])
     assert rows_of(qrels) == [(b"1", b"a", 1.0), (b"2", b"a", 1.0)]
-    assert [*map(str, qrels.notices)] == ["Q: 1 document is judged again with the same grade"]
+    assert [*map(str, qrels.notices)] == ["Q: 1 judgment is a duplicate with the same grade"]
     assert [*map(str, qrels_of([(b"1", b"a", 1.0)] * 4).notices)] == [
-        "Q: 3 documents are judged again with the same grade"
+        "Q: 3 judgments are duplicates with the same grade"
     ]
     assert qrels_of([(b"1", b"a", 0.0), (b"1", b"a", -0.0)]).notices
 
