@@ -149,5 +149,5 @@ def run(args: Sequence[str] | None = None) -> int:
 
 
 def _failed(text: str) -> int:
-    out.say(text)
+    out.echo_error(text)
     return 2

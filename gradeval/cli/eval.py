@@ -285,9 +285,9 @@ def eval_command(
         warnings.append(f"a query is named '{ALL}', like the summary; -n omits the summary")
     if not quiet or strict:
         for warning in warnings:
-            out.say(f"warning: {warning}")
+            out.echo_error(f"warning: {warning}")
     if strict and warnings:
-        out.say("gradeval: warnings are treated as errors (--strict)")
+        out.echo_error("gradeval: warnings are treated as errors (--strict)")
         return 2
     if results.runs:
         text = render(

@@ -83,9 +83,9 @@ def ir_measures_command(
     if not quiet:
         # an undefined value is counted as 0, or left out, as ir_measures does
         for line in lines(notice for notice in results.notices if notice.kind is not Kind.UNDEFINED):
-            out.say(f"warning: {line}")
+            out.echo_error(f"warning: {line}")
         if output_format == "jsonl" and places != PLACES:
-            out.say("warning: --places has no effect on jsonl")
+            out.echo_error("warning: --places has no effect on jsonl")
     results = _without_gaps(results, alone={one.spec.metric.name for one in asked} == {"Accuracy"})
     names = [(one.printed, specs.index(one.spec)) for one in asked]
     rows = []

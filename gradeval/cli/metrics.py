@@ -44,4 +44,4 @@ def metrics_command(names: tuple[str, ...]) -> None:
 
     out.write(("\n\n".join(page(name) for name in names) if names else table()) + "\n")
     for failed in () if names else load_plugins():
-        out.say(f"warning: {failed}")
+        out.echo_error(f"warning: {failed}")

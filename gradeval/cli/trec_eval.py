@@ -240,11 +240,13 @@ def trec_eval_command(
         raise failed.error
     for notice in results.notices:
         if notice.kind is Kind.DUPLICATES:
-            out.say(f"warning: {notice}")
+            out.echo_error(f"warning: {notice}")
     missing = int((~results.runs[0].counted).sum())
     if missing:
         which = "1 judged query is" if missing == 1 else f"{missing:,} judged queries are"
-        out.say(f"warning: {results.runs[0].path}: {which} not in the run and excluded; -c counts them as 0")
+        out.echo_error(
+            f"warning: {results.runs[0].path}: {which} not in the run and excluded; -c counts them as 0"
+        )
 
     results = results.by_id()
     prefixes = [""] * len(chosen)

@@ -31,9 +31,9 @@ MAX_CUTOFF = 10**6  # SDCG adds up as many discounts
 
 
 def _check(params: Mapping[str, Any]) -> None:
-    least = params.get("min_rel", 0.0)
-    if params["max_rel"] <= max(least, 0.0):
-        raise ValueError(f"max_rel must be above {'min_rel' if least > 0 else 0}")
+    lowest = params.get("min_rel", 0.0)
+    if params["max_rel"] <= max(lowest, 0.0):
+        raise ValueError(f"max_rel must be above {'min_rel' if lowest > 0 else 0}")
 
 
 def _check_sdcg(params: Mapping[str, Any]) -> None:
@@ -43,10 +43,10 @@ def _check_sdcg(params: Mapping[str, Any]) -> None:
 
 
 def _gaining(
-    judgments: Judgments, least: float, most: float, depth: int
+    judgments: Judgments, lowest: float, most: float, depth: int
 ) -> tuple[Segments, Ints, Floats, Floats]:
     """The documents in the first ranks with a gain above 0: their queries, rows, ranks and gains."""
-    gain = np.clip((np.maximum(judgments.grade, 0.0) - least) / (most - least), 0.0, 1.0)
+    gain = np.clip((np.maximum(judgments.grade, 0.0) - lowest) / (most - lowest), 0.0, 1.0)
     rows = np.flatnonzero((gain > 0) & judgments.top(depth))
     return judgments.segments.take(rows), rows, judgments.rank[rows], gain[rows]
 
@@ -165,14 +165,14 @@ Sums = Callable[[Floats], Floats]
 
 
 def _nearly_err(
-    judgments: Judgments, least: float, most: float, depth: int, discount: Sums, discounts: Sums
+    judgments: Judgments, lowest: float, most: float, depth: int, discount: Sums, discounts: Sums
 ) -> Terms:
     """Gain per document inspected, where a document with gain g ends the search with probability g.
 
     discount: rank -> the probability that it is inspected if no document above it has a gain; discounts: the
     sum of discount up to the rank.
     """
-    found, rows, rank, gain = _gaining(judgments, least, most, depth)
+    found, rows, rank, gain = _gaining(judgments, lowest, most, depth)
     left = found.running_product(1 - gain)
     value = gain * discount(rank) * before_rows(found, left, 1.0)
     between = discounts(_next_rank(found, rank, depth)) - discounts(rank)

@@ -54,38 +54,38 @@ def _satisfaction(
     largest = max(GDEVAL_LARGEST, highest) if max_grade is None else max_grade
     if gain == "linear":
         return linear_gain(grade) / (largest + 1)
-    chance = exp2_share(grade, largest)
+    probability = exp2_share(grade, largest)
     if is_relative:
         own = judgments.highest[judgments.query]
         is_far = largest - own > _NEGLIGIBLE
         if is_far.any():  # or they could all be 0, for a larger grade of another query
-            chance = np.where(is_far, exp2_share(grade, own) * 2.0**-_NEGLIGIBLE, chance)
-    return chance
+            probability = np.where(is_far, exp2_share(grade, own) * 2.0**-_NEGLIGIBLE, probability)
+    return probability
 
 
-def cascade(within: Segments, rows: Ints, chance: Floats, worth: Floats) -> Terms:
+def cascade(within: Segments, rows: Ints, probability: Floats, worth: Floats) -> Terms:
     """The worth of each row times the probability that the user stops there."""
-    left = within.running_product(1 - chance)
-    return Terms(within, rows, worth * chance * before_rows(within, left, 1.0))
+    left = within.running_product(1 - probability)
+    return Terms(within, rows, worth * probability * before_rows(within, left, 1.0))
 
 
 def of_run(
-    judgments: Judgments, chance: Floats, cutoff: int | None, worth: Callable[[Floats], Floats]
+    judgments: Judgments, probability: Floats, cutoff: int | None, worth: Callable[[Floats], Floats]
 ) -> Terms:
     """The cascade over the first k ranks; worth: rank -> the worth of stopping there."""
-    rows = np.flatnonzero((chance > 0) & judgments.top(cutoff))
-    return cascade(judgments.segments.take(rows), rows, chance[rows], worth(judgments.rank[rows]))
+    rows = np.flatnonzero((probability > 0) & judgments.top(cutoff))
+    return cascade(judgments.segments.take(rows), rows, probability[rows], worth(judgments.rank[rows]))
 
 
 def of_ideal(
-    judgments: Judgments, chance: Floats, cutoff: int | None, worth: Callable[[Floats], Floats]
+    judgments: Judgments, probability: Floats, cutoff: int | None, worth: Callable[[Floats], Floats]
 ) -> Terms:
     """of_run for the judged documents by descending probability: rows are positions in that ranking."""
-    chance = judgments.segments.sorted_descending(chance)
+    probability = judgments.segments.sorted_descending(probability)
     place = judgments.segments.place
-    places = np.flatnonzero((chance > 0) & (place < (len(place) if cutoff is None else cutoff)))
+    places = np.flatnonzero((probability > 0) & (place < (len(place) if cutoff is None else cutoff)))
     rank = (place[places] + 1).astype(np.float64)
-    return cascade(judgments.segments.take(places), places, chance[places], worth(rank))
+    return cascade(judgments.segments.take(places), places, probability[places], worth(rank))
 
 
 def _reciprocal(rank: Floats) -> Floats:
@@ -125,12 +125,12 @@ def normalized_expected_reciprocal_rank(
     Source: Sakai and Song, "Evaluating diversified search results using per-intent graded relevance", SIGIR
     2011.
     """
-    chance = satisfaction(judgments, gain, max_grade, is_relative=True)
-    best = of_ideal(judgments, chance, cutoff, _reciprocal)
+    probability = satisfaction(judgments, gain, max_grade, is_relative=True)
+    best = of_ideal(judgments, probability, cutoff, _reciprocal)
     return replace(
-        of_run(judgments, chance, cutoff, _reciprocal),
+        of_run(judgments, probability, cutoff, _reciprocal),
         normalizer=best.total,
-        ideal=lambda: with_rows(best, judgments.segments, chance),
+        ideal=lambda: with_rows(best, judgments.segments, probability),
     )
 
 
@@ -157,5 +157,5 @@ def intentwise_rank_biased_utility(
     2021; from Amigó, Spina, Carrillo-de-Albornoz, "An axiomatic analysis of diversity evaluation metrics",
     SIGIR 2018.
     """
-    chance = satisfaction(judgments, gain, max_grade)
-    return of_run(judgments, chance, cutoff, lambda rank: p**rank)
+    probability = satisfaction(judgments, gain, max_grade)
+    return of_run(judgments, probability, cutoff, lambda rank: p**rank)

@@ -23,15 +23,15 @@ _TABLED = 1 << 16
 _AT_ONCE = 1 << 18
 
 
-def chance_of_reaching(rank: Floats, p: float) -> Floats:
+def reach_probability(rank: Floats, p: float) -> Floats:
     """p^(rank - 1), multiplied one by one as a loop would."""
     highest = rank.max(initial=1.0)
     if highest > _TABLED:
         return np.power(p, rank - 1)
     steps = np.full(int(highest), p)
     steps[0] = 1.0
-    chances: Floats = np.cumprod(steps)
-    return chances[rank.astype(np.int64) - 1]
+    probabilities: Floats = np.cumprod(steps)
+    return probabilities[rank.astype(np.int64) - 1]
 
 
 def _gain(text: str) -> str | Pairs:
@@ -90,19 +90,19 @@ def rank_biased_precision(
     """
     if rel is not None or gain == "binary":
         hits = judgments.hits(rel, cutoff)
-        return Terms(hits.segments, hits.rows, chance_of_reaching(hits.rank, p), scale=1 - p)
+        return Terms(hits.segments, hits.rows, reach_probability(hits.rank, p), scale=1 - p)
     table, worth = graded(judgments, gain)
     within = table.segments
     gained = worth.of(table.grade, within.query)
     listed = [] if isinstance(gain, str) else [own for _, own in gain]
-    least = np.minimum(within.min(gained), min([0.0, *listed]))
+    lowest = np.minimum(within.min(gained), min([0.0, *listed]))
     largest = np.maximum(within.max(gained), max([0.0, *listed]))
-    stretched = (least < 0) | (largest > 1)
-    least, largest = np.where(stretched, least, 0.0), np.where(stretched, largest, 1.0)
+    stretched = (lowest < 0) | (largest > 1)
+    lowest, largest = np.where(stretched, lowest, 0.0), np.where(stretched, largest, 1.0)
     rows = np.flatnonzero(table.top(cutoff) & (judgments.grade >= 0))
     retrieved = within.take(rows)
-    shares = (gained[rows] - least[retrieved.query]) / (largest - least)[retrieved.query]
-    return Terms(retrieved, rows, shares * chance_of_reaching(table.rank[rows], p), scale=1 - p)
+    shares = (gained[rows] - lowest[retrieved.query]) / (largest - lowest)[retrieved.query]
+    return Terms(retrieved, rows, shares * reach_probability(table.rank[rows], p), scale=1 - p)
 
 
 @metric("rbp_resid", higher_is_better=None)
@@ -116,7 +116,7 @@ def rank_biased_residual(judgments: Judgments, *, p: Persistence = 0.9) -> Float
     Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008;
     0 for completely judged rankings as in trec_eval.
     """
-    below = chance_of_reaching((judgments.retrieved + 1).astype(np.float64), p)
+    below = reach_probability((judgments.retrieved + 1).astype(np.float64), p)
     unsure = judgments.retrieved > judgments.hits(0.0).count
     return np.where(unsure, below + (1 - p) * _unjudged_sum(judgments, p), 0.0)
 
@@ -131,8 +131,8 @@ def _unjudged_sum(judgments: Judgments, p: float) -> Floats:
     total = np.zeros(within.count)
     if not width:
         return total
-    chance = chance_of_reaching(np.arange(1, before.max() + width + 1).astype(np.float64), p)
-    from_unjudged = np.lib.stride_tricks.sliding_window_view(chance, width)
+    probability = reach_probability(np.arange(1, before.max() + width + 1).astype(np.float64), p)
+    from_unjudged = np.lib.stride_tricks.sliding_window_view(probability, width)
     place = judged.rank.astype(np.int64) - 1 - before[within.query]
     step = max(_AT_ONCE // width, 1)
     for first in range(0, within.count, step):

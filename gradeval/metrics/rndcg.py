@@ -151,9 +151,9 @@ def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     beyond = np.maximum(run.rank - gains.number[run.segments.query], 0.0)
     most = gains.ideally(best.segments.running_sum(np.maximum(best.gain, 1.0))) + beyond
     # no less than 2 but for rounding, since nothing gains more than the ideal ranking
-    behind = np.maximum(2 + most - run.segments.running_sum(run.gain), 2.0)
-    whole = bool((behind == np.floor(behind)).all())
-    discount = log2(behind) if whole else np.log2(behind)
+    missed = np.maximum(2 + most - run.segments.running_sum(run.gain), 2.0)
+    is_integer = bool((missed == np.floor(missed)).all())
+    discount = log2(missed) if is_integer else np.log2(missed)
     return replace(
         DiscountedTerms.of(run.segments, run.row, run.rank, run.gain, discount),
         normalizer=best.segments.sum(best.gain),
