@@ -79,7 +79,7 @@ def inst(
 
     INST = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1, W(i+1) = C(i) W(i) and
     C(i) = ((i + 2T - G(i) - 1) / (i + 2T - G(i)))^2, where G(i) = g(1) + … + g(i). The gain g is
-    (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents gain 0.
+    (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0.
 
     Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Bailey, Moffat, Scholer, Thomas, "User variability and IR system evaluation", SIGIR 2015; Moffat,
@@ -106,7 +106,7 @@ def insq(
     """INSQ: a user who is more likely to continue the larger the target gain and the deeper the rank.
 
     INSQ = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(i) = (2T / (2T + i - 1))^2.
-    The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents gain 0.
+    The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0.
 
     Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Moffat, Scholer, Thomas, "Models and metrics: IR evaluation as a user process", ADCS 2012.
@@ -129,7 +129,7 @@ def bejeweled_player_model(
     """Bejeweled player model: a user who stops when the target gain is reached, or at the cutoff.
 
     BPM@k = (g(1) + … + g(i)) / i, with i the first rank where g(1) + … + g(i) >= T, at most k. The gain g is
-    (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents gain 0.
+    (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0.
 
     This is the static model. The ir_measures provider cwl_eval considers at most 1,000 ranks.
 
@@ -147,7 +147,7 @@ def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, 
     """Scaled discounted cumulated gain: DCG divided by that of k documents of full gain.
 
     SDCG@k = (sum over the first k ranks i of g(i) / log2(i + 1)) / (sum of 1 / log2(i + 1)). The gain g is
-    (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents gain 0. With min_rel=0
+    (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0. With min_rel=0
     and no grade above max_rel it is nDCG(ideal=max,max_grade=…).
 
     The ir_measures provider cwl_eval considers at most 1,000 ranks.
@@ -185,7 +185,7 @@ def nearly_err_8(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel
 
     NERR8@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
     W(i+1) = (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1];
-    unjudged documents gain 0.
+    unjudged documents have gain 0.
 
     The ir_measures provider cwl_eval considers at most 1,000 ranks.
 
@@ -201,7 +201,7 @@ def nearly_err_9(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel
 
     NERR9@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
     W(i+1) = (1 - g(i)) W(i) i / (i + 1). The gain g is (grade - min_rel) / (max_rel - min_rel), kept within
-    0 and 1; unjudged documents gain 0.
+    0 and 1; unjudged documents have gain 0.
 
     The ir_measures provider cwl_eval considers at most 1,000 ranks.
 
@@ -225,7 +225,7 @@ def nearly_err_10(
 
     NERR10 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
     W(i+1) = p (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1];
-    unjudged documents gain 0.
+    unjudged documents have gain 0.
 
     Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 10.
@@ -248,7 +248,7 @@ def nearly_err_11(
 
     NERR11 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
     W(i+1) = (1 - g(i)) W(i) ((i + 2T - 1) / (i + 2T))^2. The gain g is (grade - min_rel) / (max_rel -
-    min_rel), clipped to [0, 1]; unjudged documents gain 0.
+    min_rel), clipped to [0, 1]; unjudged documents have gain 0.
 
     Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 11.

@@ -75,7 +75,7 @@ def rank_biased_precision(
 
     rbp@k = (1 - p) · (sum over the documents in the first k ranks of gain · p^(rank - 1)), with gain(grade) =
     grade (linear), 2^grade - 1 (exp), a mapping, or 1 for relevant documents (binary). Gains outside [0, 1]
-    are scaled to (gain - lowest) / (largest - lowest), over 0, the gains of the query's judged documents and
+    are scaled to (gain - lowest) / (largest - lowest), of 0, the gains of the query's judged documents and
     those of the mapping. trec_eval intends the same, but does not initialize the variables for the lowest and
     the largest gain, so that its values are undefined. As in trec_eval, the relevance threshold (--rel)
     affects gain=binary only.
