@@ -11,7 +11,7 @@ SHARES := sample_data/popularity
 .DEFAULT_GOAL := help
 .PHONY: help demo test thorough lint fuzz bench peers clean
 
-help:  ## what there is
+help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.installed  ## evaluate the sample data
@@ -30,22 +30,22 @@ thorough: $(VENV)/.test  ## run all tests, with many random examples and branch 
 	$(PYTEST) --hypothesis-profile=thorough --hypothesis-seed=$(SEED) \
 	    --cov --cov-branch --cov-report=term --cov-fail-under=95 $(ARGS)
 
-lint: $(VENV)/.lint  ## check style, format, types, and which module imports which
+lint: $(VENV)/.lint  ## check style, format, types and imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
 
-fuzz: $(VENV)/.test  ## attack with random cases for 3 minutes; ARGS='--minutes 60' for an hour, '--help' says more
+fuzz: $(VENV)/.test  ## attack with random cases for 3 minutes; ARGS='--minutes 60' for an hour, '--help' lists the options
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
-bench: $(VENV)/.bench  ## measure time and memory beside other tools; ARGS='--help' says what there is
+bench: $(VENV)/.bench  ## measure time and memory against other tools; ARGS='--help' lists the options
 	$(BIN)/python -m tests.bench $(ARGS)
 
-peers: $(VENV)/.peers  ## compare every metric with those of other tools; ARGS='QRELS RUN' compares on these too
+peers: $(VENV)/.peers  ## compare every metric with other tools; ARGS='QRELS RUN' compares on these files too
 	@$(BIN)/python -m tests.peers $(ARGS)
 
-clean:  ## remove what these commands made
+clean:  ## remove generated files
 	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find gradeval tests -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -1,4 +1,4 @@
-"""How to read and evaluate: every option, its default and its range, for the command line and for Python."""
+"""Options of reading and evaluation, with their defaults and ranges, for the command line and for Python."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RANGES = {"depth": (1, 10**9), "jobs": (0, 1000), "qrels_feature": (0, 10**7 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How to read and evaluate. Raises OptionError for a value of the wrong type or out of range.
+    """Options of reading and evaluation. Raises OptionError for a value of the wrong type or out of range.
 
     rel: relevance threshold, the lowest grade that counts as relevant (None: any grade above 0). depth: the
     number of ranks evaluated (None: all). judged_only: remove unjudged documents first (condensed lists).
@@ -262,10 +262,10 @@ def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:
     for item in (item.strip() for text in texts for item in str(text).split(",")):
         low, dash, high = item.partition("-")
         if not _is_integer(low) or (dash and not _is_integer(high)):
-            raise OptionError(f"features are numbers and ranges such as 1,5,9-12, not {named(item)}")
+            raise OptionError(f"features must be numbers and ranges such as 1,5,9-12, not {named(item)}")
         first, last = int(low), int(high or low)
         if last < first or last >= 10**7:
-            raise OptionError(f"feature range {named(item)} must go up, to 9999999 at most")
+            raise OptionError(f"feature range {named(item)} must increase, up to 9999999")
         features.update(dict.fromkeys(range(first, last + 1)))
     return tuple(features)
 

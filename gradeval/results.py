@@ -271,5 +271,5 @@ class Results:
 def _position(given: Integral, count: int, what: str) -> int:
     """The position from 0 of one that may be counted from the end."""
     if not -count <= int(given) < count:
-        raise GradevalError(f"there is no {what} {given}: there are {count}")
+        raise GradevalError(f"{what} {given} is out of range: there are {count}")
     return int(given) % count

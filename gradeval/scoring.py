@@ -13,7 +13,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats
 from gradeval.arrays.numbers import natural_log
 from gradeval.errors import MetricError
-from gradeval.registry.metric import GEOMETRIC_LEAST, Kind
+from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
 
@@ -35,7 +35,7 @@ def summarize(specs: Sequence[Spec], values: Floats, counted: Bools) -> Floats:
     if geometric.any():
         values = values.copy()
     for m in np.flatnonzero(geometric):
-        values[m] = natural_log(np.maximum(values[m], GEOMETRIC_LEAST))
+        values[m] = natural_log(np.maximum(values[m], GEOMETRIC_MIN))
     defined = counted & ~np.isnan(values)
     with np.errstate(over="ignore", invalid="ignore"):
         # added one by one in query order, as a loop would: np.sum adds in pairs and can end elsewhere

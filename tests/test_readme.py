@@ -1,6 +1,6 @@
-"""The README says what the program does: its commands are run, its tables and examples compared.
+"""The README describes the program correctly: its commands are run, its lists and examples compared.
 
-`python tests/test_readme.py` writes the output of its commands, and the tables made from the code, anew.
+`python tests/test_readme.py` updates the output of its commands, and the table of formats.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from helpers import examples
 from registry import test_invariants, test_metric
 
 from gradeval.cli.eval import eval_command
-from gradeval.cli.trec_eval import DIFFERENCES
 from gradeval.options import DEFAULT_METRICS
 from gradeval.registry import spec
+from gradeval.registry.dialects.trec_eval import GROUPS
 from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY
 from gradeval.render import FORMATS
@@ -80,19 +80,8 @@ def row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def metric_rows() -> str:
-    """Those of the metrics that the table has."""
-    load()
-    names = re.findall(r"^\| `(.+?)` \|", under(METRICS), re.MULTILINE)
-    return "".join(row(f"`{name}`", REGISTRY[name].summary) for name in names)
-
-
 def format_rows() -> str:
     return "".join(row(f"`{name}`", about) for name, about in FORMATS.items())
-
-
-def difference_rows() -> str:
-    return "".join(row(*one) for one in DIFFERENCES)
 
 
 def under(head: str) -> str:
@@ -106,17 +95,26 @@ def head(*cells: str) -> str:
     return row(*cells) + row(*["---"] * len(cells))
 
 
-METRICS = head("metric", "what it is")
-TABLES = {
-    METRICS: metric_rows,
-    head("format", "what it is"): format_rows,
-    head("where", "trec_eval 10", "gradeval trec_eval"): difference_rows,
-}
+FORMAT_TABLE = head("format", "description")
 
 
-@pytest.mark.parametrize(("head", "rows"), TABLES.items(), ids=["metrics", "formats", "differences"])
-def test_tables_are_those_of_the_code(head, rows):
-    assert under(head) == rows()
+def test_formats_are_those_of_the_code():
+    assert under(FORMAT_TABLE) == format_rows()
+
+
+def test_metrics_that_are_named_exist():
+    load()
+    lists = re.findall(r"^- [a-z ]+: (`.*`)$", README.read_text("utf-8"), re.MULTILINE)
+    names = [name for one in lists for name in re.findall(r"`(\w+)`", one)]
+    assert len(lists) == 5
+    assert len(set(names)) == len(names)
+    assert set(names) <= set(REGISTRY)
+    assert {one.split("@")[0] for one in DEFAULT_METRICS.split()} - {"num_q"} <= set(names)
+
+
+def test_groups_that_are_named_are_those_of_the_code():
+    [named] = re.findall(r"The groups (.*) are trec_eval's", README.read_text("utf-8"))
+    assert set(re.findall(r"`(\w+)`", named)) == set(GROUPS)
 
 
 def test_default_metrics_are_named():
@@ -151,7 +149,7 @@ def test_every_option_is_named():
 
 def test_options_that_are_named_exist():
     there_are = {option for param in eval_command.params for option in param.opts}
-    named = set(re.findall(r"`(--?[a-zA-Z-]+)", under(row("to choose", "option", "what it does"))))
+    named = set(re.findall(r"`(--?[a-zA-Z-]+)", under(row("group", "option", "description"))))
     assert named - {"-h", "--help", "--version"} == there_are - {"qrels", "runs"}
 
 
@@ -211,9 +209,8 @@ def write() -> None:
         return "```console\n" + "".join(f"$ {one}\n{run(one)}" for one, _ in commands(match[2])) + "```"
 
     text = BLOCK.sub(shown, README.read_text("utf-8"))
-    for head, rows in TABLES.items():
-        before, after = text.split(head)
-        text = before + head + rows() + "\n" + after.split("\n\n" if after[0] == "|" else "\n", 1)[1]
+    before, after = text.split(FORMAT_TABLE)
+    text = before + FORMAT_TABLE + format_rows() + "\n" + after.split("\n\n", 1)[1]
     README.write_text(text, "utf-8")
 
 

@@ -89,9 +89,9 @@ def test_names_that_are_not_there(results: Results) -> None:
         results.mean(0, "nDCG@5,10")
     with pytest.raises(MetricError):
         results.mean(0, "nDGC@10")
-    with pytest.raises(GradevalError, match="there is no run 2: there are 2"):
+    with pytest.raises(GradevalError, match="run 2 is out of range: there are 2"):
         results.mean(2, 0)
-    with pytest.raises(GradevalError, match="there is no metric 3: there are 3"):
+    with pytest.raises(GradevalError, match="metric 3 is out of range: there are 3"):
         results.mean(0, 3)
 
 

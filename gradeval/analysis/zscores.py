@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradeval.arrays.numbers import natural_log
-from gradeval.registry.metric import GEOMETRIC_LEAST, Kind
+from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec
 from gradeval.results import Results
 
@@ -36,7 +36,7 @@ def standardized(results: Results, names: Sequence[str], scores: Scores, complet
         if spec.metric.text:
             continue
         geometric = spec.metric.kind is Kind.GEOMETRIC
-        raw = natural_log(np.maximum(values[m], GEOMETRIC_LEAST)) if geometric else values[m]
+        raw = natural_log(np.maximum(values[m], GEOMETRIC_MIN)) if geometric else values[m]
         one = [
             _score(value, scores.get((query, name)))
             for query, value in zip(queries, raw[counted].tolist(), strict=True)

@@ -23,22 +23,22 @@ from gradeval.errors import GradevalError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-COMMANDS = ("eval", "ir_measures", "metrics", "trec_eval")  # each a module here, imported when it is named
+COMMANDS = ("eval", "ir_measures", "metrics", "trec_eval")  # each a module here, imported when used
 EPILOG = """\b
 Examples:
   gradeval qrels.txt bm25.run                     the default metrics
-  gradeval qrels.txt bm25.run dense.run           several runs, best values in bold
+  gradeval qrels.txt bm25.run dense.run           several runs, the best values in bold
   gradeval -m 'nDCG@5,10 P(rel=2)@5' -q q.txt r.run
-                                                  chosen metrics, and each query
-  gradeval test.letor model.scores                a LETOR file and its scores
+                                                  selected metrics, for each query too
+  gradeval test.letor model.scores                a LETOR file and scores
   gradeval test.letor --feature 1-5,9             its features as runs
-  zcat r.run.gz | gradeval q.txt - -f json        machine readable, from a pipe
-  gradeval metrics                                all metrics, in a line each
-  gradeval metrics nDCG                           what a metric means and takes
+  zcat r.run.gz | gradeval q.txt - -f json        JSON, from a pipe
+  gradeval metrics                                all metrics, one per line
+  gradeval metrics nDCG                           the description of a metric
 
 \b
-A file that is named like a command: gradeval ./metrics my.run
-Exit codes: 0 done, 2 usage or input was wrong.
+To read a file that has the name of a command, give its path: gradeval ./metrics my.run
+Exit codes: 0 success, 2 wrong usage or input.
 """
 INTERRUPTED = 128 + signal.SIGINT
 
@@ -70,7 +70,7 @@ class _EvalByDefault(Command, click.Group):
         from difflib import get_close_matches
 
         for near in get_close_matches(name, COMMANDS, n=1):
-            raise click.UsageError(f"'{name}' is neither a file nor a command. Did you mean {near}?")
+            raise click.UsageError(f"'{name}' is neither a file nor a command. Did you mean '{near}'?")
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage("gradeval", "[OPTIONS] QRELS RUN...")
@@ -83,7 +83,7 @@ class _EvalByDefault(Command, click.Group):
         self.format_commands(ctx, formatter)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """What may come first: an option of ours or of eval, a file, or a command."""
+        """Completions of the first word: options of the group and of eval, files, commands."""
         from click.shell_completion import CompletionItem
 
         found = super().shell_complete(ctx, incomplete) if incomplete else []
@@ -104,7 +104,7 @@ class _EvalByDefault(Command, click.Group):
 def app() -> None:
     """Evaluate rankings against relevance judgments.
 
-    QRELS and each RUN are TREC or LETOR files, packed or not; '-' is standard input.
+    QRELS and each RUN are TREC or LETOR files, plain or compressed. '-' is standard input.
     """
 
 
@@ -112,10 +112,11 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     heap.keep_freed()
     warnings.showwarning = out.show_warning
-    sys.unraisablehook = bool  # prints nothing, and needs no memory where a thread had none to begin
+    # prints nothing, and allocates nothing where a thread could not start for lack of memory
+    sys.unraisablehook = bool
     code = run(args)
     if code == INTERRUPTED:
-        # end as one whom the signal has ended, so that a shell's loop ends too; and wait for no thread's read
+        # end by the signal, so that a shell's loop ends too, without waiting for a thread's read
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
     end(code)
@@ -147,15 +148,15 @@ def run(args: Sequence[str] | None = None) -> int:
         return 2
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except (BrokenPipeError, SystemExit):  # click exits where what it writes finds no reader
-        return 0  # who reads us has seen enough
+    except (BrokenPipeError, SystemExit):  # click exits if the pipe it writes to is closed
+        return 0  # the consumer closed the pipe
     except OSError as error:
         return _failed(f"gradeval: {error.filename or 'standard output'}: {error.strerror or error}")
     except MemoryError:
-        return _failed("gradeval: there is not enough memory")
+        return _failed("gradeval: out of memory")
     return code if isinstance(code, int) else 0
 
 
 def _failed(text: str) -> int:
-    out.say(text)
+    out.echo_error(text)
     return 2

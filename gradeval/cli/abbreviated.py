@@ -1,4 +1,4 @@
-"""A command that takes long options by any beginning that only they have, as getopt and argparse do."""
+"""A command whose long options can be abbreviated, as with getopt and argparse."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from gradeval.cli.command import Command
 
 
 class AbbreviatedCommand(Command):
-    """`--query` is `--query_eval_wanted` where no other option begins so."""
+    """`--query` is `--query_eval_wanted` if it is not a prefix of another option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not ctx.resilient_parsing:  # the shell, which completes them, has them as they are typed
+        if not ctx.resilient_parsing:  # completion needs them as typed
             args = _written_out(ctx, args, self.get_params(ctx))
         return super().parse_args(ctx, args)
 
 
 def _written_out(ctx: click.Context, args: list[str], params: Sequence[click.Parameter]) -> list[str]:
-    """The arguments with the whole names of the options; as they are where something is wrong with them.
+    """The arguments with unabbreviated options; unchanged if they are invalid.
 
-    Raises UsageError where a beginning is that of several options.
+    Raises UsageError for an ambiguous prefix.
     """
     from getopt import GetoptError, gnu_getopt
 
@@ -34,6 +34,6 @@ def _written_out(ctx: click.Context, args: list[str], params: Sequence[click.Par
     except GetoptError as error:
         near = [name for name in takes if name.startswith(f"--{error.opt}")]
         if len(near) > 1 and f"--{error.opt} " in error.msg:
-            raise click.UsageError(f"--{error.opt} can be {' or '.join(near)}.", ctx) from None
-        return args  # what is wrong is said by who parses them
+            raise click.UsageError(f"--{error.opt} is ambiguous: {' or '.join(near)}.", ctx) from None
+        return args  # the parser reports what is wrong
     return [*(part for name, value in found for part in [name, value][: 1 + takes[name]]), "--", *files]

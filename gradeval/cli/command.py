@@ -1,4 +1,4 @@
-"""What the commands share: --help and --version, which are written as results are."""
+"""Options of all commands: --help and --version, written as results are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class Command(click.Command):
-    """A command whose help is written whole, or is an error."""
+    """A command that exits with an error if its help cannot be written completely."""
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         option = super().get_help_option(ctx)
@@ -30,7 +30,7 @@ def _show_help(ctx: click.Context, param: click.Parameter, is_given: bool) -> No
 
 
 def version_option(*names: str, more: str = "") -> Callable[[Decorated], Decorated]:
-    """An option that prints our version, and more."""
+    """An option that prints the version."""
 
     def show(ctx: click.Context, param: click.Parameter, is_given: bool) -> None:
         if is_given and not ctx.resilient_parsing:

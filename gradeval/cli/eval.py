@@ -14,7 +14,7 @@ from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.command import Command
 from gradeval.cli.metrics import complete_metric
-from gradeval.cli.types import DigitsOrFull, File, Finite, Kinds, Whole
+from gradeval.cli.types import DigitsOrFull, File, Finite, Integer, Kinds
 from gradeval.errors import UnknownQueryError
 from gradeval.notices import Kind
 from gradeval.options import (
@@ -56,17 +56,17 @@ class _Command(Command):
                 formatter.write_dl(rows)
 
 
-_measure = partial(click.option, cls=_Option, section="What is measured")
+_measure = partial(click.option, cls=_Option, section="Metrics")
 _queries = partial(click.option, cls=_Option, section="Queries")
 _output = partial(click.option, cls=_Option, section="Output")
-_input = partial(click.option, cls=_Option, section="Input (told from the content where nothing is said)")
+_input = partial(click.option, cls=_Option, section="Input (formats are detected from the content by default)")
 _other = partial(click.option, cls=_Option, section="Other")
 
 
 @click.command(
     "eval",
     cls=_Command,
-    short_help="Evaluate runs; what is done where no command is named.",
+    short_help="Evaluate runs (the default command).",
     options_metavar="[OPTIONS]",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -79,7 +79,7 @@ _other = partial(click.option, cls=_Option, section="Other")
     multiple=True,
     metavar="NAME",
     shell_complete=complete_metric,
-    help="A metric, or several as in 'nDCG@5,10 AP(rel=2)'; 'gradeval metrics' lists them. "
+    help="One or several metrics, such as 'nDCG@5,10 AP(rel=2)'. 'gradeval metrics' lists them. "
     f"Default: {DEFAULT_METRICS}.",
 )
 @_measure(
@@ -87,53 +87,65 @@ _other = partial(click.option, cls=_Option, section="Other")
     "--rel",
     type=Finite(),
     metavar="GRADE",
-    help="The least grade that is relevant. Default: any above 0.",
+    help="Relevance threshold: the lowest grade that counts as relevant. Default: any grade above 0.",
 )
 @_measure(
     "--zero-grade",
     type=Finite(),
     default=0.0,
     metavar="GRADE",
-    help="The grade that means irrelevant; it is taken from every grade. Default: 0.",
+    help="The grade that means non-relevant; it is subtracted from every grade. Default: 0.",
 )
 @_measure(
-    "-M", "--depth", type=Whole(*RANGES["depth"]), metavar="N", help="Only the first N ranks of a query count."
+    "-M",
+    "--depth",
+    type=Integer(*RANGES["depth"]),
+    metavar="N",
+    help="Evaluate the first N ranks of each query only.",
 )
-@_measure("-J", "--judged-only", is_flag=True, help="Take unjudged documents out of the rankings first.")
+@_measure(
+    "-J",
+    "--judged-only",
+    is_flag=True,
+    help="Remove unjudged documents from the rankings first (condensed lists).",
+)
 @_measure(
     "--ties",
     type=click.Choice(TIES),
-    help="The order of equal scores: by document id descending as trec_eval does, as in the file, or by grade, "
-    "the best or the worst first. Default: trec, and a warning where another order would change a value.",
+    help="Order of tied scores: by document id descending (trec, as in trec_eval), as in the file (input), or "
+    "by grade, highest (best) or lowest (worst) first. Default: trec, with a warning if another order could "
+    "change a value.",
 )
 @_measure(
     "--tie-range",
     is_flag=True,
-    help="Print the lowest and the highest value over the orders of equal scores tried, beside each value.",
+    help="Print beside each value the lowest and the highest value over the orders of tied scores tried.",
 )
 @_measure(
     "--no-relevant",
     type=click.Choice(tuple(NO_RELEVANT)),
     help="The value of AP, nDCG, R and all other metrics that divide by what is relevant, for a query without "
-    "a relevant document; skip leaves the query out of their means. Default: 0, and a warning.",
+    "a relevant document; skip excludes the query from their means. Default: 0, with a warning.",
 )
-@_measure("--by-level", is_flag=True, help="AP at each grade as the level of relevance too, above muAP.")
+@_measure("--by-level", is_flag=True, help="Add AP with each grade as the relevance threshold, before muAP.")
 @_queries("-q", "--per-query", is_flag=True, help="Print the values of each query too.")
-@_queries("-n", "--no-summary", is_flag=True, help="Print no means; goes with -q.")
+@_queries("-n", "--no-summary", is_flag=True, help="Do not print the summary; requires -q.")
 @_queries(
     "--queries",
     type=click.Choice(QUERIES),
     default="judged",
     show_default=True,
-    help="The mean is over all judged queries, those that the run lacks as 0, or over those in both.",
+    help="Average over all judged queries, with 0 for those missing from the run (judged), or over those in "
+    "both.",
 )
-@_queries("-c", "complete", is_flag=True, help="The same as --queries judged, as in trec_eval.")
+@_queries("-c", "complete", is_flag=True, help="Same as --queries judged, as in trec_eval.")
 @_queries(
     "--query-ids",
     type=File(),
     metavar="FILE|LIST",
-    help="Only these queries: a file of ids, or ids with commas between. An id that the qrels have is "
-    "preferred to a file of that name; ./NAME is the file.",
+    help="Evaluate these queries only: a file of ids, or comma-separated ids. If an id of the qrels is also "
+    "the "
+    "name of a file, the id is used; ./NAME is the file.",
 )
 @_output(
     "-f",
@@ -148,50 +160,56 @@ _other = partial(click.option, cls=_Option, section="Other")
     default=4,
     show_default=True,
     metavar="N|full",
-    help="Decimals; with full, as many as it takes to read back an equal number.",
+    help="Number of decimals, or full for the shortest representation that round-trips.",
 )
 @_output(
     "--spreadsheet",
     is_flag=True,
-    help="With -f csv: a ' before text that begins with =, +, - or @, which a spreadsheet would calculate.",
+    help="With -f csv: prefix text that begins with =, +, - or @ with ', so that it is not read as a formula.",
 )
 @_output(
     "-o",
     "--output",
     type=File(),
     metavar="FILE",
-    help="Write to this file, whole or not at all.",
+    help="Write to this file, atomically.",
 )
-@_input("--qrels-format", type=click.Choice(QRELS_FORMATS), help="What the qrels are.")
-@_input("--run-format", type=click.Choice(RUN_FORMATS), help="What the runs are.")
+@_input("--qrels-format", type=click.Choice(QRELS_FORMATS), help="Format of the qrels.")
+@_input("--run-format", type=click.Choice(RUN_FORMATS), help="Format of the runs.")
 @_input(
     "--feature",
     "features",
     multiple=True,
     metavar="LIST",
-    help="Features of LETOR files as runs, such as 1,5,9-12; of the qrels where no RUN is given.",
+    help="Evaluate features of LETOR files as runs, such as 1,5,9-12; of QRELS if no RUN is given.",
 )
 @_input(
     "--qrels-feature",
-    type=Whole(*RANGES["qrels_feature"]),
+    type=Integer(*RANGES["qrels_feature"]),
     metavar="K",
-    help="A feature of the LETOR file as its grades.",
+    help="Use a feature of the LETOR file as the grade.",
 )
 @_input(
     "--groups",
     type=File(),
     metavar="FILE",
-    help="The queries' sizes, for SVMlight files without qid. Default: FILE.query or FILE.group beside it.",
+    help="Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same directory.",
 )
-@_other("-j", "--jobs", type=Whole(*RANGES["jobs"]), metavar="N", help="Threads. Default: the processors.")
-@_other("--quiet", is_flag=True, help="No warnings and no progress bar.")
-@_other("--strict", is_flag=True, help="Warnings are errors: nothing is printed, and the exit code is 2.")
+@_other(
+    "-j",
+    "--jobs",
+    type=Integer(*RANGES["jobs"]),
+    metavar="N",
+    help="Number of threads. Default: number of processors.",
+)
+@_other("--quiet", is_flag=True, help="Do not print warnings or the progress bar.")
+@_other("--strict", is_flag=True, help="Treat warnings as errors: print no results, and exit with code 2.")
 @_other(
     "--allow",
     type=Kinds(),
     default=(),
     metavar="LIST",
-    help=f"With --strict, warnings of these kinds are no errors: {', '.join(kind.value for kind in Kind)}.",
+    help=f"Kinds of warnings that are not errors with --strict: {', '.join(kind.value for kind in Kind)}.",
 )
 def eval_command(
     qrels: str,
@@ -213,22 +231,22 @@ def eval_command(
 ) -> int:
     """Evaluate runs against relevance judgments.
 
-    QRELS holds 'query iter document grade' lines, or is a LETOR file. A RUN holds 'query Q0 document rank score
-    tag' lines, or one score for each line of the LETOR file.
+    QRELS is a TREC file with lines 'query iter document grade', or a LETOR file. A RUN is a TREC file with
+    lines 'query Q0 document rank score tag', or a file with one score for each line of the LETOR file.
     """
     if complete and options["queries"] == "both":
-        raise click.UsageError("-c and --queries both exclude each other.")
+        raise click.UsageError("-c and --queries both are mutually exclusive.")
     if no_summary and not per_query:
-        raise click.UsageError("-n leaves nothing to print; give -q too.")
+        raise click.UsageError("-n requires -q: nothing would be printed.")
     if not runs and not options["features"]:
-        raise click.UsageError("Missing argument 'RUN...': what to evaluate (or --feature, with LETOR).")
+        raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
     context = click.get_current_context()
     root = context.find_root().command
     if isinstance(root, click.Group) and qrels in root.list_commands(context) and not os.path.exists(qrels):
         raise click.UsageError(f"The command comes first: gradeval {qrels}, then its options.")
     inputs = [qrels, *runs, *filter(None, [options["groups"]])]
     if inputs.count("-") > 1:
-        raise click.UsageError("'-' can stand for one file only.")
+        raise click.UsageError("'-' can be given once only: there is one standard input.")
     file = None
     if output is not None and output != "-":
         from gradeval.cli.output_file import OutputFile
@@ -238,9 +256,11 @@ def eval_command(
     on_terminal = file is None and out.on_terminal()
     format_ = format_ or ("table" if on_terminal else "tsv")
     if spreadsheet and format_ != "csv":
-        raise click.UsageError("--spreadsheet goes with -f csv.")
+        raise click.UsageError("--spreadsheet requires -f csv.")
     if options["tie_range"] and format_ == "trec":
-        raise click.UsageError("--tie-range does not go with -f trec, which has trec_eval's three columns.")
+        raise click.UsageError(
+            "--tie-range and -f trec are mutually exclusive: the format has no columns for ranges."
+        )
 
     from gradeval.evaluation import evaluate_all
     from gradeval.notices import lines
@@ -283,16 +303,16 @@ def eval_command(
     warnings = list(asked.warnings if asked else ())
     mixed = per_query and not no_summary and format_ in BY_ROWS
     if mixed and any(ALL in results.counted_queries(r) for r in range(len(results.runs))):
-        warnings.append(f"a query is named '{ALL}', as the summary is; -n leaves the summary out")
+        warnings.append(f"a query is named '{ALL}', like the summary; -n omits the summary")
     is_wrong = bool(warnings) or any(notice.kind not in allow for notice in notices)
     if not quiet or strict:
         for warning in (*warnings, *lines(notices, len(results.runs))):
-            out.say(f"warning: {warning}")
+            out.echo_error(f"warning: {warning}")
     if not quiet:
         for note in notes:
-            out.say(f"note: {note}")
+            out.echo_error(f"note: {note}")
     if strict and is_wrong:
-        out.say("gradeval: warnings are errors here (--strict)")
+        out.echo_error("gradeval: warnings are treated as errors (--strict)")
         return 2
     if results.runs:
         text = render(
@@ -310,9 +330,9 @@ def eval_command(
 
 
 def _check_printed(specs: Sequence[Spec], per_query: bool, summary: bool) -> None:
-    """Raise where none of the metrics has anything of what is to be printed."""
+    """Raise if none of the metrics has a value of the kind to print."""
     names = ", ".join(map(str, specs))
     if not per_query and not any(spec.metric.has_summary for spec in specs):
-        raise click.UsageError(f"{names}: there are values per query only; give -q too.")
+        raise click.UsageError(f"{names}: it has values per query only. Add -q.")
     if not summary and not any(spec.metric.per_query for spec in specs):
-        raise click.UsageError(f"{names}: there is a summary only, and -n leaves it out.")
+        raise click.UsageError(f"{names}: it has a summary only. Remove -n.")

@@ -11,7 +11,7 @@ import click
 from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.abbreviated import AbbreviatedCommand
-from gradeval.cli.types import File, Whole
+from gradeval.cli.types import File, Integer
 from gradeval.errors import MetricError
 from gradeval.notices import Kind
 
@@ -27,24 +27,25 @@ SUMMARY = "all"
 @click.command(
     "ir_measures",
     cls=AbbreviatedCommand,
-    short_help="Take ir_measures' measures, and print as it does.",
+    short_help="Evaluate with the measures and output of ir_measures.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.argument("qrels", type=File())
 @click.argument("run", type=File())
 @click.argument("measures", nargs=-1, required=True)
-@click.option("-p", "--places", type=Whole(-1, 100), default=PLACES, help="Decimals; -1 for all.")
+@click.option("-p", "--places", type=Integer(-1, 100), default=PLACES, help="Number of decimals; -1 for all.")
 @click.option(
     "-q",
     "--by_query",
     is_flag=True,
-    help="The values of each query too, in the order of the qrels; ir_measures has them provider by provider, "
-    "in the order of the run.",
+    help="Print the values of each query too, in the order of the qrels. ir_measures prints them by "
+    "provider, in "
+    "the order of the run.",
 )
-@click.option("-n", "--no_summary", is_flag=True, help="No means; with -q.")
+@click.option("-n", "--no_summary", is_flag=True, help="Do not print the summary; requires -q.")
 @click.option("-o", "--output_format", type=click.Choice(("tsv", "jsonl")), default="tsv", show_default=True)
-@click.option("--provider", metavar="NAME", help="Taken and passed over: there is one here.")
-@click.option("--quiet", is_flag=True, help="No warnings.")
+@click.option("--provider", metavar="NAME", help="Ignored: gradeval has no providers.")
+@click.option("--quiet", is_flag=True, help="Do not print warnings.")
 def ir_measures_command(
     qrels: str,
     run: str,
@@ -56,16 +57,16 @@ def ir_measures_command(
     provider: str | None,
     quiet: bool,
 ) -> int:
-    """Evaluate RUN against QRELS with MEASURES as ir_measures spells them.
+    """Evaluate RUN with MEASURES in the notation of ir_measures, and print its output format.
 
-    The output is laid out as its own: nDCG@10, P(rel=2)@5, ERR@20, Compat(p=0.9), BPM(T=1.0,max_rel=3)@10, …
-    A query that the run lacks has 0 in everything, counts too. Ties are ordered as everywhere in gradeval;
-    'gradeval metrics NAME' says how ir_measures' providers order them.
+    Examples of measures: nDCG@10, P(rel=2)@5, ERR@20, Compat(p=0.9), BPM(T=1.0,max_rel=3)@10. All measures
+    of a query missing from the run are 0, including counts. Ties are ordered by document id, descending;
+    'gradeval metrics NAME' shows the order of ties of each ir_measures provider.
     """
     if no_summary and not by_query:
-        raise click.UsageError("-n leaves nothing to print; give -q too.")
+        raise click.UsageError("-n requires -q: nothing would be printed.")
     if [qrels, run].count("-") > 1:
-        raise click.UsageError("'-' can stand for one file only.")
+        raise click.UsageError("'-' can be given once only: there is one standard input.")
 
     from gradeval.evaluation import evaluate_all
     from gradeval.notices import lines
@@ -79,7 +80,7 @@ def ir_measures_command(
     asked = parse_ir_measures(measures)
     for one in asked:
         if one.spec.metric.text:
-            raise MetricError(f"{one.printed}: its values are words", hint="'gradeval -m' prints them")
+            raise MetricError(f"{one.printed}: its values are strings", hint="use 'gradeval -m' instead")
     specs = list(dict.fromkeys([*(one.spec for one in asked), *parse("num_ret")]))
     results = evaluate_all(qrels, [(None, run)], specs, Options())
     for failed in results.failed:
@@ -87,9 +88,9 @@ def ir_measures_command(
     if not quiet:
         # an undefined value is counted as 0, or left out, as ir_measures does
         for line in lines(notice for notice in results.notices if notice.kind in TOLD):
-            out.say(f"warning: {line}")
+            out.echo_error(f"warning: {line}")
         if output_format == "jsonl" and places != PLACES:
-            out.say("warning: --places changes nothing with jsonl")
+            out.echo_error("warning: --places has no effect on jsonl")
     results = _without_gaps(results, alone={one.spec.metric.name for one in asked} == {"Accuracy"})
     names = [(one.printed, specs.index(one.spec)) for one in asked]
     rows = []
@@ -109,9 +110,9 @@ def ir_measures_command(
 
 
 def _without_gaps(results: Results, alone: bool) -> Results:
-    """0 where the run lacks a query, and in Accuracy, asked beside others, where a query has no value.
+    """0 for queries missing from the run, and for undefined Accuracy unless it is the only measure.
 
-    Asked alone, ir_measures leaves such queries out of Accuracy's mean, as we do for all that can be undefined.
+    Alone, ir_measures excludes such queries from the mean of Accuracy, as gradeval does for undefined values.
     """
     import numpy as np
 

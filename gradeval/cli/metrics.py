@@ -1,4 +1,4 @@
-"""gradeval metrics: what there is, and what each means."""
+"""gradeval metrics: the list of metrics and their pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The names of metrics that begin like this, for the shell: our own, others' for the same, then groups."""
+    """The completions of a metric name: our names, aliases, trec_eval's names, groups."""
     from click.shell_completion import CompletionItem
 
     from gradeval.registry.dialects.trec_eval import GROUPS, names_of
@@ -37,11 +37,11 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.command("metrics", cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_metric)
 def metrics_command(names: tuple[str, ...]) -> None:
-    """List the metrics, or show what NAME means, takes and promises."""
+    """List the metrics, or show the formula, parameters, range and source of NAME."""
     from gradeval.cli import output as out
     from gradeval.registry.plugins import load_plugins
     from gradeval.render.metrics import page, table
 
     out.write(("\n\n".join(page(name) for name in names) if names else table()) + "\n")
     for failed in () if names else load_plugins():
-        out.say(f"warning: {failed}")
+        out.echo_error(f"warning: {failed}")

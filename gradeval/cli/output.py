@@ -1,4 +1,4 @@
-"""Text to standard output or to a file, and messages to standard error: all of it, or an error."""
+"""Text to standard output or a file, messages to standard error; incomplete output is an error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gradeval.cli.output_file import OutputFile
 
 
-def say(line: str) -> None:
+def echo_error(line: str) -> None:
     """A line on standard error, if anyone is there to read it: that no one is must not cost the results."""
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
@@ -29,14 +29,14 @@ def show_warning(
     line: str | None = None,
 ) -> None:
     """What Python's warnings module calls to show a warning of other code, such as a plugin's."""
-    say(f"warning: {filename}:{lineno}: {category.__name__}: {' '.join(str(message).split())}")
+    echo_error(f"warning: {filename}:{lineno}: {category.__name__}: {' '.join(str(message).split())}")
 
 
 def report(error: GradevalError) -> None:
-    """Say the error: after the file that is to blame, or else after our name."""
+    """Print the error, which begins with the name of a file, or with our name."""
     ours = "" if isinstance(error, (InputError, InputErrors)) else "gradeval: "
     for line in str(error).split("\n"):
-        say(ours + line)
+        echo_error(ours + line)
 
 
 def on_terminal() -> bool:

@@ -1,4 +1,4 @@
-"""The file of --output: replaced atomically, or written to where no other file can take its place."""
+"""The file of --output: replaced atomically, or written to if it cannot be replaced, such as a device."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gradeval.waiting import write_all
 
 
 class OutputFile:
-    """A file to write to. What would prevent it is found before there is anything to write.
+    """A file to write to. Problems are found before the evaluation begins.
 
-    path: as the user named it. inputs: the files that are read, '-' for standard input; it may be none of them.
+    path: as the user named it. inputs: the files that are read, '-' for standard input; it must not be one.
     Raises OptionError.
     """
 
@@ -25,7 +25,7 @@ class OutputFile:
         self._replaced: str | None = None  # the file whose place a new one takes
         self._descriptor: int | None = None  # the descriptor of ours that the path names
         if not path:
-            raise OptionError("--output: no file is named")
+            raise OptionError("--output: no file given")
         try:
             problem = self._prepare(_stat(path), inputs)
         except OSError as error:
@@ -47,9 +47,9 @@ class OutputFile:
         """Choose the way to write, or return what prevents it."""
         is_plain = about is None or stat.S_ISREG(about.st_mode)
         if about is not None and stat.S_ISDIR(about.st_mode):
-            return "this is a directory"
+            return "it is a directory"
         if about is not None and is_plain and any(_is_file(about, path) for path in inputs):
-            return "this is one of the files to read"
+            return "it is one of the input files"
         target = _followed(self.path)
         folder, name = os.path.split(target)
         if _holds_descriptors(folder):
@@ -59,17 +59,17 @@ class OutputFile:
                 return ""
             is_plain = False
         if not os.path.isdir(folder):
-            return f"there is no directory {folder}"
+            return f"directory {folder} does not exist"
         if about is not None and not os.access(self.path, os.W_OK):
-            return "the file may not be written"
+            return "permission denied"
         if not is_plain:
-            return "" if about else "there is no such file"
+            return "" if about else "no such file"
         try:
             _try_to_make_a_file(folder)
         except OSError as error:
-            return f"no file can be made in {folder} ({error.strerror or error})"
+            return f"cannot create a file in {folder} ({error.strerror or error})"
         if about is not None and _mount(target) != _mount(folder):
-            return "this file is mounted, and cannot be replaced. Redirect standard output to it"
+            return "it is a mount point and cannot be replaced. Redirect standard output to it"
         self._replaced = target
         return ""
 

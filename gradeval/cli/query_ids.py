@@ -30,7 +30,7 @@ class QueryIds:
         queries = set(judged)
         if self._listed and queries.issuperset(self._listed):
             self.warnings.append(
-                f"--query-ids {self.given}: this is in the qrels, so the file of this name is ignored; "
+                f"--query-ids {self.given}: the id is in the qrels, so the file of this name is ignored; "
                 f"./{self.given} names the file"
             )
             return self._listed
@@ -48,4 +48,4 @@ class QueryIds:
         return OptionError(f"--query-ids: {error}{more}")
 
     def _empty(self) -> OptionError:
-        return OptionError(f"--query-ids {self.given}: no query is named")
+        return OptionError(f"--query-ids {self.given}: no queries given")

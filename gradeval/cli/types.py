@@ -1,4 +1,4 @@
-"""What the values of options may be, and what is said of others."""
+"""The types of option values, and their errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class File(click.ParamType):  # type: ignore[type-arg]
-    """The name of a file, which is not looked at before it is read or written: one bad run stops no other."""
+    """The name of a file, checked only when it is read: an unreadable run does not affect the others."""
 
     name = "file"
 
@@ -32,25 +32,30 @@ class File(click.ParamType):  # type: ignore[type-arg]
         return [CompletionItem(incomplete, type="file")]
 
 
-class Whole(click.ParamType):  # type: ignore[type-arg]
-    """A whole number in a range."""
+class Integer(click.ParamType):  # type: ignore[type-arg]
+    """An integer in a range."""
 
     name = "N"
 
-    def __init__(self, least: int, most: int) -> None:
-        self.least, self.most = least, most
+    def __init__(self, minimum: int, maximum: int) -> None:
+        self.minimum, self.maximum = minimum, maximum
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
         digits = value.removeprefix("-")
-        if digits.isascii() and digits.isdigit() and len(digits) < 20 and self.least <= int(value) <= self.most:
+        if (
+            digits.isascii()
+            and digits.isdigit()
+            and len(digits) < 20
+            and self.minimum <= int(value) <= self.maximum
+        ):
             return int(value)
-        self.fail(f"'{value}' is not a whole number from {self.least} to {self.most}.", param, ctx)
+        self.fail(f"'{value}' is not an integer from {self.minimum} to {self.maximum}.", param, ctx)
 
 
-class DigitsOrFull(Whole):
-    """A number of decimals, or all that are needed."""
+class DigitsOrFull(Integer):
+    """A number of decimals, or full."""
 
     name = "N|full"
 
@@ -65,7 +70,7 @@ class DigitsOrFull(Whole):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            self.fail(f"'{value}' is neither a whole number from 0 to {self.most} nor 'full'.", param, ctx)
+            self.fail(f"'{value}' is not an integer from 0 to {self.maximum} or 'full'.", param, ctx)
 
 
 class Kinds(click.ParamType):  # type: ignore[type-arg]

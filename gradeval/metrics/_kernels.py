@@ -1,4 +1,4 @@
-"""What several families share: hits that count 1, gains and discounts, DCG and its ideal."""
+"""Functions that several families share: hits that count 1, gains and discounts, DCG and its ideal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradeval.tables.judgments import Hits, Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
 LARGEST_EXPONENT = 1000.0  # the gains of eight million documents, all of 2^1000, have a finite sum
-_CANCELS = 1e-9  # of 2^grade - 1, so near 0, the subtraction leaves less than half of the digits
+_CANCELS = 1e-9  # below this the subtraction in 2^grade - 1 loses more than half of the digits
 
 
 def one_each(hits: Hits, normalizer: Floats | Ints | float = 1.0) -> Terms:
@@ -36,9 +36,9 @@ def before_rows(within: Segments, after: Floats, first: float | Floats) -> Float
 
 
 def with_rows(ideal: Terms, within: Segments, worth: Floats) -> Terms:
-    """The terms of an ideal ranking whose rows are places in it, with rows of the table instead.
+    """The terms of an ideal ranking, their rows changed from positions in it to rows of the table.
 
-    The ideal ranking is by falling worth, (N,), equal rows as in the table: in rank order.
+    The ideal ranking is by descending worth, (N,), ties as in the table: in rank order.
     """
     return replace(ideal, row=np.lexsort((-worth, within.query))[ideal.row])
 
@@ -49,12 +49,12 @@ def linear_gain(grade: Floats) -> Floats:
 
 
 def exp2_gain(grade: Floats) -> Floats:
-    """gain = 2^grade - 1, 0 below 0. Raises MetricError where that is no longer a number."""
+    """gain = 2^grade - 1, 0 below 0. Raises MetricError where it is too large for a float."""
     highest = grade.max(initial=0.0)
     if highest > LARGEST_EXPONENT:
         raise MetricError(
-            f"gain=exp: 2^{highest:g} is too large a gain",
-            hint="NDCNG and nDCGphi take grades of any size",
+            f"gain=exp: the gain 2^{highest:g} is too large",
+            hint="NDCNG and nDCGphi accept grades of any size",
         )
     return _small_gains(np.exp2(np.maximum(grade, 0.0)) - 1, grade, 1.0)
 
@@ -74,17 +74,17 @@ def _small_gains(gain: Floats, grade: Floats, scale: float | Floats) -> Floats:
 
 
 def mapped(grade: Floats, gains: Pairs) -> Floats:
-    """The listed gain of each grade; other grades stay as they are, and those below 0 become 0."""
+    """The mapped gain of each grade; other grades are their own gain, and those below 0 have gain 0."""
     grades, values = np.array(gains).T
     place = np.minimum(np.searchsorted(grades, grade), len(grades) - 1)
     return np.where(grades[place] == grade, values[place], np.maximum(grade, 0.0))
 
 
 class Gain(NamedTuple):
-    """What grades gain.
+    """A gain function.
 
-    name: what it means. What is computed with it is kept under its name, so no two gains have the same.
-    of: (grade, query) of some rows -> their gain, which never falls as the grade rises.
+    name: the key under which values computed with it are cached, unique to the function.
+    of: (grade, query) of some rows -> their gain, which never decreases with the grade.
     """
 
     name: Hashable
@@ -93,25 +93,25 @@ class Gain(NamedTuple):
 
 LINEAR = Gain("linear", lambda grade, query: linear_gain(grade))
 EXP2 = Gain("exp", lambda grade, query: exp2_gain(grade))
-LISTED = Gain("listed", lambda grade, query: grade)  # the table has the gains that a map lists as its grades
+MAPPED = Gain("mapped", lambda grade, query: grade)  # the grades of the table are the mapped gains
 
 
 def graded(
     judgments: Judgments, gain: str | Pairs, top: tuple[int, ...] | None = None
 ) -> tuple[Judgments, Gain]:
-    """The table with the grades that `top` or a map of gains makes of its own, and what a grade gains."""
+    """The table with its grades replaced as `top` or a mapping of gains requires, and the gain function."""
     if top is not None:
-        judgments = judgments.once(("top", top), lambda: _by_place(judgments, top))
+        judgments = judgments.once(("top", top), lambda: _by_position(judgments, top))
     if isinstance(gain, str):
         return judgments, EXP2 if gain == "exp" else LINEAR
     of = judgments
-    return of.once(("mapped", gain), lambda: replace(of, grade=mapped(of.grade, gain))), LISTED
+    return of.once(("mapped", gain), lambda: replace(of, grade=mapped(of.grade, gain))), MAPPED
 
 
-def _by_place(judgments: Judgments, top: tuple[int, ...]) -> Judgments:
-    """The table with the grades that places in the ideal ranking earn: for 10/25/50, 3 to the top ten, …
+def _by_position(judgments: Judgments, top: tuple[int, ...]) -> Judgments:
+    """The table with grades by position in the ideal ranking: for 10/25/50, grade 3 for the first ten, …
 
-    Equal grades all stand at the last of their places, so that no more than ten can be in the top ten.
+    Equal grades all have the last of their positions, so that at most ten documents get grade 3.
     """
     last = judgments.ideal_levels.offsets[1:][judgments.ideal_levels.query]
     place = last - judgments.segments.offsets[judgments.query]
@@ -121,12 +121,12 @@ def _by_place(judgments: Judgments, top: tuple[int, ...]) -> Judgments:
 
 
 def gaining(judgments: Judgments, gain: Gain) -> Bools:
-    """Which rows can gain or take away something, (N,)."""
-    return judgments.grade != 0 if gain is LISTED else judgments.grade > 0
+    """Which rows may have a gain other than 0, (N,)."""
+    return judgments.grade != 0 if gain is MAPPED else judgments.grade > 0
 
 
 def discount(rank: Floats, kind: str | float = "log2") -> Floats:
-    """What a gain at each rank is divided by; a number is the base of a logarithm, 1 where that is below 1."""
+    """The divisor of the gain at each rank; a number is the base of a logarithm, which is at least 1."""
     if kind == "log2":
         return log2(rank + 1)
     if kind == "letor":
@@ -150,7 +150,7 @@ def dcg(judgments: Judgments, gain: Gain, cutoff: int | None, kind: str | float 
 
 
 def ideal_dcg(judgments: Judgments, gain: Gain, kind: str | float = "log2") -> DiscountedTerms:
-    """dcg of the ranking that has all judged documents in the order of their grades: rows are places there."""
+    """dcg of all judged documents by descending grade; rows are positions in that ranking."""
 
     def make() -> DiscountedTerms:
         places = np.flatnonzero(judgments.ideal > 0)
@@ -170,7 +170,7 @@ def normalized_dcg(
     *,
     local: bool = False,
 ) -> Terms:
-    """DCG / ideal DCG. local: the ideal ranking is that of the documents retrieved."""
+    """DCG / ideal DCG. local: the ideal ranking contains the documents retrieved only."""
     table = judgments.found if local else judgments
     best = ideal_dcg(table, gain, kind)
 

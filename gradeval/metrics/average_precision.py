@@ -1,4 +1,4 @@
-"""Average precision, and µAP for grades."""
+"""Average precision, and graded average precision (µAP)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def average_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: C
     AP@k = (sum over the relevant documents retrieved in the first k ranks of P at their rank) / R, where R
     is the number of relevant documents in the qrels.
 
-    ir_measures' cwl_eval divides by the number of relevant documents in the first 1,000 ranks instead of R,
-    and its trectools prints nan where R is 0.
+    Of the ir_measures providers, cwl_eval divides by the number of relevant documents in the first 1,000
+    ranks instead of R, and trectools prints nan where R is 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
     """
     hits = judgments.hits(rel, cutoff)
@@ -43,12 +43,12 @@ def average_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: C
     needs_relevant=True,
 )
 def mu_average_precision(judgments: Judgments) -> Terms:
-    """Average precision for grades: AP at every level of relevance, weighted by the steps between the levels.
+    """Graded average precision: AP at every relevance level, weighted by the differences between the levels.
 
-    µAP = (sum over i of d_i AP(rel=t_i)) / (sum of d_i), with t_1 < t_2 < … the distinct grades above 0 that
-    were judged for the query, d_i = t_i - t_(i-1) and t_0 = 0. Written µAP or µMAP too.
+    µAP = (sum over i of d_i AP(rel=t_i)) / (sum of d_i), with t_1 < t_2 < … the distinct judged grades
+    above 0 of the query, d_i = t_i - t_(i-1) and t_0 = 0. Also written µAP or µMAP.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, eq. 4.
     """
     # A document s not below r counts in the precision at r in each AP(rel=t) with t up to the lower grade of
@@ -81,7 +81,7 @@ def _level_weights(judgments: Judgments) -> tuple[Floats, Ints]:
     highest = judgments.highest[query]
     share = np.divide(step, highest, out=np.zeros(len(step)), where=highest > 0)
     term = share * (relevant[query] / reached)
-    # the table has a query's levels from the highest; turned round as a whole, from the lowest
+    # the table has a query's levels from the highest; reversed, from the lowest
     rising = Segments(levels.offsets[-1] - levels.offsets[::-1])
     falling_sum = rising.running_sum(term[::-1])[::-1]
     ascending = levels.offsets[query] + levels.lengths[query] - 1 - levels.place

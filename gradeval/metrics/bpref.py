@@ -1,4 +1,4 @@
-"""For collections where not all was judged: bpref, inferred AP, and how much of a ranking is not judged."""
+"""Metrics for incomplete judgments: bpref, inferred AP, and the share of unjudged documents."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from gradeval.registry.params import Cutoff, Rel
 from gradeval.tables.judgments import Hits, Judgments
 from gradeval.tables.terms import Terms
 
-_LITTLE = 1e-5  # of infAP, so that what no judged document is above has a precision too
+_SMOOTHING = 1e-5  # of infAP: defines the precision where no document above was judged
 
 
 def _worse_above(judgments: Judgments, hits: Hits) -> Ints:
-    """How many documents that were judged not relevant stand above each hit, (H,)."""
+    """The number of documents judged non-relevant above each hit, (H,)."""
     return judgments.judged_seen[hits.rows] - hits.seen
 
 
 @metric("bpref", invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED], needs_relevant=True)
 def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
-    """Binary preference: are relevant documents above those that were judged not relevant?
+    """Binary preference: how often relevant documents are ranked above judged non-relevant ones.
 
-    bpref = (sum over the relevant documents retrieved of 1 - min(n, R) / min(N, R)) / R, with n the
-    documents judged not relevant above it, N all of them, and R the relevant ones. A grade below 0 is no
-    judgment; in ir_measures' trectools it is one of a relevant document.
+    bpref = (sum over the relevant documents retrieved of 1 - min(n, R) / min(N, R)) / R, with n the number of
+    judged non-relevant documents above it, N the number of all judged non-relevant documents, and R the
+    number of relevant documents. A document with a grade below 0 counts as unjudged; the ir_measures provider
+    trectools counts it as relevant.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley and Voorhees, "Retrieval evaluation with incomplete information", SIGIR 2004; as in
-    trec_eval from version 8 on.
+    trec_eval since version 8.
     """
     hits = judgments.hits(rel)
     relevant = hits.relevant
@@ -41,13 +42,14 @@ def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
 
 @metric("infAP", invariants=[SCALE_FREE], needs_relevant=True)
 def inferred_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
-    """Inferred average precision, where only a sample of the pool was judged.
+    """Inferred average precision, for judgments of a sample of the pool.
 
-    infAP = (sum over the relevant documents retrieved of P) / R, with P the precision expected at rank k:
-    P = 1/k + (k-1)/k · d/(k-1) · (r + e)/(r + n + 2e). Of the k-1 documents above it d were in the pool, r
-    judged relevant and n not; e = 0.00001. A grade below 0 says: in the pool, but not judged.
+    infAP = (sum over the relevant documents retrieved of P) / R, with P the expected precision at rank k:
+    P = 1/k + (k-1)/k · d/(k-1) · (r + e)/(r + n + 2e). Of the k-1 documents above rank k, d are in the pool,
+    r are judged relevant and n are judged non-relevant; e = 0.00001. A grade below 0 means that the document
+    is in the pool but was not judged.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Yilmaz and Aslam, "Estimating average precision with incomplete and imperfect judgments", CIKM
     2006; as in trec_eval.
     """
@@ -56,18 +58,18 @@ def inferred_average_precision(judgments: Judgments, *, rel: Rel | None = None) 
     among = np.maximum(above, 1)
     better, worse = hits.seen - 1, _worse_above(judgments, hits)
     pooled = judgments.segments.place[hits.rows]
-    expected = (better + _LITTLE) / (better + worse + 2 * _LITTLE)
+    expected = (better + _SMOOTHING) / (better + worse + 2 * _SMOOTHING)
     precision = 1 / (above + 1) + (above / (above + 1)) * (pooled / among) * expected
     return Terms(hits.segments, hits.rows, precision, hits.relevant)
 
 
 @metric("unj", invariants=[SCALE_FREE], higher_is_better=None)
 def unjudged(judgments: Judgments, *, cutoff: Cutoff) -> Floats:
-    """Unjudged documents in the first ranks: the other metrics say little where they are many.
+    """Share of unjudged documents in the first ranks: other metrics are unreliable where it is high.
 
-    unj@k = (documents in the first k ranks that were not judged) / k. A grade below 0 is no judgment.
+    unj@k = (unjudged documents in the first k ranks) / k. A document with a grade below 0 counts as unjudged.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unitless.
     Source: Soboroff, trec_eval.
     """
     return (np.minimum(judgments.retrieved, cutoff) - judgments.hits(0.0, cutoff).count) / cutoff

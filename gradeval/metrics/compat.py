@@ -1,4 +1,4 @@
-"""How much a ranking has in common with the ideal one, the more so at the top."""
+"""Top-weighted overlap of a ranking with the ideal ranking."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
 Persistence = Annotated[
-    float, fraction("how likely the reader goes on from one rank to the next", example="0.9")
+    float, fraction("the probability that the user continues to the next rank", example="0.9")
 ]
-Normalize = Annotated[bool, flag("whether the ideal ranking, which has an end, scores 1")]
-NEGLIGIBLE = 40  # e^-40 of the weight of the first rank cannot be seen in a sum
+Normalize = Annotated[bool, flag("divide by the RBO of the ideal ranking, so that it scores 1")]
+NEGLIGIBLE = 40  # e^-40 of the weight of the first rank does not change a sum
 
 
 def _agreement(p: float, deepest: int) -> Floats:
@@ -37,18 +37,19 @@ def _agreement(p: float, deepest: int) -> Floats:
     needs_relevant=True,
 )
 def compatibility(judgments: Judgments, *, p: Persistence = 0.95, normalize: Normalize = True) -> Terms:
-    """Compatibility: rank-biased overlap with the ideal ranking that is most like this one.
+    """Compatibility: rank-biased overlap (RBO) with the most similar ideal ranking.
 
-    Compat = RBO(ranking) / RBO(ideal), with RBO(x) = (sum over the ranks i up to n of p^(i-1) |what the first
-    i of x and of the ideal ranking share| / i) / (sum of p^(i-1)); normalize=false leaves out the division.
-    The ideal ranking has the documents with grades above 0 by falling grade, those of equal grade as in the
-    ranking, and behind them those not retrieved. In both RBOs n is the number of documents retrieved, or of
-    those in the ideal ranking if they are more; the first i of a ranking that ends before i are all it has.
+    Compat = RBO(ranking) / RBO(ideal), with RBO(x) = (sum over the ranks i up to n of p^(i-1) |documents that
+    the first i of x and the first i of the ideal ranking have in common| / i) / (sum of p^(i-1)).
+    normalize=false omits the division by RBO(ideal). The ideal ranking contains the documents with grades
+    above 0 by descending grade; documents of equal grade are in the order of the ranking, those not retrieved
+    last. In both RBOs n is the larger of the number of documents retrieved and the length of the ideal
+    ranking; the first i of a shorter ranking are all its documents.
 
-    The authors' code, which ir_measures runs, takes the same n. It places ideal documents that were not
-    retrieved as if their score were 0, so before those of equal grade with negative scores.
+    The authors' code, which ir_measures runs, uses the same n. It treats ideal documents that were not
+    retrieved as if their score were 0, and so places them before those of equal grade with negative scores.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Clarke, Vtyurina, Smucker, "Assessing top-k preferences", TOIS 2021.
     """
     within = judgments.segments

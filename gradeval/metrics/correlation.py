@@ -45,12 +45,12 @@ def _correlation(judgments: Judgments, within: Segments, order: Ints, parts: Flo
     aliases=["kendall"],
 )
 def kendall(judgments: Judgments) -> Terms:
-    """Kendall's τ-b between score and grade, over the documents that are judged and retrieved.
+    """Kendall's τ-b between score and grade, over the judged documents retrieved.
 
     τ-b = (concordant - discordant pairs) / sqrt((pairs not tied in score) (pairs not tied in grade)).
 
     Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where nothing was
-    retrieved. Unit free.
+    retrieved. Unitless.
     Source: Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
     """
     found = judgments.found
@@ -75,8 +75,8 @@ def kendall(judgments: Judgments) -> Terms:
     return _correlation(judgments, within, order, surplus / 2, apart)  # half of each pair for either document
 
 
-def _middle(within: Segments, ties: Segments) -> Floats:
-    """The place of each row within its query, the mean place where rows are tied, (N,)."""
+def _mean_rank(within: Segments, ties: Segments) -> Floats:
+    """The 0-based rank of each row within its query, the mean rank where rows are tied, (N,)."""
     start, end = ties.offsets[:-1], ties.offsets[1:]
     return ((start + end - 1) / 2)[ties.query] - within.offsets[:-1][within.query]
 
@@ -105,19 +105,19 @@ def _products(judgments: Judgments, x: Floats, y: Floats) -> Terms:
     aliases=["spearman"],
 )
 def spearman(judgments: Judgments) -> Terms:
-    """Spearman's ρ between score and grade, over the documents that are judged and retrieved.
+    """Spearman's ρ between score and grade, over the judged documents retrieved.
 
-    ρ = Pearson's r between the places by score and the places by grade, tied documents at their mean place.
+    ρ = Pearson's r between the ranks by score and the ranks by grade; tied documents have their mean rank.
 
     Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where nothing was
-    retrieved. Unit free.
+    retrieved. Unitless.
     Source: Spearman, "The proof and measurement of association between two things", 1904.
     """
     found = judgments.found
     within = found.segments
-    by_score = _middle(within, within.ties(found.score))
+    by_score = _mean_rank(within, within.ties(found.score))
     by_grade = np.empty_like(by_score)
-    by_grade[found.by_grade] = _middle(within, found.ideal_levels)
+    by_grade[found.by_grade] = _mean_rank(within, found.ideal_levels)
     return _products(judgments, by_score, by_grade)
 
 
@@ -128,12 +128,12 @@ def spearman(judgments: Judgments) -> Terms:
     undefined=True,
 )
 def pearson(judgments: Judgments) -> Terms:
-    """Pearson's r between score and grade, over the documents that are judged and retrieved.
+    """Pearson's r between score and grade, over the judged documents retrieved.
 
     r = covariance(score, grade) / (standard deviation of score * standard deviation of grade).
 
     Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where nothing was
-    retrieved. Unit free.
+    retrieved. Unitless.
     Source: Pearson, "Note on regression and inheritance in the case of two parents", 1895.
     """
     found = judgments.found
@@ -149,13 +149,14 @@ def pearson(judgments: Judgments) -> Terms:
     undefined=True,
 )
 def area_under_curve(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
-    """Area under the ROC curve: the chance that a relevant document is ranked above a non-relevant one.
+    """Area under the ROC curve: the probability that a relevant document is ranked above a non-relevant one.
 
-    AUC = (pairs of a relevant and a non-relevant judged document with the relevant one's score higher, and
-    half of those with equal scores) / (all such pairs); documents not retrieved are tied below all others.
+    AUC = (pairs of a relevant and a judged non-relevant document in which the relevant one has the higher
+    score, plus half of those with equal scores) / (all such pairs). Documents that were not retrieved are
+    tied below all others.
 
     Returns float64 (Q,), in [0, 1]; NaN where all or none of the judged documents are relevant, 0 where
-    nothing was retrieved. Unit free.
+    nothing was retrieved. Unitless.
     Source: Hanley and McNeil, "The meaning and use of the area under a ROC curve", Radiology 1982.
     """
     within = judgments.segments

@@ -1,4 +1,4 @@
-"""Counts of queries and documents; over all queries they are added up."""
+"""Counts of queries and documents; their summary is the sum over all queries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COUNT: dict[str, Any] = {"range": (0, None), "kind": Kind.COUNT, "higher_is_bett
 
 @metric("num_q", invariants=[SCALE_FREE, UNJUDGED_IGNORED], constant=True, **COUNT)
 def query_count(judgments: Judgments) -> Floats:
-    """The number of queries.
+    """Number of queries.
 
     num_q = 1 for each query.
 
@@ -31,11 +31,11 @@ def query_count(judgments: Judgments) -> Floats:
 
 @metric("num_ret", invariants=[SCALE_FREE], **COUNT)
 def retrieved_count(judgments: Judgments) -> Floats:
-    """The number of documents retrieved.
+    """Number of documents retrieved.
 
-    num_ret = documents in the run for the query, judged or not.
+    num_ret = documents in the run for the query, judged and unjudged.
 
-    Returns float64 (Q,), from 0 up; the summary is their sum. Unit: documents.
+    Returns float64 (Q,), at least 0; the summary is their sum. Unit: documents.
     Source: trec_eval.
     """
     return judgments.retrieved.astype(np.float64)
@@ -43,11 +43,11 @@ def retrieved_count(judgments: Judgments) -> Floats:
 
 @metric("num_rel", invariants=[SCALE_FREE, UNJUDGED_IGNORED], **COUNT)
 def relevant_judged_count(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
-    """The number of relevant documents.
+    """Number of relevant documents.
 
     num_rel = documents in the qrels that are relevant to the query.
 
-    Returns float64 (Q,), from 0 up; the summary is their sum. Unit: documents.
+    Returns float64 (Q,), at least 0; the summary is their sum. Unit: documents.
     Source: trec_eval.
     """
     return judgments.hits(rel).relevant.astype(np.float64)
@@ -57,13 +57,12 @@ def relevant_judged_count(judgments: Judgments, *, rel: Rel | None = None) -> Fl
 def relevant_retrieved_count(
     judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
-    """The number of relevant documents retrieved.
+    """Number of relevant documents retrieved.
 
     num_rel_ret@k = documents in the first k ranks that are relevant to the query; without a cutoff, in the
     whole run.
 
-    Returns float64 (Q,), from 0 up; the summary is their sum (that of ranx's hits is their mean). Unit:
-    documents.
+    Returns float64 (Q,), at least 0; the summary is their sum (ranx's hits: their mean). Unit: documents.
     Source: trec_eval.
     """
     return one_each(judgments.hits(rel, cutoff))
@@ -71,11 +70,11 @@ def relevant_retrieved_count(
 
 @metric("num_nonrel_judged_ret", invariants=[SCALE_FREE, UNJUDGED_IGNORED], **COUNT)
 def nonrelevant_retrieved_count(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
-    """The number of documents retrieved that were judged not relevant.
+    """Number of judged non-relevant documents retrieved.
 
-    num_nonrel_judged_ret = documents in the run with a grade from 0 up that are not relevant to the query.
+    num_nonrel_judged_ret = documents in the run that are not relevant to the query and have a grade >= 0.
 
-    Returns float64 (Q,), from 0 up; the summary is their sum. Unit: documents.
+    Returns float64 (Q,), at least 0; the summary is their sum. Unit: documents.
     Source: trec_eval.
     """
     judged = judgments.hits(0.0)

@@ -1,4 +1,4 @@
-"""How fast a reader gains who goes down the ranks by a model of chance: the C/W/L family."""
+"""The C/W/L family: the expected rate of gain of a user who follows a probabilistic browsing model."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ from gradeval.arrays.segments import Segments
 from gradeval.metrics._kernels import before_rows
 from gradeval.registry.invariants import PROMOTION_HELPS
 from gradeval.registry.metric import metric
-from gradeval.registry.params import Cutoff, fraction, number, positive, whole
+from gradeval.registry.params import Cutoff, fraction, number, positive, positive_integer
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
 MinRel = Annotated[
-    float, number("the grade that gains 0; lower ones gain 0 too, and grades below 0 gain what 0 does")
+    float, number("the grade with gain 0; lower grades have gain 0, and grades below 0 count as grade 0")
 ]
-MaxRel = Annotated[float, number("the grade that gains 1; higher ones gain 1 too", example="3")]
-Target = Annotated[float, positive("how much the reader wants to gain")]
-Ranks = Annotated[int, whole("the ranks there are to look at, whatever was retrieved; 1000 as in cwl_eval")]
-Persistence = Annotated[float, fraction("how likely the reader goes on after a document that gains 0")]
+MaxRel = Annotated[float, number("the grade with gain 1; higher grades have gain 1", example="3")]
+Target = Annotated[float, positive("the total gain that the user wants")]
+Ranks = Annotated[
+    int, positive_integer("the number of ranks considered, however many were retrieved; 1000 as in cwl_eval")
+]
+Persistence = Annotated[float, fraction("the probability that the user continues after a document with gain 0")]
 MAX_CUTOFF = 10**6  # SDCG adds up as many discounts
 
 
 def _check(params: Mapping[str, Any]) -> None:
-    least = params.get("min_rel", 0.0)
-    if params["max_rel"] <= max(least, 0.0):
-        raise ValueError(f"max_rel must be above {'min_rel' if least > 0 else 0}")
+    lowest = params.get("min_rel", 0.0)
+    if params["max_rel"] <= max(lowest, 0.0):
+        raise ValueError(f"max_rel must be above {'min_rel' if lowest > 0 else 0}")
 
 
 def _check_sdcg(params: Mapping[str, Any]) -> None:
@@ -41,10 +43,10 @@ def _check_sdcg(params: Mapping[str, Any]) -> None:
 
 
 def _gaining(
-    judgments: Judgments, least: float, most: float, depth: int
+    judgments: Judgments, lowest: float, most: float, depth: int
 ) -> tuple[Segments, Ints, Floats, Floats]:
-    """The documents in the first ranks that gain something: their queries, rows, ranks and gains."""
-    gain = np.clip((np.maximum(judgments.grade, 0.0) - least) / (most - least), 0.0, 1.0)
+    """The documents in the first ranks with a gain above 0: their queries, rows, ranks and gains."""
+    gain = np.clip((np.maximum(judgments.grade, 0.0) - lowest) / (most - lowest), 0.0, 1.0)
     rows = np.flatnonzero((gain > 0) & judgments.top(depth))
     return judgments.segments.take(rows), rows, judgments.rank[rows], gain[rows]
 
@@ -73,18 +75,18 @@ def _inverse_squares(after: Floats, upto: Floats) -> Floats:
 def inst(
     judgments: Judgments, *, T: Target = 1.0, min_rel: MinRel = 0.0, max_rel: MaxRel, n: Ranks = 1000
 ) -> Terms:
-    """INST: a reader with a goal, who looks on the less the nearer it is.
+    """INST: a user with a target gain, who is less likely to continue the closer the target is.
 
     INST = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1, W(i+1) = C(i) W(i) and
     C(i) = ((i + 2T - G(i) - 1) / (i + 2T - G(i)))^2, where G(i) = g(1) + … + g(i). The gain g is
-    (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1; unjudged documents gain 0.
+    (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
+    Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Bailey, Moffat, Scholer, Thomas, "User variability and IR system evaluation", SIGIR 2015; Moffat,
     Bailey, Scholer, Thomas, "INST: An adaptive metric for information retrieval evaluation", ADCS 2015.
     """
     found, rows, rank, gain = _gaining(judgments, min_rel, max_rel, n)
-    # between two documents that gain, G stands still, and the products and sums have closed forms
+    # between two documents with a gain, G is constant, and the products and sums have closed forms
     ahead = 2 * T - found.running_sum(gain)
     ahead_before = before_rows(found, ahead, 2 * T)
     rank_before = before_rows(found, rank, 1.0)
@@ -93,26 +95,26 @@ def inst(
     following = weight * (rank + ahead - 1) ** 2
     following *= _inverse_squares(rank + ahead, _next_rank(found, rank, n) + ahead)
     start = np.array([2 * T])
-    looked = start**2 * _inverse_squares(start, _first(found, rank, n) + start) + found.sum(following)
-    return Terms(found, rows, gain * weight, looked)
+    inspected = start**2 * _inverse_squares(start, _first(found, rank, n) + start) + found.sum(following)
+    return Terms(found, rows, gain * weight, inspected)
 
 
 @metric("INSQ", invariants=[PROMOTION_HELPS], check=_check, example="INSQ(T=2,max_rel=3)")
 def insq(
     judgments: Judgments, *, T: Target = 1.0, min_rel: MinRel = 0.0, max_rel: MaxRel, n: Ranks = 1000
 ) -> Terms:
-    """INSQ: a reader who looks on the likelier the more is wanted and the further down it is.
+    """INSQ: a user who is more likely to continue the larger the target gain and the deeper the rank.
 
     INSQ = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(i) = (2T / (2T + i - 1))^2.
-    The gain g is (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1; unjudged documents gain 0.
+    The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
+    Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Moffat, Scholer, Thomas, "Models and metrics: IR evaluation as a user process", ADCS 2012.
     """
     found, rows, rank, gain = _gaining(judgments, min_rel, max_rel, n)
     start = np.array([2 * T])
-    looked = start**2 * _inverse_squares(start, start + n)
-    return Terms(found, rows, gain * (2 * T / (2 * T + rank - 1)) ** 2, looked[0])
+    inspected = start**2 * _inverse_squares(start, start + n)
+    return Terms(found, rows, gain * (2 * T / (2 * T + rank - 1)) ** 2, inspected[0])
 
 
 @metric("BPM", check=_check, example="BPM(T=2,max_rel=3)@10")
@@ -124,14 +126,14 @@ def bejeweled_player_model(
     max_rel: MaxRel,
     cutoff: Cutoff,
 ) -> Terms:
-    """Bejeweled player model: a reader who stops when enough is gained, or at the cutoff.
+    """Bejeweled player model: a user who stops when the target gain is reached, or at the cutoff.
 
-    BPM@k = (g(1) + … + g(i)) / i, with i the first rank where g(1) + … + g(i) >= T, k at most. The gain g is
-    (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1; unjudged documents gain 0.
+    BPM@k = (g(1) + … + g(i)) / i, with i the first rank where g(1) + … + g(i) >= T, at most k. The gain g is
+    (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0.
 
-    This is the static model. ir_measures' cwl_eval looks at 1,000 ranks at most.
+    This is the static model. The ir_measures provider cwl_eval considers at most 1,000 ranks.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
+    Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Zhang et al., "Evaluating web search with a Bejeweled player model", SIGIR 2017.
     """
     found, rows, rank, gain = _gaining(judgments, min_rel, max_rel, cutoff)
@@ -142,15 +144,15 @@ def bejeweled_player_model(
 
 @metric("SDCG", invariants=[PROMOTION_HELPS], check=_check_sdcg)
 def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, cutoff: Cutoff) -> Terms:
-    """Scaled discounted cumulated gain: 1 is k documents of full gain, whether there are so many or not.
+    """Scaled discounted cumulated gain: DCG divided by that of k documents of full gain.
 
     SDCG@k = (sum over the first k ranks i of g(i) / log2(i + 1)) / (sum of 1 / log2(i + 1)). The gain g is
-    (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1; unjudged documents gain 0. With min_rel=0
+    (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0. With min_rel=0
     and no grade above max_rel it is nDCG(ideal=max,max_grade=…).
 
-    ir_measures' cwl_eval looks at 1,000 ranks at most.
+    The ir_measures provider cwl_eval considers at most 1,000 ranks.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no retrieved document has a gain. Unitless.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002, as scaled
     by Moffat, Bailey, Scholer, Thomas, "Incorporating user expectations and behavior", TOIS 2017.
     """
@@ -163,13 +165,14 @@ Sums = Callable[[Floats], Floats]
 
 
 def _nearly_err(
-    judgments: Judgments, least: float, most: float, depth: int, discount: Sums, discounts: Sums
+    judgments: Judgments, lowest: float, most: float, depth: int, discount: Sums, discounts: Sums
 ) -> Terms:
-    """Gain per document looked at, where a document that gains g ends the search with that chance.
+    """Gain per document inspected, where a document with gain g ends the search with probability g.
 
-    discount: rank -> how likely it is looked at if nothing before it gained; discounts: their sum up to there.
+    discount: rank -> the probability that it is inspected if no document above it has a gain; discounts: the
+    sum of discount up to the rank.
     """
-    found, rows, rank, gain = _gaining(judgments, least, most, depth)
+    found, rows, rank, gain = _gaining(judgments, lowest, most, depth)
     left = found.running_product(1 - gain)
     value = gain * discount(rank) * before_rows(found, left, 1.0)
     between = discounts(_next_rank(found, rank, depth)) - discounts(rank)
@@ -178,15 +181,15 @@ def _nearly_err(
 
 @metric("NERR8", check=_check)
 def nearly_err_8(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, cutoff: Cutoff) -> Terms:
-    """Nearly ERR, equation 8: a reader who stops when satisfied, or at the cutoff.
+    """Nearly ERR, equation 8: a user who stops when satisfied, or at the cutoff.
 
     NERR8@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
-    W(i+1) = (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1;
-    unjudged documents gain 0.
+    W(i+1) = (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1];
+    unjudged documents have gain 0.
 
-    ir_measures' cwl_eval looks at 1,000 ranks at most.
+    The ir_measures provider cwl_eval considers at most 1,000 ranks.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
+    Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 8.
     """
     return _nearly_err(judgments, min_rel, max_rel, cutoff, np.ones_like, lambda rank: rank)
@@ -194,15 +197,15 @@ def nearly_err_8(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel
 
 @metric("NERR9", check=_check)
 def nearly_err_9(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, cutoff: Cutoff) -> Terms:
-    """Nearly ERR, equation 9: a reader who stops when satisfied, or tired, or at the cutoff.
+    """Nearly ERR, equation 9: a user who stops when satisfied, with decreasing patience, or at the cutoff.
 
     NERR9@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
     W(i+1) = (1 - g(i)) W(i) i / (i + 1). The gain g is (grade - min_rel) / (max_rel - min_rel), kept within
-    0 and 1; unjudged documents gain 0.
+    0 and 1; unjudged documents have gain 0.
 
-    ir_measures' cwl_eval looks at 1,000 ranks at most.
+    The ir_measures provider cwl_eval considers at most 1,000 ranks.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
+    Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 9.
     """
     from scipy.special import digamma
@@ -218,13 +221,13 @@ def nearly_err_9(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel
 def nearly_err_10(
     judgments: Judgments, *, p: Persistence = 0.9, min_rel: MinRel = 0.0, max_rel: MaxRel, n: Ranks = 1000
 ) -> Terms:
-    """Nearly ERR, equation 10: a reader who stops when satisfied, or at any rank with the same chance.
+    """Nearly ERR, equation 10: a user who stops when satisfied, or at any rank with constant probability.
 
     NERR10 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
-    W(i+1) = p (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), kept within 0 and 1;
-    unjudged documents gain 0.
+    W(i+1) = p (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1];
+    unjudged documents have gain 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
+    Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 10.
     """
     return _nearly_err(
@@ -241,13 +244,13 @@ def nearly_err_10(
 def nearly_err_11(
     judgments: Judgments, *, T: Target = 1.0, min_rel: MinRel = 0.0, max_rel: MaxRel, n: Ranks = 1000
 ) -> Terms:
-    """Nearly ERR, equation 11: a reader who stops when satisfied, or as the reader of INSQ does.
+    """Nearly ERR, equation 11: a user who stops when satisfied, or as in INSQ.
 
     NERR11 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
     W(i+1) = (1 - g(i)) W(i) ((i + 2T - 1) / (i + 2T))^2. The gain g is (grade - min_rel) / (max_rel -
-    min_rel), kept within 0 and 1; unjudged documents gain 0.
+    min_rel), clipped to [0, 1]; unjudged documents have gain 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was gained. Unit: gain per document looked at.
+    Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 11.
     """
     start = 2 * T

@@ -21,7 +21,7 @@ from gradeval.tables.terms import DiscountedTerms, Terms
 Discount = Annotated[
     str,
     choice(
-        "what a gain at rank i is divided by: log2(i + 1); 1, then log2(i) (letor); i (zipf); or 1 (none)",
+        "the divisor of the gain at rank i: log2(i + 1) (log2), max(1, log2(i)) (letor), i (zipf), or 1 (none)",
         ("log2", "letor", "zipf", "none"),
     ),
 ]
@@ -33,10 +33,10 @@ def cumulated_gain(
 ) -> Terms:
     """Cumulated gain.
 
-    CG@k = sum of gain(grade) over the first k ranks, with gain(grade) = grade, or 2^grade - 1 (exp), or as
-    listed. Unjudged documents and grades <= 0 gain nothing, unless the list gives grade 0 a gain.
+    CG@k = sum of gain(grade) over the first k ranks, with gain(grade) = grade (linear), 2^grade - 1 (exp),
+    or a mapping. Unjudged documents and grades <= 0 have gain 0, unless the mapping assigns grade 0 a gain.
 
-    Returns float64 (Q,), from 0 up; 0 where nothing is gained. Unit: gain.
+    Returns float64 (Q,), at least 0; 0 where no retrieved document has a gain. Unit: gain.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
     return dcg(*graded(judgments, gain, top), cutoff, "none")
@@ -53,12 +53,12 @@ def discounted_cumulated_gain(
 ) -> Terms:
     """Discounted cumulated gain.
 
-    DCG@k = sum over the first k ranks i of gain(grade) / d(i), with gain(grade) = grade, or 2^grade - 1
-    (exp), or as listed; and d(i) = log2(i + 1), or 1, then log2(i) (letor), or i (zipf), or 1 (none).
-    Unjudged documents and grades <= 0 gain nothing, unless the list gives grade 0 a gain. From grade 54 on
-    2^grade - 1 is rounded to 2^grade.
+    DCG@k = sum over the first k ranks i of gain(grade) / d(i), with gain(grade) = grade (linear),
+    2^grade - 1 (exp), or a mapping, and d(i) = log2(i + 1) (log2), max(1, log2(i)) (letor), i (zipf), or 1
+    (none). Unjudged documents and grades <= 0 have gain 0, unless the mapping assigns grade 0 a gain. For
+    grades of 54 and above, 2^grade - 1 is rounded to 2^grade.
 
-    Returns float64 (Q,), from 0 up; 0 where nothing is gained. Unit: gain.
+    Returns float64 (Q,), at least 0; 0 where no retrieved document has a gain. Unit: gain.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002; exp:
     Burges et al., "Learning to rank using gradient descent", ICML 2005; letor: Qin et al., "LETOR", 2010.
     """
@@ -68,8 +68,8 @@ def discounted_cumulated_gain(
 Ideal = Annotated[
     str,
     choice(
-        "what 1 means: the judged documents in order (global), all of the largest grade (max), or the "
-        "retrieved ones in order (local)",
+        "the ideal ranking: the judged documents by grade (global), only documents of the largest grade "
+        "(max), or the retrieved documents by grade (local)",
         ("global", "max", "local"),
     ),
 ]
@@ -79,19 +79,19 @@ MaxGrade = Annotated[
 ]
 
 
-MAX_CUTOFF = 10**6  # ideal=max adds up as many gains
+MAX_CUTOFF = 10**6  # ideal=max sums as many gains
 
 
 def _check_ideal(params: Mapping[str, Any]) -> None:
     if params.get("ideal") == "max":
         if "cutoff" not in params:
-            raise ValueError("ideal=max needs a cutoff")
+            raise ValueError("ideal=max requires a cutoff")
         if params["cutoff"] > MAX_CUTOFF:
             raise ValueError(f"ideal=max takes a cutoff up to {MAX_CUTOFF}")
     elif "max_grade" in params:
-        raise ValueError("max_grade goes with ideal=max")
+        raise ValueError("max_grade requires ideal=max")
     if "max_grade" in params and "top" in params:
-        raise ValueError("max_grade does not go with top, which makes its own grades")
+        raise ValueError("max_grade and top are mutually exclusive: top defines its own grades")
 
 
 @metric(
@@ -113,16 +113,16 @@ def normalized_discounted_cumulated_gain(
 ) -> Terms:
     """Normalized discounted cumulated gain.
 
-    nDCG@k = DCG@k / ideal DCG@k, with DCG as in 'DCG'. The ideal ranking is all judged documents of the
-    query by falling grade (global), k documents of the largest grade in the qrels or of max_grade (max), or
-    all retrieved documents by falling grade (local). Scheel et al. call nDCG(gain=exp) NDCG; trec_eval's ndcg
-    is nDCG, and LETOR's Eval-Score-3.0 computes nDCG(gain=exp,discount=letor).
+    nDCG@k = DCG@k / ideal DCG@k, with DCG as in 'DCG'. The ideal ranking contains all judged documents of
+    the query by descending grade (global), k documents of the largest grade in the qrels or of max_grade
+    (max), or all retrieved documents by descending grade (local). Scheel et al. call nDCG(gain=exp) NDCG;
+    trec_eval's ndcg is nDCG, and LETOR's Eval-Score-3.0 computes nDCG(gain=exp,discount=letor).
 
-    For nDCG(dcg='exp-log2')@k ir_measures asks gdeval, which rounds to 5 places, refuses grades above 4, and
-    wants numbers for query ids; without a cutoff it asks ranx. Its trectools prints nan where nothing is
-    gained.
+    For nDCG(dcg='exp-log2')@k ir_measures uses gdeval, which rounds to 5 decimals, rejects grades above
+    4, and requires numeric query ids; without a cutoff it uses ranx. The provider trectools prints nan
+    where no document has a gain.
 
-    Returns float64 (Q,), in [0, 1]; 0 where the ideal gains nothing. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where the ideal DCG is 0. Unitless.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
     table, worth = graded(judgments, gain, top)
@@ -130,7 +130,7 @@ def normalized_discounted_cumulated_gain(
         return normalized_dcg(table, worth, cutoff, discount, local=ideal == "local")
     best = float(len(top)) if top else _largest_grade(judgments, max_grade)
     grade = np.array([best])
-    if not isinstance(gain, str):  # it may give another grade more
+    if not isinstance(gain, str):  # another grade may have a larger gain
         others = np.arange(best) if top else judgments.scale
         grade = np.maximum(mapped(grade, gain), mapped(others, gain).max(initial=0.0))
     ranks = np.arange(1.0, (cutoff or 0) + 1)
@@ -157,10 +157,10 @@ def _largest_grade(judgments: Judgments, max_grade: float | None) -> float:
 def ndcng(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Normalized discounted cumulative normalized gain.
 
-    NDCNG@k = DCG@k / ideal DCG@k, with gain 2^(grade/m) - 1, m the largest grade judged for the query,
-    and discount log2(rank + 1). Unjudged documents and grades <= 0 gain nothing.
+    NDCNG@k = DCG@k / ideal DCG@k, with gain 2^(grade/m) - 1, m the largest judged grade of the query,
+    and discount log2(rank + 1). Unjudged documents and grades <= 0 have gain 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, eq. 5.
     """
     gain = Gain("NDCNG", lambda grade, query: exp2_gain(grade / judgments.highest[query]))

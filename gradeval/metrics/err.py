@@ -1,4 +1,4 @@
-"""A reader who stops when satisfied, which each document can bring about: ERR, nERR, iRBU."""
+"""Cascade models, of a user who stops at the first satisfying document: ERR, nERR, iRBU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MaxGrade = Annotated[
     float,
     positive(
         "the largest grade of the scale",
-        without="4 as in gdeval, or the largest grade in the qrels where that is higher",
+        without="4 as in gdeval, or the largest grade in the qrels if that is higher",
     ),
 ]
 GDEVAL_LARGEST = 4.0
@@ -32,9 +32,9 @@ _NEGLIGIBLE = 200.0  # 1 - 2^-200 is 1
 def satisfaction(
     judgments: Judgments, gain: str | Pairs, max_grade: float | None, is_relative: bool = False
 ) -> Floats:
-    """The chance that a document satisfies the reader: gain / (largest gain + 1), below 1, (N,).
+    """The probability that a document satisfies the user: gain / (largest gain + 1), below 1, (N,).
 
-    is_relative: only the ratios of a query's chances count where they are too small to change 1 - chance.
+    is_relative: only the ratios within a query matter where probabilities are too small to change 1 - p.
     """
     key = "satisfaction", gain, max_grade, is_relative
     return judgments.once(key, lambda: _satisfaction(judgments, gain, max_grade, is_relative))
@@ -54,38 +54,38 @@ def _satisfaction(
     largest = max(GDEVAL_LARGEST, highest) if max_grade is None else max_grade
     if gain == "linear":
         return linear_gain(grade) / (largest + 1)
-    chance = exp2_share(grade, largest)
+    probability = exp2_share(grade, largest)
     if is_relative:
         own = judgments.highest[judgments.query]
         is_far = largest - own > _NEGLIGIBLE
         if is_far.any():  # or they could all be 0, for a larger grade of another query
-            chance = np.where(is_far, exp2_share(grade, own) * 2.0**-_NEGLIGIBLE, chance)
-    return chance
+            probability = np.where(is_far, exp2_share(grade, own) * 2.0**-_NEGLIGIBLE, probability)
+    return probability
 
 
-def cascade(within: Segments, rows: Ints, chance: Floats, worth: Floats) -> Terms:
-    """The worth of each row times the chance that the reader stops there."""
-    left = within.running_product(1 - chance)
-    return Terms(within, rows, worth * chance * before_rows(within, left, 1.0))
+def cascade(within: Segments, rows: Ints, probability: Floats, worth: Floats) -> Terms:
+    """The worth of each row times the probability that the user stops there."""
+    left = within.running_product(1 - probability)
+    return Terms(within, rows, worth * probability * before_rows(within, left, 1.0))
 
 
 def of_run(
-    judgments: Judgments, chance: Floats, cutoff: int | None, worth: Callable[[Floats], Floats]
+    judgments: Judgments, probability: Floats, cutoff: int | None, worth: Callable[[Floats], Floats]
 ) -> Terms:
-    """The cascade down the first k ranks, where stopping at a rank is worth something."""
-    rows = np.flatnonzero((chance > 0) & judgments.top(cutoff))
-    return cascade(judgments.segments.take(rows), rows, chance[rows], worth(judgments.rank[rows]))
+    """The cascade over the first k ranks; worth: rank -> the worth of stopping there."""
+    rows = np.flatnonzero((probability > 0) & judgments.top(cutoff))
+    return cascade(judgments.segments.take(rows), rows, probability[rows], worth(judgments.rank[rows]))
 
 
 def of_ideal(
-    judgments: Judgments, chance: Floats, cutoff: int | None, worth: Callable[[Floats], Floats]
+    judgments: Judgments, probability: Floats, cutoff: int | None, worth: Callable[[Floats], Floats]
 ) -> Terms:
-    """of_run for the judged documents from the likeliest to satisfy down: rows are places in that ranking."""
-    chance = judgments.segments.sorted_descending(chance)
+    """of_run for the judged documents by descending probability: rows are positions in that ranking."""
+    probability = judgments.segments.sorted_descending(probability)
     place = judgments.segments.place
-    places = np.flatnonzero((chance > 0) & (place < (len(place) if cutoff is None else cutoff)))
+    places = np.flatnonzero((probability > 0) & (place < (len(place) if cutoff is None else cutoff)))
     rank = (place[places] + 1).astype(np.float64)
-    return cascade(judgments.segments.take(places), places, chance[places], worth(rank))
+    return cascade(judgments.segments.take(places), places, probability[places], worth(rank))
 
 
 def _reciprocal(rank: Floats) -> Floats:
@@ -98,15 +98,15 @@ def expected_reciprocal_rank(
 ) -> Terms:
     """Expected reciprocal rank.
 
-    ERR@k = sum over the first k ranks r of (1/r) s(r) (1 - s(1)) … (1 - s(r-1)), where s, the chance that the
-    document at a rank satisfies the reader, is gain(grade) / (gain(largest grade) + 1): with gain=exp,
-    (2^grade - 1) / 2^largest. Unjudged documents and grades <= 0 never satisfy.
+    ERR@k = sum over the first k ranks r of (1/r) s(r) (1 - s(1)) … (1 - s(r-1)), where s, the
+    probability that the document at a rank satisfies the user, is gain(grade) / (gain(largest grade) + 1):
+    with gain=exp, (2^grade - 1) / 2^largest. For unjudged documents and grades <= 0 it is 0.
 
-    gdeval, which ir_measures asks, takes 4 as the largest grade, refuses higher ones, rounds to 5 places, and
-    wants numbers for query ids;
-    NTCIREVAL is told the gains (gain=linear, max_grade=). In both the value of a perfect ranking is below 1.
+    gdeval, which ir_measures uses, takes 4 as the largest grade, rejects higher grades, rounds to 5
+    decimals, and requires numeric query ids. In NTCIREVAL the user defines the gains (gain=linear,
+    max_grade=). In both, the value of a perfect ranking is below 1.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unitless.
     Source: Chapelle, Metzler, Zhang, Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009.
     """
     return of_run(judgments, satisfaction(judgments, gain, max_grade), cutoff, _reciprocal)
@@ -118,23 +118,23 @@ def normalized_expected_reciprocal_rank(
 ) -> Terms:
     """Normalized expected reciprocal rank.
 
-    nERR@k = ERR@k / ideal ERR@k, with ERR as in 'ERR', and the ideal ranking all judged documents of the
-    query by falling grade. NTCIREVAL's nERR, with the gains it was told, is nERR(gain=linear,max_grade=…).
+    nERR@k = ERR@k / ideal ERR@k, with ERR as in 'ERR'. The ideal ranking contains all judged documents of
+    the query by descending grade. NTCIREVAL's nERR is nERR(gain=linear,max_grade=…) with its gains as grades.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Sakai and Song, "Evaluating diversified search results using per-intent graded relevance", SIGIR
     2011.
     """
-    chance = satisfaction(judgments, gain, max_grade, is_relative=True)
-    best = of_ideal(judgments, chance, cutoff, _reciprocal)
+    probability = satisfaction(judgments, gain, max_grade, is_relative=True)
+    best = of_ideal(judgments, probability, cutoff, _reciprocal)
     return replace(
-        of_run(judgments, chance, cutoff, _reciprocal),
+        of_run(judgments, probability, cutoff, _reciprocal),
         normalizer=best.total,
-        ideal=lambda: with_rows(best, judgments.segments, chance),
+        ideal=lambda: with_rows(best, judgments.segments, probability),
     )
 
 
-Patience = Annotated[float, fraction("what is left of a document's use with each rank")]
+Patience = Annotated[float, fraction("the factor by which utility decreases with each rank")]
 
 
 @metric("iRBU", invariants=[PROMOTION_HELPS], example="iRBU(p=0.95)@10")
@@ -148,14 +148,14 @@ def intentwise_rank_biased_utility(
 ) -> Terms:
     """Intentwise rank-biased utility.
 
-    iRBU@k = sum over the first k ranks r of p^r s(r) (1 - s(1)) … (1 - s(r-1)), with s as in 'ERR': how
-    likely the reader is satisfied, a little less with each rank. NTCIREVAL's iRBU, with the gains it was
-    told, is iRBU(gain=linear,max_grade=…).
+    iRBU@k = sum over the first k ranks r of p^r s(r) (1 - s(1)) … (1 - s(r-1)), with s as in 'ERR': the
+    probability that the user is satisfied, discounted by rank. NTCIREVAL's iRBU is
+    iRBU(gain=linear,max_grade=…) with its gains as grades.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unitless.
     Source: Sakai and Zeng, "Retrieval evaluation measures that agree with users' SERP preferences", TOIS
     2021; from Amigó, Spina, Carrillo-de-Albornoz, "An axiomatic analysis of diversity evaluation metrics",
     SIGIR 2018.
     """
-    chance = satisfaction(judgments, gain, max_grade)
-    return of_run(judgments, chance, cutoff, lambda rank: p**rank)
+    probability = satisfaction(judgments, gain, max_grade)
+    return of_run(judgments, probability, cutoff, lambda rank: p**rank)

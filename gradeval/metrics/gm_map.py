@@ -1,4 +1,4 @@
-"""AP and bpref on other scales, so that what happens on bad queries is not lost in the mean."""
+"""AP and bpref on scales that give difficult queries more weight in the mean."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from gradeval.tables.terms import Terms
     needs_relevant=True,
 )
 def geometric_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
-    """Geometric mean of average precision: one bad query weighs more than one good query.
+    """Geometric mean of average precision: difficult queries have more weight than in the mean.
 
     gm_map = exp((sum over the queries of ln max(AP, 0.00001)) / queries).
 
-    Returns float64 (Q,), in [0, 1]; AP, and 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), in [0, 1]; AP, 0 where no document is relevant. Unitless.
     Source: Robertson, "On GMAP: and other transformations", CIKM 2006; as in trec_eval.
     """
     return average_precision(judgments, rel=rel)
@@ -48,7 +48,7 @@ def geometric_binary_preference(judgments: Judgments, *, rel: Rel | None = None)
 
     gm_bpref = exp((sum over the queries of ln max(bpref, 0.00001)) / queries).
 
-    Returns float64 (Q,), in [0, 1]; bpref, and 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), in [0, 1]; bpref, 0 where no document is relevant. Unitless.
     Source: Buckley, trec_eval.
     """
     return binary_preference(judgments, rel=rel)
@@ -56,7 +56,7 @@ def geometric_binary_preference(judgments: Judgments, *, rel: Rel | None = None)
 
 @metric("yaap", range=(None, None), invariants=[SCALE_FREE, PROMOTION_HELPS])
 def yet_another_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
-    """Yet another average precision: AP as log odds, so that all of its scale weighs the same in a mean.
+    """Yet another average precision: AP as log odds.
 
     yaap = ln((1 + S) / (1 + R - S)), with S the sum of P at the ranks of the relevant documents retrieved,
     and R the number of relevant documents.

@@ -1,4 +1,4 @@
-"""Generalized precision and recall: a document counts with its share of the largest grade."""
+"""Generalized precision and recall: a document counts as its grade divided by the largest grade."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def _shares(judgments: Judgments, which: Bools) -> Terms:
 def generalized_precision(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Generalized precision.
 
-    gP@k = (sum of grade / m over the first k ranks) / k, with m the largest grade in the whole qrels; without
-    a cutoff, over all that was retrieved and its number. Unjudged documents and grades <= 0 add nothing.
+    gP@k = (sum of grade / m over the first k ranks) / k, with m the largest grade in the qrels. Without a
+    cutoff, k is the number of documents retrieved. Unjudged documents and grades <= 0 count as 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unitless.
     Source: Kekäläinen and Järvelin, "Using graded relevance assessments in IR evaluation", JASIST 2002.
     """
     number = judgments.retrieved if cutoff is None else cutoff
@@ -42,9 +42,9 @@ def generalized_recall(judgments: Judgments, *, cutoff: Cutoff | None = None) ->
     """Generalized recall.
 
     gR@k = (sum of grade / m over the first k ranks) / (sum of grade / m over all judged documents of the
-    query), with m the largest grade in the whole qrels. Unjudged documents and grades <= 0 add nothing.
+    query), with m the largest grade in the qrels. Unjudged documents and grades <= 0 count as 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Kekäläinen and Järvelin, "Using graded relevance assessments in IR evaluation", JASIST 2002.
     """
     judged = _shares(judgments, judgments.grade > 0)

@@ -1,4 +1,4 @@
-"""What helps to judge the other metrics' values: how much was judged, how well what was found is ordered."""
+"""Diagnostics for other metrics: the share of judged documents, and the order of those retrieved."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from gradeval.tables.terms import Terms
     higher_is_better=None,
 )
 def judged(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
-    """Share of the retrieved documents that was judged.
+    """Share of judged documents among those retrieved.
 
     Judged@k = (documents in the first k ranks that are in the qrels) / (documents in the first k ranks).
 
-    Where fewer than k were retrieved it is divided by that number, as in ir_measures.
+    If fewer than k documents were retrieved, the divisor is their number, as in ir_measures.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unitless.
     Source: ir_measures, after OpenNIR.
     """
     retrieved = judgments.retrieved if cutoff is None else np.minimum(judgments.retrieved, cutoff)
@@ -34,16 +34,16 @@ def judged(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
 
 @metric("Accuracy", invariants=[SCALE_FREE], undefined=True, example="Accuracy(rel=2)@100")
 def accuracy(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Floats:
-    """Chance that a relevant document is ranked above another one, of those that were retrieved.
+    """Probability that a relevant document is ranked above a non-relevant one, among those retrieved.
 
-    Accuracy@k = (pairs of a relevant document and one that is not, the relevant one higher) / (all such
-    pairs), both in the first k ranks. An unjudged document is one that is not relevant.
+    Accuracy@k = (pairs of a relevant and a non-relevant document with the relevant one ranked higher) / (all
+    such pairs), both in the first k ranks. Unjudged documents count as non-relevant.
 
-    ir_measures leaves a query without a value out too, but counts it as 0 if other measures are asked beside,
-    and fails where all that was retrieved is relevant.
+    ir_measures excludes queries without a value from the mean too, but counts them as 0 if other measures are
+    requested in the same call, and fails if all retrieved documents are relevant.
 
     Returns float64 (Q,), in [0, 1]; NaN where none or all of the retrieved documents are relevant, 0 where
-    nothing was retrieved. Unit free.
+    nothing was retrieved. Unitless.
     Source: ir_measures.
     """
     rows = np.flatnonzero(judgments.relevant(rel) & judgments.top(cutoff))

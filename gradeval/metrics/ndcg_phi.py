@@ -1,4 +1,4 @@
-"""nDCGφ: gains from where a grade stands among the query's own grades."""
+"""nDCGφ: gains from the distribution of the query's grades."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from gradeval.registry.params import Cutoff, Pairs, Param, choice, pairs
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
-ROUNDING = 1e-12  # of the range of grades: so near the fence, a grade is not beyond it
+ROUNDING = 1e-12  # of the range of grades: a grade this close to the fence is not beyond it
 
 
 def _parse_points(text: str) -> Pairs:
-    form = "grade:φ/grade:φ/…, two or more"
+    form = "grade:φ/grade:φ/…, at least two"
     found = pairs(text, form)
     if len(found) < 2:
         raise ValueError(form)
     phis = [phi for _, phi in found]
     if phis != sorted(phis) or phis[0] < 0 or phis[-1] > 1:
-        raise ValueError(f"{form}, with φ from 0 to 1 and never falling")
+        raise ValueError(f"{form}, with φ between 0 and 1 and never decreasing")
     return found
 
 
 Variant = Annotated[
-    str, choice("φ as in the paper, or as in its authors' released code", ("paper", "released"))
+    str, choice("φ as in the paper, or as in the code released by its authors", ("paper", "released"))
 ]
 Points = Annotated[
     Pairs,
     Param(
-        "the control points of φ by hand, the same for every query",
+        "control points of φ, the same for every query",
         _parse_points,
-        "grade:φ/grade:φ/…, two or more",
+        "grade:φ/grade:φ/…, at least two",
         "0:0/9:1",
-        without="points from each query's grades",
+        without="computed from each query's grades",
     ),
 ]
 Phi = Callable[[Floats, Ints], Floats]
@@ -51,7 +51,7 @@ Phi = Callable[[Floats, Ints], Floats]
 
 def fitted_phi(judgments: Judgments, variant: str) -> Phi:
     """φ as each query's grades make it."""
-    # grades below 0 count as 0, which leaves them in falling order
+    # grades below 0 count as 0, which leaves them in descending order
     grades, within = np.maximum(judgments.ideal, 0.0), judgments.segments
     if variant == "released":
         rows = np.flatnonzero(grades > 0)
@@ -83,7 +83,7 @@ def _control_points(grades: Floats, within: Segments, variant: str) -> tuple[Flo
     """x and φ of the four control points, (Q, 4), and the kind of each query, (Q,).
 
     A query whose median is its highest grade, or that has no grades, has no curve: its kind is -1.
-    grades: (N,), falling within queries, none below 0.
+    grades: (N,), descending within queries, none below 0.
     """
     x, y, kind = np.zeros((within.count, 4)), np.zeros((within.count, 4)), np.full(within.count, -1)
     filled = within.lengths > 0
@@ -110,7 +110,7 @@ def _control_points(grades: Floats, within: Segments, variant: str) -> tuple[Flo
 
 
 def by_points(judgments: Judgments, points: Pairs) -> Judgments:
-    """The table with φ, through control points given by hand, in place of the grades."""
+    """The table with φ, through the given control points, in place of the grades."""
     x, y = (np.array([column]) for column in zip(*points, strict=True))
     phi = monotone_curve(x, y, np.zeros(len(judgments.grade), np.int64), judgments.grade)
     return replace(judgments, grade=np.where(judgments.grade >= 0, phi, 0.0))
@@ -118,7 +118,7 @@ def by_points(judgments: Judgments, points: Pairs) -> Judgments:
 
 def _check_points(params: Mapping[str, Any]) -> None:
     if "points" in params and "variant" in params:
-        raise ValueError("points takes the place of variant")
+        raise ValueError("points and variant are mutually exclusive")
 
 
 @metric(
@@ -138,13 +138,13 @@ def ndcg_phi(
     """Normalized discounted cumulated gain with gains from the divergence of the query's grades.
 
     nDCGφ@k = DCG@k / ideal DCG@k, with gain 2^φ(grade) - 1 and discount log2(rank + 1). φ is the monotone
-    cubic (pchip) through (min, 0), (median, 0), (max, 1) of the query's judged grades and, where max is
-    above w = Q3 + 1.5 (Q3 - Q1), through (w, 1 - (max - w) / (max - min)). With variant=released, φ is made
-    from the grades above 0, w is the largest of them that is not above the fence from Tukey's hinges, and the
-    first point is (0, 0). Points given by hand replace both. Where points coincide fewer are left: two make
-    a line, and where the median is the max only the max has a φ, of 1. Written nDCGφ too.
+    cubic interpolation (pchip) through (min, 0), (median, 0), (max, 1) of the query's judged grades and, if
+    max is above w = Q3 + 1.5 (Q3 - Q1), through (w, 1 - (max - w) / (max - min)). With variant=released, φ is
+    computed from the grades above 0, w is the largest of them that is not above the fence from Tukey's
+    hinges, and the first point is (0, 0). Coinciding points are merged: two points make a line, and if the
+    median equals max, φ is 1 for max and 0 below. Also written nDCGφ.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, section 3.
     """
     if points is not None:

@@ -1,4 +1,4 @@
-"""Precision, recall and what is made of them: relevant or not, at a cutoff or for all that was retrieved."""
+"""Set-based metrics: precision, recall and F, at a cutoff or for all documents retrieved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
 Weight = Annotated[
-    float, positive("the weight of recall against precision: the square of van Rijsbergen's beta")
+    float, positive("the weight of recall relative to precision: the square of van Rijsbergen's beta")
 ]
 
 
@@ -30,10 +30,11 @@ def harmonic(precision: Floats, recall: Floats, x: float) -> Floats:
 def precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Precision.
 
-    P@k = (relevant documents in the first k ranks) / k, also where fewer than k were retrieved. ir_measures'
-    cwl_eval looks at 1,000 ranks at most.
+    P@k = (relevant documents in the first k ranks) / k, also if fewer than k documents were retrieved.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    The ir_measures provider cwl_eval considers at most 1,000 ranks.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
     return one_each(judgments.hits(rel, cutoff), cutoff)
@@ -45,7 +46,7 @@ def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> T
 
     R@k = (relevant documents in the first k ranks) / (relevant documents in the qrels).
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
     hits = judgments.hits(rel, cutoff)
@@ -54,11 +55,11 @@ def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> T
 
 @metric("F", invariants=[SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
 def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, cutoff: Cutoff) -> Floats:
-    """F: precision and recall in one.
+    """F-measure of precision and recall.
 
-    F@k = (x + 1) P R / (x P + R), with P = P@k and R = R@k; x = 1 makes it their harmonic mean.
+    F@k = (x + 1) P R / (x P + R), with P = P@k and R = R@k; with x = 1 it is their harmonic mean.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant is in the first k ranks. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant is in the first k ranks. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; x as in trec_eval's set_F.
     """
     hits = judgments.hits(rel, cutoff)
@@ -67,11 +68,11 @@ def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, 
 
 @metric("set_P", invariants=[SCALE_FREE])
 def set_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
-    """Precision of all that was retrieved.
+    """Precision of the retrieved set.
 
     set_P = (relevant documents retrieved) / (documents retrieved).
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
     return one_each(judgments.hits(rel), judgments.retrieved)
@@ -84,11 +85,11 @@ def set_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     needs_relevant=True,
 )
 def set_recall(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
-    """Recall of all that was retrieved.
+    """Recall of the retrieved set.
 
     set_recall = (relevant documents retrieved) / (relevant documents in the qrels).
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
     hits = judgments.hits(rel)
@@ -97,11 +98,11 @@ def set_recall(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
 
 @metric("set_F", invariants=[SCALE_FREE], example="set_F(x=0.5)", needs_relevant=True)
 def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0) -> Floats:
-    """F of all that was retrieved.
+    """F-measure of the retrieved set.
 
-    set_F = (x + 1) P R / (x P + R), with P = set_P and R = set_recall; x = 1 makes it their harmonic mean.
+    set_F = (x + 1) P R / (x P + R), with P = set_P and R = set_recall; with x = 1 it is their harmonic mean.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
     hits = judgments.hits(rel)
@@ -110,11 +111,11 @@ def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1
 
 @metric("set_map", invariants=[SCALE_FREE], needs_relevant=True)
 def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
-    """Precision times recall of all that was retrieved.
+    """Precision times recall of the retrieved set.
 
     set_map = (relevant documents retrieved)^2 / (documents retrieved · relevant documents in the qrels).
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley, trec_eval.
     """
     hits = judgments.hits(rel)
@@ -123,12 +124,13 @@ def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Fl
 
 @metric("set_relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE], needs_relevant=True)
 def set_relative_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
-    """Precision of all that was retrieved, relative to the highest possible.
+    """Precision of the retrieved set, relative to the highest possible.
 
-    set_relative_P = (relevant documents retrieved) / min(documents retrieved, relevant documents). Asked for
-    SetP(relative=True), ir_measures' ranx says set_P.
+    set_relative_P = (relevant documents retrieved) / min(documents retrieved, relevant documents).
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    For SetP(relative=True) the ir_measures provider ranx computes set_P.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley, trec_eval.
     """
     hits = judgments.hits(rel)
@@ -141,7 +143,7 @@ def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: 
 
     relative_P@k = (relevant documents in the first k ranks) / min(k, relevant documents in the qrels).
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley, trec_eval.
     """
     hits = judgments.hits(rel, cutoff)
@@ -154,11 +156,11 @@ def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: 
     example="Success@5",
 )
 def success(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
-    """Success: is there anything relevant?
+    """Success: whether a relevant document is retrieved.
 
-    Success@k = 1 where a relevant document is in the first k ranks, otherwise 0.
+    Success@k = 1 if a relevant document is in the first k ranks, otherwise 0.
 
-    Returns float64 (Q,), 0 or 1; 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), 0 or 1; 0 where no document is relevant. Unitless.
     Source: Tomlinson, in the TREC Robust and CLEF evaluations, 2003; as in trec_eval.
     """
     return one_each(judgments.hits(rel).first.top(cutoff))
@@ -168,12 +170,12 @@ def success(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> 
 def reciprocal_rank(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Reciprocal rank.
 
-    RR@k = 1 / (rank of the first relevant document), 0 where that is below rank k.
+    RR@k = 1 / (rank of the first relevant document), 0 if that rank is below k.
 
-    ir_measures asks pytrec_eval for RR and msmarco for RR@k, so that with ties the two can disagree; its
-    cwl_eval looks at 1,000 ranks at most.
+    ir_measures uses pytrec_eval for RR and msmarco for RR@k, which can differ where scores are tied; its
+    provider cwl_eval considers at most 1,000 ranks.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Kantor and Voorhees, "The TREC-5 confusion track", 1997; as in trec_eval.
     """
     first = judgments.hits(rel).first.top(cutoff)

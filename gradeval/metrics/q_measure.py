@@ -1,4 +1,4 @@
-"""The graded metrics that came from NTCIR: Q-measure, and nDCG without a discount for the first ranks."""
+"""Graded metrics from NTCIR: Q-measure, and nDCG without a discount for the first ranks."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from gradeval.registry.params import Cutoff, Gain, Top, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
-Beta = Annotated[float, positive("how much the gains weigh against the number of relevant documents")]
+Beta = Annotated[float, positive("the weight of the gains relative to the number of relevant documents")]
 
 
 @metric("Q", invariants=[IDEAL_IS_ONE], aliases=["Q-measure"], example="Q(beta=10)@10", needs_relevant=True)
 def q_measure(
     judgments: Judgments, *, beta: Beta = 1.0, gain: Gain = "linear", cutoff: Cutoff | None = None
 ) -> Terms:
-    """Q-measure: average precision in which a document counts with its gain too.
+    """Q-measure: average precision that also counts the gain of each document.
 
-    Q@k = (sum over the documents that gain something in the first k ranks r of BR(r)) / min(k, R), with
-    BR(r) = (C(r) + beta G(r)) / (r + beta G*(r)): C(r) of the first r documents gain something, G(r) is what
-    they gain, G*(r) what the first r of the ideal ranking gain, and R documents of the qrels gain something.
-    gain(grade) = grade, or 2^grade - 1 (exp), or as listed. Without the gains (beta near 0) it is AP.
+    Q@k = (sum of BR(r) over the ranks r up to k of documents with a gain above 0) / min(k, R), with
+    BR(r) = (C(r) + beta G(r)) / (r + beta G*(r)). C(r) is the number of documents with a gain above 0 in the
+    first r ranks, G(r) the sum of their gains, G*(r) the sum of the first r gains of the ideal ranking, and R
+    the number of documents in the qrels with a gain above 0. gain(grade) = grade (linear), 2^grade - 1 (exp),
+    or a mapping. As beta approaches 0, Q approaches AP.
 
-    As in NTCIREVAL. Note that AP@k is divided by R here, and by min(k, R) there.
+    As in NTCIREVAL. AP@k is divided by R in gradeval, and by min(k, R) in NTCIREVAL.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing is gained. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no retrieved document has a gain. Unitless.
     Source: Sakai, "Ranking the NTCIR systems based on multigrade relevance", AIRS 2004.
     """
     table, worth = graded(judgments, gain)
@@ -49,7 +50,7 @@ def q_measure(
 
 Base = Annotated[
     float,
-    positive("the base of the logarithm, above 1; ranks below it have no discount", aliases=("b", "beta")),
+    positive("the base of the logarithm, above 1; ranks up to it have no discount", aliases=("b", "beta")),
 ]
 
 
@@ -73,16 +74,16 @@ def original_ndcg(
     top: Top | None = None,
     cutoff: Cutoff | None = None,
 ) -> Terms:
-    """Normalized discounted cumulated gain as first defined, where the first ranks have no discount.
+    """Normalized discounted cumulated gain as first defined, without a discount for the first ranks.
 
     JKnDCG@k = DCG@k / ideal DCG@k, with DCG@k = sum over the first k ranks i of gain(grade) / max(1, log i),
-    and gain(grade) = grade, or 2^grade - 1 (exp), or as listed. The larger the base of the log,
-    the more patient the reader. Unjudged documents and grades <= 0 gain nothing, unless the list gives grade
-    0 a gain.
+    and gain(grade) = grade (linear), 2^grade - 1 (exp), or a mapping. A larger base of the logarithm models a
+    more patient user. Unjudged documents and grades <= 0 have gain 0, unless the mapping assigns grade 0 a
+    gain.
 
-    It is nDCG in NTCIREVAL, whose MSnDCG is 'nDCG' here. With base=2 it is nDCG(discount=letor).
+    NTCIREVAL calls it nDCG, and calls 'nDCG' MSnDCG. With base=2 it is nDCG(discount=letor).
 
-    Returns float64 (Q,), in [0, 1]; 0 where the ideal gains nothing. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where the ideal DCG is 0. Unitless.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
     return normalized_dcg(*graded(judgments, gain, top), cutoff, base)

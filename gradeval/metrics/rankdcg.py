@@ -1,4 +1,4 @@
-"""rankDCG: how well a ranking orders documents that are all of interest."""
+"""rankDCG: the quality of the order of the judged documents."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from gradeval.tables.terms import DiscountedTerms, Terms
 def rank_dcg(judgments: Judgments) -> Terms:
     """Rank discounted cumulated gain.
 
-    rankDCG = (DCG' - min) / (max - min), with DCG' = sum over the places i of the judged documents of
+    rankDCG = (DCG' - min) / (max - min), with DCG' = sum over the positions i of the judged documents of
     level(i) / discount(i), max the DCG' of the ideal ranking and min that of its reverse. The K distinct
-    grades are the levels 1..K, the highest being K; discount(i) = K + 1 - the level at place i of the ideal
-    ranking, so that documents of one grade share a discount. Only judged documents take up a place, by score;
-    of tied ones the lowest grade comes first, and those that were not retrieved are tied below all others.
+    grades are the levels 1..K, in ascending order; discount(i) = K + 1 - the level at position i of the ideal
+    ranking, so that documents of equal grade share a discount. Only judged documents have a position, by
+    score; among ties the lowest grade is first, and documents not retrieved are tied below all others.
 
-    Returns float64 (Q,), in [0, 1]; NaN where all judged grades are equal. Unit free.
+    Returns float64 (Q,), in [0, 1]; NaN where all judged grades are equal. Unitless.
     Source: Katerenchuk and Rosenberg, "RankDCG: Rank-ordering evaluation measure", LREC 2016, section 4.
     """
     within = judgments.segments

@@ -1,4 +1,4 @@
-"""Rank-biased precision, of a reader who goes on to the next rank with a fixed chance."""
+"""Rank-biased precision: a user who continues to the next rank with a fixed probability."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from gradeval.registry.params import REL, WORTH, Cutoff, OutOfRange, Pairs, frac
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
-Persistence = Annotated[float, fraction("the chance that the reader goes on to the next rank", example="0.8")]
+Persistence = Annotated[
+    float, fraction("the probability that the user continues to the next rank", example="0.8")
+]
 _TABLED = 1 << 16
 _AT_ONCE = 1 << 18
 
 
-def chance_of_reaching(rank: Floats, p: float) -> Floats:
+def reach_probability(rank: Floats, p: float) -> Floats:
     """p^(rank - 1), multiplied one by one as a loop would."""
     highest = rank.max(initial=1.0)
     if highest > _TABLED:
         return np.power(p, rank - 1)
     steps = np.full(int(highest), p)
     steps[0] = 1.0
-    chances: Floats = np.cumprod(steps)
-    return chances[rank.astype(np.int64) - 1]
+    probabilities: Floats = np.cumprod(steps)
+    return probabilities[rank.astype(np.int64) - 1]
 
 
 def _gain(text: str) -> str | Pairs:
@@ -45,19 +47,19 @@ BinaryWorth = Annotated[
     str | Pairs,
     WORTH.but(
         parse=_gain,
-        about=f"{WORTH.about}; or binary: 1 from the --rel level up, or for any grade above 0",
+        about=f"{WORTH.about}; binary: 1 for relevant documents (see --rel), 0 for others",
         allowed=f"binary, {WORTH.allowed}",
     ),
 ]
 Level = Annotated[
     float,
-    REL.but(about="as gain=binary, with this as the least grade that is relevant", without="as gain= says"),
+    REL.but(about="as gain=binary, with this relevance threshold", without="determined by gain="),
 ]
 
 
 def _check(params: Mapping[str, Any]) -> None:
     if "rel" in params and "gain" in params:
-        raise ValueError("rel takes the place of gain")
+        raise ValueError("rel and gain are mutually exclusive")
 
 
 @metric("rbp", invariants=[PROMOTION_HELPS], check=_check, example="rbp(p=0.8)")
@@ -71,49 +73,50 @@ def rank_biased_precision(
 ) -> Terms:
     """Rank-biased precision.
 
-    rbp@k = (1 - p) · (sum over the documents in the first k ranks of gain · p^(rank - 1)), with gain = the
-    grade, or as listed, or with gain=binary 1 for what is relevant. Where gains are not in [0, 1], they
-    become (gain - least) / (largest - least), of those of the query's judged documents, 0 and the listed
-    ones. trec_eval means the same, but never sets what its search for the least and the largest begins with,
-    so that its values are left to chance. The --rel level changes gain=binary only: grades have none, there
-    as here.
+    rbp@k = (1 - p) · (sum over the documents in the first k ranks of gain · p^(rank - 1)), with gain(grade) =
+    grade (linear), 2^grade - 1 (exp), a mapping, or 1 for relevant documents (binary). Gains outside [0, 1]
+    are scaled to (gain - lowest) / (largest - lowest), of 0, the gains of the query's judged documents and
+    those of the mapping. trec_eval intends the same, but does not initialize the variables for the lowest and
+    the largest gain, so that its values are undefined. As in trec_eval, the relevance threshold (--rel)
+    affects gain=binary only.
 
-    ir_measures' RBP has p = 0.8. Its cwl_eval, which needs rel, divides by 1 - p^1000 and looks at 1,000
-    ranks; its trectools, which must be asked by name, and ranx (rbp.95) take the grade itself for the gain,
-    however high, and trectools gives documents with tied scores the mean of their weights.
+    In ir_measures the default of RBP is p = 0.8. Its provider cwl_eval, which requires rel, divides by
+    1 - p^1000 and considers 1,000 ranks. Its provider trectools, which must be selected by name, and ranx
+    (rbp.95) use the grade as the gain without scaling; trectools assigns documents with tied scores the mean
+    of their weights.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing that gains is retrieved. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no retrieved document has a gain. Unitless.
     Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
     """
     if rel is not None or gain == "binary":
         hits = judgments.hits(rel, cutoff)
-        return Terms(hits.segments, hits.rows, chance_of_reaching(hits.rank, p), scale=1 - p)
+        return Terms(hits.segments, hits.rows, reach_probability(hits.rank, p), scale=1 - p)
     table, worth = graded(judgments, gain)
     within = table.segments
     gained = worth.of(table.grade, within.query)
     listed = [] if isinstance(gain, str) else [own for _, own in gain]
-    least = np.minimum(within.min(gained), min([0.0, *listed]))
+    lowest = np.minimum(within.min(gained), min([0.0, *listed]))
     largest = np.maximum(within.max(gained), max([0.0, *listed]))
-    stretched = (least < 0) | (largest > 1)
-    least, largest = np.where(stretched, least, 0.0), np.where(stretched, largest, 1.0)
+    stretched = (lowest < 0) | (largest > 1)
+    lowest, largest = np.where(stretched, lowest, 0.0), np.where(stretched, largest, 1.0)
     rows = np.flatnonzero(table.top(cutoff) & (judgments.grade >= 0))
     retrieved = within.take(rows)
-    shares = (gained[rows] - least[retrieved.query]) / (largest - least)[retrieved.query]
-    return Terms(retrieved, rows, shares * chance_of_reaching(table.rank[rows], p), scale=1 - p)
+    shares = (gained[rows] - lowest[retrieved.query]) / (largest - lowest)[retrieved.query]
+    return Terms(retrieved, rows, shares * reach_probability(table.rank[rows], p), scale=1 - p)
 
 
 @metric("rbp_resid", higher_is_better=None)
 def rank_biased_residual(judgments: Judgments, *, p: Persistence = 0.9) -> Floats:
-    """Residual of rank-biased precision: how much higher it could be if all were judged.
+    """Residual of rank-biased precision: its largest possible increase if all documents were judged.
 
-    rbp_resid = p^n + (1 - p) · (sum over the unjudged of the n documents retrieved of p^(rank - 1)): what
-    these and the ranks below would add with full gain; 0 where all that was retrieved is judged.
+    rbp_resid = p^n + (1 - p) · (sum over the unjudged of the n documents retrieved of p^(rank - 1)): the
+    contribution of these and of the ranks below n with full gain; 0 where all retrieved documents are judged.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unitless.
     Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008;
-    that it is 0 where all is judged is trec_eval's.
+    0 for completely judged rankings as in trec_eval.
     """
-    below = chance_of_reaching((judgments.retrieved + 1).astype(np.float64), p)
+    below = reach_probability((judgments.retrieved + 1).astype(np.float64), p)
     unsure = judgments.retrieved > judgments.hits(0.0).count
     return np.where(unsure, below + (1 - p) * _unjudged_sum(judgments, p), 0.0)
 
@@ -128,8 +131,8 @@ def _unjudged_sum(judgments: Judgments, p: float) -> Floats:
     total = np.zeros(within.count)
     if not width:
         return total
-    chance = chance_of_reaching(np.arange(1, before.max() + width + 1).astype(np.float64), p)
-    from_unjudged = np.lib.stride_tricks.sliding_window_view(chance, width)
+    probability = reach_probability(np.arange(1, before.max() + width + 1).astype(np.float64), p)
+    from_unjudged = np.lib.stride_tricks.sliding_window_view(probability, width)
     place = judged.rank.astype(np.int64) - 1 - before[within.query]
     step = max(_AT_ONCE // width, 1)
     for first in range(0, within.count, step):

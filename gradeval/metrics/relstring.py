@@ -1,4 +1,4 @@
-"""Words instead of numbers: what the run calls itself, and the grades of the first ranks in a row."""
+"""Metrics with strings as values: the run tag, and the grades of the first ranks."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Annotated
 import numpy as np
 
 from gradeval.registry.metric import Kind, Strings, metric
-from gradeval.registry.params import whole
+from gradeval.registry.params import positive_integer
 from gradeval.tables.judgments import Judgments
 
-Length = Annotated[int, whole("how many ranks are shown", example="20", after_at=True)]
+Length = Annotated[int, positive_integer("the number of ranks shown", example="20", after_at=True)]
 _NOT_IN_POOL, _NOT_JUDGED, _ZERO, _HIGHER = b"-.0>"
 
 
 @metric("runid", kind=Kind.TEXT, constant=True)
 def run_id(judgments: Judgments) -> Strings:
-    """What the run calls itself.
+    """Run tag.
 
-    runid = the tag, which is the last field of the run's last line; the run's name where it has none.
+    runid = the last field of the last line of the run; the name of the run if it has no tags.
 
-    Returns str (Q,), the same for each query. Unit: a name.
+    Returns str (Q,), the same for each query. Unit: name.
     Source: trec_eval.
     """
     return [judgments.tag] * judgments.segments.count
@@ -28,13 +28,12 @@ def run_id(judgments: Judgments) -> Strings:
 
 @metric("relstring", kind=Kind.TEXT)
 def grades_in_a_row(judgments: Judgments, *, length: Length = 10) -> Strings:
-    """The grades of the documents in the first ranks, a letter each.
+    """Grades of the documents in the first ranks, one character each.
 
-    relstring@k = for each rank the whole number in the grade, '>' where it is above 9, '.' where it is below
-    0, and '-' where the document is not in the qrels.
+    relstring@k = for each rank the integer part of the grade, '>' if it is above 9, '.' if the grade is below
+    0, and '-' if the document is not in the qrels.
 
-    Returns str (Q,), of k letters, or as many as there are documents; there is no summary of them. Unit:
-    grades.
+    Returns str (Q,), at most k characters, one for each document retrieved; no summary. Unit: grades.
     Source: Buckley, trec_eval.
     """
     ends = np.cumsum(np.minimum(judgments.retrieved, length))

@@ -1,4 +1,4 @@
-"""nDCG averaged over ranks of its own choice, and G, which discounts by what could have been gained."""
+"""nDCG averaged over ranks that depend on the query, and G, whose discount depends on the gain missed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from gradeval.tables.terms import DiscountedTerms, Terms
 
 @dataclass(frozen=True, eq=False)
 class _Gains:
-    """What was gained, and what could have been.
+    """The DCG of the run and that of the ideal ranking.
 
-    run: the DCG of the documents retrieved whose gain is not 0. ideal: that of the judged documents that gain
-    something, which are the first ranks of the ideal ranking.
+    run: the DCG of the documents retrieved whose gain is not 0. ideal: that of the judged documents with
+    a gain above 0, which are the first ranks of the ideal ranking.
     """
 
     run: DiscountedTerms
@@ -48,14 +48,14 @@ class _Gains:
 
     @property
     def number(self) -> Ints:
-        """How many documents of the qrels gain something, (Q,)."""
+        """The number of documents in the qrels with a gain above 0, (Q,)."""
         return self.ideal.segments.lengths
 
     def ideally(self, running: Floats) -> Floats:
         """A running sum over the ideal ranking, at the rank of each document found."""
         query, best = self.run.segments.query, self.ideal.segments
         depth = np.minimum(self.run.rank.astype(np.int64), best.lengths[query])
-        padded = np.append(running, 0.0)  # for costs only: nothing can be gained
+        padded = np.append(running, 0.0)  # only indexed where no judged document has a gain
         return np.where(depth > 0, padded[best.offsets[query] + depth - 1], 0.0)
 
     def number_found(self, query: Ints, depth: Ints) -> Ints:
@@ -68,12 +68,12 @@ class _Gains:
 
 @metric("ndcg_rel", invariants=[IDEAL_IS_ONE, SCALE_FREE], needs_relevant=True)
 def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
-    """nDCG averaged over the documents that gain something.
+    """nDCG averaged over the documents with a gain above 0.
 
     ndcg_rel = (sum of nDCG@r over the ranks r of those retrieved + nDCG at the last rank for each of those
-    that were not) / (their number in the qrels).
+    not retrieved) / (their number in the qrels).
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing can be gained. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no judged document has a gain. Unitless.
     Source: Buckley, trec_eval, experimental.
     """
     gains = _Gains.of(judgments, gain)
@@ -86,12 +86,13 @@ def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
 
 @metric("Rndcg", invariants=[IDEAL_IS_ONE, SCALE_FREE], example="Rndcg(gain=1:3/2:9)", needs_relevant=True)
 def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth = "linear") -> Floats:
-    """nDCG averaged over the ranks where the ideal ranking goes from one gain to the next lower one.
+    """nDCG averaged over the ranks at which the gain of the ideal ranking decreases.
 
-    Rndcg = (sum of nDCG@k over the points k) / (number of points); a point is after the last document of each
-    gain above 0 in the ideal ranking, and one more at the last rank if that is 2 or more below these.
+    Rndcg = (sum of nDCG@k over the points k) / (number of points). The points are the last ranks of each gain
+    above 0 in the ideal ranking, and the last rank of the run if that is 2 or more below these.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant or nothing can be gained. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant or no judged document has a gain.
+    Unitless.
     Source: Buckley, trec_eval, experimental.
     """
     gains = _Gains.of(judgments, gain)
@@ -100,7 +101,7 @@ def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth 
     of = best.over(levels)
     end = levels.offsets[1:]
     number = gains.number_found(of.query, end - best.offsets[of.query])
-    before = np.append(0.0, gains.dcg)  # the sums of each query begin anew
+    before = np.append(0.0, gains.dcg)  # the sums restart at each query
     reached = np.where(number > 0, before[gains.run.segments.offsets[of.query] + number], 0.0)
     points = of.lengths
     total = of.sum(reached / gains.ideal_dcg[end - 1])
@@ -111,11 +112,11 @@ def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth 
 
 @metric("ndcg_p", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
 def trec_eval_9_ndcg(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
-    """nDCG with the discount of its first description, as the first releases of trec_eval 9 had it.
+    """nDCG with the discount of its original definition, as in the first releases of trec_eval 9.
 
-    ndcg_p = nDCG(discount=letor). trec_eval 10 still has its source, but no such measure.
+    ndcg_p = nDCG(discount=letor). trec_eval 10 contains its source, but does not offer the measure.
 
-    Returns float64 (Q,), in [0, 1]; 0 where the ideal gains nothing. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where the ideal DCG is 0. Unitless.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
     return normalized_dcg(*graded(judgments, gain), None, "letor")
@@ -123,11 +124,11 @@ def trec_eval_9_ndcg(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
 
 @metric("ideal_dcg", range=(0, None), invariants=[UNJUDGED_IGNORED])
 def ideal_discounted_cumulated_gain(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
-    """The discounted cumulated gain that the ideal ranking has.
+    """Discounted cumulated gain of the ideal ranking.
 
-    ideal_dcg = DCG of all judged documents by falling grade; nDCG = DCG / ideal_dcg.
+    ideal_dcg = DCG of all judged documents by descending grade; nDCG = DCG / ideal_dcg.
 
-    Returns float64 (Q,), from 0 up; 0 where nothing can be gained. Unit: gain.
+    Returns float64 (Q,), at least 0; 0 where no judged document has a gain. Unit: gain.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
     return ideal_dcg(*graded(judgments, gain)).total
@@ -135,14 +136,14 @@ def ideal_discounted_cumulated_gain(judgments: Judgments, *, gain: Worth = "line
 
 @metric("G", needs_relevant=True)
 def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
-    """Normalized gain: each gain is discounted by how much more could have been gained so far.
+    """Normalized gain: each gain is discounted by the gain missed so far.
 
-    G = (sum over the documents retrieved of gain / log2(2 + most - gained)) / (sum of all gains), with gained
-    what there is up to and with its rank, and most what the ideal ranking has gained there, where each rank
-    counts for 1 at least. Sums of 2^53 and more are rounded (gain=exp, from grade 53 on), and what is missed
-    by less than that is not seen.
+    G = (sum over the documents retrieved of gain / log2(2 + most - gained)) / (sum of all gains), with
+    gained the cumulated gain up to and including its rank, and most that of the ideal ranking at this
+    rank, where each rank counts as at least 1. Sums of 2^53 and more are rounded (gain=exp with grades of
+    53 and above), so that small differences are lost.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing can be gained. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no judged document has a gain. Unitless.
     Source: Buckley, trec_eval, experimental.
     """
     gains = _Gains.of(judgments, gain)
@@ -150,9 +151,9 @@ def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     beyond = np.maximum(run.rank - gains.number[run.segments.query], 0.0)
     most = gains.ideally(best.segments.running_sum(np.maximum(best.gain, 1.0))) + beyond
     # no less than 2 but for rounding, since nothing gains more than the ideal ranking
-    behind = np.maximum(2 + most - run.segments.running_sum(run.gain), 2.0)
-    whole = bool((behind == np.floor(behind)).all())
-    discount = log2(behind) if whole else np.log2(behind)
+    missed = np.maximum(2 + most - run.segments.running_sum(run.gain), 2.0)
+    is_integer = bool((missed == np.floor(missed)).all())
+    discount = log2(missed) if is_integer else np.log2(missed)
     return replace(
         DiscountedTerms.of(run.segments, run.row, run.rank, run.gain, discount),
         normalizer=best.segments.sum(best.gain),
@@ -161,12 +162,12 @@ def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
 
 @metric("binG", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
 def binary_gain(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
-    """Binary G: each relevant document is discounted by what stands above it in vain.
+    """Binary G: each relevant document is discounted by the number of non-relevant documents above it.
 
-    binG = (sum over the relevant documents retrieved of 1 / log2(2 + n)) / R, with n the documents above it
-    that are not relevant, and R the number of relevant documents.
+    binG = (sum over the relevant documents retrieved of 1 / log2(2 + n)) / R, with n the number of
+    non-relevant documents above it, and R the number of relevant documents.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley, trec_eval, experimental.
     """
     hits = judgments.hits(rel)

@@ -1,4 +1,4 @@
-"""Precision where a query has given back what it has: at its number of relevant documents, or at a recall."""
+"""Precision at a recall level: at the number of relevant documents, or at a share of it."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
 RECALLS = tuple(n / 10 for n in range(11))
-RECALL = share("the share of the relevant documents that is to be found", after_at=True)
+RECALL = share("the recall level: a share of the relevant documents", after_at=True)
 Recall = Annotated[float, RECALL]
-Points = Annotated[tuple[float, ...], numbers("the levels of recall", example="0/0.1/0.2", of=RECALL)]
+Points = Annotated[tuple[float, ...], numbers("the recall levels", example="0/0.1/0.2", of=RECALL)]
 Rounding = Annotated[
     str,
     choice(
-        "how the number of documents becomes whole: to the nearest, or up if it is 0.1 more than whole or "
-        "above",
+        "how the number of documents is rounded to an integer: to the nearest, or up if its fraction is at "
+        "least 0.1",
         ("nearest", "up"),
     ),
 ]
-Multiple = Annotated[float, at_least(0.0, "how many times R ranks count", example="0.5", after_at=True)]
+Multiple = Annotated[float, at_least(0.0, "the cutoff as a multiple of R", example="0.5", after_at=True)]
 
 
 @metric("Rprec", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
 def r_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision at R, the number of relevant documents.
 
-    Rprec = (relevant documents in the first R ranks) / R; it is recall there too. ir_measures' trectools
-    prints nan where none is there.
+    Rprec = (relevant documents in the first R ranks) / R, which is also the recall at R.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    The ir_measures provider trectools prints nan where none of them is relevant.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
     """
     hits = judgments.hits(rel)
@@ -47,9 +48,9 @@ def r_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
 def r_precision_at_multiple(judgments: Judgments, *, rel: Rel | None = None, multiple: Multiple) -> Terms:
     """Precision at a multiple of R, the number of relevant documents.
 
-    Rprec_mult@m = (relevant documents in the first n ranks) / n, with n = the whole number in m R + 0.9.
+    Rprec_mult@m = (relevant documents in the first n ranks) / n, with n = floor(m R + 0.9).
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant, or n is 0. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant, or n is 0. Unitless.
     Source: Buckley, trec_eval.
     """
     hits = judgments.hits(rel)
@@ -65,7 +66,7 @@ def interpolated(judgments: Judgments, rel: float | None, recall: float, roundin
         wanted = recall * hits.relevant
         needed = np.floor(wanted + 0.9 if rounding == "up" else wanted)
         if rounding == "nearest":
-            needed += wanted - needed >= 0.5  # as C's lround: half a document is one
+            needed += wanted - needed >= 0.5  # as C's lround: halves are rounded up
         reached = hits.seen >= needed[hits.segments.query]
         highest = hits.segments.max(np.where(reached, hits.precision, 0.0))
         return np.where(hits.relevant > 0, highest, np.nan)
@@ -77,15 +78,15 @@ def interpolated(judgments: Judgments, rel: float | None, recall: float, roundin
 def interpolated_precision(
     judgments: Judgments, *, rel: Rel | None = None, rounding: Rounding = "nearest", recall: Recall
 ) -> Floats:
-    """Interpolated precision at a level of recall.
+    """Interpolated precision at a recall level.
 
-    iprec_at_recall@r = the largest P at a rank by which n or more relevant documents were retrieved, with
-    n = r R, made whole, and R the number of relevant documents; 0 where fewer than n were retrieved.
+    iprec_at_recall@r = the highest precision at any rank by which at least n relevant documents were
+    retrieved, with n = r R, rounded, and R the number of relevant documents; 0 if fewer than n were
+    retrieved.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; n is rounded to
-    the nearest in trec_eval 10, and up in trec_eval 9, which took the whole number in r R + 0.9, as
-    ir_measures' IPrec still does.
+    the nearest integer as in trec_eval 10. trec_eval 9 and ir_measures' IPrec use floor(r R + 0.9).
     """
     return interpolated(judgments, rel, recall, rounding)
 
@@ -99,11 +100,11 @@ def interpolated_precision(
 def eleven_point_average(
     judgments: Judgments, *, rel: Rel | None = None, rounding: Rounding = "nearest", points: Points = RECALLS
 ) -> Floats:
-    """Interpolated precision, averaged over eleven levels of recall.
+    """Interpolated precision, averaged over eleven recall levels.
 
     11pt_avg = (sum of iprec_at_recall at each of the points) / (number of points).
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
     """
     total = np.zeros(judgments.segments.count)

@@ -12,18 +12,18 @@ from gradeval.registry.metric import metric
 from gradeval.registry.params import Rel, at_least, negative, numbers, positive
 from gradeval.tables.judgments import Judgments
 
-Gained = Annotated[float, positive("what a relevant document that was retrieved is worth")]
-Lost = Annotated[float, negative("what a non-relevant document that was retrieved is worth")]
-Tolerated = Annotated[float, positive("the number of non-relevant documents whose utility becomes 0")]
+Gained = Annotated[float, positive("the utility of a relevant document retrieved")]
+Lost = Annotated[float, negative("the utility of a non-relevant document retrieved")]
+Tolerated = Annotated[float, positive("the number of non-relevant documents whose utility is scaled to 0")]
 Weights = Annotated[
     tuple[float, ...],
     numbers(
-        "the worth of a relevant and of another document retrieved, and of both where they are not",
+        "the utility of a relevant and of a non-relevant document retrieved, and of each not retrieved",
         example="1/-1/0/0",
         count=4,
     ),
 ]
-Size = Annotated[float, at_least(0.0, "the number of documents in the collection, for the last of the weights")]
+Size = Annotated[float, at_least(0.0, "the number of documents in the collection, for the last weight")]
 
 
 @metric("scaled_utility", invariants=[SCALE_FREE], example="scaled_utility(s=50)")
@@ -32,10 +32,10 @@ def scaled_utility(
 ) -> Floats:
     """Scaled utility.
 
-    SU = (max(u, U(s)) - U(s)) / (MaxU - U(s)), with u = a (relevant retrieved) + b (others retrieved),
+    SU = (max(u, U(s)) - U(s)) / (MaxU - U(s)), with u = a (relevant retrieved) + b (non-relevant retrieved),
     U(s) = b s, and MaxU = a (relevant documents in the qrels). The defaults are TREC-8's LF1.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved, as for every metric. Unit free.
+    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unitless.
     Source: Hull and Robertson, "The TREC-8 filtering track final report", 2000.
     """
     hits = judgments.hits(rel)
@@ -59,12 +59,13 @@ def set_utility(
     weights: Weights = (1.0, -1.0, 0.0, 0.0),
     size: Size = 0.0,
 ) -> Floats:
-    """Utility of what was retrieved, and of what was not.
+    """Utility of the documents retrieved and of those not retrieved.
 
-    utility = a (relevant retrieved) + b (others retrieved) + c (relevant not retrieved) + d (others not
-    retrieved), with a/b/c/d the weights, and of `size` documents in all.
+    utility = a (relevant retrieved) + b (non-relevant retrieved) + c (relevant not retrieved)
+    + d (non-relevant not retrieved), with a/b/c/d the weights, in a collection of `size` documents.
 
-    Returns float64 (Q,), any number; c (relevant) + d (others) where nothing was retrieved. Unit: worth.
+    Returns float64 (Q,), any number; c (relevant) + d (non-relevant) where nothing was retrieved. Unit:
+    utility.
     Source: Buckley, trec_eval.
     """
     a, b, c, d = weights

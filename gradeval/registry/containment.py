@@ -192,11 +192,13 @@ def _strings(values: Any, count: int) -> NDArray[np.object_]:
 
 def _terms(terms: Terms, judgments: Judgments, prefix: str) -> Terms:
     def copied(name: str) -> Any:
-        copy = np.array(getattr(terms, name), np.int64 if name == "row" else np.float64)
+        copy: NDArray[Any] = np.array(getattr(terms, name), dtypes.get(name, np.float64))
         return copy if copy.ndim else float(copy)
 
     segments = Segments(np.array(terms.segments.offsets, np.int64))
-    names = {field.name for field in fields(terms)} - {"segments", "ideal"}
+    dtypes = {"row": np.int64, "has_relevant": np.bool_}
+    names = {field.name for field in fields(terms) if getattr(terms, field.name) is not None}
+    names -= {"segments", "ideal"}
     ideal = terms.ideal
     own = replace(
         terms,
@@ -209,6 +211,7 @@ def _terms(terms: Terms, judgments: Judgments, prefix: str) -> Terms:
         np.shape(own.row) != (segments.offsets[-1],)
         or segments.count != judgments.segments.count
         or segments.offsets[0] != 0
+        or (own.has_relevant is not None and np.shape(own.has_relevant) != (segments.count,))
         or np.any(own.row != terms.row)
         or not is_within.all()
     ):

@@ -1,4 +1,4 @@
-"""The example ranking: small enough to be told in a line; every metric's page has its value there."""
+"""The example ranking of the metric pages: each page shows the metric's value for it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gradeval.tables.judgments import Judgments
 RANKED = (1, None, 3, 0, 2)
 MISSED = (2,)
 ABOUT = (
-    "on the example ranking: grades "
-    + ", ".join("none" if grade is None else str(grade) for grade in RANKED)
-    + " by rank; missed: "
+    "for the example ranking: grades "
+    + ", ".join("unjudged" if grade is None else str(grade) for grade in RANKED)
+    + " by rank; not retrieved: "
     + ", ".join(map(str, MISSED))
 )
 
 
 def example_ranking() -> Judgments:
-    """The table of one query: the judged documents retrieved, in order of their scores, and those missed."""
+    """A table of one query: the judged documents retrieved, by rank, and those not retrieved."""
     found = [(grade, rank) for rank, grade in enumerate(RANKED, 1) if grade is not None]
     rows = [*found, *((grade, np.inf) for grade in MISSED)]
     grade, rank = np.array(rows, np.float64).T

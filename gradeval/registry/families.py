@@ -1,4 +1,4 @@
-"""The families of metrics: the modules of gradeval.metrics, and what each family is called."""
+"""The families of metrics: the modules of gradeval.metrics and their display names."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ FAMILIES = {
 
 
 def family_of(module: str) -> str:
-    """What the family of this module is called; the module's own name for those of other packages."""
+    """The display name of a module's family; for other packages, the module name."""
     name = module.rsplit(".", 1)[-1]
     return FAMILIES.get(name, name.replace("_", " "))
 
 
 @cache
 def load() -> None:
-    """Fill the registry with our own families, in the order of the list."""
+    """Import the built-in families, in the order of FAMILIES."""
     for family in FAMILIES:
         import_module(f"gradeval.metrics.{family}")

@@ -1,12 +1,11 @@
-"""What a metric can promise; tests/registry/test_invariants.py tries each on every metric that does."""
+"""The invariants a metric can declare; tests/registry/test_invariants.py checks them on every metric."""
 
 from __future__ import annotations
 
-# The invariants a metric can promise; tests/metrics/test_invariants.py tries each on every metric that does.
-IDEAL_IS_ONE = "the ideal ranking scores 1 where a document is relevant"
-SCALE_FREE = "multiplying all grades by a positive number changes nothing"
-PROMOTION_HELPS = "swapping a document with a better graded one below it never lowers the value"
-BINARY_IS_AP = "with one grade above 0 it equals AP"
-REVERSAL_NEGATES = "reversing the ranking turns the sign"
+IDEAL_IS_ONE = "the ideal ranking scores 1 if any document is relevant"
+SCALE_FREE = "multiplying all grades by a positive number does not change the value"
+PROMOTION_HELPS = "swapping a document with a higher-graded one below it never decreases the value"
+BINARY_IS_AP = "with a single grade above 0 it equals AP"
+REVERSAL_NEGATES = "reversing the ranking negates the value"
 REVERSE_IS_ZERO = "the reversed ideal ranking scores 0"
-UNJUDGED_IGNORED = "unjudged documents change nothing"
+UNJUDGED_IGNORED = "unjudged documents do not affect the value"

@@ -1,4 +1,4 @@
-"""The measures that the commands trec_eval and ir_measures take: read into Specs, with the names they print."""
+"""The measures of the commands trec_eval and ir_measures: parsed into Specs, with the names they print."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ _DECIMAL = re.compile(r"(\d+)\.\d*")
 
 
 class Measure(NamedTuple):
-    """What is computed, and what it is called in the output."""
+    """A spec, and its name in the output."""
 
     spec: Spec
     printed: str
 
 
 def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[Measure]:
-    """The measures that the texts name as trec_eval's -m takes them, in its order; then ours, as given.
+    """The measures that trec_eval's -m names, in trec_eval's order; then metrics of ours, as given.
 
-    As in trec_eval, a measure that is named again keeps what it took first, and cutoffs are put in order. size:
-    how many documents the collection has, for utility. Raises MetricError.
+    As in trec_eval, a measure named again keeps its first values, and cutoffs are sorted. size: the number of
+    documents in the collection, for utility. Raises MetricError.
     """
     marked: dict[str, str] = {}
     ours: list[Spec] = []
     for text in texts:
         name, dot, values = text.partition(".")
         if _OTHER_INPUT.fullmatch(name):
-            hint = "gradeval reads qrels only; this needs preferences, or several judges"
+            hint = "gradeval reads qrels only; this measure requires preferences or several judges"
             raise MetricError(f"{text}: not a measure for qrels", hint=hint)
         if name in GROUPS and dot:
-            raise MetricError(f"{text}: {name} stands for several measures and takes no value after '.'")
+            raise MetricError(f"{text}: {name} is a group of measures and takes no value after '.'")
         if dot and not values:
-            raise MetricError(f"{text}: there is nothing after '.'")
+            raise MetricError(f"{text}: the value after '.' is missing")
         if name in GROUPS:
             named = GROUPS[name].measures
         elif name in MEASURES:
@@ -74,7 +74,7 @@ def _of_trec_eval(name: str, values: str, size: float) -> list[Measure]:
 
 
 def _at_cutoffs(name: str, values: str) -> list[Measure]:
-    """A measure for each of the values, in rising order."""
+    """A measure for each of the values, in ascending order."""
     takes, texts = MEASURES[name], values.split(",")
     if takes.param == "cutoff":
         texts = [_DECIMAL.sub(r"\1", text) for text in texts]  # it takes 23.4 as 23
@@ -82,14 +82,14 @@ def _at_cutoffs(name: str, values: str) -> list[Measure]:
     for text, spec in zip(texts, parse_one(f"{name}.{','.join(texts)}"), strict=True):
         value = spec.params[takes.param]
         if value in found:
-            raise MetricError(f"{name}.{values}: {text} is given twice")
+            raise MetricError(f"{name}.{values}: {text} is given more than once")
         printed = f"{value}" if takes.decimals is None else f"{value:.{takes.decimals}f}"
         found[value] = Measure(spec, f"{name}_{printed}")
     return [found[value] for value in sorted(found)]
 
 
 def parse_ir_measures(texts: Iterable[str]) -> list[Measure]:
-    """The measures that the texts name as ir_measures spells them, each once; ours too. Raises MetricError."""
+    """The measures named in ir_measures' notation or ours, without repetition. Raises MetricError."""
     return list(dict.fromkeys(one for text in texts for name in _names(text) for one in _of_ir_measures(name)))
 
 
@@ -112,6 +112,6 @@ def _of_ir_measures(text: str) -> list[Measure]:
     ours, printed = translated
     specs = parse_one(ours)
     at = specs[0].metric.at
-    if len(specs) > 1 and at is not None:  # at trec_eval's cutoffs, which ir_measures does not have
+    if len(specs) > 1 and at is not None:  # trec_eval's default cutoffs, which ir_measures does not have
         raise MetricError(f"{text}: the {at.name} is missing", hint=f"for example {printed}@{at.example}")
     return [Measure(specs[0], printed)]

@@ -1,4 +1,4 @@
-"""The registry of metrics: what a metric is called, takes, returns and promises."""
+"""The registry of metrics: their names, parameters, ranges and invariants."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Strings = list[str]
 Function = Callable[..., Any]
 _Declared = TypeVar("_Declared", bound=Callable[..., "Floats | Terms | Strings"])
 
-GEOMETRIC_LEAST = 1e-5  # so that one query of 0 does not make the geometric mean 0; trec_eval's
+GEOMETRIC_MIN = 1e-5  # as in trec_eval: a query with value 0 does not make the geometric mean 0
 
 
 class Kind(Enum):
     """The values of a metric, and how those of the queries become one value."""
 
     MEAN = "numbers; their mean"
-    GEOMETRIC = "numbers; their geometric mean, each at least GEOMETRIC_LEAST; no values per query"
+    GEOMETRIC = "numbers; their geometric mean, each at least GEOMETRIC_MIN; no values per query"
     SUM = "numbers; their sum"
     COUNT = "integers, printed without decimals; their sum"
     TEXT = "strings; no summary"
@@ -38,21 +38,21 @@ class Kind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """A metric as it stands in the registry.
+    """A metric of the registry.
 
     display: its name as tables show it, with Greek letters.
     function: Judgments, and parameters as keywords -> the value of each query, (Q,).
-    range: the least and the largest value, None where there is no bound.
-    invariants: those of invariants.py that hold.
-    aliases: its other names.
-    kind: what its values are, and how they become one value for all queries.
-    higher_is_better: False where lower is, None where runs do not compete for it.
-    undefined: a query may have no value, which is NaN.
-    needs_relevant: it divides by what the judgments allow, so that it is 0 / 0, NaN, for a query without a
-    relevant document; what its value is there is decided by Judgments.no_relevant.
-    check: raises ValueError where parameters do not go together.
-    constant: it is the same for every query, so only the summary has it.
-    example: how its page writes it; by default, with the parameters that it needs.
+    range: the lowest and the highest value, None where there is no bound.
+    invariants: those of invariants.py that hold; the property tests check them.
+    aliases: other names for it.
+    kind: the type of its values, and how their summary is computed.
+    higher_is_better: False if lower is better, None for a count or a diagnostic.
+    undefined: whether its value can be undefined (NaN) for a query.
+    needs_relevant: whether it divides by the number or the gain of relevant documents, and so is NaN (0 / 0)
+    for a query without one; Judgments.no_relevant is its value there.
+    check: raises ValueError for parameters that cannot be combined.
+    constant: its value is the same for every query, so it is printed in the summary only.
+    example: the spec that its page shows; by default, its name with the required parameters.
     """
 
     display: str
@@ -75,7 +75,7 @@ class Metric:
 
     @cached_property
     def params(self) -> tuple[Param, ...]:
-        """Its parameters, from the function's signature, then judged_only. Raises MetricError.
+        """Its parameters: those of the function's signature, then judged_only. Raises MetricError.
 
         The annotations are evaluated here, so that only metrics that are used cost that.
         """
@@ -96,7 +96,7 @@ class Metric:
 
     @cached_property
     def usage(self) -> str:
-        """How it is written: its example, or its name with what it needs, or else with its first parameter."""
+        """The spec that its page shows: the example, or its name with the parameters it needs."""
         needed = [param for param in self.params if param.required or param.after_at] or self.params[:-1][:1]
         return self.example or self.written(self.name, {param.name: param.example for param in needed})
 
@@ -108,7 +108,7 @@ class Metric:
 
     @property
     def group(self) -> str:
-        """Its family, as users know it: the module that it stands in."""
+        """The name of its family, from the module of its function."""
         return family_of(self.function.__module__)
 
     @cached_property
@@ -123,7 +123,7 @@ class Metric:
 
     @property
     def text(self) -> bool:
-        """Whether its values are words, not numbers."""
+        """Whether its values are strings, not numbers."""
         return self.kind is Kind.TEXT
 
     @property
@@ -138,12 +138,12 @@ class Metric:
 
     @property
     def per_query(self) -> bool:
-        """Whether it says something of one query."""
+        """Whether it has values per query."""
         return not self.constant and self.kind is not Kind.GEOMETRIC
 
     @property
     def has_summary(self) -> bool:
-        """Whether it says something of all queries together."""
+        """Whether it has a summary value."""
         return self.constant or self.kind is not Kind.TEXT
 
     def __call__(self, judgments: Judgments, **params: Any) -> Floats:
@@ -152,9 +152,9 @@ class Metric:
         return np.where(empty, judgments.no_relevant, values) if empty is not None else values
 
     def values(self, judgments: Judgments, **params: Any) -> tuple[Floats, Bools | None]:
-        """The value of each query, (Q,); and which queries have nothing relevant, None where that is no matter.
+        """The value of each query, (Q,), and which queries have no relevant documents, if that matters.
 
-        Their values are NaN.
+        These have NaN.
         """
         if self.text:
             return np.full(judgments.segments.count, np.nan), None
@@ -166,7 +166,7 @@ class Metric:
         return (np.where(empty, np.nan, values), empty) if empty.any() else (values, None)
 
     def terms(self, judgments: Judgments, **params: Any) -> Terms | None:
-        """What each document adds to the values; None for a metric that is no sum over documents.
+        """The contribution of each document to the values; None for a metric that is not a sum over documents.
 
         With judged_only the rows are those of judgments.judged_only().
         """
@@ -174,7 +174,7 @@ class Metric:
         return values if isinstance(values, Terms) else None
 
     def texts(self, judgments: Judgments, **params: Any) -> list[str]:
-        """The words of a metric that is text, for each query."""
+        """The strings of a metric of kind TEXT, one for each query."""
         return list(map(str, self._values(judgments, **params)))
 
     def _values(self, judgments: Judgments, *, judged_only: bool = False, **params: Any) -> Any:
@@ -192,7 +192,7 @@ def in_ascii(name: str) -> str:
 
 
 class Declaration(NamedTuple):
-    """A metric as it is declared. made: the metric, or an error where the declaration is wrong."""
+    """A metric as declared. made: returns the metric, or raises if the declaration is wrong."""
 
     name: str
     function: Function
@@ -205,7 +205,7 @@ _collected: list[Declaration] | None = None
 
 @contextmanager
 def collected() -> Iterator[list[Declaration]]:
-    """Collect what is declared meanwhile, for plugins to be checked before they are registered."""
+    """Collect declarations instead of registering them, so that those of plugins are checked first."""
     global _collected  # noqa: PLW0603
     before, _collected = _collected, []
     try:
@@ -228,8 +228,8 @@ def metric(name: str, **fields: Any) -> Callable[[_Declared], _Declared]:
     """Declare a metric: a function of Judgments, with its parameters as keywords, that returns float64 (Q,).
 
     name: as tables show it. fields: those of Metric. The function's docstring is the metric's page, its module
-    the metric's family. Every metric takes judged_only, which the function does not see. A metric of another
-    package is checked, and contained in what it does.
+    the metric's family. Every metric has the parameter judged_only, which the function does not see. A metric
+    of another package is checked, and its errors are contained.
     """
 
     def made(function: Function) -> Metric:

@@ -1,4 +1,4 @@
-"""Parameters of metrics as data: their text, their values, and what is wrong with a text."""
+"""Parameters of metrics: how their values are parsed, checked and documented."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args
 from gradeval.grades import RANGE, is_grade
 from gradeval.options import parse_number
 
-LARGEST_WHOLE = 10**15
+LARGEST_INTEGER = 10**15
 _PAIRS_FORM = "grade:gain/grade:gain/…"
 _GAIN_FORM = f"linear, exp, or {_PAIRS_FORM}"
 
@@ -20,13 +20,13 @@ Pairs = tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True, eq=False)
 class Param:
-    """What a parameter of a metric means and takes; an annotation says it: p: Annotated[float, fraction(…)].
+    """A parameter of a metric, given in an annotation: p: Annotated[float, fraction(…)].
 
-    parse: turns the text after '=' into the value, and raises ValueError with what the text must be.
-    allowed: what a value may be, for people. example: the text of one. without: what None means where it is the
-    default. aliases: other names. after_at: it is written after '@'.
+    about: its description. parse: turns the text after '=' into the value, and raises ValueError with a
+    description of valid texts. allowed: the same description, for the page. example: a valid text. without:
+    the meaning of None as the default. aliases: other names. after_at: whether it is written after '@'.
 
-    name, default, required: told from the signature of the metric's function.
+    name, default, required: taken from the signature of the metric's function.
     """
 
     about: str
@@ -41,11 +41,11 @@ class Param:
     required: bool = False
 
     def but(self, **fields: Any) -> Param:
-        """The same parameter with something else about it."""
+        """The same parameter with other fields."""
         return replace(self, **fields)
 
     def text(self, value: Any) -> str:
-        """The value as it is written in a spec; parse(text(value)) == value."""
+        """The value as written in a spec; parse(text(value)) == value."""
         return _text(value, "/:")
 
 
@@ -56,7 +56,7 @@ def declared(function: Callable[..., Any]) -> Iterator[Param]:
             try:
                 param = _in_annotation(own.annotation, function.__globals__)
             except Exception as error:  # an annotation can be anything
-                raise ValueError(f"the annotation of {name} is not as in 'cutoff: Cutoff' ({error})") from error
+                raise ValueError(f"{name} must be annotated as in 'cutoff: Cutoff' ({error})") from error
             required = own.default is own.empty
             yield param.but(name=name, required=required, default=None if required else own.default)
 
@@ -68,7 +68,7 @@ def _in_annotation(annotation: Any, names: dict[str, Any]) -> Param:
     found = (one for type_ in types for one in getattr(type_, "__metadata__", ()) if isinstance(one, Param))
     param = next(found, None)
     if param is None:
-        raise TypeError("it has no Param")
+        raise TypeError("no Param found")
     return param
 
 
@@ -84,7 +84,7 @@ def _text(value: Any, separators: str) -> str:
 
 
 class OutOfRange(ValueError):
-    """A number that is too large or too close to 0 to compute with."""
+    """A number too large, or too close to 0, to compute with."""
 
 
 def _number(text: str) -> float:
@@ -92,7 +92,7 @@ def _number(text: str) -> float:
         value = parse_number(text)
     except ValueError:
         raise ValueError("a finite number") from None
-    if not is_grade(value):  # what is not a grade is added to grades and multiplied with them
+    if not is_grade(value):  # the range of grades, with which it is combined
         raise OutOfRange(RANGE)
     return value
 
@@ -113,34 +113,34 @@ def _within(allowed: str, holds: Callable[[float], bool], about: str, example: s
 
 
 def positive(about: str, *, example: str = "2", **more: Any) -> Param:
-    """A parameter that takes a number above 0."""
-    return _within("a number above 0", lambda value: value > 0, about, example, more)
+    """A parameter that takes a positive number."""
+    return _within("a positive number", lambda value: value > 0, about, example, more)
 
 
 def negative(about: str, *, example: str = "-1", **more: Any) -> Param:
-    """A parameter that takes a number below 0."""
-    return _within("a number below 0", lambda value: value < 0, about, example, more)
+    """A parameter that takes a negative number."""
+    return _within("a negative number", lambda value: value < 0, about, example, more)
 
 
 def fraction(about: str, *, example: str = "0.5", **more: Any) -> Param:
-    """A parameter that takes a number between 0 and 1, and neither of them."""
-    return _within("a number between 0 and 1", lambda value: 0 < value < 1, about, example, more)
+    """A parameter that takes a number strictly between 0 and 1."""
+    return _within("a number strictly between 0 and 1", lambda value: 0 < value < 1, about, example, more)
 
 
 def share(about: str, *, example: str = "0.5", **more: Any) -> Param:
-    """A parameter that takes a number from 0 to 1."""
-    return _within("a number from 0 to 1", lambda value: 0 <= value <= 1, about, example, more)
+    """A parameter that takes a number in [0, 1]."""
+    return _within("a number in [0, 1]", lambda value: 0 <= value <= 1, about, example, more)
 
 
 def at_least(least: float, about: str, *, example: str = "", **more: Any) -> Param:
-    """A parameter that takes a number from `least` up."""
+    """A parameter that takes a number >= least."""
     lowest = f"{least:g}"
-    return _within(f"a number from {lowest}", lambda value: value >= least, about, example or lowest, more)
+    return _within(f"a number >= {lowest}", lambda value: value >= least, about, example or lowest, more)
 
 
 def numbers(about: str, *, example: str, of: Param | None = None, count: int = 0, **more: Any) -> Param:
-    """A parameter that takes several numbers, each like `of`; `count` of them, or any number (0)."""
-    form = f"{count or ''} numbers with '/' between, such as {example}".lstrip()
+    """A parameter that takes a list of numbers, each as `of` allows; count: how many, 0 for any number."""
+    form = f"{count or ''} numbers separated by '/', such as {example}".lstrip()
 
     def parse(text: str) -> tuple[float, ...]:
         try:
@@ -156,15 +156,15 @@ def numbers(about: str, *, example: str, of: Param | None = None, count: int = 0
     return Param(about, parse, form, example, **more)
 
 
-def _whole(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= LARGEST_WHOLE):
-        raise ValueError("a whole number from 1")
+def _positive_integer(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= LARGEST_INTEGER):
+        raise ValueError("a positive integer")
     return int(text)
 
 
-def whole(about: str, *, example: str = "10", **more: Any) -> Param:
-    """A parameter that takes a whole number above 0."""
-    return Param(about, _whole, "a whole number from 1", example, **more)
+def positive_integer(about: str, *, example: str = "10", **more: Any) -> Param:
+    """A parameter that takes a positive integer."""
+    return Param(about, _positive_integer, "a positive integer", example, **more)
 
 
 def flag(about: str, **more: Any) -> Param:
@@ -179,7 +179,7 @@ def _truth(text: str) -> bool:
 
 
 def choice(about: str, options: Sequence[str], **more: Any) -> Param:
-    """A parameter that takes one of a few words."""
+    """A parameter that takes one of several words."""
     allowed = " or ".join(options)
 
     def parse(text: str) -> str:
@@ -191,7 +191,7 @@ def choice(about: str, options: Sequence[str], **more: Any) -> Param:
 
 
 def pairs(text: str, what: str) -> Pairs:
-    """'0:0/1:2.5' as ((0, 0), (1, 2.5)); what: the form, for the ValueError. First numbers must rise."""
+    """'0:0/1:2.5' as ((0, 0), (1, 2.5)); what: the form, for the ValueError. First numbers must increase."""
     try:
         found = tuple((_number(a), _number(b)) for a, b in (one.split(":") for one in text.split("/")))
     except OutOfRange:
@@ -199,14 +199,14 @@ def pairs(text: str, what: str) -> Pairs:
     except ValueError:
         raise ValueError(what) from None
     if any(a >= b for (a, _), (b, _) in pairwise(found)):
-        raise ValueError(f"{what}, each number once and in rising order")
+        raise ValueError(f"{what}, in increasing order without repetition")
     return found
 
 
 def _gain(text: str) -> str | Pairs:
     found = _worth(text)
     if not isinstance(found, str) and any(gain < 0 for _, gain in found):
-        raise ValueError(f"{_PAIRS_FORM}, with no number below 0")
+        raise ValueError(f"{_PAIRS_FORM}, without negative gains")
     return found
 
 
@@ -215,14 +215,14 @@ def _worth(text: str) -> str | Pairs:
         return text.lower()
     found = pairs(text, _PAIRS_FORM if ":" in text else _GAIN_FORM)
     if any(grade < 0 != gain for grade, gain in found):
-        raise ValueError(f"{_PAIRS_FORM}, with no gain for a grade below 0")
+        raise ValueError(f"{_PAIRS_FORM}, with gain 0 for grades below 0")
     return found
 
 
-def _places(text: str) -> tuple[int, ...]:
-    form = "places in rising order, such as 10/25/50"
+def _positions(text: str) -> tuple[int, ...]:
+    form = "positions in increasing order, such as 10/25/50"
     try:
-        found = tuple(_whole(one) for one in text.split("/"))
+        found = tuple(_positive_integer(one) for one in text.split("/"))
     except ValueError:
         raise ValueError(form) from None
     if list(found) != sorted(set(found)):
@@ -230,24 +230,27 @@ def _places(text: str) -> tuple[int, ...]:
     return found
 
 
-CUTOFF = whole("only the first k ranks count", without="all ranks", aliases=("k",), after_at=True)
-REL = number("the least grade that is relevant", without="the --rel level, or any grade above 0")
+CUTOFF = positive_integer("consider the first k ranks only", without="all ranks", aliases=("k",), after_at=True)
+REL = number("the relevance threshold: the lowest relevant grade", without="--rel, or any grade above 0")
 GAIN = Param(
-    "what a grade is worth: itself, 2^grade - 1, or as listed (a grade that is not listed is worth itself)",
+    "the gain of a grade: the grade (linear), 2^grade - 1 (exp), or a mapping (other grades are their gain)",
     _gain,
     _GAIN_FORM,
     "1:3/2:9",
 )
-WORTH = GAIN.but(parse=_worth, about=f"{GAIN.about}; a gain below 0 takes away")
+WORTH = GAIN.but(parse=_worth, about=f"{GAIN.about}; gains may be negative")
 TOP = Param(
-    "replace grades by place: with 10/25/50 the ten best judged get grade 3, those to 25 get 2, to 50 get 1",
-    _places,
-    "places in rising order, such as 10/25/50",
+    "replace grades by position: 10/25/50 gives the 10 highest-graded documents grade 3, up to 25 grade 2, "
+    "up to 50 grade 1",
+    _positions,
+    "positions in increasing order, such as 10/25/50",
     "10/25/50",
-    without="the grades as judged",
+    without="the judged grades",
 )
 JUDGED_ONLY = flag(
-    "take unjudged documents out of the ranking first, as --judged-only does", name="judged_only", default=False
+    "remove unjudged documents from the ranking first (condensed list), as --judged-only does",
+    name="judged_only",
+    default=False,
 )
 
 # `cutoff: Cutoff` is required, `cutoff: Cutoff | None = None` is not

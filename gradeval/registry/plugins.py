@@ -90,7 +90,7 @@ def _names(metric: Metric) -> list[str]:
 
 
 def _names_in_use() -> dict[str, str]:
-    """Every name that is understood, folded -> what it stands for."""
+    """All names in use, folded -> their meaning."""
     from gradeval.registry.dialects.other import aliases
     from gradeval.registry.dialects.trec_eval import GROUPS, MEASURES
     from gradeval.registry.spec import fold
@@ -104,7 +104,7 @@ def _names_in_use() -> dict[str, str]:
 
 
 def _value_after_a_name(name: str) -> str:
-    """What P_10 stands for, which is P with a value; '' where the name is not of that form."""
+    """The meaning of a name with a value, such as P_10; '' for other names."""
     from gradeval.registry.spec import dotted
 
     try:

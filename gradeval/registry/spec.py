@@ -17,7 +17,7 @@ from gradeval.registry.plugins import load_plugins
 
 
 class Spec(NamedTuple):
-    """A metric with the parameters that were given for it, in the metric's own order."""
+    """A metric with its given parameters, in the metric's own order."""
 
     metric: Metric
     given: tuple[tuple[str, Any], ...] = ()
@@ -28,7 +28,7 @@ class Spec(NamedTuple):
 
     @property
     def texts(self) -> dict[str, str]:
-        """The parameters as they are written."""
+        """The parameters as text."""
         return {key: self.metric.by_name[key].text(value) for key, value in self.given}
 
     def __str__(self) -> str:
@@ -44,12 +44,12 @@ class Spec(NamedTuple):
 
     @property
     def display(self) -> str:
-        """The name as tables show it: µAP, nDCGφ@10."""
+        """The display name: µAP, nDCGφ@10."""
         return self.metric.written(self.metric.display, self.texts)
 
     @property
     def trec(self) -> str:
-        """The name that trec_eval prints, or the canonical name where trec_eval has none."""
+        """The name that trec_eval prints, or the canonical name if trec_eval does not have the measure."""
         return trec_eval.printed(self.metric.name, self.texts) or str(self)
 
 
@@ -63,7 +63,7 @@ _TAIL = re.compile(r"[._][\d.,]+$")
 
 
 def parse(text: str | Iterable[str]) -> list[Spec]:
-    """The Specs that a text (or several) names, in order, each once. Raises MetricError."""
+    """The Specs named by one or several texts, in order, without repetition. Raises MetricError."""
     try:
         is_several = isinstance(text, Iterable) and not isinstance(text, (str, bytes, Mapping))
         texts: list[Any] = list(text) if is_several else [text]
@@ -71,15 +71,15 @@ def parse(text: str | Iterable[str]) -> list[Spec]:
         texts = [text]
     for one in texts:
         if not isinstance(one, str):
-            raise MetricError(f"{described(one)} is no name of a metric", hint="for example 'nDCG@10'")
+            raise MetricError(f"{described(one)} is not the name of a metric", hint="for example 'nDCG@10'")
     specs = dict.fromkeys(spec for one in texts for name in split(one) for spec in parse_one(name))
     if not specs:
-        raise MetricError("no metric is named", hint="for example nDCG@10")
+        raise MetricError("no metrics given", hint="for example nDCG@10")
     return list(specs)
 
 
 def split(text: str) -> list[str]:
-    """'AP nDCG@5,10, P(rel=2)@5' -> the single names: spaces part them, and a comma before a letter."""
+    """'AP nDCG@5,10, P(rel=2)@5' -> the single names, separated by spaces, or by commas before a letter."""
     names, start, depth = [], 0, 0
     for i, char in enumerate(text):
         depth = max(depth + (char == "(") - (char == ")"), 0)
@@ -92,7 +92,7 @@ def split(text: str) -> list[str]:
 
 
 def parse_one(text: str) -> list[Spec]:
-    """The Specs of one name; several where it lists cutoffs, or is that of a group."""
+    """The Specs of one name; several if it lists cutoffs, or names a group."""
     if fold(text) in GROUPS:
         return [spec for name in GROUPS[fold(text)].measures for spec in parse_one(name)]
     found = _dotted_or_plugin(text)
@@ -103,18 +103,18 @@ def parse_one(text: str) -> list[Spec]:
     params: dict[str, Any] = {}
     for key, given in items:
         if given is None:
-            raise MetricError(f"{text}: '{key}' is not name=value", hint=_accepted(metric))
+            raise MetricError(f"{text}: '{key}' is not of the form name=value", hint=_accepted(metric))
         param, value = _param(metric, key, given, text)
         found = _value(param, value, text)
         if params.get(param.name, param.default) != param.default:
-            raise MetricError(f"{text}: {param.name} is given twice")
+            raise MetricError(f"{text}: {param.name} is given more than once")
         params[param.name] = found
     if cutoffs is not None:
         at = metric.at
         if at is None:
             raise MetricError(f"{text}: {metric.name} takes no cutoff", hint=_accepted(metric))
         if at.name in params:
-            raise MetricError(f"{text}: the {at.name} is given twice")
+            raise MetricError(f"{text}: the {at.name} is given more than once")
         values = [_value(at, one, text) for one in cutoffs.split(",")]
         return [_spec(metric, {**params, at.name: one}, text) for one in values]
     if takes is not None and takes.values and takes.param not in params:
@@ -124,16 +124,16 @@ def parse_one(text: str) -> list[Spec]:
 
 
 def metric_of(text: str) -> Metric:
-    """The metric that a name is of, whatever it would need besides. Raises MetricError."""
+    """The metric of a name, even if required parameters are missing. Raises MetricError."""
     found = _dotted_or_plugin(text)
     if found:
         return found[0].metric
     return _named(_in_our_spelling(text)[0], text)
 
 
-# The names that other tools use are imported where a name is not one of ours.
+# The names of other tools are imported only if a name is not one of ours.
 def _in_our_spelling(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
-    """Name, parameters and cutoffs of a text; None where there is no '@'."""
+    """Name, parameters and cutoffs of a text; None if there is no '@'."""
     name, inside, cutoffs = _parts(text)
     items = _items(inside)
     if fold(name) not in _names():
@@ -164,12 +164,12 @@ def _parts(text: str) -> tuple[str, str, str | None]:
         if left:
             raise MetricError(f"{text}: '{left}' after ')'", hint=_example("nDCG(gain=exp)@10"))
     if not name:
-        raise MetricError(f"{text}: the name of the metric is missing", hint=_example("nDCG@10"))
+        raise MetricError(f"{text}: the metric name is missing", hint=_example("nDCG@10"))
     return name, inside, cutoffs if at else None
 
 
 def _items(inside: str) -> list[tuple[str, str | None]]:
-    """'a=1, b={0:0,1:5}, c="x,y"' -> key and value of each; commas in quotes and braces separate nothing."""
+    """'a=1, b={0:0,1:5}, c="x,y"' -> key and value of each; commas in quotes and braces do not separate."""
     items, start, closing = [], 0, ""
     for i, char in enumerate(inside):
         if closing:
@@ -185,7 +185,7 @@ def _items(inside: str) -> list[tuple[str, str | None]]:
 
 
 def _unquoted(value: str) -> str:
-    """A value as it is written in Python, in our spelling: without quotes, {0:0,1:5} as 0:0/1:5."""
+    """A value in Python's notation, in ours: without quotes, {0:0,1:5} as 0:0/1:5."""
     if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
         return value[1:-1]
     if value.startswith("{") and value.endswith("}"):
@@ -197,11 +197,11 @@ def _grade(pair: str) -> float:
     try:
         return float(pair.partition(":")[0])
     except ValueError:
-        return 0.0  # whoever reads the value says what is wrong with it
+        return 0.0  # the error is raised where the value is parsed
 
 
 def _dotted_or_plugin(text: str) -> list[Spec] | None:
-    """What dotted(text) is, None where it would be an error and the text is the name of a plugin's metric."""
+    """dotted(text), or None if that is an error and the text is the name of a plugin's metric."""
     try:
         return dotted(text)
     except MetricError:
@@ -211,7 +211,7 @@ def _dotted_or_plugin(text: str) -> list[Spec] | None:
 
 
 def dotted(text: str) -> list[Spec] | None:
-    """trec_eval's spelling: ndcg_cut.5,10, ndcg_cut_10, P.5; None where the text is not that."""
+    """The Specs of trec_eval's notation, such as ndcg_cut.5,10, ndcg_cut_10, P.5; None for other texts."""
     if "(" in text or "@" in text:
         return None
     for separator, (name, found, values) in ((".", text.partition(".")), ("_", text.rpartition("_"))):
@@ -238,7 +238,7 @@ def _is_name(text: str) -> bool:
 
 
 def _at_cutoff(metric: Metric, name: str, values: str) -> str:
-    """The hint where cutoffs stand behind a name that takes none there, in the spelling of the name."""
+    """The hint for cutoffs after a name that does not take them there, in the notation of the name."""
     if "cutoff" not in metric.by_name or not values.replace(",", "").isdigit():
         return ""
     names = trec_eval.names_of(metric.name)
@@ -247,7 +247,7 @@ def _at_cutoff(metric: Metric, name: str, values: str) -> str:
 
 
 def _dotted_values(metric: Metric, texts: Mapping[str, str], text: str) -> dict[str, Any]:
-    """Values with trec_eval's separators, which what is said of them has too."""
+    """Values with trec_eval's separators; messages use these separators too."""
     params = {}
     for name, value in texts.items():
         try:
@@ -259,7 +259,7 @@ def _dotted_values(metric: Metric, texts: Mapping[str, str], text: str) -> dict[
 
 
 def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
-    """A spec without the parameters that say what is so anyway, in the metric's order."""
+    """A spec without parameters at their defaults, in the metric's order."""
     given = {
         param.name: params[param.name]
         for param in metric.params
@@ -268,7 +268,7 @@ def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
     for param in metric.params:
         if param.required and param.name not in given:
             what = "a cutoff" if param.name == "cutoff" else param.name
-            raise MetricError(f"{text}: {metric.name} needs {what}", hint=_example(metric.usage))
+            raise MetricError(f"{text}: {metric.name} requires {what}", hint=_example(metric.usage))
     if metric.check is not None:
         try:
             metric.check(given)
@@ -287,7 +287,7 @@ def _value(param: Param, value: str, text: str) -> Any:
 
 
 def _param(metric: Metric, key: str, value: str, text: str) -> tuple[Param, str]:
-    """The parameter that the key names, in our spelling or in another tool's, and its value in ours."""
+    """The parameter of a key in our notation or another tool's, and its value in ours."""
     name = key.lower()
     for param in metric.params:
         if name in (param.name.lower(), *param.aliases):
@@ -313,7 +313,7 @@ def _example(text: str) -> str:
 
 
 def fold(name: str) -> str:
-    """What a name is looked up as: no case, and one spelling for each Greek letter."""
+    """The key for looking up a name: lower case, with one spelling for each Greek letter."""
     return in_ascii(name.lower())
 
 
@@ -348,9 +348,9 @@ def _named(name: str, text: str) -> Metric:
     near = nearest(fold(stem), [*_names(True), *GROUPS, *(alias.name.lower() for alias in aliases())])
     unread = _ignored(load_plugins())  # it may be the metric's home
     if near is None:
-        raise MetricError(f"{text}: there is no such metric", hint=f"'gradeval metrics' lists them{unread}")
+        raise MetricError(f"{text}: unknown metric", hint=f"'gradeval metrics' lists the metrics{unread}")
     spelled = next((own for own in REGISTRY if fold(own) == near), near)
     meant = near if near in GROUPS else text.replace(stem, spelled, 1)
-    if meant == text:  # all that is wrong is what stands behind the name
-        raise MetricError(f"{text}: the cutoff is given twice", hint=f"for example {spelled}@5")
+    if meant == text:  # the name is right, what follows it is not
+        raise MetricError(f"{text}: the cutoff is given more than once", hint=f"for example {spelled}@5")
     raise MetricError(text, hint=f"did you mean {meant}?{unread}")

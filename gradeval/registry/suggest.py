@@ -1,4 +1,4 @@
-"""What was meant by a word that is none of those there are."""
+"""Suggestions for misspelled names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that is the fewest slips away; None where that would be a guess, not a typo."""
+    """The known word at the smallest edit distance; None if that is too large for a typo."""
     most = min(len(word) // 3, 2)
     near = [(slips(word, one), one) for one in known if abs(len(one) - len(word)) <= most]
     fewest, best = min(near, key=lambda pair: pair[0], default=(most + 1, None))
@@ -14,7 +14,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def slips(a: str, b: str) -> int:
-    """How many slips make b of a: a letter too many, missing or wrong, or two that change places."""
+    """The edit distance: insertions, deletions, substitutions and transpositions of adjacent letters."""
     before, last = [0], list(range(len(b) + 1))
     for i, x in enumerate(a):
         row = [i + 1]

@@ -18,14 +18,14 @@ Digits = int | Literal["full"]
 
 # modules are imported when used, so that a TSV does not wait for rich
 FORMATS = {
-    "table": "metrics as columns and runs as rows, for people",
+    "table": "human-readable table: metrics as columns, runs as rows",
     "tsv": "run, query, metric and value separated by tabs",
     "csv": "run, query, metric and value, quoted where needed",
     "json": "one object with inputs, options and exact values",
-    "jsonl": "an object on each line: run, query, metric, exact value",
+    "jsonl": "one object per line: run, query, metric, exact value",
     "md": "a table for GitHub's Markdown",
     "latex": "a tabular for LaTeX with booktabs",
-    "trec": "trec_eval's own columns",
+    "trec": "trec_eval's columns",
 }
 BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a query 'all'
 

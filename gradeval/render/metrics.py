@@ -1,4 +1,4 @@
-"""The metrics as text: the list by family, and a page for one, or for a group of trec_eval's."""
+"""Text of the command metrics: the list by family, and the page of a metric or a group."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _VALUE_LEFT = re.compile(r"\((\w+)\)")  # in RBP(p)@k
 
 
 def table() -> str:
-    """Every metric with its one line, by family; then the groups."""
+    """Every metric with its summary, by family; then the groups."""
     load_plugins()
     width = max(len(name) for name in REGISTRY)
     lines = []
@@ -30,15 +30,15 @@ def table() -> str:
     for family, members in groupby(metrics, key=lambda metric: metric.group):
         lines += [family, *(f"  {metric.name:<{width}}  {metric.summary}" for metric in members), ""]
     lines += [
-        "groups of metrics",
+        "groups",
         *(f"  {name:<{width}}  {group.about}" for name, group in GROUPS.items()),
         "",
     ]
-    return "\n".join([*lines, "'gradeval metrics NAME' shows the formula, parameters and source of one."])
+    return "\n".join([*lines, "'gradeval metrics NAME' shows the formula, parameters and source of a metric."])
 
 
 def page(name: str) -> str:
-    """What a metric means, takes and promises; or what a group is of. Raises MetricError."""
+    """The page of a metric or a group. Raises MetricError."""
     if fold(name) in GROUPS:
         return _group_page(fold(name), GROUPS[fold(name)])
     metric = metric_of(name)
@@ -49,12 +49,12 @@ def page(name: str) -> str:
     rows = [("@k" if param.after_at else f"{param.name}=", _about(metric, param)) for param in metric.params]
     parts.append(_listed("Parameters:", rows))
     if metric.aliases:
-        parts.append("Also named: " + ", ".join(metric.aliases))
+        parts.append("Aliases: " + ", ".join(metric.aliases))
     parts += filter(
         None,
         [
-            _listed("Names in other tools:", _elsewhere(metric)),
-            _listed("Equal scores in ir_measures, by provider:", ties(metric.name)),
+            _listed("Equivalents:", _elsewhere(metric)),
+            _listed("Order of ties in ir_measures, by provider:", ties(metric.name)),
         ],
     )
     if metric.invariants:
@@ -66,7 +66,7 @@ def page(name: str) -> str:
 
 
 def _on_example(metric: Metric) -> str:
-    """The value on the example ranking, or why a plugin has none."""
+    """The value for the example ranking, or the error of a plugin."""
     try:
         return f"{', '.join(value_of(spec) for spec in parse(metric.usage))} {ABOUT}"
     except MetricError as error:
@@ -79,7 +79,7 @@ def _group_page(name: str, group: Group) -> str:
             name,
             group.about,
             "Measures:\n" + _wrapped("  ", ", ".join(group.measures)),
-            "Each comes with the cutoffs that trec_eval gives it; 'gradeval metrics NAME' says what it is.",
+            "Cutoffs are those of trec_eval. 'gradeval metrics NAME' describes a measure.",
             f"Example: gradeval -m {name} qrels.txt my.run",
         ]
     )
@@ -92,7 +92,7 @@ def _about(metric: Metric, param: Param) -> str:
 
 
 def _also(metric: Metric, param: Param) -> Iterator[str]:
-    """'also gains={0:0,1:5} as in ir_measures': what else a parameter can be called, tool by tool."""
+    """'also gains={0:0,1:5} as in ir_measures': other names of a parameter, by tool."""
     if param.aliases:
         yield "also " + ", ".join(f"{name}=" for name in param.aliases)
     for tool, found in groupby(spellings(metric.name, param.name), key=lambda one: one[0]):
@@ -108,7 +108,7 @@ def _also(metric: Metric, param: Param) -> Iterator[str]:
 
 
 def _listed(heading: str, rows: list[tuple[str, str]]) -> str:
-    """Two columns under a heading; nothing where there are no rows."""
+    """Two columns under a heading; '' if there are no rows."""
     width = max((len(name) for name, _ in rows), default=0)
     return (
         "\n".join([heading, *(_wrapped(f"  {name:<{width}}  ", text) for name, text in rows)]) if rows else ""
@@ -116,7 +116,7 @@ def _listed(heading: str, rows: list[tuple[str, str]]) -> str:
 
 
 def _elsewhere(metric: Metric) -> list[tuple[str, str]]:
-    """What other tools call it: (tool, names as they are spelled there)."""
+    """Equivalents in other tools: (tool, names in its notation)."""
     found: dict[str, list[str]] = {}
     for name in names_of(metric.name):
         takes = MEASURES[name].takes
@@ -130,7 +130,7 @@ def _elsewhere(metric: Metric) -> list[tuple[str, str]]:
 
 
 def _wrapped(indent: str, text: str) -> str:
-    """Text whose lines stand beside or below the indent."""
+    """Wrapped text, its first line after the indent, others aligned with it."""
     return fill(
         text,
         width=WIDTH,

@@ -142,19 +142,19 @@ def test_warnings_and_their_absence(files):
     assert "1 judged query is not in the run" in gradeval("ir_measures", "q", "r", "AP").err
     done = gradeval("ir_measures", "q", "r", "AP", "-o", "jsonl", "-p", "2", "--provider", "pytrec_eval")
     assert done.code == 0
-    assert "--places changes nothing" in done.err
+    assert "--places has no effect" in done.err
     assert gradeval("ir_measures", "q", "r", "AP", "--quiet").err == ""
 
 
 @pytest.mark.parametrize(
     ("args", "what"),
     [
-        (["q", "r", "AP", "-n"], "-n leaves nothing to print"),
+        (["q", "r", "AP", "-n"], "-n requires -q: nothing would be printed"),
         (["q", "r"], "Missing argument 'MEASURES"),
         (["q", "r", "nDGC@5"], "did you mean nDCG@5?"),
         (["q", "r", "AP("], "'(' is not closed"),
-        (["q", "r", "BPM@5"], "BPM needs max_rel"),
-        (["q", "r", "P@0"], "cutoff must be a whole number from 1"),
+        (["q", "r", "BPM@5"], "BPM requires max_rel"),
+        (["q", "r", "P@0"], "cutoff must be a positive integer"),
         (["q", "r", "P(rel=2)"], "P(rel=2): the cutoff is missing: for example P(rel=2)@10"),
         (["q", "r", "IPrec"], "IPrec: the recall is missing: for example IPrec@0.5"),
         (["q", "r", "AP(foo=3)"], "AP has no parameter 'foo'"),
@@ -162,9 +162,9 @@ def test_warnings_and_their_absence(files):
         (["q", "r", "AP(*x)", "AP"], "AP(*x)"),
         (["q", "nowhere", "AP"], "no such file"),
         (["nowhere", "r", "AP"], "no such file"),
-        (["-", "-", "AP"], "'-' can stand for one file only"),
-        (["q", "r", "AP", "-p", "-2"], "'-2' is not a whole number from -1 to 100"),
-        (["q", "r", "AP", "-p", "١"], "'١' is not a whole number from -1 to 100"),
+        (["-", "-", "AP"], "'-' can be given once only: there is one standard input"),
+        (["q", "r", "AP", "-p", "-2"], "'-2' is not an integer from -1 to 100"),
+        (["q", "r", "AP", "-p", "١"], "'١' is not an integer from -1 to 100"),
         (["q", "r", "AP", "-o", "csv"], "csv"),
     ],
 )
@@ -179,4 +179,4 @@ def test_accuracy_alone_and_beside_others(files, names):
 
 
 def test_words_are_no_measures(files):
-    assert fails("ir_measures", "q", "r", "runid").startswith("gradeval: runid: its values are words")
+    assert fails("ir_measures", "q", "r", "runid").startswith("gradeval: runid: its values are strings")

@@ -77,8 +77,8 @@ def test_control_characters_are_escaped() -> None:
     [
         (("q", "a\nb"), r"a\nb: no such file. Check the path"),
         (("a\n/b", "r"), r"a\n/b: no such file. Check the path"),
-        (("q", "r", "-o", "a\nb/c"), r"gradeval: --output a\nb/c: there is no directory "),
-        (("q", "r", "-m", "a\nb"), r"gradeval: a: there is no such metric"),
+        (("q", "r", "-o", "a\nb/c"), r"gradeval: --output a\nb/c: directory "),
+        (("q", "r", "-m", "a\nb"), r"gradeval: a: unknown metric"),
         (("q", "r", "-l", "a\nb"), r"gradeval: Invalid value for '-l' / '--rel': 'a\nb' is not"),
         (("q", "r", "--query-ids", "./a\nb"), r"./a\nb: no such file. Check the path"),
         (("trec_eval", "q", "a\u2028b"), r"a\u2028b: no such file. Check the path"),
@@ -158,7 +158,7 @@ def test_repeated_judgments() -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_query_named_as_the_summary_is(format: str) -> None:
     """In formats with a row for each value, where nothing else tells them apart."""
-    line = "warning: a query is named 'all', as the summary is; -n leaves the summary out"
+    line = "warning: a query is named 'all', like the summary; -n omits the summary"
     files = {"qrels": "all 0 a 1\nq1 0 a 1\n", "ranking": "all Q0 a 1 1 t\nq1 Q0 a 1 1 t\n"}
     assert said("-q", "-f", format, **files) == ([line] if format in ("tsv", "csv", "jsonl", "trec") else [])
     for args in (("-qn",), (), ("-q", "--query-ids", "q1"), ("-q", "--quiet")):
@@ -181,13 +181,13 @@ def test_quiet() -> None:
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
 def test_strict(quiet: tuple[str, ...]) -> None:
     """What is an error is said."""
-    lines = [MISSING, UNJUDGED, TIED, "gradeval: warnings are errors here (--strict)"]
+    lines = [MISSING, UNJUDGED, TIED, "gradeval: warnings are treated as errors (--strict)"]
     assert fails("q", "r", "--strict", *quiet, "-m", "nDCG").splitlines() == lines
     assert said("--strict", qrels="q1 0 a 1\n", ranking="q1 Q0 a 1 1 t\n") == []
 
 
 def test_strict_lets_notes_and_allowed_kinds_pass() -> None:
-    assert "gradeval: warnings are errors here (--strict)" in fails(
+    assert "gradeval: warnings are treated as errors (--strict)" in fails(
         "q", "r", "--strict", "--allow", "ties,missing"
     )
     assert gradeval("q", "r", "--strict", "--allow", "ties missing,unjudged", "-m", "nDCG").code == 0

@@ -62,15 +62,15 @@ def test_per_query_and_no_summary() -> None:
     queries = [(query, metric) for query in ("q1", "q2", "q3") for metric in ("AP", "num_rel")]
     assert list(values("q", "r", "-m", "AP num_rel", "-q", "-n")) == queries
     assert list(values("q", "r", "-m", "AP num_rel", "-q")) == [*queries, ("all", "AP"), ("all", "num_rel")]
-    assert fails("q", "r", "-n").startswith("gradeval: -n leaves nothing to print; give -q too.")
+    assert fails("q", "r", "-n").startswith("gradeval: -n requires -q: nothing would be printed.")
 
 
 def test_what_has_nothing_to_print_is_told() -> None:
     assert fails("q", "r", "-m", "relstring relstring@2").startswith(
-        "gradeval: relstring, relstring@2: there are values per query only; give -q too."
+        "gradeval: relstring, relstring@2: it has values per query only. Add -q."
     )
     assert fails("q", "r", "-m", "num_q", "-qn").startswith(
-        "gradeval: num_q: there is a summary only, and -n leaves it out."
+        "gradeval: num_q: it has a summary only. Remove -n."
     )
     assert gradeval("q", "r", "-m", "relstring", "-q", "-f", "tsv").out.count("\trelstring\t") == 3
     assert list(values("q", "r", "-m", "relstring AP")) == [("all", "AP")]
@@ -106,7 +106,7 @@ def test_queries() -> None:
     assert of(metric="num_q") == 3
     assert of("--queries", "both", metric="num_q") == 2
     assert of("--queries", "judged") == of("-c") == of("-c", "--queries", "judged") == of()
-    assert "exclude each other" in fails("q", "r", "-c", "--queries", "both")
+    assert "are mutually exclusive" in fails("q", "r", "-c", "--queries", "both")
 
 
 @pytest.mark.parametrize("given", ["q3,q1", "q1, q3", "q3 q1,q1", "file", "./file"])
@@ -134,7 +134,7 @@ def test_query_ids_that_cannot_be(folder: Path) -> None:
         "gradeval: --query-ids: query 'q4' is not in q, nor is there a file 'q4'"
     )
     for empty in ("none", "", ",", " "):
-        assert fails("q", "r", "--query-ids", empty) == f"gradeval: --query-ids {empty}: no query is named"
+        assert fails("q", "r", "--query-ids", empty) == f"gradeval: --query-ids {empty}: no queries given"
     assert fails("q", "r", "--query-ids", "./ids") == "./ids: no such file. Check the path"
     assert fails("q", "r", "--query-ids", "./") == "./: this is a directory, not a file"
     (folder / "9").mkdir()
@@ -155,7 +155,7 @@ def test_query_ids_that_are_the_name_of_a_file_too(folder: Path) -> None:
     done = gradeval("q", "r", "-m", "AP", "-q", "-n", "--query-ids", "q1")
     assert done.out == "run\tquery\tmetric\tvalue\nr\tq1\tAP\t0.2778\n"
     assert done.lines[0] == (
-        "warning: --query-ids q1: this is in the qrels, so the file of this name is ignored; "
+        "warning: --query-ids q1: the id is in the qrels, so the file of this name is ignored; "
         "./q1 names the file"
     )
     assert per_query("AP", "--query-ids", "q1") == expected
@@ -204,7 +204,7 @@ def test_tie_range(folder: Path) -> None:
     [notice] = [line for line in gradeval(*args, "--tie-range").lines if "ties" in line]
     assert "ties could change relstring in 1 query" in notice
     assert not any("ties" in line for line in gradeval("q", "r", "-m", "nDCG", "--tie-range").lines)
-    assert "--tie-range does not go with -f trec" in fails("q", "r", "--tie-range", "-f", "trec")
+    assert "--tie-range and -f trec are mutually exclusive" in fails("q", "r", "--tie-range", "-f", "trec")
 
 
 def test_zero_grade() -> None:
@@ -379,20 +379,20 @@ def test_a_value_that_cannot_be_is_refused_in_one_line(option: str, value: str) 
 
 METRICS = {
     "nDGC@10": "nDGC@10: did you mean nDCG@10?",
-    "nDCG@0": "cutoff must be a whole number from 1, not '0'",
-    "nDCG@-1": "cutoff must be a whole number from 1, not '-1'",
-    "nDCG@": "cutoff must be a whole number from 1, not ''",
+    "nDCG@0": "cutoff must be a positive integer, not '0'",
+    "nDCG@-1": "cutoff must be a positive integer, not '-1'",
+    "nDCG@": "cutoff must be a positive integer, not ''",
     "nDCG@1.5": "cutoff must be",
     "nDCG@5,0": "cutoff must be",
-    "nDCG@5,x": "x: there is no such metric",
-    "R": "R needs a cutoff",
+    "nDCG@5,x": "x: unknown metric",
+    "R": "R requires a cutoff",
     "AP(rel=nan)": "rel must be a finite number, not 'nan'",
     "AP(rel=inf)": "rel must be a finite number",
     "AP(rel=)": "rel must be a finite number",
     "AP(rel=1e308)": "rel must be 0 or between 1e-150 and 1e150 in absolute value, not '1e308'",
     "nDCG(gain=1:5e-324)": "gain must be 0 or between 1e-150 and 1e150 in absolute value, not '1:5e-324'",
     "AP(rl=1)": "AP has no parameter 'rl'",
-    "AP(rel)": "'rel' is not name=value",
+    "AP(rel)": "'rel' is not of the form name=value",
     "AP(rel=1": "'(' is not closed",
     "rankDCG@10": "rankDCG takes no cutoff",
     "nDCG(gain=log)": "gain must be linear, exp, or",
@@ -401,12 +401,12 @@ METRICS = {
     "scaled_utility(a=x)": "a must be",
     "ndcg_cut.5x": "cutoff must be",
     "P.0": "cutoff must be",
-    "": "no metric is named",
-    " , ": "no metric is named",
-    "@10": "the name of the metric is missing",
-    "qqq": "there is no such metric: 'gradeval metrics' lists them",
-    "P_5@3": "P_5@3: the cutoff is given twice: for example P@5",
-    "\x1b[31mAP": r"gradeval: \x1b[31mAP: there is no such metric",
+    "": "no metrics given",
+    " , ": "no metrics given",
+    "@10": "the metric name is missing",
+    "qqq": "unknown metric: 'gradeval metrics' lists the metrics",
+    "P_5@3": "P_5@3: the cutoff is given more than once: for example P@5",
+    "\x1b[31mAP": r"gradeval: \x1b[31mAP: unknown metric",
 }
 
 

@@ -167,12 +167,12 @@ def test_a_write_that_ends_early_leaves_nothing(
 
 def test_where_no_file_can_be_written(folder: Path) -> None:
     Path("there").mkdir()
-    assert fails("q", "r", "-o", "there") == ("gradeval: --output there: this is a directory")
+    assert fails("q", "r", "-o", "there") == ("gradeval: --output there: it is a directory")
     assert fails("q", "r", "-o", "nowhere/out") == (
-        f"gradeval: --output nowhere/out: there is no directory {folder.resolve() / 'nowhere'}"
+        f"gradeval: --output nowhere/out: directory {folder.resolve() / 'nowhere'} does not exist"
     )
-    assert fails("q", "r", "-o", "q/out").startswith("gradeval: --output q/out: there is no directory")
-    assert fails("q", "r", "-o", "") == "gradeval: --output: no file is named"
+    assert fails("q", "r", "-o", "q/out").startswith("gradeval: --output q/out: directory ")
+    assert fails("q", "r", "-o", "") == "gradeval: --output: no file given"
 
 
 READ = {
@@ -203,7 +203,7 @@ def test_no_file_that_is_read_is_written(command: str, folder: Path) -> None:
     name, args = READ[command], command.split()
     stdin = {"q - -o r": "r", "- r -o q": "q"}.get(command)
     before = Path(name).read_text()
-    assert fails(*args, stdin=stdin) == f"gradeval: --output {args[-1]}: this is one of the files to read"
+    assert fails(*args, stdin=stdin) == f"gradeval: --output {args[-1]}: it is one of the input files"
     assert Path(name).read_text() == before
     assert gradeval(*args[:-1], "out", stdin=stdin).code == 0
 
@@ -216,7 +216,7 @@ def test_a_device_may_be_read_and_written() -> None:
 @pytest.mark.skipif(not os.path.isdir("/sys"), reason="only Linux has this directory that no one may write to")
 def test_a_directory_that_may_not_be_written_is_found_out_before() -> None:
     assert fails("none", "none", "-o", "/sys/out").startswith(
-        "gradeval: --output /sys/out: no file can be made in /sys ("
+        "gradeval: --output /sys/out: cannot create a file in /sys ("
     )
 
 
@@ -224,7 +224,7 @@ def test_paths_that_cannot_be() -> None:
     os.symlink("loop", "loop")
     assert "--output loop: " in fails("q", "r", "-o", "loop")
     assert "--output " in fails("q", "r", "-o", "n" * 300)
-    assert fails("q", "r", "-o", "new/").startswith("gradeval: --output new/: there is no directory ")
+    assert fails("q", "r", "-o", "new/").startswith("gradeval: --output new/: directory ")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
@@ -242,7 +242,7 @@ def test_a_file_that_may_not_be_written() -> None:
     os.chmod("out", 0o400)
     assert "may not be written" in fails("q", "r", "-o", "out")
     Path("there").mkdir(mode=0o500)
-    assert ": --output there/out: no file can be made in " in fails("q", "r", "-o", "there/out")
+    assert ": --output there/out: cannot create a file in " in fails("q", "r", "-o", "there/out")
 
 
 ODD = "\x1b[31m\x9b\u202e\u2028"
@@ -297,9 +297,9 @@ def test_spreadsheet() -> None:
     assert gradeval(*args, "--spreadsheet").out.splitlines() == rows
     assert gradeval(*args).out == "\n".join(rows).replace("'", "") + "\n"
     assert fails("q", "./-r", "--spreadsheet", "-f", "tsv").startswith(
-        "gradeval: --spreadsheet goes with -f csv."
+        "gradeval: --spreadsheet requires -f csv."
     )
-    assert "--spreadsheet goes with -f csv" in fails("q", "./-r", "--spreadsheet")
+    assert "--spreadsheet requires -f csv" in fails("q", "./-r", "--spreadsheet")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")

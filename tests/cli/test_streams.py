@@ -322,8 +322,7 @@ def test_a_mounted_file_is_found_out_before_anything_is_evaluated() -> None:
         pytest.skip("no mounts can be made here")
     assert (done.returncode, done.stderr) == (
         2,
-        "gradeval: --output out: this file is mounted, and cannot be replaced. "
-        "Redirect standard output to it\n",
+        "gradeval: --output out: it is a mount point and cannot be replaced. Redirect standard output to it\n",
     )
     assert Path("there").read_text() == "old"
 

@@ -14,7 +14,7 @@ from gradeval.registry.measures import parse_trec_eval
 from .command import fails, gradeval
 
 pytestmark = pytest.mark.usefixtures("folder")
-LACKING = "warning: r: 1 judged query is not in the run, left out; -c counts them as 0\n"
+LACKING = "warning: r: 1 judged query is not in the run and excluded; -c counts them as 0\n"
 
 
 def lines(*args: object, stdin: Path | str | None = None) -> list[str]:
@@ -208,7 +208,7 @@ def test_options_cut_short(options: str) -> None:
 
 
 def test_a_value_is_no_option() -> None:
-    assert "--q: there is no such metric" in gradeval("trec_eval", "-m", "--q", "q", "r").err
+    assert "--q: unknown metric" in gradeval("trec_eval", "-m", "--q", "q", "r").err
 
 
 def test_a_file_that_looks_like_an_option(folder: Path) -> None:
@@ -243,9 +243,9 @@ def test_help_and_version() -> None:
     for option in ("-h", "--help"):
         done = gradeval("trec_eval", option)
         assert done.code == 0
-        text = " ".join(done.out.split("What differs from trec_eval 10")[1].split())
+        text = " ".join(done.out.split("Differences from trec_eval 10")[1].split())
         for one in DIFFERENCES:
-            assert f"{one.where} it {one.trec_eval}; gradeval {one.gradeval}".replace("`", "") in text
+            assert f"{one.where} trec_eval {one.trec_eval}; gradeval {one.gradeval}".replace("`", "") in text
         assert max(map(len, done.out.splitlines())) <= 100
     for option in ("-v", "--version"):
         done = gradeval("trec_eval", option)
@@ -260,43 +260,43 @@ def test_help_and_version() -> None:
         ("-m prefs q r", "gradeval reads qrels only"),
         ("-m prefs_simp q r", "gradeval reads qrels only"),
         ("-m map_avgjg q r", "gradeval reads qrels only"),
-        ("-m P. q r", "P.: there is nothing after '.'"),
-        ("-m P.0 q r", "cutoff must be a whole number from 1, not '0'"),
+        ("-m P. q r", "P.: the value after '.' is missing"),
+        ("-m P.0 q r", "cutoff must be a positive integer, not '0'"),
         ("-m P.5,x q r", "not 'x'"),
-        ("-m P.5,,10 q r", "P.5,,10: cutoff must be a whole number from 1, not ''"),
-        ("-m P.5,5.2 q r", "5 is given twice"),
+        ("-m P.5,,10 q r", "P.5,,10: cutoff must be a positive integer, not ''"),
+        ("-m P.5,5.2 q r", "5 is given more than once"),
         ("-m map.5,10 q r", "map takes no value after '.': did you mean map_cut.5,10?"),
-        ("-m official.5 q r", "official stands for several measures"),
+        ("-m official.5 q r", "official is a group of measures"),
         ("-m set_F.1,2 q r", "set_F takes one value"),
-        ("-m utility.1,2 q r", "weights must be 4 numbers with ',' between, such as 1,-1,0,0, not '1,2'"),
-        ("-m 11pt_avg.2,3 q r", "such as 0,0.1,0.2, each a number from 0 to 1, not '2,3'"),
+        ("-m utility.1,2 q r", "weights must be 4 numbers separated by ',', such as 1,-1,0,0, not '1,2'"),
+        ("-m 11pt_avg.2,3 q r", "such as 0,0.1,0.2, each a number in [0, 1], not '2,3'"),
         ("-m ndcg.5 q r", "ndcg takes grade=gain pairs after '.': did you mean ndcg_cut.5?"),
         ("-m ndcg.a=1 q r", "ndcg takes grade=gain pairs after '.': ndcg.1=3,2=9"),
         ("-m ndcg.1=a q r", "gain must be grade=gain,grade=gain,…, not '1=a'"),
-        ("-m ndcg.1=3,1=4 q r", "each number once and in rising order, not '1=3,1=4'"),
+        ("-m ndcg.1=3,1=4 q r", "in increasing order without repetition, not '1=3,1=4'"),
         ("-m rbp.0.8 q r", "rbp takes p= and grade=gain pairs after '.': rbp.p=0.9,1=3,2=9"),
         ("-m rbp_resid.1=3 q r", "rbp_resid takes p= after '.': rbp_resid.p=0.9"),
-        ("-m iprec_at_recall.5 q r", "recall must be a number from 0 to 1"),
-        ("-m rbp.p=2 q r", "p must be a number between 0 and 1"),
-        ("-R prefs q r", "gradeval takes 'qrels' only, not 'prefs': preferences"),
-        ("-T other q r", "gradeval takes 'trec_results' only"),
-        ("-D 1 q r", "'-D' / '--Debug_level': gradeval takes '0' only, not '1': there is no debugging output"),
+        ("-m iprec_at_recall.5 q r", "recall must be a number in [0, 1]"),
+        ("-m rbp.p=2 q r", "p must be a number strictly between 0 and 1"),
+        ("-R prefs q r", "only 'qrels' is supported, not 'prefs': preferences"),
+        ("-T other q r", "only 'trec_results' is supported"),
+        ("-D 1 q r", "'-D' / '--Debug_level': only '0' is supported, not '1': there is no debugging output"),
         (
             "--Re qrels q r",
-            "--Re can be --Rel_info_format or --Results_format. Try 'gradeval trec_eval --help'",
+            "--Re is ambiguous: --Rel_info_format or --Results_format. Try 'gradeval trec_eval --help'",
         ),
         ("--qu=3 q r", "No such option '--qu'"),
         ("--Output_old_results_format q r", "Missing argument 'RUN'"),
-        ("-l -1 q r", "-l: a grade below 0"),
+        ("-l -1 q r", "-l: must not be negative"),
         ("-l x q r", "'x' is not a finite number"),
-        ("-M 0 q r", "'0' is not a whole number"),
-        ("-N -3 q r", "'-3' is not a whole number"),
+        ("-M 0 q r", "'0' is not an integer"),
+        ("-N -3 q r", "'-3' is not an integer"),
         ("-Z none q r", "none: no such file"),
         ("-x q r", "No such option"),
         ("q", "Missing argument 'RUN'"),
         ("q r r", "unexpected extra argument"),
-        ("- - -m map", "'-' can stand for one file only"),
-        ("- r -Z -", "'-' can stand for one file only"),
+        ("- - -m map", "'-' can be given once only: there is one standard input"),
+        ("- r -Z -", "'-' can be given once only: there is one standard input"),
         ("-l ١ q r", "'١' is not a finite number"),
         ("none r", "none: "),
         ("q none", "none: "),
@@ -341,7 +341,7 @@ def test_measures_from_python() -> None:
         ("P@5", "P_5"),
         ("utility(weights=1/1/1/1,size=100)", "utility_1,1,1,1"),
     ]
-    with pytest.raises(MetricError, match="no metric is named"):
+    with pytest.raises(MetricError, match="no metrics given"):
         parse_trec_eval([""])
 
 

@@ -130,7 +130,7 @@ def test_max_grade_of_places():
 
 
 def test_gain_exp_refuses_what_overflows():
-    with pytest.raises(MetricError, match="NDCNG and nDCGphi take grades of any size"):
+    with pytest.raises(MetricError, match="NDCNG and nDCGphi accept grades of any size"):
         value("nDCG(gain=exp)", ranked([5000, 1]))
     assert 0 < value("NDCNG", ranked([1, 5000])) < 1
 

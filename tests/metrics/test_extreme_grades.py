@@ -172,7 +172,7 @@ def test_the_four_of_a_wide_range():
     [
         (
             "nDCG(gain=exp)",
-            r"nDCG\(gain=exp\): gain=exp: 2\^1e\+150 is too large a gain: NDCNG and nDCGphi take",
+            r"nDCG\(gain=exp\): gain=exp: the gain 2\^1e\+150 is too large: NDCNG and nDCGphi accept",
         ),
         ("Q(beta=1e150,gain=exp)", r"a value is too large for a floating-point number"),
     ],

@@ -35,7 +35,7 @@ def test_binary_gain_has_a_level():
     assert value("rbp(p=0.5)", query, level=2) == value("rbp(p=0.5)", query)
     with pytest.raises(MetricError, match=r"gain must be binary, linear, exp, or grade:gain.*, not 'square'"):
         parse("rbp(gain=square)")
-    with pytest.raises(MetricError, match="rel takes the place of gain"):
+    with pytest.raises(MetricError, match="rel and gain are mutually exclusive"):
         parse("rbp(gain=binary,rel=2)")
 
 
@@ -91,7 +91,7 @@ def test_residual_of_many_queries(monkeypatch):
 
 
 def test_far_down():
-    reaching = rank_biased.chance_of_reaching
+    reaching = rank_biased.reach_probability
     ranks = np.array([1.0, 1000.0, 70_000.0])
     assert reaching(ranks, 0.9999).tolist() == pytest.approx([0.9999 ** (r - 1) for r in ranks])
     assert reaching(ranks[:2], 0.5).tolist() == pytest.approx([1, 0.5**999])

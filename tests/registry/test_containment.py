@@ -179,6 +179,22 @@ def test_terms(plugin):
     assert terms.gain.tolist() == own.gain.tolist()
 
 
+def test_terms_of_a_metric_that_needs_relevant_documents(plugin):
+    """A query without one is left out or 0, as for a built-in metric."""
+
+    def toy(judgments):
+        rows = np.flatnonzero(judgments.grade > 2)
+        has_relevant = judgments.segments.number(judgments.grade > 2) > 0
+        return replace(Terms(judgments.segments.take(rows), rows, 1.0), has_relevant=has_relevant)
+
+    plugin(declaring("Toy", toy, needs_relevant=True))
+    [spec] = parse("Toy")
+    values, empty = spec.metric.values(judgments_of([ranked([3, 1]), ranked([1])]))
+    assert repr(values.tolist()) == "[1.0, nan]"
+    assert empty.tolist() == [False, True]
+    assert evaluated("Toy").values(0, "Toy").tolist() == [1, 0, 0]
+
+
 ROWS = "it returned Terms whose rows are not those of the table"
 WRONG_TERMS = {
     "row": ({"row": np.array([0, 1, 99])}, ROWS),
@@ -186,6 +202,7 @@ WRONG_TERMS = {
     "fewer": ({"row": np.array([0, 1])}, ROWS),
     "queries": ({"segments": Segments(np.array([0, 3]))}, ROWS),
     "segments": ({"segments": None}, "AttributeError: 'NoneType' object has no attribute 'offsets'"),
+    "relevant": ({"has_relevant": np.array([True])}, ROWS),
     "text": ({"value": "x"}, "ValueError: could not convert string to float: 'x'"),
     "infinite": ({"value": math.inf}, "it returned an infinite number"),
     "normalizer": (

@@ -133,8 +133,8 @@ def test_it_is_listed_under_its_family_and_has_a_page(site):
     page = command(site, "metrics", "plaything")
     assert page.returncode == 0, page.stderr
     assert page.stdout.startswith("ToyGain\n\nWhat the first ranks add up to.\n")
-    assert "Also named: plaything" in page.stdout
-    assert "  1.0000 on the example ranking" in page.stdout
+    assert "Aliases: plaything" in page.stdout
+    assert "  1.0000 for the example ranking" in page.stdout
 
 
 def test_it_is_evaluated(site, tmp_path):
@@ -183,7 +183,7 @@ def test_a_metric_that_is_there_does_not_suffer_from_a_broken_plugin(name, site,
     [
         ("ToyGian", "ToyGian: did you mean ToyGain?"),
         ("nDGC@10", "nDGC@10: did you mean nDCG@10?"),
-        ("xyzzy", "xyzzy: there is no such metric: 'gradeval metrics' lists them"),
+        ("xyzzy", "xyzzy: unknown metric: 'gradeval metrics' lists the metrics"),
     ],
 )
 def test_what_is_missing_may_be_of_a_broken_plugin(name, said, broken_site):

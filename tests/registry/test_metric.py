@@ -26,7 +26,7 @@ class TestEach:
         head, _, more = metric.about.partition("\n\n")
         least, most = metric.range
         range_ = (
-            "any number" if least is None else f"from {least} up" if most is None else f"in [{least}, {most}]"
+            "any number" if least is None else f"at least {least}" if most is None else f"in [{least}, {most}]"
         )
         if metric.name in ("num_q", "Success"):
             range_ = ""

@@ -50,7 +50,7 @@ def test_a_plugin_that_cannot_be_loaded(plugin, what):
     plugin(declaring("First", total), fail, declaring("Last", total))
     assert plugins.load_plugins() == (f"plugin toy1 cannot be loaded: {what}",)
     assert evaluated("first last AP").means[0, :2].tolist() == [8 / 3, 8 / 3]
-    with pytest.raises(MetricError, match=r"there is no such metric: .* \(plugin toy1 cannot be loaded: "):
+    with pytest.raises(MetricError, match=r"unknown metric: .* \(plugin toy1 cannot be loaded: "):
         parse("unknown")
 
 
@@ -69,7 +69,7 @@ def test_many_broken_plugins_leave_a_typo_short(plugin):
         raise RuntimeError("x" * 1000)
 
     plugin(*[broken] * 20)
-    for name, start in (("nDGC", "nDGC: did you mean nDCG?"), ("qqqqqq", "qqqqqq: there is no such metric")):
+    for name, start in (("nDGC", "nDGC: did you mean nDCG?"), ("qqqqqq", "qqqqqq: unknown metric")):
         with pytest.raises(MetricError) as caught:
             parse(name)
         assert str(caught.value).startswith(start)
@@ -87,7 +87,7 @@ def test_what_a_plugin_prints_is_no_result(plugin, capsys):
 def test_a_package_that_is_gone(plugin):
     plugin(EntryPoint("x", "no_such_package_at_all", "gradeval.metrics").load)
     assert parse("AP")  # our own do not need it
-    with pytest.raises(MetricError, match=r"there is no such metric.*plugin toy0 cannot be loaded: ModuleNot"):
+    with pytest.raises(MetricError, match=r"unknown metric.*plugin toy0 cannot be loaded: ModuleNot"):
         parse("unknown")
 
 
@@ -127,7 +127,7 @@ def test_a_name_that_is_taken(plugin, name, owner):
     assert expected is None or evaluated(name).means.tolist() == expected
     for free in ("second", "third", "third_alias"):
         assert evaluated(free).values(0, 0).tolist() == [4, 3, 1]
-    assert "Also named: third_alias\n" in page("Third")
+    assert "Aliases: third_alias\n" in page("Third")
     assert page("map") == page("AP")
 
 
@@ -200,9 +200,9 @@ DECLARATIONS = {
     "example must be a string of one line, not None": declared(example=None),
 }
 PARAMETERS = {
-    "int": "the annotation of size is not as in 'cutoff: Cutoff' (it has no Param)",
-    "Annotated[int, 'a cutoff']": "the annotation of size is not as in 'cutoff: Cutoff' (it has no Param)",
-    "Cutof": "the annotation of size is not as in 'cutoff: Cutoff' (name 'Cutof' is not defined)",
+    "int": "size must be annotated as in 'cutoff: Cutoff' (no Param found)",
+    "Annotated[int, 'a cutoff']": "size must be annotated as in 'cutoff: Cutoff' (no Param found)",
+    "Cutof": "size must be annotated as in 'cutoff: Cutoff' (name 'Cutof' is not defined)",
     "sys.exit(3)": "SystemExit: 3",
 }
 DECLARATIONS |= {

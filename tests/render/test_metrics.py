@@ -44,8 +44,8 @@ def test_page(name):
 
 @pytest.mark.parametrize("name", [name for name, metric in REGISTRY.items() if not metric.text])
 def test_the_value_of_the_example_is_what_the_command_would_print(name):
-    [shown] = re.findall(r"^  (\S+) on the example ranking: (.*)$", page(name), re.MULTILINE)
-    assert shown[1] == "grades 1, none, 3, 0, 2 by rank; missed: 2"
+    [shown] = re.findall(r"^  (\S+) for the example ranking: (.*)$", page(name), re.MULTILINE)
+    assert shown[1] == "grades 1, unjudged, 3, 0, 2 by rank; not retrieved: 2"
     qrels = {"q": {"a": 1, "c": 3, "d": 0, "e": 2, "f": 2}}
     run = {"q": {"a": 9, "b": 8, "c": 7, "d": 6, "e": 5}}
     results = gradeval.evaluate(qrels, run, REGISTRY[name].usage)
@@ -59,16 +59,13 @@ def test_examples_say_something():
 
 def test_names_elsewhere():
     text = page("nDCG")
-    assert (
-        "\nNames in other tools:\n  trec_eval     ndcg.1=3,2=9, ndcg_cut.k\n  ir_measures   nDCG@k, NDCG@k\n"
-        in text
-    )
+    assert "\nEquivalents:\n  trec_eval     ndcg.1=3,2=9, ndcg_cut.k\n  ir_measures   nDCG@k, NDCG@k\n" in text
     assert "  scikit-learn  ndcg_score, ndcg_score(k=…)\n" in text
     assert "ndcg_burges@k (gain=exp)" in text
     assert "set_F.x" in page("set_F")
     assert "  ir_measures  RBP(p=…)@k\n" in page("rbp")
     assert "  ir_measures  SetP, SetP(relative=False)\n" in page("set_P")
-    assert "\nAlso named: kendall\n" in page("tau")
+    assert "\nAliases: kendall\n" in page("tau")
 
 
 @pytest.mark.parametrize(
@@ -98,8 +95,10 @@ def test_parameters_elsewhere(name, other):
 
 
 def test_ties_elsewhere():
-    assert page("RR").count("as they stand in the run") == 2
-    assert "\nEqual scores in ir_measures, by provider:\n  cwl_eval  as they stand in the run\n" in page("INST")
+    assert page("RR").count("in the order of the run file") == 2
+    assert "\nOrder of ties in ir_measures, by provider:\n  cwl_eval  in the order of the run file\n" in page(
+        "INST"
+    )
     assert "Equal scores" not in page("muAP") + page("set_P")
 
 
@@ -156,20 +155,20 @@ def test_spellings_of_other_tools(text, expected):
     [
         ("nDCG(dcg='exp')", "dcg must be log2 or exp-log2, not 'exp'"),
         ("nDCG(gains={0:0,1})", "gain must be"),
-        ("nDCG(gains={0:0,0:1})", "rising order"),
+        ("nDCG(gains={0:0,0:1})", "increasing order"),
         ("nDCG(gains={a:b})", "gain must be"),
         ("nDCG(gains={0:0,1:5)@5", "gain must be"),
-        ("nDCG(gain=exp,gains={1:2})", "gain is given twice"),
-        ("nDCG(dcg='exp-log2',gain=exp)", "gain is given twice"),
+        ("nDCG(gain=exp,gains={1:2})", "gain is given more than once"),
+        ("nDCG(dcg='exp-log2',gain=exp)", "gain is given more than once"),
         ("ndcg_burges(gain=linear)@5", "gain"),
-        ("rbp(rel=1,gain=exp)", "rel takes the place of gain"),
+        ("rbp(rel=1,gain=exp)", "rel and gain are mutually exclusive"),
         ("AP(judged_only=1)", "judged_only must be true or false, not '1'"),
-        ("BPM@10", "BPM needs max_rel"),
+        ("BPM@10", "BPM requires max_rel"),
         ("BPM(max_rel=0)@10", "max_rel must be above 0"),
         ("BPM(max_rel=1,min_rel=1)@10", "max_rel must be above min_rel"),
         ("SDCG(max_rel=1)@1000001", "cutoff up to 1000000"),
         ("JKnDCG(base=1)", "base must be above 1"),
-        ("iRBU(p=1)", "p must be a number between 0 and 1"),
+        ("iRBU(p=1)", "p must be a number strictly between 0 and 1"),
     ],
 )
 def test_spellings_that_are_refused(text, what):

@@ -331,7 +331,7 @@ def test_options_that_need_letor(letor, tmp_path):
         ({"ties": "random"}, "ties must be trec or input or best or worst, not 'random'"),
         ({"qrels_format": "csv"}, "qrels_format must be trec or letor, not 'csv'"),
         ({"run_format": "csv"}, "run_format must be trec or letor or scores, not 'csv'"),
-        ({"features": "x"}, "features are numbers and ranges such as 1,5,9-12, not 'x'"),
+        ({"features": "x"}, "features must be numbers and ranges such as 1,5,9-12, not 'x'"),
     ],
 )
 def test_wrong_options(options, what):
@@ -375,5 +375,5 @@ def test_parse_features(texts, features):
     "text", ["", "1,", "-1", "1-", "1-2-3", "a", "1.5", "+1", "1 2", "٣", "3-1", "10000000", "1" * 30]
 )
 def test_wrong_features(text):
-    with pytest.raises(OptionError, match=r"features are numbers and ranges|must go up, to 9999999 at most"):
+    with pytest.raises(OptionError, match=r"features must be numbers and ranges|must increase, up to 9999999"):
         parse_features([text])

@@ -1,4 +1,4 @@
-"""ir_measures: its names of our metrics, what its measures take, and how its providers order equal scores."""
+"""ir_measures: its names of our metrics, the parameters of its measures, and its providers' order of ties."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _REL = {"rel": 1}
 _BINARY = {"rel": 1, "judged_only": False}
 _GAINS = {"min_rel": 0, "max_rel": None}
 
-# What each takes besides the cutoff, with its defaults, which it does not print; None where there is none.
+# The parameters of each besides the cutoff, with their defaults, which it does not print; None for no default.
 MEASURES: dict[str, dict[str, Any]] = {
     "AP": _BINARY,
     "Accuracy": _REL,
@@ -97,17 +97,17 @@ _SAME: dict[str, tuple[str, dict[str, Any]]] = {
     "Recall": ("R", {}),
     "SetRelP": ("SetP", {"relative": True}),
 }
-_OWN_DEFAULTS = {"RBP": {"p": 0.8}}  # where ours is another
+_OWN_DEFAULTS = {"RBP": {"p": 0.8}}  # that differ from ours
 
 
 def translated(text: str) -> tuple[str, str] | None:
-    """A measure in our spelling, and as ir_measures prints it; None where it is not one of ir_measures."""
+    """A measure in our notation, and as ir_measures prints it; None if it is not one of ir_measures'."""
     read = _read(text)
     if read is None:
         return None
     name, params, at = read
     given = {**_OWN_DEFAULTS.get(name, {}), **params}
-    for key, value in MEASURES[name].items():  # a default of theirs may be no parameter of ours
+    for key, value in MEASURES[name].items():  # one at its default may not be a parameter of ours
         if value is not None and given.get(key) == value and key not in _OWN_DEFAULTS.get(name, {}):
             del given[key]
     ours = name + ("(" + ",".join(f"{k}={v!r}" for k, v in given.items()) + ")" if given else "")
@@ -115,7 +115,7 @@ def translated(text: str) -> tuple[str, str] | None:
 
 
 def _read(text: str) -> tuple[str, dict[str, Any], Any] | None:
-    """Name, parameters and what stands after '@'; None where it is no measure of ir_measures."""
+    """Name, parameters and the value after '@'; None if it is not a measure of ir_measures."""
     try:
         node = ast.parse(text.strip(), mode="eval").body
         at = None
@@ -145,44 +145,44 @@ def _printed(name: str, params: dict[str, Any], at: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, dict):  # a gain that is the grade itself is not printed
+    if isinstance(value, dict):  # a gain equal to its grade is not printed
         return "{" + ",".join(f"{grade}:{gain}" for grade, gain in sorted(value.items()) if grade != gain) + "}"
     return repr(value)
 
 
 class Provider(NamedTuple):
-    """One of those who compute for ir_measures.
+    """One of the tools that compute measures for ir_measures.
 
-    ties: its order of documents with equal scores. metrics: ours that it computes and where that can matter.
+    ties: its order of documents with equal scores. metrics: those of ours that it computes and ties affect.
     """
 
     ties: str
     metrics: tuple[str, ...]
 
 
-_AS_HERE = "by document id descending, as here"
-_AS_RUN = "as they stand in the run"
+_AS_GRADEVAL = "by document id descending, as in gradeval"
+_AS_RUN = "in the order of the run file"
 _ASCENDING = "by document id ascending"
-_READER = ("rbp", "BPM", "SDCG", "NERR8", "NERR9", "NERR10", "NERR11", "INST", "INSQ")
+_USER_MODELS = ("rbp", "BPM", "SDCG", "NERR8", "NERR9", "NERR10", "NERR11", "INST", "INSQ")
 _RANKED = ("AP", "P", "RR", "Rprec", "nDCG")
 
-# in the order in which it asks them; the last one only by name
+# in the order in which it selects them; the last one only by name
 PROVIDERS = {
     "pytrec_eval": Provider(
-        f"{_AS_HERE}, but with scores as 32-bit floats",
+        f"{_AS_GRADEVAL}, but with scores as 32-bit floats",
         (*_RANKED, "R", "Success", "bpref", "infAP", "iprec_at_recall"),
     ),
-    "cwl_eval": Provider(_AS_RUN, ("AP", "P", "RR", *_READER)),
-    "compat": Provider(f"{_ASCENDING}, in the ideal ranking as in the qrels", ("Compat",)),
+    "cwl_eval": Provider(_AS_RUN, ("AP", "P", "RR", *_USER_MODELS)),
+    "compat": Provider(f"{_ASCENDING}, in the ideal ranking in the order of the qrels", ("Compat",)),
     "judged": Provider(_ASCENDING, ("Judged",)),
     "msmarco": Provider(_ASCENDING, ("RR",)),
-    "gdeval": Provider(_AS_HERE, ("nDCG", "ERR")),
+    "gdeval": Provider(_AS_GRADEVAL, ("nDCG", "ERR")),
     "accuracy": Provider(_AS_RUN, ("Accuracy",)),
-    "ranx": Provider("in an order that cannot be told", (*_RANKED, "R", "Success")),
+    "ranx": Provider("undefined", (*_RANKED, "R", "Success")),
     "trectools": Provider(_AS_RUN, (*_RANKED, "bpref", "rbp")),
 }
 
 
 def ties(metric: str) -> list[tuple[str, str]]:
-    """(provider, its order of equal scores) for each that computes the metric."""
+    """(provider, its order of ties) for each that computes the metric."""
     return [(name, provider.ties) for name, provider in PROVIDERS.items() if metric in provider.metrics]

@@ -1,4 +1,4 @@
-"""What other tools call our metrics and their parameters, where they mean the same; how such a name is read."""
+"""Equivalent metrics and parameters of other tools, and how their names are parsed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import NamedTuple
 from gradeval.registry.dialects import ir_measures
 
 Items = list[tuple[str, str | None]]
-"""The parameters given with a name: key and value, or a text without '=' and None."""
+"""The parameters given with a name: key and value; the value is None for a text without '='."""
 
-# A name as the tool spells it -> the same in our spelling. '@k' on both sides stands for a cutoff, which may be
-# missing. 'name(param)' is the name where that parameter is given, 'name(param=value)' where it has that value.
-# Names that are ours anyway are here for the pages only. trec_eval's are in trec_eval.py.
+# A name in the tool's notation -> the same in ours. '@k' on both sides is an optional cutoff. 'name(param)' is
+# the name with that parameter, 'name(param=value)' with that value. Names equal to ours are listed for the
+# pages only. trec_eval's names are in trec_eval.py.
 NAMES: dict[str, dict[str, str]] = {
     "ir_measures": ir_measures.NAMES,
     "ranx": {
@@ -55,10 +55,10 @@ NAMES: dict[str, dict[str, str]] = {
 
 
 class Spelling(NamedTuple):
-    """A parameter of another tool: which of ours it is.
+    """The parameter of ours that is equivalent to one of another tool.
 
-    metric: of which it is one, '' for every metric with such a parameter. words: what its values are here; none
-    where they are written as here. example: a value that is written in another way.
+    metric: the metric it applies to, '' for every metric with this parameter. words: its values -> ours, None
+    if they are equal. example: a value whose notation differs from ours.
     """
 
     param: str
@@ -78,7 +78,7 @@ PARAMS = {
 
 
 def spelling_of(metric: str, name: str) -> Spelling | None:
-    """Which parameter of a metric of ours a name elsewhere is, None where it is none."""
+    """The parameter of ours that is equivalent to another tool's, None if there is none."""
     found = (names[name] for names in PARAMS.values() if name in names)
     return next((one for one in found if one.metric in ("", metric)), None)
 
@@ -92,7 +92,7 @@ def spellings(metric: str, param: str) -> Iterator[tuple[str, str, Spelling]]:
 
 
 class Alias(NamedTuple):
-    """One line of NAMES: `param` and `value` are what must be given for it, if anything."""
+    """One line of NAMES; param and value: the parameter that it requires, if any."""
 
     tool: str
     spelled: str
@@ -119,7 +119,7 @@ def _aliases() -> Iterator[Alias]:
 
 
 def named(name: str) -> list[Alias]:
-    """The lines for a name, the most particular first. No case is told apart."""
+    """The lines for a name, the most specific first, ignoring case."""
     return sorted(
         (alias for alias in aliases() if alias.name.lower() == name.lower()),
         key=lambda alias: (not alias.value, not alias.param),
@@ -127,7 +127,7 @@ def named(name: str) -> list[Alias]:
 
 
 def resolve(name: str, items: Items, with_cutoff: bool) -> tuple[str, Items]:
-    """A name in another tool's spelling, and the parameters given with it, in ours; as they are otherwise."""
+    """A name and its parameters in another tool's notation, in ours; other names are returned unchanged."""
     given = {key.lower(): (value or "").lower() for key, value in items}
     fitting = [
         alias

@@ -1,4 +1,4 @@
-"""trec_eval's measures: which metrics they are, what it takes after a dot, and how it prints their names."""
+"""trec_eval's measures: their metrics, the values after the dot, and the names in its output."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 
 class Measure(NamedTuple):
-    """One of trec_eval's measures; all texts have its separators, 1=3,2=9 where ours are 1:3/2:9.
+    """One of trec_eval's measures; all texts use its separators: 1=3,2=9 for our 1:3/2:9.
 
-    metric: ours. param: what is set after the dot, '' where nothing is. values: where none are given, these
-    are meant. example: a value that has commas itself, a list (utility.1,-1,0,0) or pairs (ndcg.1=3,2=9); else
-    commas separate values, a measure each (P.5,10). named: parameters that a pair can set (rbp.p=0.8). digits:
-    the one of these whose decimals can stand there alone, as in ranx (rbp.95). decimals: how many it prints of
-    the value, None for all.
+    metric: the name of our metric. param: the parameter set after the dot, '' if none. values: the default
+    values. example: a value that contains commas, a list (utility.1,-1,0,0) or pairs (ndcg.1=3,2=9);
+    otherwise commas separate values, one measure each (P.5,10). named: parameters that a pair can set
+    (rbp.p=0.8). digits: the one of these that can be given by its decimals alone, as in ranx (rbp.95).
+    decimals: of the value in the printed name, None for all.
     """
 
     metric: str
@@ -31,19 +31,19 @@ class Measure(NamedTuple):
 
     @property
     def takes(self) -> str:
-        """What stands after the dot: an example, or what a single value is called."""
+        """The text after the dot: an example, or the name of a single value."""
         return self.example or ("k" if self.param == "cutoff" else self.param)
 
     @property
     def pairs(self) -> str:
-        """What pairs it takes, in words."""
+        """A description of the pairs it takes."""
         gains = [] if self.param in self.named else ["grade=gain pairs"]
         return " and ".join([*(f"{key}=" for key in self.named), *gains])
 
     def read(self, values: str, separator: str) -> list[dict[str, str]]:
-        """What stands after the dot as texts of parameters, a dict for each metric.
+        """The parameters after the dot, as texts: a dict for each metric.
 
-        Raises ValueError where there should be pairs.
+        Raises ValueError for incomplete pairs.
         """
         if not self.example:
             return [{self.param: value} for value in values.split(",")]
@@ -61,7 +61,7 @@ class Measure(NamedTuple):
         return [texts]
 
     def written(self, name: str, texts: Mapping[str, str]) -> str | None:
-        """The name that trec_eval prints with these parameters, None where it takes no such parameters."""
+        """The name that trec_eval prints with these parameters, None if it does not take them."""
         if not texts:
             return name
         rest = dict(texts)
@@ -74,7 +74,7 @@ class Measure(NamedTuple):
         return None if rest else f"{name}_{','.join(parts)}"
 
     def rounded(self, text: str) -> str:
-        """A value with the decimals that trec_eval prints, where that loses nothing."""
+        """A value with the decimals that trec_eval prints, if that is exact."""
         short = text if self.decimals is None else f"{float(text):.{self.decimals}f}"
         return short if self.decimals is None or float(short) == float(text) else text
 
@@ -84,7 +84,7 @@ _RECALLS = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1"
 _MULTIPLES = "0.2,0.4,0.6,0.8,1,1.2,1.4,1.6,1.8,2"
 _GAINS = "1=3,2=9"
 
-MEASURES = {  # in the order in which it prints them
+MEASURES = {  # in the order of its output
     "runid": Measure("runid"),
     "num_q": Measure("num_q"),
     "num_ret": Measure("num_ret"),
@@ -131,7 +131,7 @@ _BY_NAME = {name.lower(): measure for name, measure in MEASURES.items()}
 
 
 def measure_of(name: str) -> Measure | None:
-    """The measure of this name, in whatever case."""
+    """The measure of this name, ignoring case."""
     return _BY_NAME.get(name.lower())
 
 
@@ -144,28 +144,28 @@ def _names_by_metric() -> dict[str, list[str]]:
 
 
 def names_of(metric: str) -> list[str]:
-    """What trec_eval calls a metric of ours."""
+    """trec_eval's names of a metric of ours."""
     return _names_by_metric().get(metric, [])
 
 
 def printed(metric: str, texts: Mapping[str, str]) -> str | None:
-    """The name that trec_eval prints for a metric of ours with these parameters, None where it has none."""
+    """The name that trec_eval prints for a metric of ours with these parameters, None if it has none."""
     names = (MEASURES[name].written(name, texts) for name in names_of(metric))
     return next(filter(None, names), None)
 
 
 def to_ours(text: str) -> str:
-    """A value, or what is said of it, with our separators."""
+    """A value, or a message about it, with our separators."""
     return text.translate(str.maketrans(",=", "/:"))
 
 
 def to_theirs(text: str) -> str:
-    """A value, or what is said of it, with trec_eval's separators."""
+    """A value, or a message about it, with trec_eval's separators."""
     return text.translate(str.maketrans("/:", ",="))
 
 
 class Group(NamedTuple):
-    """What a name stands for: about says it in a line."""
+    """A group of measures, with a description of one line."""
 
     about: str
     measures: tuple[str, ...]
@@ -173,18 +173,16 @@ class Group(NamedTuple):
 
 _ALL = tuple(MEASURES)
 _OFFICIAL = _ALL[: _ALL.index("relstring")]
-_SEPARATE = {"dcg", "ideal_dcg", "ndcg_p", "yaap"}  # trec_eval has them, but in no group
+_SEPARATE = {"dcg", "ideal_dcg", "ndcg_p", "yaap"}  # in trec_eval, but in none of its groups
 _SET = {*_ALL[:5], "set_P", "set_relative_P", "set_recall", "set_map", "set_F", "utility"}
 GROUPS = {
-    "official": Group(
-        "The measures that trec_eval prints where none is named.", _ALL[: _ALL.index("relstring")]
-    ),
+    "official": Group("The measures that trec_eval prints by default.", _ALL[: _ALL.index("relstring")]),
     "set": Group(
-        "The measures of trec_eval for all that was retrieved, whatever its order.",
+        "trec_eval's measures of the retrieved set, independent of its order.",
         tuple(name for name in _ALL if name in _SET),
     ),
     "all_trec": Group(
-        f"All measures of trec_eval for qrels, without {', '.join(sorted(_SEPARATE))}.",
+        f"All measures of trec_eval for qrels, except {', '.join(sorted(_SEPARATE))}.",
         tuple(name for name in _ALL if name not in _SEPARATE),
     ),
 }
