@@ -116,8 +116,8 @@ def test_undefined_values() -> None:
     ]
     assert said("-m", "rankDCG", "--query-ids", "q2", qrels=equal, ranking=ranking) == []
     assert said("-m", "rankDCG", "-m", "tau", qrels=equal, ranking=ranking) == [
-        "warning: r: tau is undefined for 2 queries, and 1 other metric for as many or fewer, excluded from the "
-        "means"
+        "warning: r: tau is undefined for 2 queries, and 1 other metric for as many or fewer, excluded from "
+        "the means"
     ]
 
 
