@@ -131,25 +131,23 @@ class Found(NamedTuple):
     repeats: Repeats
 
 
-def query_indices(qrels: Qrels, ids: Ids) -> Ints:
-    """The index of each query, (n,): in the qrels, or from Q on in order of first appearance."""
-    number = qrels.query_index.find(ids)
-    unknown = np.flatnonzero(number < 0)
+_BY_KEY = np.uint64(1 << 62)  # marks an index made from half a key
+
+
+def query_indices(qrels: Qrels, ids: Ids, by_key: bool = False) -> Ints:
+    """The index of each query, (n,): in the qrels, or from Q on for queries that are not judged.
+
+    Those are numbered in order of first appearance, or by_key, so that all blocks of a run agree.
+    """
+    index = qrels.query_index.find(ids)
+    unknown = np.flatnonzero(index < 0)
     if len(unknown):
-        number[unknown] = len(qrels.queries) + ids.take(unknown).distinct()[1]
-    return number
-
-
-_OTHER = np.uint64(1 << 62)  # added to half the key of a query that is not judged: its index in the first pass
-
-
-def keyed_query_indices(qrels: Qrels, queries: Ids) -> Ints:
-    """The index of each query, (n,): in the qrels, or for unjudged queries a number made from its key."""
-    number = qrels.query_index.find(queries)
-    unknown = np.flatnonzero(number < 0)
-    if len(unknown):
-        number[unknown] = ((queries.take(unknown).keys() >> np.uint64(2)) | _OTHER).view(np.int64)
-    return number
+        others = ids.take(unknown)
+        made = (
+            (others.keys() >> np.uint64(2)) | _BY_KEY if by_key else len(qrels.queries) + others.distinct()[1]
+        )
+        index[unknown] = made.view(np.int64)
+    return index
 
 
 def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:

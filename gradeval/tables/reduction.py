@@ -20,7 +20,7 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problems, no_data
 from gradeval.formats.sources import Block, Source, temporary_error
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import Found, Lines, find, keyed_query_indices, query_indices
+from gradeval.tables.ranking import Found, Lines, find, query_indices
 from gradeval.tables.reduced import Reduced, Total, repeated_run
 
 
@@ -154,7 +154,7 @@ def _in_one_pass(
         if not count:
             return whole
         lines = Lines(
-            keyed_query_indices(qrels, read.queries), read.bounds, read.documents, read.value, read.line
+            query_indices(qrels, read.queries, by_key=True), read.bounds, read.documents, read.value, read.line
         )
         if len(distinct(lines.query)) < count:
             return whole._replace(scattered=True, enough=may_be_endless and _holds_enough(read, qrels))

@@ -15,7 +15,7 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems
 from gradeval.formats.sources import Block, Source
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import Lines, find, keyed_query_indices
+from gradeval.tables.ranking import Lines, find, query_indices
 from gradeval.tables.reduced import Reduced, Total
 
 _KEPT = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i4"), ("id_length", "<i4")])
@@ -55,7 +55,7 @@ def reduce_by_sorting(
 
     def sort(block: Block) -> _Sorted:
         read = columns(block)
-        number = keyed_query_indices(qrels, read.queries)
+        number = query_indices(qrels, read.queries, by_key=True)
         lengths = np.diff(read.bounds)
         query = np.repeat(number, lengths)
         share = (query % shares).astype(np.uint16)
