@@ -122,6 +122,7 @@ def evaluate_all(
             one.counted,
             one.found.texts,
             one.tie_range,
+            options.ties or one.run.ties,
         )
         for name, one in zip(names, done, strict=True)
     )
@@ -160,7 +161,7 @@ class _Outcome(NamedTuple):
 def _evaluate(
     qrels: Qrels, run: Run, specs: Sequence[Spec], options: Options, jobs: int, wanted: Bools
 ) -> _Outcome:
-    reduced = run.reduce(qrels, options.tie_rule, jobs)
+    reduced = run.reduce(qrels, options.ties or run.ties, jobs)
     has_lines = reduced.retrieved > 0
     if not (has_lines & wanted).any():
         raise InputError(run.path, f"it has no query in common with {qrels.path}", hint="Check the query ids")
@@ -186,7 +187,7 @@ def _evaluate(
         if options.tie_range:
             tie_range = np.array(ties.ends(found.values))
         if options.ties is None:  # a user who names a rule has decided the order
-            changed = tie_notices(qrels, specs, found, counted, ties)
+            changed = tie_notices(qrels, specs, found, counted, ties, run.ties)
             # the range of a number is printed beside it, so only texts need a notice
             notices += (one for one in changed if not options.tie_range or one.low is None)
     notices += undefined_notices(qrels, specs, found, counted)

@@ -9,7 +9,7 @@ import numpy as np
 from gradeval.arrays import Bools, Ints
 from gradeval.arrays.strings import Texts
 from gradeval.notices import MAX_QUERIES, Kind, Notice
-from gradeval.options import DEFAULT_TIES, Options
+from gradeval.options import Options
 from gradeval.registry.invariants import UNJUDGED_IGNORED
 from gradeval.registry.spec import Spec
 from gradeval.scoring import Scored, summarize
@@ -95,13 +95,17 @@ def query_notices(qrels: Qrels, reduced: Reduced, wanted: Bools, options: Option
         yield Notice(Kind.MISSING, "", int(missing.sum()), queries=_ids(qrels, missing), rule=options.queries)
     if reduced.unjudged:
         yield Notice(Kind.UNJUDGED, "", reduced.unjudged)
+    ranks = reduced.ranks
+    if ranks.contradicting > ranks.compared / 2:
+        yield Notice(Kind.RANKS, "", ranks.contradicting, total=ranks.compared)
     if not np.isfinite(reduced.rank).any():
         yield Notice(Kind.NOTHING_JUDGED, "", 0)
 
 
 def tie_notices(
-    qrels: Qrels, specs: Sequence[Spec], found: Scored, counted: Bools, ties: Spread
+    qrels: Qrels, specs: Sequence[Spec], found: Scored, counted: Bools, ties: Spread, rule: str
 ) -> Iterator[Notice]:
+    """rule: the order of ties of the values."""
     if not ties.changes.any():
         return
     low, high = ties.ends(found.values)
@@ -113,9 +117,7 @@ def tie_notices(
             numbers = {} if spec.metric.text else {"value": value, "low": low_end, "high": high_end}
             at_most = rises(spec, qrels.scale)
             ids = _ids(qrels, changed)
-            yield Notice(
-                Kind.TIES, "", int(changed.sum()), str(spec), ids, DEFAULT_TIES, **numbers, at_most=at_most
-            )
+            yield Notice(Kind.TIES, "", int(changed.sum()), str(spec), ids, rule, **numbers, at_most=at_most)
 
 
 def undefined_notices(qrels: Qrels, specs: Sequence[Spec], found: Scored, counted: Bools) -> Iterator[Notice]:

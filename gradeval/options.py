@@ -17,6 +17,7 @@ DEFAULT_METRICS = "num_q muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
 QUERIES = ("judged", "both")
 TIES = ("trec", "input", "best", "worst")
 DEFAULT_TIES = "trec"
+LETOR_TIES = "input"  # of features and scores, as in Eval-Score-3.0 and LightGBM
 NO_RELEVANT = {"0": 0.0, "1": 1.0, "skip": math.nan}
 DEFAULT_NO_RELEVANT = "0"
 QRELS_FORMATS = ("trec", "letor")
@@ -32,14 +33,14 @@ class Options:
     rel: relevance threshold, the lowest grade that counts as relevant (None: any grade above 0). depth: the
     number of ranks evaluated (None: all). judged_only: remove unjudged documents first (condensed lists).
     queries: 'judged' averages over all queries of the qrels, with 0 for those missing from the run; 'both' over
-    those of the run too. query_ids: evaluate these only (None: all). ties: the order of equal scores: 'trec' by
-    document id descending as bytes, 'input' as in the file, 'best' or 'worst' by grade (None: 'trec', with a
-    notice if another order could change a value). tie_range: compute the lowest and the highest values over the
-    orders of ties tried too. zero_grade: subtracted from every grade first. no_relevant: the value of metrics
-    that divide by what is relevant, such as AP, nDCG and R, for a query without a relevant document: '0', '1',
-    or 'skip', which excludes the query from their means (None: '0', with a notice if there are such queries).
-    by_level: a metric AP(rel=t) for each grade t above 0, before muAP. jobs: number of threads (0: number of
-    processors).
+    those of the run too. query_ids: evaluate these only (None: all). ties: the order of tied scores: 'trec' by
+    document id descending as bytes, 'input' as in the file, 'best' or 'worst' by grade (None: 'input' for
+    features and scores of LETOR files, else 'trec', with a notice if another order could change a value).
+    tie_range: compute the lowest and the highest values over the orders of ties tried too. zero_grade:
+    subtracted from every grade first. no_relevant: the value of metrics that divide by what is relevant, such
+    as AP, nDCG and R, for a query without a relevant document: '0', '1', or 'skip', which excludes the query
+    from their means (None: '0', with a notice if there are such queries). by_level: a metric AP(rel=t) for each
+    grade t above 0, before muAP. jobs: number of threads (0: number of processors).
 
     qrels_format, run_format: one of QRELS_FORMATS, RUN_FORMATS (None: detected from the content). features: the
     features of LETOR files that are runs. qrels_feature: the feature of a LETOR file that is the grade (None:
@@ -85,17 +86,12 @@ class Options:
         """The options that affect the values, as JSON types."""
         others = ("jobs", "tie_range")
         given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in others}
-        return {**given, "ties": self.tie_rule, "no_relevant": self.no_relevant_rule}
+        return {**given, "no_relevant": self.no_relevant_rule}
 
     @property
     def no_relevant_rule(self) -> str:
         """What counts for a query without a relevant document, where a metric needs one."""
         return self.no_relevant or DEFAULT_NO_RELEVANT
-
-    @property
-    def tie_rule(self) -> str:
-        """The order of equal scores."""
-        return self.ties or DEFAULT_TIES
 
 
 def _read(name: str, value: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.notices import Notice, lines
+from gradeval.options import DEFAULT_TIES
 from gradeval.registry.spec import Spec, parse
 from gradeval.scoring import summarize
 
@@ -48,7 +49,8 @@ class RunResult:
     name: as in tables. path: as the user gave it. sha256: of the file, None if there is no file.
     values: float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged, (Q,).
     texts: position of a text metric -> the text of each query. tie_range: the lowest and the
-    highest values over the orders of ties tried, (2, M, Q); None without Options.tie_range.
+    highest values over the orders of ties tried, (2, M, Q); None without Options.tie_range. ties: the order of
+    tied scores.
     """
 
     name: str
@@ -58,6 +60,7 @@ class RunResult:
     counted: Bools = field(repr=False)
     texts: Mapping[int, Sequence[str]] = field(default_factory=dict, repr=False)
     tie_range: Floats | None = field(default=None, repr=False)
+    ties: str = DEFAULT_TIES
 
     def counted_texts(self, m: int) -> list[str]:
         """The texts of one metric for the counted queries."""

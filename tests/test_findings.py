@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -202,3 +203,46 @@ class TestManyRuns:
             "2 of 3 runs have tied scores whose order could change values, by up to 0.0935 in nDCG of tied; "
             "--tie-range shows all",
         )
+
+
+class TestRanks:
+    """A rank column that rises with the scores: a rank or a distance stands in the score column."""
+
+    def of(self, tmp_path: Path, *rows: tuple[str, object, object]) -> list[Notice]:
+        path = tmp_path / "run"
+        path.write_text(
+            "".join(f"{query} Q0 d{n} {rank} {score} t\n" for n, (query, rank, score) in enumerate(rows))
+        )
+        results = evaluate({"1": {"d0": 1}, "2": {"d3": 1}, "3": {"d5": 1}}, path, "AP", ties="trec")
+        return [notice for notice in results.notices if notice.kind is Kind.RANKS]
+
+    def test_a_rank_as_score(self, tmp_path: Path) -> None:
+        [notice] = self.of(
+            tmp_path, ("1", 1, 1), ("1", 2, 2), ("2", 1, 1), ("2", 2, 2), ("3", 1, 9), ("3", 2, 8)
+        )
+        assert (notice.count, notice.total, notice.informational) == (2, 3, False)
+        assert str(notice) == (
+            "run: the rank column contradicts the scores in 2 of the first 3 queries; documents are ranked by score, "
+            "highest first; is the score column a rank, or a distance?"
+        )
+
+    @pytest.mark.parametrize(
+        "rows",
+        [
+            [("1", 1, 9), ("1", 2, 8), ("2", 1, 9), ("2", 2, 9)],
+            [("1", 0, 1), ("1", 0, 2), ("2", 0, 1), ("2", 0, 2)],
+            [("1", "x", 1), ("1", "y", 2), ("2", 1, 1)],
+            [("1", 5, 1), ("2", 6, 2), ("3", 7, 3)],
+            [("1", 2, 8), ("1", 1, 9), ("2", 3, 1), ("2", 4, 2)],
+            [("1", 1, 1), ("1", 2, 1)],
+        ],
+    )
+    def test_others(self, tmp_path: Path, rows: list[tuple[str, object, object]]) -> None:
+        """Ranks that agree, that are all equal, no numbers, of one document each, or that half contradict."""
+        assert self.of(tmp_path, *rows) == []
+
+    def test_in_a_run_whose_queries_are_scattered(self, tmp_path: Path) -> None:
+        rows = [("1", 1, 1), ("2", 1, 1), ("1", 2, 2), ("2", 2, 2)]
+        assert self.of(tmp_path, *rows) == []
+        rows = [("1", 1, 1), ("1", 2, 2), ("2", 1, 1), ("2", 2, 2), ("1", 3, 3)]
+        assert [(one.count, one.total) for one in self.of(tmp_path, *rows)] == [(2, 2)]

@@ -113,8 +113,8 @@ _other = partial(click.option, cls=_Option, section="Other")
     "--ties",
     type=click.Choice(TIES),
     help="Order of tied scores: by document id descending (trec, as in trec_eval), as in the file (input), or "
-    "by grade, highest (best) or lowest (worst) first. Default: trec, with a warning if another order could "
-    "change a value.",
+    "by grade, highest (best) or lowest (worst) first. Default: input for features and scores of LETOR files, "
+    "else trec, with a warning if another order could change a value.",
 )
 @_measure(
     "--tie-range",

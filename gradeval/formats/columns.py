@@ -11,13 +11,24 @@ from gradeval.arrays.strings import Ids
 from gradeval.formats.diagnostics import LineProblems
 
 
+class RankCheck(NamedTuple):
+    """The rank column of the first lines of a run against its scores, by query.
+
+    contradicting: queries where the rank rises with the score. compared: queries with both ranks and scores.
+    """
+
+    contradicting: int = 0
+    compared: int = 0
+
+
 class Columns(NamedTuple):
     """The rows of a block: ids and one value each, and what is wrong with lines that are no rows.
 
     queries: the id of each group of neighbouring rows with one query, (S,). bounds: group s owns rows
     bounds[s]:bounds[s+1], (S+1,). documents, value (grade or score), line (0-based in the block): of each row,
     (n,). lines: how many lines the block has. first, last: whether no block with lines is before it, or behind.
-    tag: the run tag in the block's last line, None without one.
+    tag: the run tag in the block's last line, None without one. ranks: the rank column against the scores.
+    numbered: whether the documents of each query are named 1, 2, … in order, for lack of ids.
     """
 
     queries: Ids
@@ -30,6 +41,8 @@ class Columns(NamedTuple):
     last: bool = True
     problems: LineProblems = LineProblems()
     tag: bytes | None = None
+    ranks: RankCheck = RankCheck()
+    numbered: bool = False
 
     @classmethod
     def whole(cls, queries: Ids, documents: Ids, value: Floats, line: Ints | None = None) -> Columns:

@@ -44,7 +44,8 @@ class Letor:
     """The data lines of a file, in order.
 
     path: as the user named it. queries: the ids of the queries, in order of first appearance, (Q,). query:
-    which of them each line is of. documents, label, line (0-based in the file): of each line, (n,).
+    which of them each line is of. documents, label, line (0-based in the file): of each line, (n,). numbered:
+    whether no line has an id, so that documents are named by their positions.
     """
 
     path: str
@@ -53,11 +54,13 @@ class Letor:
     documents: Ids
     label: Floats
     line: Ints
+    numbered: bool
     _values: list[_Values]
 
     def columns(self, number: Floats) -> Columns:
         """The lines as rows with these numbers, (n,): labels or features."""
-        return Columns.whole(self.queries.take(self.query), self.documents, number, self.line)
+        columns = Columns.whole(self.queries.take(self.query), self.documents, number, self.line)
+        return columns._replace(numbered=self.numbered)
 
     def feature(self, number: int) -> Floats:
         """The value of a wanted feature in each line, 0 where the line does not have it, (n,).
@@ -160,8 +163,9 @@ def read_letor(source: Source, wanted: Set[int], groups: str | None = None, jobs
         )
     else:
         queries, query = _grouped(source, groups, len(label))
-    documents = _named_by_rank(Ids.joined([part.document for part in parts]), query)
-    return Letor(source.name, queries, query, documents, label, line, [part.values for part in parts])
+    ids = Ids.joined([part.document for part in parts])
+    documents, numbered = _named_by_rank(ids, query), not ids.length.any()
+    return Letor(source.name, queries, query, documents, label, line, numbered, [part.values for part in parts])
 
 
 def _read_block(block: Block, is_wanted: Bools) -> _Part:

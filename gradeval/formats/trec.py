@@ -8,11 +8,12 @@ import re
 import numpy as np
 
 from gradeval.arrays.segments import distinct
-from gradeval.formats.columns import Columns, grouped
+from gradeval.formats.columns import Columns, RankCheck, grouped
 from gradeval.formats.diagnostics import LineProblems, shown
 from gradeval.formats.scan import Rows, bare_cr_pattern, floats, split, unreadable
 from gradeval.formats.sources import Block
 
+_CHECKED = 10_000  # lines whose ranks are compared with their scores
 _FIELD = re.compile(rb"[^ \t\r]+")
 _QRELS_BARE_CR, _RUN_BARE_CR = (
     bare_cr_pattern(rb"[ \t]*(?:[^ \t\r\n]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4)
@@ -30,10 +31,26 @@ def qrels_columns(block: Block) -> Columns:
 
 def run_columns(block: Block) -> Columns:
     """The run lines of a block; the value is the score. The tag may be missing; what follows it is ignored."""
-    rows = split(block.bytes, block.size, (0, 2, 4), 5)
+    # the rank column decides nothing; in the first block it is compared with the scores
+    rows = split(block.bytes, block.size, (0, 2, 4, 3) if block.first else (0, 2, 4), 5)
     hint = "This looks like qrels; the qrels come first, then the runs"
     problems = _odd(rows, block.first, "a run has 6 (query Q0 document rank score tag)", (4,), hint)
-    return _columns(block, rows, "score", _RUN_BARE_CR, problems)._replace(tag=_last_tag(block, rows))
+    columns = _columns(block, rows, "score", _RUN_BARE_CR, problems)
+    checked = _rank_check(rows) if block.first else RankCheck()
+    return columns._replace(tag=_last_tag(block, rows), ranks=checked)
+
+
+def _rank_check(rows: Rows) -> RankCheck:
+    """Whether ranks rise with scores, in the first lines of a run."""
+    queries, _, scores, ranks = (field.take(slice(_CHECKED)) for field in rows.fields)
+    (score, bad_scores), (rank, bad_ranks) = floats(scores), floats(ranks)
+    if len(bad_scores) or len(bad_ranks) or not len(score):
+        return RankCheck()
+    starts = np.append(0, queries.changes())
+    rises = np.append(np.sign(np.diff(rank)) * np.sign(np.diff(score)), 0.0)
+    rises[starts[1:] - 1] = 0  # of two queries
+    balance = np.add.reduceat(rises, starts)
+    return RankCheck(int(np.count_nonzero(balance > 0)), int(np.count_nonzero(balance)))
 
 
 def _last_tag(block: Block, rows: Rows) -> bytes | None:
@@ -64,7 +81,7 @@ def _odd(rows: Rows, is_first: bool, expected: str, others: tuple[int, ...], hin
 
 
 def _columns(block: Block, rows: Rows, name: str, bare_cr: bytes, problems: LineProblems) -> Columns:
-    queries, documents, text = rows.fields
+    queries, documents, text = rows.fields[:3]
     value, bad = floats(text)
     line = rows.line
     wrong = unreadable(block, rows, bare_cr)

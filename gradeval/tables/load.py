@@ -12,7 +12,7 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.detect import detect, reader
 from gradeval.formats.python import read_data, readable
 from gradeval.formats.sources import Source
-from gradeval.options import Options
+from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduced import Reduced
 from gradeval.tables.reduction import reduce_blocks, reduce_columns
@@ -33,13 +33,14 @@ class Run(NamedTuple):
     """A run that can be reduced to the judgments.
 
     path: its name in messages. reduce: (qrels, ties, jobs) -> Reduced. source: its file, if it has one.
-    name: its name in tables, None for one made from the path.
+    name: its name in tables, None for one made from the path. ties: the default rule for its tied scores.
     """
 
     path: str
     reduce: Callable[[Qrels, str, int], Reduced]
     source: Source | None = None
     name: str | None = None
+    ties: str = DEFAULT_TIES
 
     def sha256(self) -> str | None:
         """The SHA-256 of its file, None without one."""
@@ -121,7 +122,7 @@ def open_runs(
             letor = _read_letor(source, set(options.features), options, options.jobs or default_jobs())
         return _feature_runs(source, letor, options)
     if kind == "scores":
-        return [_in_memory(source.name, lambda: _scores(source, given), source, name)]
+        return [_in_memory(source.name, lambda: _scores(source, given), source, name, LETOR_TIES)]
     columns = reader(kind).run_columns
 
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
@@ -130,10 +131,12 @@ def open_runs(
     return [Run(source.name, reduce, source, name)]
 
 
-def _in_memory(path: str, read: Callable[[], Columns], source: Source | None, name: str | None) -> Run:
+def _in_memory(
+    path: str, read: Callable[[], Columns], source: Source | None, name: str | None, ties: str = DEFAULT_TIES
+) -> Run:
     """A run that is read as a whole when it is reduced."""
     file = path if source is None else source.name
-    return Run(path, lambda qrels, ties, jobs: reduce_columns(read(), qrels, ties, file), source, name)
+    return Run(path, lambda qrels, ties, jobs: reduce_columns(read(), qrels, ties, file), source, name, ties)
 
 
 def is_path(value: Any) -> bool:
@@ -171,7 +174,7 @@ def _feature_runs(source: Source, letor: Letor, options: Options) -> list[Run | 
     def run(feature: int) -> Run:
         name = f"feature{feature}"
         path = f"{source.name}:{name}"
-        return _in_memory(path, lambda: letor.columns(letor.feature(feature)), source, name)
+        return _in_memory(path, lambda: letor.columns(letor.feature(feature)), source, name, LETOR_TIES)
 
     runs: list[Run | InputError] = [run(feature) for feature in options.features if feature in letor.features]
     missing = [feature for feature in options.features if feature not in letor.features]

@@ -14,6 +14,8 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import SHOWN
 from gradeval.tables.qrels import Qrels
 
+REVERSED = "reversed"  # the order of ties that is trec_eval's where documents are named 1, 2, … in file order
+
 
 class Lines(NamedTuple):
     """Run lines as read, grouped by query.
@@ -154,7 +156,7 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     """Rank the documents of whole queries, and find the judged ones among them.
 
     Documents are ranked by score descending. Equal scores are ordered by document id descending as bytes
-    (ties='trec', trec_eval's rule), in file order ('input'), or by grade, the highest ('best') or
+    (ties='trec', trec_eval's rule), in file order ('input', or REVERSED), or by grade, the highest ('best') or
     the lowest ('worst') first, unjudged documents as grade 0, then as 'trec'.
     """
     lengths = np.diff(lines.bounds)
@@ -234,6 +236,9 @@ def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints
     tied_hits = np.flatnonzero(tied[hit_position] | tied[hit_position + 1])
     group = np.searchsorted(last_in_group, hit_position[tied_hits])
     first, last = first_in_group[group], last_in_group[group]
+    if ties == REVERSED:
+        hit_position[tied_hits] = first + last - hit_position[tied_hits]
+        return hit_position, tied_hits, first, last
     if ties != "input":
         # groups with a judged document; in others the order does not matter
         matters = distinct(group)

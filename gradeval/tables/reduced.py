@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
+from gradeval.formats.columns import RankCheck
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, shown
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import NO_TIES, Found, Ties
@@ -17,8 +18,8 @@ class Reduced(NamedTuple):
 
     rank, score: of each judgment, (N,), inf and -inf where the run did not retrieve the document.
     retrieved: how many documents each judged query retrieved, (Q,). unjudged: how many queries of the run the
-    qrels lack. ties: the judged documents that share their score. tag: the run tag of its last
-    line.
+    qrels lack. ties: the judged documents that share their score. tag: the run tag of its last line. ranks:
+    its rank column against its scores.
     """
 
     rank: Floats
@@ -27,6 +28,7 @@ class Reduced(NamedTuple):
     unjudged: int
     ties: Ties
     tag: str = ""
+    ranks: RankCheck = RankCheck()
 
 
 class Total:
@@ -39,6 +41,7 @@ class Total:
         self.rank = np.full(len(qrels.grade), np.inf)
         self.score = np.full(len(qrels.grade), -np.inf)
         self.tag = b""
+        self.ranks = RankCheck()
         self.documents = 0
         self.repeats = LineProblems()  # duplicate documents
         self.last_new = -1  # the last line that is not a duplicate
@@ -66,6 +69,11 @@ class Total:
             )
             self.repeats = LineProblems.joined([self.repeats, LineProblems(first, total)])
 
+    def note(self, tag: bytes | None, ranks: RankCheck) -> None:
+        """Keep a block's run tag, if it has one, and the check of the rank column, which the first has."""
+        self.tag = self.tag if tag is None else tag
+        self.ranks = max(self.ranks, ranks, key=lambda check: check.compared)
+
     def report(self, problems: Problems) -> None:
         """Add the duplicate documents: each is a problem, or all are one problem where nothing else follows."""
         again, new = self.repeats.total, self.documents - self.repeats.total
@@ -81,7 +89,7 @@ class Total:
     def reduced(self) -> Reduced:
         tag = self.tag.decode("utf-8", "surrogateescape")
         ties = Ties(*map(np.concatenate, zip(*self.ties, strict=True))) if self.ties else NO_TIES
-        return Reduced(self.rank, self.score, self.retrieved, self.unjudged, ties, tag)
+        return Reduced(self.rank, self.score, self.retrieved, self.unjudged, ties, tag, self.ranks)
 
 
 def repeated_run(line: int, again: int, new: int) -> LineProblems:

@@ -16,11 +16,11 @@ from gradeval.arrays.hashing import KeySet, KeyTable, in_group
 from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import repeats
 from gradeval.arrays.threads import ordered_map
-from gradeval.formats.columns import Columns
+from gradeval.formats.columns import Columns, RankCheck
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problems, no_data
 from gradeval.formats.sources import Block, Source, temporary_error
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import Found, Lines, find, query_indices
+from gradeval.tables.ranking import REVERSED, Found, Lines, find, query_indices
 from gradeval.tables.reduced import Reduced, Total, repeated_run
 
 
@@ -30,6 +30,8 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str) -> Redu
     problems.add(columns.problems)
     problems.check()
     total = Total(qrels)
+    if ties == "trec" and columns.numbered:  # names that are numbers are ordered as numbers
+        ties = REVERSED
     total.add(find(Lines.of(columns, qrels), qrels, ties), 0)
     total.report(problems)
     problems.check()
@@ -131,6 +133,7 @@ class _Part(NamedTuple):
     last: bool
     problems: LineProblems
     tag: bytes | None = None
+    ranks: RankCheck = RankCheck()
     scattered: bool = False
     enough: bool = False
 
@@ -149,7 +152,7 @@ def _in_one_pass(
 
     def part(block: Block) -> _Part:
         read = columns(block)
-        whole = _Part([], read.lines, read.last, read.problems, read.tag)
+        whole = _Part([], read.lines, read.last, read.problems, read.tag, read.ranks)
         count = len(read.queries)
         if not count:
             return whole
@@ -191,7 +194,7 @@ def _in_one_pass(
     for before, one in problems.until_enough(made, lambda: total.repeats.total):
         if one.scattered:
             raise _QueryNotGrouped(problems.lines if one.enough else None)
-        total.tag = total.tag if one.tag is None else one.tag
+        total.note(one.tag, one.ranks)
         for piece in one.pieces:
             if isinstance(piece, Found):
                 close()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.arrays.threads import ordered_map
-from gradeval.formats.columns import Columns
+from gradeval.formats.columns import Columns, RankCheck
 from gradeval.formats.diagnostics import LineProblems, Problems
 from gradeval.formats.sources import Block, Source
 from gradeval.tables.qrels import Qrels
@@ -35,6 +35,7 @@ class _Sorted(NamedTuple):
     last: bool
     problems: LineProblems
     tag: bytes | None
+    ranks: RankCheck
 
 
 def reduce_by_sorting(
@@ -73,14 +74,14 @@ def reduce_by_sorting(
         ends = (np.append(0, np.cumsum(kept[name], dtype=np.int64))[rows] for name in ("length", "id_length"))
         bounds = np.array([rows * _KEPT.itemsize, *ends])
         texts = documents.text(), ids.text()
-        return _Sorted(kept, texts, bounds, read.lines, read.last, read.problems, read.tag)
+        return _Sorted(kept, texts, bounds, read.lines, read.last, read.problems, read.tag, read.ranks)
 
     problems = Problems(source.name)
     total = Total(qrels)
     with tempfile.TemporaryFile() as file:
         places = []  # for each block: the offsets of each share's rows and ids, (3, shares + 1)
         for before, one in problems.until_enough(ordered_map(sort, source.blocks(), jobs)):
-            total.tag = total.tag if one.tag is None else one.tag
+            total.note(one.tag, one.ranks)
             one.kept["line"] += before
             at = file.tell()
             for column in (one.kept, *one.texts):

@@ -354,7 +354,7 @@ def test_options():
     told = options.to_dict()
     assert "jobs" not in told
     assert told["features"] == (1, 7, 3, 4)
-    assert told["ties"] == "trec"
+    assert told["ties"] is None
 
 
 @pytest.mark.parametrize(
