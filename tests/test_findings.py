@@ -222,8 +222,8 @@ class TestRanks:
         )
         assert (notice.count, notice.total, notice.informational) == (2, 3, False)
         assert str(notice) == (
-            "run: the rank column contradicts the scores in 2 of the first 3 queries; documents are ranked by score, "
-            "highest first; is the score column a rank, or a distance?"
+            "run: the rank column contradicts the scores in 2 of the first 3 queries; documents are ranked by "
+            "score, highest first; is the score column a rank, or a distance?"
         )
 
     @pytest.mark.parametrize(

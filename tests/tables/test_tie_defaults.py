@@ -1,4 +1,4 @@
-"""The order of tied scores where no rule is given: as in the file for LETOR's features and scores, else trec's."""
+"""The default order of tied scores: as in the file for LETOR's features and scores, else trec's."""
 
 from __future__ import annotations
 
