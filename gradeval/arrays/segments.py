@@ -21,7 +21,7 @@ _Number = TypeVar("_Number", np.float64, np.int64, np.int32)
 Column = Floats | Ints | Bools
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Segments:
     """How rows belong to queries: query q owns rows offsets[q]:offsets[q+1]; offsets (Q+1,)."""
 

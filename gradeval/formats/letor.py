@@ -39,7 +39,7 @@ _QID = np.uint64(int.from_bytes(b"qid:", "little"))
 _DOCID = np.uint64(int.from_bytes(b"docid", "little"))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Letor:
     """The data lines of a file, in order.
 

@@ -17,7 +17,7 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Gains:
     """The DCG of the run and that of the ideal ranking.
 

@@ -36,7 +36,7 @@ class Kind(Enum):
     TEXT = "strings; no summary"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Metric:
     """A metric of the registry.
 

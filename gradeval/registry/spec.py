@@ -13,7 +13,6 @@ from gradeval.registry.dialects.trec_eval import GROUPS, to_ours, to_theirs
 from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY, Metric, in_ascii
 from gradeval.registry.params import Param
-from gradeval.registry.plugins import load_plugins
 
 
 class Spec(NamedTuple):
@@ -320,7 +319,12 @@ def fold(name: str) -> str:
 @cache
 def _names(plugins: bool = False) -> dict[str, Metric]:
     """Every name, folded -> its metric."""
-    (load_plugins if plugins else load)()
+    if plugins:
+        from gradeval.registry.plugins import load_plugins  # a start without them does not pay for it
+
+        load_plugins()
+    else:
+        load()
     names: dict[str, Metric] = {}
     for metric in REGISTRY.values():
         for name in (metric.name, *metric.aliases, *trec_eval.names_of(metric.name)):
@@ -342,6 +346,7 @@ def _named(name: str, text: str) -> Metric:
         if fold(name) in _names(plugins):
             return _names(plugins)[fold(name)]
     from gradeval.registry.dialects.other import aliases
+    from gradeval.registry.plugins import load_plugins
     from gradeval.registry.suggest import nearest
 
     stem = _TAIL.sub("", name)

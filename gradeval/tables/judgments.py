@@ -34,7 +34,7 @@ def recalled(made: dict[Any, Any], key: Hashable, make: Callable[[], _Made]) -> 
     return value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Hits:
     """The relevant documents that a run retrieved, in rank order within their queries.
 
@@ -80,7 +80,7 @@ class Hits:
         return Hits(self.rows[kept], self.segments.take(kept), self.rank[kept], self.relevant)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Judgments:
     """Ranks of the judged documents: a row for each judgment, in rank order within its query.
 

@@ -23,7 +23,7 @@ from gradeval.notices import Kind, Notice
 SHARE = 1 << 16  # rows whose columns fit the processor's cache, where metrics are several times faster
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Qrels:
     """Judgments as read: a row for each (query, document, grade), the rows of a query together.
 

@@ -13,7 +13,7 @@ from gradeval.arrays.numbers import ratio
 from gradeval.arrays.segments import Segments
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Terms:
     """The value of each query as scale · (sum of its terms - base) / normalizer.
 
@@ -56,7 +56,7 @@ class Terms:
         return ratio(self.scale * (self.total - self.base), self.normalizer)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DiscountedTerms(Terms):
     """The terms of a DCG: value = gain / discount, in rank order within queries.
 
