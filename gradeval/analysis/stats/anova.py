@@ -70,26 +70,32 @@ def two_way_anova(values: Floats) -> TwoWayAnova:
     if queries < 2:
         nothing, unknown = Source(math.nan, 0, math.nan), np.full((systems, systems), np.nan)
         return TwoWayAnova(queries, unknown[0], nothing, nothing, nothing, nothing, unknown, TOO_FEW)
+    # on a scale where the largest value is about 1, no square of a small value vanishes
+    exponent = int(np.frexp(np.abs(complete).max())[1])
+    complete = np.ldexp(complete, -exponent)
     of_system, of_query, overall = _means(complete.T), _means(complete), _sum(complete) / complete.size
     residuals = complete - of_query[:, None] - of_system + overall
     df = (systems - 1) * (queries - 1)
     variance = _sum(residuals**2) / df
     reason = NO_RESIDUAL if np.abs(residuals).max() <= TOLERANCE * np.abs(complete).max() else ""
 
+    def unscaled(squares: float) -> float:
+        return math.ldexp(squares, 2 * exponent)
+
     def factor(squares: float, own_df: int) -> Source:
         mean_square = squares / own_df
         if reason:
-            return Source(squares, own_df, mean_square)
+            return Source(unscaled(squares), own_df, unscaled(mean_square))
         f = mean_square / variance
-        return Source(squares, own_df, mean_square, f, float(fdtrc(own_df, df, f)))
+        return Source(unscaled(squares), own_df, unscaled(mean_square), f, float(fdtrc(own_df, df, f)))
 
     return TwoWayAnova(
         queries,
-        of_system,
+        np.ldexp(of_system, exponent),
         factor(queries * _sum((of_system - overall) ** 2), systems - 1),
         factor(systems * _sum((of_query - overall) ** 2), queries - 1),
-        Source(variance * df, df, variance),
-        Source(_sum((complete - overall) ** 2), complete.size - 1, math.nan),
+        Source(unscaled(variance * df), df, unscaled(variance)),
+        Source(unscaled(_sum((complete - overall) ** 2)), complete.size - 1, math.nan),
         np.full((systems, systems), np.nan)
         if reason
         else (of_system[:, None] - of_system) / math.sqrt(variance),

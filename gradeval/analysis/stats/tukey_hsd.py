@@ -95,19 +95,28 @@ def _ranges(integers: Ints, sampling: Sampling) -> Iterator[Floats]:
     block_rows = max(1, _PERMUTED // integers.size)
     columns = np.ascontiguousarray(integers.T)
 
+    totals = integers.sum(axis=0).sum()
+
     def one_block(block: int) -> Floats:
         rows = min(block_rows, sampling.samples - block * block_rows)
         size = rows * queries
         drawn = random_fractions(sampling.seed, PERMUTATIONS, block, (systems - 1) * size)
-        left = np.repeat(columns[:, None], rows, axis=1).reshape(systems, size)
+        left = np.repeat(columns[:, None], rows, axis=1).reshape(-1)
         sums = np.empty((systems, rows), np.int64)
-        cells = np.arange(size)
+        cells = np.arange(size, dtype=np.uint64)
+        moved = np.empty(size, np.int64)
         for step, last in enumerate(range(systems - 1, 0, -1)):
-            chosen = (drawn[step * size : (step + 1) * size] * np.uint64(last + 1)) >> np.uint64(32)
-            place = chosen.view(np.int64) * size + cells
-            sums[last] = left.reshape(-1)[place].reshape(rows, queries).sum(axis=1)
-            left.reshape(-1)[place] = left[last]
-        sums[0] = left[0].reshape(rows, queries).sum(axis=1)
+            chosen = drawn[step * size : (step + 1) * size]  # is turned into places without a copy
+            chosen *= np.uint64(last + 1)
+            chosen >>= np.uint64(32)
+            chosen *= np.uint64(size)
+            chosen += cells
+            place = chosen.view(np.int64)
+            left.take(place, out=moved, mode="clip")  # which is fast, since no place is out of bounds
+            moved.reshape(rows, queries).sum(axis=1, out=sums[last])
+            if last > 1:  # afterwards nothing is looked at but the sum of what is left
+                left[place] = left[last * size : (last + 1) * size]
+        sums[0] = totals - sums[1:].sum(axis=0)
         spread: Ints = np.ptp(sums, axis=0)
         return spread.astype(np.float64)
 

@@ -56,6 +56,18 @@ def test_against_least_squares(queries: int, systems: int) -> None:
     assert found.effect_sizes == pytest.approx((means[:, None] - means) / math.sqrt(full / df))
 
 
+@pytest.mark.parametrize("exponent", [-1000, -600, 490])
+def test_the_unit_of_the_values_does_not_matter(exponent: int) -> None:
+    """Squares of small values vanish, but F, p and effect sizes do not need them."""
+    plain, scaled = two_way_anova(SAKAI), two_way_anova(np.ldexp(SAKAI, exponent))
+    for part in ("system", "query"):
+        assert getattr(scaled, part).f == getattr(plain, part).f
+        assert getattr(scaled, part).p == getattr(plain, part).p
+        assert getattr(scaled, part).squares == math.ldexp(getattr(plain, part).squares, 2 * exponent)
+    np.testing.assert_array_equal(scaled.effect_sizes, plain.effect_sizes)
+    np.testing.assert_array_equal(scaled.means, np.ldexp(plain.means, exponent))
+
+
 def test_of_two_systems_f_is_the_square_of_paired_t() -> None:
     values = np.random.default_rng(1).beta(2, 3, (30, 2))
     t = stats.ttest_rel(values[:, 0], values[:, 1])
