@@ -14,6 +14,20 @@ _SEPARATORS = re.compile(b"[ \t\r]+")
 
 def read_fields(source: Source) -> Iterator[tuple[int, list[str]]]:
     """The 0-based number and the fields of each line that is neither blank nor a comment. Raises InputError."""
+    for before, text in _blocks(source):
+        for number, line in enumerate(text.split(b"\n"), before):
+            fields = [field.decode("utf-8", "surrogateescape") for field in _SEPARATORS.split(line) if field]
+            if fields and not fields[0].startswith("#"):
+                yield number, fields
+
+
+def read_text(source: Source) -> bytes:
+    """The whole file, decompressed, with a line end after its last line. Raises InputError."""
+    return b"".join(text for _, text in _blocks(source))
+
+
+def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
+    """The blocks of a text file, each with the number of lines before it. Raises InputError."""
     before = 0
     for block in source.blocks():
         text = block.bytes[: block.size].tobytes()
@@ -22,8 +36,5 @@ def read_fields(source: Source) -> Iterator[tuple[int, list[str]]]:
         if b"\0" in text:
             _, what, hint = binary_data(text, before)
             raise InputError(source.name, what, hint=hint)
-        for number, line in enumerate(text.split(b"\n"), before):
-            fields = [field.decode("utf-8", "surrogateescape") for field in _SEPARATORS.split(line) if field]
-            if fields and not fields[0].startswith("#"):
-                yield number, fields
+        yield before, text
         before += text.count(b"\n")

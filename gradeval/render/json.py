@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from gradeval.formats.saved import FORMAT_VERSION
 from gradeval.render.layout import RenderOptions
 from gradeval.results import Column, Results
 from gradeval.version import __version__
-
-FORMAT_VERSION = 1
 
 
 def render(results: Results, options: RenderOptions) -> str:

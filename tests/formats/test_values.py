@@ -1,0 +1,129 @@
+"""Tables of values per query: gradeval's rows, trec_eval's, and CSV or TSV with a column for each metric."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from pathlib import Path
+
+import pytest
+
+from gradeval.errors import InputError, InputErrors
+from gradeval.formats.sources import Source
+from gradeval.formats.values import ValueTable, read_values
+
+
+def read(tmp_path: Path, text: str | bytes) -> list[ValueTable]:
+    data = text if isinstance(text, bytes) else text.encode()
+    (tmp_path / "t").write_bytes(data)
+    return read_values(Source(tmp_path / "t"))
+
+
+def values(table: ValueTable) -> dict[str, dict[str, float]]:
+    return {metric: dict(of) for metric, of in table.values.items()}
+
+
+def refused(tmp_path: Path, text: str | bytes) -> str:
+    with pytest.raises((InputError, InputErrors)) as raised:
+        read(tmp_path, text)
+    return str(raised.value).replace(f"{tmp_path}/", "")
+
+
+HEAD = "The first line names the columns: the query ids, then a column for each metric"
+EXPECTED = {"AP": {"q1": 0.5, "q2": 0.25}, "P@5": {"q1": 1.0, "q2": 0.2}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query,AP,P@5\nq1,0.5,1\nq2,.25,2e-1\n",
+        "query,AP,P@5\r\nq1,0.5,1\r\n\r\nq2,.25,2e-1\r\n",
+        'qid,AP,"P@5"\n"q1", 0.5,1\nq2,.25,"0.2"',
+        "query\tAP\tP@5\nq1\t0.5\t1\nq2\t0.25\t0.2\n",
+        "query;AP;P@5\nq1;0.5;1\nq2;0.25;0.2\n",
+        "\ufeffquery,AP,P@5\nq1,0.5,1\nq2,.25,.2\n",
+    ],
+)
+def test_columns(tmp_path: Path, text: str) -> None:
+    [table] = read(tmp_path, text)
+    assert values(table) == EXPECTED
+    assert list(table.queries) == ["q1", "q2"]
+    assert table.name == ""
+
+
+def test_gradevals_own_rows(tmp_path: Path) -> None:
+    rows = ["a\tq1\tAP\t0.5", "a\tq1\tP@5\t1", "a\tq2\tAP\t0.25", "a\tq2\tP@5\t0.2", "a\tall\tAP\t0.375"]
+    text = "run\tquery\tmetric\tvalue\n" + "\n".join(rows) + '\nb\t"q1\tAP\tnan\nb\tq1\trelstring\t1-0\n'
+    first, second = read(tmp_path, text)
+    assert (first.name, values(first)) == ("a", EXPECTED)
+    assert second.name == "b" and list(second.queries) == ['"q1']  # own TSV has no quotes
+    assert math.isnan(second.values["AP"]['"q1'])
+    csv = 'run,query,metric,value\n"a,1","q1",AP,0.5\n'
+    assert values(read(tmp_path, csv)[0]) == {"AP": {"q1": 0.5}}
+
+
+def test_trec_evals_rows(tmp_path: Path) -> None:
+    text = (
+        "runid                 \tall\tSTANDARD\n"
+        "num_ret               \tq1\t10\n"
+        "map                   \tq1\t0.5000\n"
+        "map                   \tq2\t0.25\n"
+        "relstring             \tq2\t'10-'\n"
+        "map                   \tall\t0.3750\n"
+    )
+    [table] = read(tmp_path, text)
+    assert values(table) == {"num_ret": {"q1": 10.0}, "map": {"q1": 0.5, "q2": 0.25}}
+    assert list(table.queries) == ["q1", "q2"]
+
+
+@pytest.mark.parametrize("text", ["", "nan", "NaN", "NA", "null", "None", "n/a"])
+def test_undefined(tmp_path: Path, text: str) -> None:
+    [table] = read(tmp_path, f"query,AP\nq1,{text}\nq2,1\n")
+    assert math.isnan(table.values["AP"]["q1"])
+
+
+def test_ids_are_the_bytes_they_are(tmp_path: Path) -> None:
+    [table] = read(tmp_path, b'query,AP\n"\xff,\n""",1\n\xe2\x80\xa8,2\nall,0\n')
+    assert list(table.queries) == ['\udcff,\n"', "\u2028", "all"]
+
+
+def test_compressed(tmp_path: Path) -> None:
+    assert values(read(tmp_path, gzip.compress(b"query,AP\nq1,1\n"))[0]) == {"AP": {"q1": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "t: the file is empty"),
+        ("\n \n", "t: no data: all lines are blank or comments"),
+        ('{"gradeval": 1}', "t: this is JSON. Compare saved results with the qrels and without --values: "
+         "gradeval compare QRELS RESULT.json ..."),
+        ("query\nq1\n", f"t:1: there is one column only. {HEAD}"),
+        ("q1,0.5\nq2,1\n", f"t:1: column 2 is named '0.5'. {HEAD}"),
+        ("query,AP,\nq1,1,2\n", f"t:1: column 3 has no name. {HEAD}"),
+        ("query,AP,AP\nq1,1,2\n", "t:1: two columns are named 'AP'"),
+        ("query,AP\nq1,1\nq1,2\n", "t:3: query 'q1' appears twice"),
+        ("query,AP\n,1\n", "t:2: the query id is missing"),
+        ("query,AP\nq1\nq2,1,2\n", "t:2: 1 field where the header has 2\nt:3: 3 fields where the header has 2"),
+        ("query,AP\nq1,x\n", "t:2: the value 'x' of AP is not a finite number"),
+        ("query,AP\nq1,inf\n", "t:2: the value 'inf' of AP is not a finite number"),
+        ("query,AP\nq1,-1e151\n", "t:2: the value '-1e151' of AP is beyond 1e+150"),
+        ('query,AP\n"q1,1\n', "t:2: this is not CSV (unexpected end of data)"),
+        ('query,AP\n"a\nb",1\n"q"1,1\n', "t:4: this is not CSV (',' expected after '\"')"),
+        ("query,AP\rq1,1\r", "t:1: there is a CR within a line. Lines end in LF or CRLF"),
+        ("map\tq1\t0.5\nmap\tq1\t0.6\n", "t:2: map of query 'q1' appears twice"),
+        ("map\tq1\t0.5\nmap q1\n", "t:2: 2 fields where 3 (measure query value)"),
+        ("map\tall\t0.5\n", "t: there are no values per query. Print them with -q"),
+        ("run\tquery\tmetric\tvalue\n", "t: there are no values per query. Print them with -q"),
+        ("query,AP\n", "t: there are no values per query. Print them with -q"),
+        ("query,AP\nq\0,1\n", "t: binary data (a NUL byte). Is this the right file?"),
+    ],
+)  # fmt: skip
+def test_refused(tmp_path: Path, text: str, message: str) -> None:
+    assert refused(tmp_path, text) == message
+
+
+def test_errors_are_counted(tmp_path: Path) -> None:
+    lines = refused(tmp_path, "query,AP\n" + "".join(f"q{i},x\n" for i in range(50))).split("\n")
+    assert len(lines) == 21
+    assert lines[-1] == "t: 30 more errors"
