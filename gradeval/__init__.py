@@ -12,6 +12,8 @@ TYPE_CHECKING = False  # as in typing, whose import would keep __main__ waiting
 if TYPE_CHECKING:
     from typing import Any
 
+    from gradeval.analysis.compare import compare as compare
+    from gradeval.analysis.comparison import Comparison as Comparison
     from gradeval.errors import GradevalError as GradevalError
     from gradeval.errors import InputError as InputError
     from gradeval.errors import MetricError as MetricError
@@ -21,16 +23,28 @@ if TYPE_CHECKING:
     from gradeval.version import __version__ as __version__
 
 _HOME = {
+    "Comparison": "analysis.comparison",
     "GradevalError": "errors",
     "InputError": "errors",
     "MetricError": "errors",
     "OptionError": "errors",
     "Results": "results",
     "__version__": "version",
+    "compare": "analysis.compare",
     "evaluate": "evaluation",
 }
 
-__all__ = ["GradevalError", "InputError", "MetricError", "OptionError", "Results", "__version__", "evaluate"]
+__all__ = [
+    "Comparison",
+    "GradevalError",
+    "InputError",
+    "MetricError",
+    "OptionError",
+    "Results",
+    "__version__",
+    "compare",
+    "evaluate",
+]
 
 
 def __getattr__(name: str) -> Any:

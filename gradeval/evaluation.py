@@ -47,10 +47,10 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """
     with readable("runs"):
-        separate = list(_separate(runs))
-    if not separate:
+        given = list(separate(runs))
+    if not given:
         raise InputError("runs", "no runs given")
-    results = evaluate_all(qrels, separate, parse(metrics), Options.of(**options))
+    results = evaluate_all(qrels, given, parse(metrics), Options.of(**options))
     for failed in results.failed:
         raise failed.error
     return results
@@ -244,7 +244,7 @@ def _is_row(item: Any) -> bool:
     return not isinstance(first, (tuple, list, Mapping, np.ndarray, np.void)) and not hasattr(first, "columns")
 
 
-def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
+def separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
     """(name, run) of each of the given runs."""
     if is_path(runs) or hasattr(runs, "columns"):
         yield None, runs

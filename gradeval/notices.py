@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from typing import Any
 
 MAX_QUERIES = 20  # whose ids a notice lists
+ENOUGH_QUERIES = 25  # a comparison of fewer is noted
 
 
 class Kind(str, Enum):
@@ -24,22 +25,34 @@ class Kind(str, Enum):
     JUDGED_SHARE = "judged_share"  # few documents of the first ranks are judged
     TIES = "ties"  # tied scores whose order changes a value
     UNDEFINED = "undefined"  # queries for which a metric is undefined
+    # of comparisons
+    MISSING_VALUES = "missing_values"  # queries of other tables missing from a table of values
+    EXCLUDED_METRICS = "excluded_metrics"  # metrics that not all tables of values have
+    FEW_QUERIES = "few_queries"  # fewer pairs of values than a test should have
+    SMALL_GROUPS = "small_groups"  # groups of queries with as few
+    UNGROUPED = "ungrouped"  # queries in no group
+    UNKNOWN_GROUPED = "unknown_grouped"  # queries of a group that are not compared
+    NO_P = "no_p"  # comparisons without a p-value
+    JUDGED_DIFFERS = "judged_differs"  # the share of judged documents differs between runs
 
 
 @dataclass(frozen=True)
 class Notice:
     """One thing that a user should know about a result.
 
-    subject: the run; for DUPLICATES and the three about relevance, the qrels. metric: the canonical name of the
-    metric it is about, '' where it is about all; for JUDGED_SHARE the metric that measures the share.
-    count: how many queries it is about; for DUPLICATES and ALL_RELEVANT, documents. total: of how many.
+    subject: the run; for DUPLICATES and the three about relevance, the qrels; '' for a comparison. metric: the
+    canonical name of the metric it is about, '' where it is about all; for JUDGED_SHARE and JUDGED_DIFFERS the
+    metric that measures the share.
+    count: how many queries it is about; for DUPLICATES and ALL_RELEVANT, documents; for SMALL_GROUPS, NO_P and
+    EXCLUDED_METRICS, these. total: of how many.
     queries: the ids of the first of these queries, MAX_QUERIES at most.
     rule: the option that decided what was done about it: --queries for MISSING, --ties for TIES, --no-relevant
-    for NO_RELEVANT, the threshold for NONE_RELEVANT.
+    for NO_RELEVANT, the threshold for NONE_RELEVANT; the reason for NO_P, the names for EXCLUDED_METRICS and
+    SMALL_GROUPS.
     value: for TIES, the summary value that was printed; for JUDGED_SHARE, the share. low, high: for TIES, the
     range of the summary value over the orders tried, None where it is no number; for NONE_RELEVANT, high is the
-    highest grade. at_most: whether no other order goes beyond the range. informational: whether it was asked
-    for, or is no fault of the files: --strict lets it pass.
+    highest grade; for JUDGED_DIFFERS, the range of the shares. at_most: whether no other order goes beyond the
+    range. informational: whether it was asked for, or is no fault of the files: --strict lets it pass.
     """
 
     kind: Kind
@@ -74,6 +87,16 @@ class Notice:
         if self.queries:
             fields["queries"] = list(self.queries)
         return {**fields, "kind": self.kind.value, "text": str(self)}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], subject: str) -> Notice:
+        """The notice that to_dict wrote, about another subject. Raises ValueError, TypeError, KeyError."""
+        types = {field.name: _TYPES[str(field.type)] for field in fields(cls) if str(field.type) in _TYPES}
+        given = {name: content[name] for name in types if name in content}
+        if any(not isinstance(value, types[name]) for name, value in given.items()):
+            raise ValueError("a value is not valid")
+        queries = tuple(map(str, content.get("queries", ())))
+        return cls(**{**given, "kind": Kind(content["kind"]), "subject": subject, "queries": queries})
 
 
 def lines(notices: Iterable[Notice], runs: int = 1) -> Iterator[str]:
@@ -220,6 +243,60 @@ def _undefined(group: Sequence[Notice], runs: int) -> str:
     return f"{scope}{more}, excluded from {'the means' if others else 'its mean'}"
 
 
+def _missing_values(group: Sequence[Notice], runs: int) -> str:
+    notice = _largest(group)
+    fate = "excluded" if notice.rule == "both" else "counted as 0"
+    if len(group) > 1:
+        most = f"up to {notice.count:,} ({notice.subject})"
+        return f"{_runs(group, runs)} lack queries of the other tables, {most}, {fate}"
+    count = many(notice.count, "query", "queries")
+    return f"{notice.subject}: no values for {count} of the other tables, {fate}"
+
+
+def _excluded_metrics(group: Sequence[Notice], runs: int) -> str:
+    [notice] = group
+    return f"{many(notice.count, 'metric is', 'metrics are')} not in every table, excluded: {notice.rule}"
+
+
+def _few_queries(group: Sequence[Notice], runs: int) -> str:
+    [notice] = group
+    only = f"only {many(notice.count, 'query', 'queries')} to compare on"
+    return f"{only}; with fewer than {ENOUGH_QUERIES}, only large differences are found and intervals are rough"
+
+
+def _small_groups(group: Sequence[Notice], runs: int) -> str:
+    [notice] = group
+    groups = many(notice.count, "group has", "groups have")
+    return f"{groups} fewer than {ENOUGH_QUERIES} queries: {notice.rule}"
+
+
+def _ungrouped(group: Sequence[Notice], runs: int) -> str:
+    [notice] = group
+    return f"{many(notice.count, 'query is', 'queries are')} in no group"
+
+
+def _unknown_grouped(group: Sequence[Notice], runs: int) -> str:
+    [notice] = group
+    are = many(notice.count, "query of the groups is", "queries of the groups are")
+    return f"{are} not among those compared, ignored"
+
+
+def _no_p(group: Sequence[Notice], runs: int) -> str:
+    parts = (f"{many(one.count, 'comparison', 'comparisons')} ({one.rule})" for one in group)
+    return f"no p-value for {', '.join(parts)}"
+
+
+def _judged_differs(group: Sequence[Notice], runs: int) -> str:
+    [notice] = group
+    low, high = 100 * (notice.low or 0), 100 * (notice.high or 0)
+    return (
+        f"{notice.metric} of the runs differs, from {low:.1f} % to {high:.1f} %: unjudged documents count as "
+        "not relevant, which favors older systems"
+    )
+
+
+_TYPES: dict[str, Any] = {"int": int, "bool": bool, "str": str, "float | None": (int, float)}
+
 _LINES: dict[Kind, Callable[[Sequence[Notice], int], str]] = {
     Kind.DUPLICATES: _duplicates,
     Kind.ALL_RELEVANT: _all_relevant,
@@ -232,4 +309,12 @@ _LINES: dict[Kind, Callable[[Sequence[Notice], int], str]] = {
     Kind.JUDGED_SHARE: _judged_share,
     Kind.TIES: _ties,
     Kind.UNDEFINED: _undefined,
+    Kind.MISSING_VALUES: _missing_values,
+    Kind.EXCLUDED_METRICS: _excluded_metrics,
+    Kind.FEW_QUERIES: _few_queries,
+    Kind.SMALL_GROUPS: _small_groups,
+    Kind.UNGROUPED: _ungrouped,
+    Kind.UNKNOWN_GROUPED: _unknown_grouped,
+    Kind.NO_P: _no_p,
+    Kind.JUDGED_DIFFERS: _judged_differs,
 }

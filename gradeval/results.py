@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from gradeval.notices import Notice, lines
 from gradeval.options import DEFAULT_TIES
 from gradeval.registry.spec import Spec, parse
 from gradeval.scoring import summarize
+
+if TYPE_CHECKING:
+    from gradeval.analysis.comparison import Comparison
 
 Number = float | int | None
 
@@ -235,6 +238,18 @@ class Results:
         from gradeval.render import render
 
         return render(self, format, per_query=per_query, summary=summary, digits=digits)
+
+    def compare(self, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
+        """Compare the runs with a baseline, or all with each other.
+
+        metrics: names; by default all with a number for each query. options: those of
+        gradeval.analysis.options.CompareOptions.
+        """
+        from gradeval.analysis.compare import compare_results
+        from gradeval.analysis.options import CompareOptions
+
+        specs = None if metrics is None else [self.specs[self._metric(spec)] for spec in parse(metrics)]
+        return compare_results(self, specs, CompareOptions.of(**options))
 
     def __str__(self) -> str:
         return self.render()

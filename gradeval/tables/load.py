@@ -140,7 +140,8 @@ def _in_memory(
 
 
 def is_path(value: Any) -> bool:
-    return isinstance(value, (str, bytes, os.PathLike))
+    """Whether it names a file, or is the Source of one that has been looked at already."""
+    return isinstance(value, (str, bytes, os.PathLike, Source))
 
 
 def is_file(value: Any, name: str) -> bool:
@@ -150,6 +151,8 @@ def is_file(value: Any, name: str) -> bool:
 
 def source_of(path: Any) -> Source:
     """The file of a path. Raises InputError for an object that is not a valid path."""
+    if isinstance(path, Source):
+        return path
     with readable(described(path)):
         os.fsencode(path)  # a string that cannot be a path fails here, not where the file is opened
         return Source(path)

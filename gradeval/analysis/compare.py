@@ -1,0 +1,386 @@
+"""Is B better than A? Runs compared by their values for the same queries.
+
+compare               qrels, runs and metrics -> Comparison
+evaluate_to_compare   qrels and runs, saved results among them -> the results to compare
+compare_results       results -> Comparison
+compare_values        values for the same queries, from anywhere -> Comparison, with all numbers printed
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gradeval.analysis.comparison import (
+    POWER,
+    Change,
+    Comparison,
+    Judged,
+    PairComparison,
+    Power,
+    Section,
+    Verdict,
+)
+from gradeval.analysis.options import MAXT, TUKEY, CompareOptions
+from gradeval.analysis.saved import Runs, evaluate_with_saved, saved_specs, with_saved
+from gradeval.analysis.stats.anova import TwoWayAnova, two_way_anova
+from gradeval.analysis.stats.corrections import CORRECTIONS, maxt
+from gradeval.analysis.stats.differences import summarize
+from gradeval.analysis.stats.intervals import agreeing
+from gradeval.analysis.stats.power import queries_needed, smallest_effect_size
+from gradeval.analysis.stats.sampling import Sampling
+from gradeval.analysis.stats.tests import NO_P as NO_P_BY_DESIGN
+from gradeval.analysis.stats.tests import Outcome, paired_tests
+from gradeval.analysis.stats.tukey_hsd import randomized_tukey_hsd
+from gradeval.analysis.values import ComparedMetric, QueryValues, check_comparable, comparable
+from gradeval.arrays import Floats
+from gradeval.arrays.threads import default_jobs
+from gradeval.errors import InputError
+from gradeval.evaluation import separate
+from gradeval.formats.python import readable
+from gradeval.formats.sources import Source
+from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
+from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.registry.spec import Spec, parse
+from gradeval.results import Results
+
+_JUDGED_DEPTH = 10  # of Judged@k where no metric has a cutoff
+
+
+def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
+    """Compare runs with a baseline, or all with each other.
+
+    qrels, runs: as evaluate() takes them; a run may also be a file of saved results (gradeval -f json -q).
+    metrics: names; by default those of the first saved result, or else those that evaluate() has. options:
+    those of CompareOptions and of options.Options. Raises GradevalError.
+    """
+    names = {one.name for one in fields(CompareOptions)}
+    chosen = CompareOptions.of(**{name: value for name, value in options.items() if name in names})
+    evaluation = Options.of(
+        **{name: value for name, value in options.items() if name not in names or name == "jobs"}
+    )
+    with readable("runs"):
+        given = list(separate(runs))
+    specs = None if metrics is None else parse(metrics)
+    results, compared = evaluate_to_compare(qrels, given, specs, evaluation)
+    for failed in results.failed:
+        raise failed.error
+    return compare_results(results, compared, chosen)
+
+
+def evaluate_to_compare(
+    qrels: Any,
+    runs: Runs,
+    specs: Sequence[Spec] | None,
+    options: Options,
+    *,
+    watch: Callable[[Source], None] | None = None,
+    hashes: bool = False,
+    query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
+) -> tuple[Results, list[Spec]]:
+    """The runs' results, with the metrics to compare and Judged@k; and which metrics to compare.
+
+    specs: None for those of the first saved result, or else the default metrics.
+    """
+    if specs is not None:
+        check_comparable(specs)
+    qrels, opened = with_saved(qrels, runs)
+    compared = comparable(specs or saved_specs(opened) or parse(DEFAULT_METRICS))
+    results = evaluate_with_saved(
+        qrels,
+        opened,
+        compared,
+        options,
+        optional=[] if options.judged_only else [_judged_spec(compared)],
+        watch=watch,
+        hashes=hashes,
+        query_ids=query_ids,
+    )
+    return results, compared
+
+
+def _judged_spec(specs: Sequence[Spec]) -> Spec:
+    """Judged@k with the deepest cutoff of the metrics."""
+    cutoffs = [spec.params.get(spec.metric.at.name) for spec in specs if spec.metric.at is not None]
+    depths = [cutoff for cutoff in cutoffs if isinstance(cutoff, int) and cutoff > 0]
+    [spec] = parse(f"Judged@{max(depths, default=_JUDGED_DEPTH)}")
+    return spec
+
+
+def compare_results(results: Results, specs: Sequence[Spec] | None, options: CompareOptions) -> Comparison:
+    """Compare the runs of results by these metrics, by default by all that have a number for each query."""
+    if specs is None:
+        specs = comparable(results.specs)
+    check_comparable(specs)
+    values = QueryValues.of(results, specs)
+    names = {column.name for column in values.metrics}
+    notices = [
+        one for one in results.notices if not one.metric or one.metric in names or one.kind is Kind.JUDGED_SHARE
+    ]
+    inputs = {
+        "qrels": {"path": results.qrels, "sha256": results.qrels_sha256},
+        "options": dict(results.options),
+    }
+    judged = next((spec for spec in reversed(results.specs) if spec.metric.name == "Judged"), None)
+    share = None
+    if judged is not None:
+        means = [results.mean(run, judged) for run in range(len(results.runs))]
+        share = Judged(str(judged), np.array(means))
+    return compare_values(values, options, notices, judged=share, inputs=inputs)
+
+
+def compare_values(
+    values: QueryValues,
+    options: CompareOptions,
+    notices: Sequence[Notice] = (),
+    *,
+    judged: Judged | None = None,
+    inputs: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """Compare runs by their values. notices: what is known of these already. Raises GradevalError."""
+    if len(values.runs) < 2:
+        raise InputError("runs", f"there is {len(values.runs) or 'no'} run", hint="Give two runs or more")
+    pairs = tuple(_pairs(values, options))
+    sampling = Sampling(options.samples, options.seed, options.jobs or default_jobs())
+    parts, group_notices = _parts(values, options)
+    sections = tuple(_section(group, part, pairs, options, sampling) for group, part in parts)
+    shown = judged if judged is not None and judged.differs else None
+    more = [*_notices(sections, shown), *group_notices]
+    return Comparison(
+        values,
+        pairs,
+        options,
+        sections,
+        tuple(_changes(values, pairs, options)),
+        shown,
+        (*notices, *more),
+        inputs or {},
+    )
+
+
+def _pairs(values: QueryValues, options: CompareOptions) -> Iterator[tuple[int, int]]:
+    """(baseline, run) of each comparison."""
+    runs = range(len(values.runs))
+    if options.all_pairs:
+        yield from ((first, second) for first in runs for second in runs if first < second)
+    else:
+        baseline = values.run(0 if options.baseline is None else options.baseline)
+        yield from ((baseline, run) for run in runs if run != baseline)
+
+
+def _parts(
+    values: QueryValues, options: CompareOptions
+) -> tuple[list[tuple[str | None, QueryValues]], list[Notice]]:
+    """All queries, then those of each group; and what should be known of the groups."""
+    parts: list[tuple[str | None, QueryValues]] = [(None, values)]
+    if not options.by:
+        return parts, []
+    position = {query: q for q, query in enumerate(values.queries)}
+    grouped = np.zeros(len(position), np.bool_)
+    unknown: dict[str, None] = {}
+    for group, queries in options.by:
+        unknown.update(dict.fromkeys(query for query in queries if query not in position))
+        chosen = np.zeros(len(position), np.bool_)
+        chosen[[position[query] for query in queries if query in position]] = True
+        grouped |= chosen
+        if chosen.any():
+            parts.append((group, values.select(chosen)))
+    if len(parts) == 1:
+        raise InputError("groups", "none of their queries is among those compared", hint="Check the query ids")
+    counted = ~np.isnan(values.values).all(axis=(0, 1))
+    left = np.flatnonzero(counted & ~grouped).tolist()
+    notices = []
+    if left:
+        ids = tuple(values.queries[q] for q in left[:MAX_QUERIES])
+        notices.append(Notice(Kind.UNGROUPED, "", len(left), queries=ids))
+    if unknown:
+        ids = tuple(list(unknown)[:MAX_QUERIES])
+        notices.append(Notice(Kind.UNKNOWN_GROUPED, "", len(unknown), queries=ids))
+    return parts, notices
+
+
+def _section(
+    group: str | None,
+    values: QueryValues,
+    pairs: Sequence[tuple[int, int]],
+    options: CompareOptions,
+    sampling: Sampling,
+) -> Section:
+    ordered = values.select(values.by_id)
+    compared = _tukey if options.test == TUKEY else _by_pairs
+    anova: tuple[TwoWayAnova, ...] = ()
+    if options.anova:
+        anova = tuple(two_way_anova(ordered.values[:, m].T) for m in range(len(values.metrics)))
+    counted = int((~np.isnan(values.values)).any(axis=(0, 1)).sum())
+    return Section(group, counted, values.means, compared(ordered, pairs, options, sampling), anova)
+
+
+def _by_pairs(
+    values: QueryValues, pairs: Sequence[tuple[int, int]], options: CompareOptions, sampling: Sampling
+) -> tuple[PairComparison, ...]:
+    """The comparisons by a test of each pair of runs, corrected for all of them together."""
+    differences = np.concatenate([values.differences(*pair) for pair in pairs]).T
+    outcomes = paired_tests(options.test, differences, options.alpha, sampling)
+    p = np.array([outcome.p for outcome in outcomes])
+    if options.used_correction == MAXT:
+        corrected = maxt(differences, sampling)
+    else:
+        corrected = CORRECTIONS[options.used_correction](p)
+    keys = [(pair, m) for pair in pairs for m in range(len(values.metrics))]
+    return tuple(
+        _comparison(values, pair, m, column, outcome, corrected_p, options)
+        for (pair, m), column, outcome, corrected_p in zip(
+            keys, differences.T, outcomes, corrected.tolist(), strict=True
+        )
+    )
+
+
+def _tukey(
+    values: QueryValues, pairs: Sequence[tuple[int, int]], options: CompareOptions, sampling: Sampling
+) -> tuple[PairComparison, ...]:
+    """The comparisons by Tukey's test, metric by metric, for the queries where all runs have a value."""
+    found: dict[tuple[tuple[int, int], int], PairComparison] = {}
+    for m in range(len(values.metrics)):
+        of_metric = values.values[:, m].T
+        complete = ~np.isnan(of_metric).any(axis=1)
+        hsd = randomized_tukey_hsd(of_metric, options.alpha, sampling)
+        part = values.select(complete)
+        for pair in pairs:
+            baseline, run = pair
+            column = part.differences(*pair)[m]
+            difference, p = float(hsd.differences[run, baseline]), float(hsd.p[run, baseline])
+            low, high = difference - hsd.margin, difference + hsd.margin
+            if not math.isnan(p):
+                low, high = agreeing((low, high), p, options.alpha, difference)
+            method = "" if hsd.reason else f"{options.samples:,} permutations within queries"
+            outcome = Outcome(math.nan, low, high, difference, method, hsd.reason)
+            found[pair, m] = _comparison(part, pair, m, column, outcome, p, options)
+    return tuple(found[pair, m] for pair in pairs for m in range(len(values.metrics)))
+
+
+def _comparison(
+    values: QueryValues,
+    pair: tuple[int, int],
+    m: int,
+    differences: Floats,
+    outcome: Outcome,
+    p_corrected: float,
+    options: CompareOptions,
+) -> PairComparison:
+    baseline, run = pair
+    column = values.metrics[m]
+    about = summarize(differences)
+    paired = ~np.isnan(differences)
+    means = [_mean(values.values[r, m, paired]) for r in pair]
+    better, worse = (about.wins, about.losses) if column.sign > 0 else (about.losses, about.wins)
+    power = None
+    if options.power:
+        has_effect = not math.isnan(about.effect_size)
+        power = Power(
+            _smallest_effect_size(about.n, options.alpha) * about.sd if has_effect else math.nan,
+            _queries_needed(about.effect_size, options.alpha),
+        )
+    return PairComparison(
+        values.runs[run],
+        values.runs[baseline],
+        column.name,
+        about.n,
+        means[0],
+        means[1],
+        about.mean,
+        about.sd,
+        outcome.low,
+        outcome.high,
+        outcome.estimate,
+        outcome.p,
+        p_corrected,
+        about.effect_size,
+        better,
+        about.ties,
+        worse,
+        _verdict(column, outcome, p_corrected, options),
+        outcome.method,
+        outcome.reason,
+        power,
+    )
+
+
+def _verdict(column: ComparedMetric, outcome: Outcome, p_corrected: float, options: CompareOptions) -> Verdict:
+    """Significant where the corrected p is below alpha; of the bootstrap, where the interval leaves out 0."""
+    if options.test == "bootstrap":
+        significant = not outcome.low <= 0 <= outcome.high and outcome.low < outcome.high
+    else:
+        significant = p_corrected < options.alpha
+    if not significant or not outcome.estimate:
+        return ""
+    return "better" if (outcome.estimate > 0) == (column.sign > 0) else "worse"
+
+
+def _mean(values: Floats) -> float:
+    return math.fsum(values.tolist()) / len(values) if len(values) else math.nan
+
+
+@cache
+def _smallest_effect_size(n: int, alpha: float) -> float:
+    return smallest_effect_size(n, alpha, POWER)
+
+
+@cache
+def _queries_needed(effect_size: float, alpha: float) -> float:
+    return queries_needed(effect_size, alpha, POWER)
+
+
+def _changes(
+    values: QueryValues, pairs: Sequence[tuple[int, int]], options: CompareOptions
+) -> Iterator[Change]:
+    """The queries that got worse, and better, by most; those of equal change by id."""
+    if not options.worst and not options.best:
+        return
+    ordered = values.select(values.by_id)
+    for baseline, run in pairs:
+        for m, (column, differences) in enumerate(
+            zip(values.metrics, ordered.differences(baseline, run), strict=True)
+        ):
+            gain = column.sign * np.nan_to_num(differences)
+            # rounding must not decide which of two equal changes is the larger one
+            gain = np.round(gain / (np.abs(gain).max(initial=0.0) or 1.0), 12)
+            for kind, count, signed in (("worst", options.worst, gain), ("best", options.best, -gain)):
+                order = np.argsort(signed, kind="stable")[:count]
+                for rank, q in enumerate(order[signed[order] < 0].tolist(), 1):
+                    yield Change(
+                        kind,  # type: ignore[arg-type]
+                        values.runs[run],
+                        values.runs[baseline],
+                        column.name,
+                        rank,
+                        ordered.queries[q],
+                        float(ordered.values[baseline, m, q]),
+                        float(ordered.values[run, m, q]),
+                        float(differences[q]),
+                    )
+
+
+def _notices(sections: Sequence[Section], judged: Judged | None) -> Iterator[Notice]:
+    whole, *groups = sections
+    fewest = min(one.n for one in whole.comparisons)
+    if fewest < ENOUGH_QUERIES:
+        yield Notice(Kind.FEW_QUERIES, "", fewest)
+    small = [str(one.group) for one in groups if min(each.n for each in one.comparisons) < ENOUGH_QUERIES]
+    if small:
+        names = ", ".join(small[:MAX_QUERIES]) + (", …" if len(small) > MAX_QUERIES else "")
+        yield Notice(Kind.SMALL_GROUPS, "", len(small), rule=names)
+    reasons: dict[str, int] = {}
+    for section in sections:
+        for one in section.comparisons:
+            if math.isnan(one.p) and math.isnan(one.p_corrected) and one.reason != NO_P_BY_DESIGN:
+                reasons[one.reason] = reasons.get(one.reason, 0) + 1
+    for reason, count in reasons.items():
+        yield Notice(Kind.NO_P, "", count, rule=reason)
+    if judged is not None:
+        known = judged.means[~np.isnan(judged.means)].tolist()
+        yield Notice(Kind.JUDGED_DIFFERS, "", len(known), judged.name, low=min(known), high=max(known))

@@ -1,0 +1,307 @@
+"""A comparison of runs as data: what is printed, and what Python callers get."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from gradeval.analysis.options import TUKEY, CompareOptions
+from gradeval.analysis.stats.anova import Source as Variance
+from gradeval.analysis.stats.anova import TwoWayAnova
+from gradeval.analysis.stats.tests import TESTS
+from gradeval.analysis.values import QueryValues
+from gradeval.arrays import Floats
+from gradeval.errors import GradevalError
+from gradeval.notices import Notice, lines
+from gradeval.registry.spec import Spec
+from gradeval.version import __version__
+
+FORMAT_VERSION = 1
+POWER = 0.8
+JUDGED_APART = 0.05  # a larger difference in the share of judged documents is shown
+
+Verdict = Literal["better", "worse", ""]
+
+
+@dataclass(frozen=True)
+class Power:
+    """What the paired t-test could have shown, with a chance of POWER at the significance level.
+
+    smallest: the smallest true difference that these queries show, in the metric's unit. needed: how many
+    queries show the observed one; infinite for a difference of 0. NaN where there is no p.
+    """
+
+    smallest: float
+    needed: float
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """One run against a baseline, by one metric.
+
+    n: pairs of values. baseline_mean, mean: over these pairs. difference: mean - baseline_mean; sd: the
+    standard deviation of the differences. low, high: the interval of the estimate, NaN where there is none;
+    estimate: what it is of (PairedTest.estimand), the mean difference for most tests. p: two-sided,
+    uncorrected; p_corrected: after the correction. NaN where there is none, and `reason` says why. effect_size:
+    difference / sd. won, tied, lost: queries where the run is better, equal and worse. verdict: 'better' or
+    'worse' where the difference is significant, else ''. Values and differences have the metric's unit.
+    """
+
+    run: str
+    baseline: str
+    metric: str
+    n: int
+    baseline_mean: float
+    mean: float
+    difference: float
+    sd: float
+    low: float
+    high: float
+    estimate: float
+    p: float
+    p_corrected: float
+    effect_size: float
+    won: int
+    tied: int
+    lost: int
+    verdict: Verdict
+    method: str
+    reason: str = ""
+    power: Power | None = None
+
+    @property
+    def relative(self) -> float:
+        """The difference in percent of the baseline's mean, NaN where that is 0."""
+        return 100 * self.difference / self.baseline_mean if self.baseline_mean else math.nan
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as JSON has it: exact numbers, None for those that are not finite."""
+        content = {name: _exact(value) for name, value in asdict(self).items() if name != "power"}
+        content["relative_percent"] = _exact(self.relative)
+        if self.power is not None:
+            content["power"] = {name: _exact(value) for name, value in asdict(self.power).items()}
+        return content
+
+
+@dataclass(frozen=True)
+class Change:
+    """The change of one query. rank: 1 for the largest change of this kind in this comparison."""
+
+    kind: Literal["worst", "best"]
+    run: str
+    baseline: str
+    metric: str
+    rank: int
+    query: str
+    baseline_value: float
+    value: float
+    difference: float
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """The comparisons for all queries, or for those of one group.
+
+    group: its name, None for all queries. queries: how many. means: (R, M). comparisons: by pair of runs, then
+    by metric. anova: for each metric, if asked for.
+    """
+
+    group: str | None
+    queries: int
+    means: Floats = field(repr=False)
+    comparisons: tuple[PairComparison, ...] = field(repr=False)
+    anova: tuple[TwoWayAnova, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """How much of each run was judged. name: the metric, such as Judged@10. means: (R,), NaN where unknown."""
+
+    name: str
+    means: Floats
+
+    @property
+    def differs(self) -> bool:
+        """Whether the runs differ in it by more than 5 points."""
+        known = self.means[~np.isnan(self.means)]
+        return len(known) > 1 and float(np.ptp(known)) > JUDGED_APART
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Runs compared with a baseline, or all with each other.
+
+    values: those of each query. pairs: (baseline, run), positions in values.runs, in the order of the
+    comparisons. sections: all queries, then each group. changes: the queries with the largest changes. judged:
+    None where that is unknown or the runs hardly differ in it. inputs: what was compared, as JSON can hold it.
+    """
+
+    values: QueryValues
+    pairs: tuple[tuple[int, int], ...]
+    options: CompareOptions
+    sections: tuple[Section, ...]
+    changes: tuple[Change, ...] = ()
+    judged: Judged | None = None
+    notices: tuple[Notice, ...] = ()
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def comparisons(self) -> tuple[PairComparison, ...]:
+        """Those for all queries."""
+        return self.sections[0].comparisons
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The notices as text, a line for each kind."""
+        return tuple(lines(self.notices, len(self.values.runs)))
+
+    def find(
+        self,
+        run: str | int,
+        metric: str | Spec,
+        *,
+        baseline: str | int | None = None,
+        group: str | None = None,
+    ) -> PairComparison:
+        """One comparison. run, baseline: names or positions; metric: any spelling. Raises GradevalError."""
+        wanted, m = self.values.runs[self.values.run(run)], self.values.metric(metric)
+        against = None if baseline is None else self.values.runs[self.values.run(baseline)]
+        for section in self.sections:
+            if section.group == group:
+                for one in section.comparisons:
+                    if (
+                        one.run == wanted
+                        and one.metric == self.values.metrics[m].name
+                        and against in (None, one.baseline)
+                    ):
+                        return one
+        raise GradevalError(f"there is no such comparison of {wanted}")
+
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+        """The object that the json format prints. Numbers are exact; what is not finite is None."""
+        names = [column.name for column in self.values.metrics]
+        whole, *groups = [self._section(section) for section in self.sections]
+        content: dict[str, Any] = {
+            "gradeval": __version__,
+            "comparison_format": FORMAT_VERSION,
+            **self.inputs,
+            "metrics": names,
+            "warnings": list(self.warnings),
+            "notices": [notice.to_dict() for notice in self.notices],
+            "settings": self.settings(),
+            "runs": [
+                {"name": name, "path": path}
+                for name, path in zip(self.values.runs, self.values.paths, strict=True)
+            ],
+            **whole,
+        }
+        if self.judged is not None:
+            for run, share in zip(content["runs"], self.judged.means.tolist(), strict=True):
+                run[self.judged.name] = _exact(share)
+        if groups:
+            content["groups"] = groups
+        if self.options.worst or self.options.best:
+            content["changes"] = [asdict(change) for change in self.changes]
+        if per_query:
+            numbers = self.values.values.transpose(2, 0, 1).tolist()
+            content["per_query"] = {
+                query: {
+                    run: dict(zip(names, map(_exact, row), strict=True))
+                    for run, row in zip(self.values.runs, of_runs, strict=True)
+                }
+                for query, of_runs in zip(self.values.queries, numbers, strict=True)
+            }
+        return content
+
+    @property
+    def family(self) -> int:
+        """How many p-values for all queries are corrected together, 0 where they are not."""
+        if self.options.used_correction == "none":
+            return 0
+        return sum(not math.isnan(one.p_corrected) for one in self.comparisons)
+
+    def settings(self) -> dict[str, Any]:
+        """What the numbers depend on, except the values."""
+        baseline = None if self.options.all_pairs else self.values.runs[self.pairs[0][0]]
+        return {
+            **self.options.to_dict(),
+            "baseline": baseline,
+            "estimand": estimand(self.options.test),
+            "family": self.family,
+        }
+
+    def _section(self, section: Section) -> dict[str, Any]:
+        names = [column.name for column in self.values.metrics]
+        content: dict[str, Any] = {} if section.group is None else {"group": section.group}
+        content["queries"] = section.queries
+        content["means"] = {
+            run: dict(zip(names, map(_exact, row), strict=True))
+            for run, row in zip(self.values.runs, section.means.tolist(), strict=True)
+        }
+        content["comparisons"] = [one.to_dict() for one in section.comparisons]
+        if section.anova:
+            content["anova"] = {name: anova_dict(one) for name, one in zip(names, section.anova, strict=True)}
+        return content
+
+    def render(
+        self,
+        format: str = "table",
+        *,
+        per_query: bool = False,
+        summary: bool = True,
+        relative: bool = False,
+        digits: int | Literal["full"] = 4,
+    ) -> str:
+        """The comparison as text in one of the formats of gradeval.render.comparison.
+
+        per_query: every query, with the values of all runs side by side and the differences. relative:
+        differences in percent too. digits: decimals, or 'full'; JSON is always exact.
+        """
+        from gradeval.render.comparison import render
+
+        return render(self, format, per_query=per_query, summary=summary, relative=relative, digits=digits)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def __repr__(self) -> str:
+        counts = f"runs={len(self.values.runs)}, metrics={len(self.values.metrics)}"
+        return f"Comparison({counts}, queries={len(self.values.queries)}, test={self.options.test!r})"
+
+
+def estimand(test: str) -> str:
+    """What the interval of a test is of."""
+    return "mean difference" if test == TUKEY else TESTS[test].estimand
+
+
+def title(test: str) -> str:
+    """A test's name in full."""
+    return "randomized Tukey HSD test" if test == TUKEY else TESTS[test].title
+
+
+def anova_dict(anova: TwoWayAnova) -> dict[str, Any]:
+    """An analysis of variance as JSON has it."""
+
+    def source(of: Variance) -> dict[str, Any]:
+        return {name: _exact(value) for name, value in asdict(of).items()}
+
+    return {
+        "queries": anova.queries,
+        "system": source(anova.system),
+        "query": source(anova.query),
+        "residual": source(anova.residual),
+        "total": source(anova.total),
+        "effect_sizes": [[_exact(value) for value in row] for row in anova.effect_sizes.tolist()],
+        "reason": anova.reason,
+    }
+
+
+def _exact(value: Any) -> Any:
+    """A number as JSON can hold it."""
+    if not isinstance(value, float):
+        return value
+    return value + 0.0 if math.isfinite(value) else None  # + 0.0 makes -0.0 a plain 0.0

@@ -1,0 +1,302 @@
+"""The values of several runs for the same queries: what comparisons, gates and batches are made of."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gradeval.analysis.stats.differences import paired_differences
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.errors import GradevalError, InputError, MetricError, UnknownQueryError
+from gradeval.formats.sources import Source
+from gradeval.formats.values import LARGEST, ValueTable, metric_names, read_values
+from gradeval.notices import MAX_QUERIES, Kind, Notice
+from gradeval.registry.spec import Spec, parse, split
+from gradeval.results import Results
+from gradeval.tables.run_names import run_names
+
+
+@dataclass(frozen=True)
+class ComparedMetric:
+    """A metric. name: canonical; display: as tables show it. higher_is_better: None where neither is."""
+
+    name: str
+    display: str
+    higher_is_better: bool | None = True
+
+    @classmethod
+    def of(cls, spec: Spec) -> ComparedMetric:
+        return cls(str(spec), spec.display, spec.metric.higher_is_better)
+
+    @property
+    def sign(self) -> int:
+        """What a difference is multiplied with, so that better is above 0."""
+        return -1 if self.higher_is_better is False else 1
+
+
+@dataclass(frozen=True, eq=False)
+class QueryValues:
+    """The values of R runs for M metrics and Q queries.
+
+    queries: ids in the order of the input. values: (R, M, Q), NaN where a value is undefined or a query does
+    not count. paths: of the runs, as the user gave them.
+    """
+
+    queries: tuple[str, ...] = field(repr=False)
+    runs: tuple[str, ...]
+    paths: tuple[str, ...]
+    metrics: tuple[ComparedMetric, ...]
+    values: Floats = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for column, of_runs in zip(self.metrics, np.moveaxis(self.values, 1, 0), strict=True):
+            for run, values in zip(self.runs, of_runs, strict=True):
+                if (np.abs(values) > LARGEST).any():
+                    what = f"{column.name} of {run} has values beyond {LARGEST:g}, which cannot be compared"
+                    raise MetricError(what)
+
+    @classmethod
+    def of(cls, results: Results, specs: Iterable[Spec]) -> QueryValues:
+        """The values of these metrics, which have a number for each query."""
+        places = [results.specs.index(spec) for spec in specs]
+        size = (len(results.runs), len(places), len(results.queries))
+        values = [[results.values(r, m) for m in places] for r in range(len(results.runs))]
+        return cls(
+            tuple(results.queries),
+            tuple(run.name for run in results.runs),
+            tuple(run.path for run in results.runs),
+            tuple(ComparedMetric.of(results.specs[m]) for m in places),
+            np.array(values, np.float64).reshape(size),
+        )
+
+    @property
+    def by_id(self) -> Ints:
+        """The positions of the queries in order of their ids as bytes, (Q,).
+
+        Random signs belong to rows: in this order they do not depend on that of the input.
+        """
+        ids = [query.encode("utf-8", "surrogateescape") for query in self.queries]
+        return np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
+
+    @property
+    def means(self) -> Floats:
+        """The mean of each run and metric over the queries with a value, (R, M); NaN where there is none.
+
+        Added one by one in the order of the queries, as an evaluation adds them.
+        """
+        defined = ~np.isnan(self.values)
+        total = np.cumsum(np.where(defined, self.values, 0.0), axis=2)[..., -1:].sum(axis=2)
+        with np.errstate(invalid="ignore"):
+            means: Floats = total / defined.sum(axis=2)
+        return means
+
+    def differences(self, baseline: int, run: int) -> Floats:
+        """run - baseline, (M, Q), NaN where either has no value."""
+        return paired_differences(self.values[baseline], self.values[run])
+
+    def select(self, which: Bools | Ints) -> QueryValues:
+        """The same for some of the queries, or in another order."""
+        positions = np.arange(len(self.queries))[which].tolist()
+        queries = tuple(self.queries[q] for q in positions)
+        return QueryValues(queries, self.runs, self.paths, self.metrics, self.values[..., positions])
+
+    def run(self, named: str | int) -> int:
+        """The position of a run, by its name, its path or its position. Raises GradevalError."""
+        if isinstance(named, int):
+            if -len(self.runs) <= named < len(self.runs):
+                return named % len(self.runs)
+            raise GradevalError(f"there is no run {named}: there are {len(self.runs)}")
+        for names in (self.runs, self.paths):
+            if named in names:
+                return names.index(named)
+        if named == "-" and "<stdin>" in self.paths:
+            return self.paths.index("<stdin>")
+        raise GradevalError(f"no run is named '{named}': there are {', '.join(self.runs)}")
+
+    def metric(self, named: str | Spec) -> int:
+        """The position of a metric, by any spelling. Raises MetricError."""
+        names = [column.name for column in self.metrics]
+        if str(named) in names:
+            return names.index(str(named))
+        specs = [str(spec) for spec in parse(named)] if isinstance(named, str) else []
+        if len(specs) == 1 and specs[0] in names:
+            return names.index(specs[0])
+        raise MetricError(f"{named} was not compared", hint="there are " + ", ".join(names))
+
+
+def comparable(specs: Sequence[Spec]) -> list[Spec]:
+    """The metrics that have a number for each query, whose mean is the metric's value."""
+    return [spec for spec in specs if spec.metric.per_query and not spec.metric.text]
+
+
+def check_comparable(specs: Sequence[Spec]) -> None:
+    """Raise MetricError for the first metric that has no number for each query."""
+    for spec in specs:
+        if spec not in comparable([spec]):
+            raise MetricError(f"{spec} has no value for each query, so runs cannot be compared by it")
+
+
+MOST_NAMES = 8  # of metrics in a message
+
+Tables = Sequence[tuple[str, str, ValueTable]]
+"""(name, path, table) of each run."""
+
+
+def read_tables(paths: Sequence[str]) -> Tables:
+    """The tables of values in files. Raises InputError(s)."""
+    found = [
+        (source.name, table) for path in paths for source in [Source(path)] for table in read_values(source)
+    ]
+    _name_alike([table for _, table in found])
+    names = [table.name or _stem(path) for path, table in found]
+    if len(set(names)) < len(names):
+        names = run_names([path for path, _ in found])
+    return [(name, path, table) for name, (path, table) in zip(names, found, strict=True)]
+
+
+def _name_alike(tables: Sequence[ValueTable]) -> None:
+    """Give metrics that tables spell in different ways, such as map and AP, gradeval's name in all of them."""
+    spellings: dict[str, set[str]] = {}
+    for table in tables:
+        for name in table.values:
+            if (spec := _spec(name)) is not None:
+                spellings.setdefault(str(spec), set()).add(name)
+    for table in tables:
+        for canonical, names in spellings.items():
+            own = [name for name in table.values if name in names]
+            if len(names) > 1 and len(own) == 1:
+                table.values = {canonical if name == own[0] else name: of for name, of in table.values.items()}
+
+
+def _check_overlap(tables: Tables) -> None:
+    """Raise InputError for the last table that has no query in common with the others."""
+    for r in range(len(tables) - 1, 0, -1):
+        others = set(all_queries([*tables[:r], *tables[r + 1 :]]))
+        _, path, table = tables[r]
+        if others.isdisjoint(table.queries):
+            what = "it has no query in common with the other tables"
+            raise InputError(path, what, hint="Check the query ids")
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Names for a message: the first few."""
+    names = list(names)
+    return ", ".join(names[:MOST_NAMES]) + (", …" if len(names) > MOST_NAMES else "")
+
+
+def _stem(path: str) -> str:
+    """The name of a file without folder and suffix."""
+    [name] = run_names([path])
+    return _SUFFIX.sub("", name)
+
+
+_SUFFIX = re.compile(r"(?<=.)\.(?:csv|tsv)$")
+
+
+def all_queries(tables: Tables) -> list[str]:
+    """The queries that at least one of the tables has, in order of first appearance."""
+    return list(dict.fromkeys(query for _, _, table in tables for query in table.queries))
+
+
+def from_tables(
+    tables: Tables,
+    metrics: Sequence[str] = (),
+    *,
+    complete: bool = True,
+    lower_is_better: Sequence[str] = (),
+    query_ids: Sequence[str] | None = None,
+) -> tuple[QueryValues, list[Notice]]:
+    """The values of (name, path, table) of each run, and what should be known of them.
+
+    metrics: which to take, by name, several separated by spaces or commas; by default all that every table
+    has. complete: a query that a table lacks and another has counts as 0 (if lower values are better, it is
+    excluded); otherwise it is excluded. lower_is_better: metrics with this direction; by default that of
+    gradeval's metric of the name, or higher. query_ids: only these queries. Raises InputError, MetricError,
+    UnknownQueryError.
+    """
+    present = metric_names([table for _, _, table in tables])
+    shared = [metric for metric in present if all(metric in table.values for _, _, table in tables)]
+    notices: list[Notice] = []
+    if metrics:
+        wanted = [_named(metric, present) for text in metrics for metric in _names(text, present)]
+        for metric in wanted:
+            for _, path, table in tables:
+                if metric not in table.values:
+                    raise InputError(path, f"it has no values of {metric}, only of {_listed(table.values)}")
+    else:
+        wanted = shared
+        if not wanted:
+            names = "; ".join(f"{path}: {_listed(table.values)}" for _, path, table in tables)
+            raise MetricError(f"no metric is in every table ({names})")
+        if others := [metric for metric in present if metric not in shared]:
+            notices.append(Notice(Kind.EXCLUDED_METRICS, "", len(others), rule=", ".join(others)))
+    columns = tuple(_column(metric, lower_is_better) for metric in dict.fromkeys(wanted))
+    unknown = [metric for metric in lower_is_better if metric not in present]
+    if unknown:
+        raise MetricError(f"{unknown[0]} is in no table", hint="there are " + _listed(present))
+    _check_overlap(tables)
+    queries = all_queries(tables)
+    if query_ids is not None:
+        unknown = [query for query in query_ids if query not in set(queries)]
+        if unknown:
+            raise UnknownQueryError(unknown, "the tables")
+        queries = [query for query in queries if query in set(query_ids)]
+    values = np.full((len(tables), len(columns), len(queries)), np.nan)
+    for r, (name, _, table) in enumerate(tables):
+        missing = np.array([query not in table.queries for query in queries], np.bool_)
+        if missing.any():
+            ids = [query for query, is_missing in zip(queries, missing, strict=True) if is_missing]
+            rule = "judged" if complete else "both"
+            notices.append(
+                Notice(Kind.MISSING_VALUES, name, len(ids), queries=tuple(ids[:MAX_QUERIES]), rule=rule)
+            )
+        for m, column in enumerate(columns):
+            of_metric = table.values[column.name]
+            values[r, m] = [of_metric.get(query, math.nan) for query in queries]
+            if complete and column.sign > 0:
+                values[r, m, missing] = 0.0
+            undefined = np.isnan(values[r, m]) & ~missing
+            if undefined.any():
+                ids = [queries[q] for q in np.flatnonzero(undefined)[:MAX_QUERIES].tolist()]
+                count = int(undefined.sum())
+                notices.append(Notice(Kind.UNDEFINED, name, count, column.name, tuple(ids)))
+    runs, paths = tuple(name for name, _, _ in tables), tuple(path for _, path, _ in tables)
+    return QueryValues(tuple(queries), runs, paths, columns, values), notices
+
+
+def _names(text: str, present: Sequence[str]) -> list[str]:
+    """The names in a text; names of columns may have any characters."""
+    return [text] if text in present else split(text)
+
+
+def _named(metric: str, present: Sequence[str]) -> str:
+    """The name that the tables have for a metric, which may be spelled as gradeval or trec_eval does."""
+    if metric in present:
+        return metric
+    try:
+        wanted = parse(metric)
+    except MetricError:
+        wanted = []
+    for name in present:
+        if len(wanted) == 1 and _spec(name) == wanted[0]:
+            return name
+    raise MetricError(f"{metric} is in no table", hint="there are " + _listed(present))
+
+
+def _spec(name: str) -> Spec | None:
+    """The metric of gradeval that a column is named after, None where there is none."""
+    try:
+        specs = parse(name)
+    except MetricError:
+        return None
+    return specs[0] if len(specs) == 1 else None
+
+
+def _column(name: str, lower_is_better: Sequence[str]) -> ComparedMetric:
+    spec = _spec(name)
+    higher = spec.metric.higher_is_better if spec is not None else True
+    return ComparedMetric(name, name, False if name in lower_is_better else higher)

@@ -1,0 +1,543 @@
+"""Comparisons: every number against a plain computation with dicts and lists, scipy, or a published example."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import gradeval
+from gradeval.analysis.compare import compare_values
+from gradeval.analysis.comparison import POWER, Comparison, Judged
+from gradeval.analysis.options import CORRECTIONS, TESTS, CompareOptions
+from gradeval.analysis.stats import corrections, tests
+from gradeval.analysis.values import ComparedMetric, QueryValues
+from gradeval.errors import GradevalError, InputError, MetricError, OptionError
+from gradeval.notices import Kind
+
+from .stats import reference
+from .stats.examples import SAKAI, TEN_QUERIES
+
+NAN = math.nan
+QUERIES = 9  # so that all sign flips are tried
+EXACT = {"rel": 1e-9, "abs": 1e-12}
+
+
+def table(runs: dict[str, dict[str, list[float]]], queries=None, lower=()) -> QueryValues:
+    """run -> metric -> values of the queries."""
+    metrics = list(next(iter(runs.values())))
+    values = np.array([[of[metric] for metric in metrics] for of in runs.values()], np.float64)
+    queries = queries or [f"q{i:02}" for i in range(values.shape[2])]
+    columns = tuple(ComparedMetric(metric, metric, metric not in lower) for metric in metrics)
+    return QueryValues(tuple(queries), tuple(runs), tuple(f"{run}.run" for run in runs), columns, values)
+
+
+def random_runs(seed: int, runs: int = 3, metrics: int = 2, queries: int = QUERIES) -> QueryValues:
+    values = np.random.default_rng(seed).beta(2, 3, (runs, metrics, queries)).round(4)
+    names = ["A", "B", "C", "D"][:runs]
+    of_runs = {
+        name: {f"m{m}": row.tolist() for m, row in enumerate(of)}
+        for name, of in zip(names, values, strict=True)
+    }
+    return table(of_runs)
+
+
+def compared(values: QueryValues, **options) -> Comparison:
+    return compare_values(values, CompareOptions.of(**options))
+
+
+def pairs_of(values: QueryValues, baseline: str, run: str, metric: str) -> tuple[list[float], list[float]]:
+    """The values of both runs for the queries where both have one."""
+    m = [column.name for column in values.metrics].index(metric)
+    both = [values.values[values.runs.index(name), m].tolist() for name in (baseline, run)]
+    pairs = [pair for pair in zip(*both, strict=True) if not any(map(math.isnan, pair))]
+    return [one for one, _ in pairs], [two for _, two in pairs]
+
+
+# every number
+
+
+def test_the_options_name_the_tests_and_corrections_that_there_are() -> None:
+    assert list(TESTS) == [*tests.TESTS, "tukey"]
+    assert set(CORRECTIONS) == {*corrections.CORRECTIONS, "maxt"}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_t_with_holm_is_scipys(seed: int) -> None:
+    values = random_runs(seed)
+    found = compared(values)
+    expected = {}
+    for one in found.comparisons:
+        old, new = pairs_of(values, one.baseline, one.run, one.metric)
+        differences = [b - a for a, b in zip(old, new, strict=True)]
+        test = stats.ttest_rel(new, old)
+        interval = test.confidence_interval(0.95)
+        expected[one.run, one.metric] = test.pvalue
+        assert (one.p, one.low, one.high) == pytest.approx((test.pvalue, interval.low, interval.high), **EXACT)
+        assert one.mean == pytest.approx(sum(new) / len(new), **EXACT)
+        assert one.baseline_mean == pytest.approx(sum(old) / len(old), **EXACT)
+        assert one.difference == one.estimate == pytest.approx(sum(differences) / len(old), **EXACT)
+        assert one.sd == pytest.approx(np.std(differences, ddof=1), **EXACT)
+        assert one.effect_size == pytest.approx(one.difference / one.sd, **EXACT)
+        assert one.relative == pytest.approx(100 * (sum(new) / sum(old) - 1), rel=1e-9)
+        assert (one.n, one.won, one.tied, one.lost) == (
+            QUERIES,
+            sum(d > 0 for d in differences),
+            sum(d == 0 for d in differences),
+            sum(d < 0 for d in differences),
+        )
+        assert one.reason == ""
+    # Holm over the family of runs x metrics, one by one
+    left, so_far = dict(sorted(expected.items(), key=lambda item: item[1])), 0.0
+    assert len(left) == 4
+    for rank, (key, p) in enumerate(left.items()):
+        so_far = min(max(so_far, (len(left) - rank) * p), 1.0)
+        one = found.find(*key)
+        assert one.p_corrected == pytest.approx(so_far, **EXACT)
+        assert one.verdict == ("" if so_far >= 0.05 else "better" if one.difference > 0 else "worse")
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_corrections(correction: str) -> None:
+    values = random_runs(3)
+    found = compared(values, correction=correction)
+    p = [one.p for one in found.comparisons]
+    if correction == "maxt":
+        columns = [
+            {row: Fraction(value).limit_denominator(10**4) for row, value in enumerate(column)}
+            for pair in found.pairs
+            for column in (values.values[pair[1]] - values.values[pair[0]]).tolist()
+        ]
+        expected = reference.maxt(columns, reference.all_signs(QUERIES), observed_too=True)
+    else:
+        expected = {
+            "holm": [min(1.0, max((4 - r) * q for r, q in enumerate(sorted(p)) if q <= own)) for own in p],
+            "bonferroni": [min(1.0, 4 * own) for own in p],
+            "bh": stats.false_discovery_control(p).tolist(),
+            "none": p,
+        }[correction]
+    assert [one.p_corrected for one in found.comparisons] == pytest.approx(expected, **EXACT)
+
+
+def test_randomization_is_the_enumeration_of_all_flips() -> None:
+    values = random_runs(4)
+    for one in compared(values, test="randomization", correction="none").comparisons:
+        old, new = pairs_of(values, one.baseline, one.run, one.metric)
+        fractions = [Fraction(str(b)) - Fraction(str(a)) for a, b in zip(old, new, strict=True)]
+        flips = reference.all_signs(QUERIES)
+        assert one.p == one.p_corrected == reference.sign_flip_p(fractions, flips, observed_too=True)
+        assert (one.low <= 0 <= one.high) == (one.p >= 0.05)
+        assert one.method == "all 512 sign flips"
+
+
+def test_random_flips_belong_to_the_queries_in_order_of_their_ids() -> None:
+    values = random_runs(5, runs=2, queries=20)
+    again = values.select(np.random.default_rng(5).permutation(20))
+    first, second = (compared(one, test="randomization", samples=300) for one in (values, again))
+    assert first.comparisons == second.comparisons
+    old, new = pairs_of(values, "A", "B", "m0")
+    fractions = [Fraction(str(b)) - Fraction(str(a)) for a, b in zip(old, new, strict=True)]
+    expected = reference.sign_flip_p(fractions, reference.random_signs(20, 300, 1), observed_too=False)
+    assert first.find("B", "m0").p == expected
+    other = compared(values, test="randomization", samples=300, seed=2)
+    assert other.comparisons != first.comparisons
+    assert compared(values, test="randomization", samples=300, jobs=3).comparisons == first.comparisons
+
+
+def test_wilcoxon_and_sign_are_scipys() -> None:
+    values = random_runs(6)
+    wilcoxon, sign = (compared(values, test=test).comparisons for test in ("wilcoxon", "sign"))
+    for one, other in zip(wilcoxon, sign, strict=True):
+        old, new = pairs_of(values, one.baseline, one.run, one.metric)
+        differences = np.subtract(new, old)
+        assert one.p == pytest.approx(stats.wilcoxon(differences, method="exact").pvalue, **EXACT)
+        walsh = [(a + b) / 2 for i, a in enumerate(differences) for b in differences[i:]]
+        assert one.estimate == pytest.approx(np.median(walsh), **EXACT)
+        won = int((differences > 0).sum())
+        assert other.p == pytest.approx(stats.binomtest(won, int((differences != 0).sum())).pvalue, **EXACT)
+        assert other.estimate == pytest.approx(np.median(differences[differences != 0]), **EXACT)
+        assert other.difference == one.difference == pytest.approx(differences.mean(), **EXACT)
+    assert "Hodges-Lehmann" in compared(values, test="wilcoxon").settings()["estimand"]
+    assert "median" in compared(values, test="sign").settings()["estimand"]
+
+
+def test_bootstrap_has_intervals_and_no_p() -> None:
+    values = random_runs(7, runs=2)
+    found = compared(values, test="bootstrap", samples=9999, confidence=90)
+    for one in found.comparisons:
+        old, new = pairs_of(values, "A", "B", one.metric)
+        assert math.isnan(one.p) and math.isnan(one.p_corrected)
+        differences = (np.subtract(new, old),)
+        # the same interval from other resamples
+        scipys = stats.bootstrap(
+            differences, np.mean, confidence_level=0.9, n_resamples=9999, method="BCa", random_state=1
+        ).confidence_interval
+        assert (one.low, one.high) == pytest.approx((scipys.low, scipys.high), abs=0.1 * (one.high - one.low))
+        expected = "better" if one.low > 0 else "worse" if one.high < 0 else ""
+        assert one.verdict == expected
+    assert found.settings()["correction"] == "none"
+    assert not [notice for notice in found.notices if notice.kind is Kind.NO_P]  # that is how it is meant
+    clear = table({"A": {"m": [0.1] * 10 + [0.2] * 10}, "B": {"m": [0.3] * 10 + [0.5] * 10}})
+    assert compared(clear, test="bootstrap").comparisons[0].verdict == "better"
+
+
+def test_tukeys_test_of_all_pairs() -> None:
+    values = table({name: {"m": SAKAI[:, r].tolist()} for r, name in enumerate("ABC")})
+    found = compared(values, test="tukey", all_pairs=True, samples=200, power=True)
+    exact = [[Fraction(round(10 * value), 10) for value in row] for row in SAKAI.tolist()]
+    ranges = reference.random_ranges(exact, 200, 1)
+    sums = [sum(column) for column in zip(*exact, strict=True)]
+    for one, (i, j) in zip(found.comparisons, ((0, 1), (0, 2), (1, 2)), strict=True):
+        assert (one.baseline, one.run) == ("ABC"[i], "ABC"[j])
+        b = sum(spread >= abs(sums[j] - sums[i]) for spread in ranges)
+        assert math.isnan(one.p)
+        assert one.p_corrected == (b + 1) / 201
+        assert one.difference == pytest.approx(float(sums[j] - sums[i]) / 20, **EXACT)
+        assert (one.low <= 0 <= one.high) == (one.p_corrected >= 0.05)
+        assert one.high - one.difference == pytest.approx(one.difference - one.low, rel=1e-9)
+
+
+def test_tukeys_test_leaves_out_queries_that_a_run_lacks() -> None:
+    values = random_runs(8)
+    values.values[2, 0, :3] = NAN
+    found = compared(values, test="tukey", all_pairs=True, samples=100)
+    assert {(one.metric, one.n) for one in found.comparisons} == {("m0", QUERIES - 3), ("m1", QUERIES)}
+    part = compared(values.select(np.arange(3, QUERIES)), test="tukey", all_pairs=True, samples=100)
+    assert found.find("B", "m0") == part.find("B", "m0")
+
+
+def test_all_pairs_are_one_family() -> None:
+    found = compared(random_runs(9, runs=4), all_pairs=True, correction="bonferroni")
+    assert [(one.baseline, one.run) for one in found.comparisons[::2]] == [
+        ("A", "B"), ("A", "C"), ("A", "D"), ("B", "C"), ("B", "D"), ("C", "D")
+    ]  # fmt: skip
+    assert found.settings()["family"] == 12
+    for one in found.comparisons:
+        assert one.p_corrected == pytest.approx(min(1.0, 12 * one.p))
+
+
+def test_another_baseline() -> None:
+    values = random_runs(10)
+    found = compared(values, baseline="B")
+    assert [(one.baseline, one.run) for one in found.comparisons[::2]] == [("B", "A"), ("B", "C")]
+    for same in (1, "B.run", -2):
+        assert compared(values, baseline=same).comparisons == found.comparisons
+    swapped = compared(values).find("B", "m0")
+    one = found.find("A", "m0")
+    assert (one.difference, one.low, one.high) == pytest.approx(
+        (-swapped.difference, -swapped.high, -swapped.low), **EXACT
+    )
+    assert (one.won, one.lost) == (swapped.lost, swapped.won)
+    with pytest.raises(GradevalError, match="no run is named 'X': there are A, B, C"):
+        compared(values, baseline="X")
+
+
+def test_lower_is_better_mirrors_what_won_means() -> None:
+    values = random_runs(11, runs=2)
+    mirrored = QueryValues(
+        values.queries,
+        values.runs,
+        values.paths,
+        (ComparedMetric("m0", "m0", False), ComparedMetric("m1", "m1")),
+        values.values,
+    )
+    plain, one = (compared(of, best=2, worst=2).comparisons[0] for of in (values, mirrored))
+    assert (one.won, one.tied, one.lost) == (plain.lost, plain.tied, plain.won)
+    assert (one.difference, one.low, one.p) == (plain.difference, plain.low, plain.p)
+    changes = {change.kind: change for change in reversed(compared(mirrored, best=1, worst=1).changes[:2])}
+    assert changes["worst"].difference > 0 > changes["best"].difference
+    shifted = table({"A": {"m": [1, 2, 3, 4]}, "B": {"m": [2, 3, 4, 5.5]}}, lower="m")
+    assert compared(shifted).comparisons[0].verdict == "worse"
+
+
+def test_croft_metzler_and_strohmans_ten_queries() -> None:
+    """B better than A with t = 2.33, one-sided p = 0.02; B wins 7 of 10 queries (one tie)."""
+    run = (50 + TEN_QUERIES).tolist()
+    [one] = compared(table({"A": {"m": [50.0] * 10}, "B": {"m": run}})).comparisons
+    assert round(one.p / 2, 2) == 0.02
+    assert (one.difference, one.won, one.tied, one.lost) == (21.4, 7, 1, 2)
+    assert one.verdict == "better"
+    assert round(one.effect_size * math.sqrt(10), 2) == 2.33
+
+
+def test_sakais_examples() -> None:
+    """Paired t: p = 0.048, margin of error 0.0742. ANOVA: F 2.475, p 0.098, residual mean square 0.0219."""
+    values = table({name: {"m": SAKAI[:, r].tolist()} for r, name in enumerate("ABC")})
+    found = compared(values, anova=True)
+    one = found.find("B", "m")
+    assert (round(one.p, 3), round(one.difference, 4), round(one.high - one.difference, 4)) == (
+        0.048, -0.075, 0.0742
+    )  # fmt: skip
+    [anova] = found.sections[0].anova
+    assert (round(anova.system.f, 3), round(anova.system.p, 3)) == (2.475, 0.098)
+    assert round(anova.residual.mean_square, 4) == 0.0219
+    d = (SAKAI[:, 0].mean() - SAKAI[:, 1].mean()) / math.sqrt(anova.residual.mean_square)
+    assert anova.effect_sizes[0, 1] == pytest.approx(d)
+
+
+def power_of(effect: float, n: int) -> float:
+    t = stats.t.ppf(0.975, n - 1)
+    shift = abs(effect) * math.sqrt(n)
+    return stats.nct.sf(t, n - 1, shift) + stats.nct.cdf(-t, n - 1, shift)
+
+
+def test_power_by_the_noncentral_t() -> None:
+    for one in compared(random_runs(12), power=True).comparisons:
+        assert one.power is not None
+        assert power_of(one.power.smallest / one.sd, one.n) == pytest.approx(POWER, abs=1e-8)
+        needed = int(one.power.needed)
+        assert power_of(one.effect_size, needed) >= POWER > power_of(one.effect_size, needed - 1)
+    assert compared(random_runs(12)).comparisons[0].power is None
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(0, 5), st.booleans())
+def test_worst_and_best(seed: int, worst: int, best: int, coarse: bool) -> None:
+    values = random_runs(seed, runs=2, metrics=1, queries=9)
+    if coarse:
+        values.values[:] = values.values.round(1)
+    found = compared(values, worst=worst, best=best)
+    old, new = (dict(zip(values.queries, row, strict=True)) for row in values.values[:, 0].tolist())
+    moved = sorted(values.queries, key=lambda query: (round(new[query] - old[query], 12), query))
+    worse = [query for query in moved if round(new[query] - old[query], 12) < 0][:worst]
+    moved.sort(key=lambda query: (-round(new[query] - old[query], 12), query))
+    better = [query for query in moved if round(new[query] - old[query], 12) > 0][:best]
+    assert [change.query for change in found.changes if change.kind == "worst"] == worse
+    assert [change.query for change in found.changes if change.kind == "best"] == better
+    for change in found.changes:
+        assert (change.baseline_value, change.value) == (old[change.query], new[change.query])
+        assert change.difference == pytest.approx(change.value - change.baseline_value)
+
+
+# missing values and odd cases
+
+
+def test_undefined_values_leave_the_pair_out() -> None:
+    values = random_runs(13)
+    values.values[0, 0, 2] = values.values[1, 0, 5] = NAN
+    found = compared(values)
+    assert [one.n for one in found.comparisons] == [QUERIES - 2, QUERIES, QUERIES - 1, QUERIES]
+    one = found.find("B", "m0")
+    old, new = pairs_of(values, "A", "B", "m0")
+    assert one.p == pytest.approx(stats.ttest_rel(new, old).pvalue, **EXACT)
+    assert one.mean - one.baseline_mean == pytest.approx(one.difference, **EXACT)
+    assert found.sections[0].means[0, 0] == pytest.approx(np.nanmean(values.values[0, 0]))
+
+
+def test_equal_differences_have_no_p() -> None:
+    values = [0.1, 0.2, 0.3, 0.7]
+    shifted = [0.2, 0.3, 0.4, 0.8]
+    values = table({"A": {"m": values}, "B": {"m": shifted}, "C": {"m": values}})
+    for test in tests.TESTS:
+        shifted, same = compared(values, test=test).comparisons
+        for one, by in ((shifted, 0.1), (same, 0.0)):
+            assert math.isnan(one.p) and math.isnan(one.p_corrected) and math.isnan(one.effect_size)
+            assert one.reason == "all differences are equal"
+            assert (one.low, one.high) == pytest.approx((by, by))
+            assert one.verdict == ""
+        assert (shifted.won, same.tied) == (4, 4)
+        assert [notice.count for notice in compared(values, test=test).notices if notice.kind is Kind.NO_P] == [
+            2
+        ]
+    assert "no p-value for 2 comparisons (all differences are equal)" in compared(values).warnings
+    [power] = [one.power for one in compared(values.select(np.arange(4)), power=True).comparisons][:1]
+    assert power is not None and math.isnan(power.needed)
+
+
+def test_comparisons_without_p_are_outside_of_the_family() -> None:
+    values = random_runs(14)
+    values.values[2] = values.values[0]
+    found = compared(values, correction="bonferroni")
+    assert [one.p_corrected for one in found.comparisons[:2]] == [
+        pytest.approx(min(1, 2 * one.p)) for one in found.comparisons[:2]
+    ]
+
+
+@pytest.mark.parametrize("queries", [0, 1])
+@pytest.mark.parametrize("test", TESTS)
+def test_fewer_than_two_pairs(queries: int, test: str) -> None:
+    values = random_runs(15, runs=2, queries=2)
+    values.values[0, :, queries:] = NAN
+    found = compared(values, test=test, all_pairs=True, power=True, worst=1, anova=True)
+    for one in found.comparisons:
+        assert one.n == queries
+        assert math.isnan(one.p_corrected) and math.isnan(one.low) and math.isnan(one.high)
+        assert one.reason.startswith("fewer than 2")
+        assert one.verdict == ""
+    assert found.warnings[0].startswith(f"only {queries} quer")
+    found.to_dict(per_query=True)
+
+
+def test_few_queries_are_a_warning() -> None:
+    assert compared(random_runs(16, queries=24)).warnings[0].startswith("only 24 queries to compare on")
+    assert compared(random_runs(16, queries=25)).warnings == ()
+
+
+def test_one_run_is_not_enough() -> None:
+    with pytest.raises(InputError, match=r"runs: there is 1 run\. Give two runs or more"):
+        compared(random_runs(1, runs=1))
+
+
+def test_values_too_large_to_add_squares_of() -> None:
+    with pytest.raises(MetricError, match="m of B has values beyond 1e\\+150"):
+        table({"A": {"m": [1.0, 2.0]}, "B": {"m": [1.0, math.inf]}})
+
+
+# groups
+
+
+def test_groups_repeat_everything() -> None:
+    values = random_runs(17, queries=60)
+    groups = {"even": values.queries[::2], "all of them": values.queries, "first": values.queries[:30]}
+    found = compared(values, by=groups.items(), anova=True, power=True)
+    assert [section.group for section in found.sections] == [None, *groups]
+    for section, queries in zip(found.sections[1:], groups.values(), strict=True):
+        part = values.select(np.isin(values.queries, queries))
+        alone = compared(part, anova=True, power=True).sections[0]
+        assert section.comparisons == alone.comparisons
+        np.testing.assert_array_equal(section.means, alone.means)
+        assert section.queries == len(queries)
+    assert found.sections[2].comparisons == found.comparisons
+    assert found.warnings == ()
+    assert found.find("B", "m0", group="even") == found.sections[1].comparisons[0]
+
+
+def test_notices_of_groups() -> None:
+    values = random_runs(18, queries=60)
+    by = {query: ["big", "both"] if q < 30 else "small" for q, query in enumerate(values.queries[:40])}
+    found = compared(values, by=by | {"elsewhere": "big"})
+    assert [(notice.kind, notice.count) for notice in found.notices] == [
+        (Kind.SMALL_GROUPS, 1),
+        (Kind.UNGROUPED, 20),
+        (Kind.UNKNOWN_GROUPED, 1),
+    ]
+    assert found.warnings[0] == "1 group has fewer than 25 queries: small"
+    with pytest.raises(InputError, match="none of their queries is among those compared"):
+        compared(values, by={"elsewhere": "x"})
+
+
+# judged
+
+
+def test_judged_is_shown_where_it_differs() -> None:
+    values = random_runs(19, queries=30)
+    options = CompareOptions()
+    for shares, shown in (([0.9, 0.86, 0.88], False), ([0.9, 0.84, NAN], True), ([NAN, NAN, 0.1], False)):
+        found = compare_values(values, options, judged=Judged("Judged@10", np.array(shares)))
+        assert (found.judged is not None) == shown
+        assert len(found.warnings) == shown
+    found = compare_values(values, options, judged=Judged("Judged@10", np.array([0.9, 0.84, NAN])))
+    assert found.warnings[0].startswith("Judged@10 of the runs differs, from 84.0 % to 90.0 %")
+    assert [run.get("Judged@10") for run in found.to_dict()["runs"]] == [0.9, 0.84, None]
+
+
+# from Python
+
+
+def judged(queries: int = 30) -> tuple[dict, dict]:
+    rng = np.random.default_rng(3)
+    qrels, runs = {}, {"A": {}, "B": {}}
+    for q in range(queries):
+        qrels[f"q{q}"] = {f"d{d}": int(rng.integers(0, 3)) for d in range(8)} | {"top": 1}
+        for run in runs.values():
+            run[f"q{q}"] = {f"d{d}": float(rng.random()) for d in range(8)}
+    return qrels, runs
+
+
+def test_compare_and_results_compare_are_the_same() -> None:
+    qrels, runs = judged()
+    found = gradeval.compare(qrels, runs, "nDCG@5 AP", power=True, rel=2)
+    same = gradeval.evaluate(qrels, runs, "num_q nDCG@5 AP", rel=2).compare(power=True)
+    assert found.comparisons == same.comparisons
+    assert isinstance(found, gradeval.Comparison)
+    results = gradeval.evaluate(qrels, runs, "nDCG@5", rel=2)
+    np.testing.assert_array_equal(found.sections[0].means[:, 0], results.means[:, 0])
+    one = found.find("B", "ndcg_cut_5")
+    expected = stats.ttest_rel(results.values("B", 0), results.values("A", 0)).pvalue
+    assert one.p == pytest.approx(expected)
+    assert results.compare().find("B", "nDCG@5").p == pytest.approx(expected)
+    assert gradeval.evaluate(qrels, runs, "nDCG@5 AP").compare("AP").values.metrics[0].name == "AP"
+
+
+def test_queries_that_a_run_lacks_count_as_the_option_says() -> None:
+    qrels, runs = judged()
+    del runs["B"]["q3"], runs["B"]["q9"]
+    as_zero = gradeval.compare(qrels, runs, "AP")
+    left_out = gradeval.compare(qrels, runs, "AP", queries="both")
+    assert (as_zero.comparisons[0].n, left_out.comparisons[0].n) == (30, 28)
+    assert "B: 2 judged queries are not in the run, counted as 0" in as_zero.warnings
+    assert "B: 2 judged queries are not in the run, excluded" in left_out.warnings
+    lost = [
+        change.query for change in gradeval.compare(qrels, runs, "AP", worst=30).changes if not change.value
+    ]
+    assert {"q3", "q9"} <= set(lost)
+
+
+def test_metrics_that_have_no_value_for_a_query_are_refused() -> None:
+    qrels, runs = judged()
+    for metric in ("num_q", "gm_map", "runid", "relstring"):
+        with pytest.raises(MetricError, match=f"{metric} has no value for each query"):
+            gradeval.compare(qrels, runs, metric)
+    names = [column.name for column in gradeval.compare(qrels, runs).values.metrics]
+    assert names == ["muAP", "NDCNG@10", "nDCGphi@10", "rankDCG", "nDCG@10", "AP"]
+
+
+def test_undefined_values_are_noted() -> None:
+    qrels, runs = judged()
+    qrels["q0"] = dict.fromkeys(qrels["q0"], 1)
+    found = gradeval.compare(qrels, runs, "rankDCG")
+    assert found.comparisons[0].n == 29
+    assert "2 of 2 runs: rankDCG is undefined for up to 1 query (A), excluded from its mean" in found.warnings
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"test": "u"}, "test must be one of t, randomization"),
+        ({"correction": 5}, "correction must be one of holm"),
+        ({"confidence": 5}, "confidence must be a percentage from 50 to 99.9999, not 5.0"),
+        ({"confidence": "95"}, "confidence must be a percentage"),
+        ({"confidence": NAN}, "confidence must be a percentage"),
+        ({"samples": 0}, "samples must be an integer from 100"),
+        ({"seed": -1}, "seed must be an integer from 0"),
+        ({"seed": True}, "seed must be an integer from 0"),
+        ({"worst": 1.5}, "worst must be an integer"),
+        ({"power": 1}, "power must be true or false"),
+        ({"baseline": True}, "baseline must be the name or position"),
+        ({"baseline": "A", "all_pairs": True}, "baseline and all_pairs are mutually exclusive"),
+        ({"test": "tukey"}, "Add --all-pairs"),
+        ({"test": "tukey", "all_pairs": True, "correction": "holm"}, "already corrected"),
+        ({"test": "bootstrap", "correction": "bh"}, "no p-values"),
+        ({"test": "wilcoxon", "correction": "maxt"}, "requires --test t or randomization"),
+        ({"by": 5}, "by must be"),
+        ({"by": "file"}, "by must be"),
+        ({"by": [1]}, "by must be"),
+        ({"bye": 5}, "unknown option bye"),
+    ],
+)
+def test_wrong_options(options: dict, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        CompareOptions.of(**options)
+
+
+def test_numpy_numbers_are_options() -> None:
+    options = CompareOptions.of(
+        samples=np.int64(200), confidence=np.float64(90), power=np.True_, by={b"q\xff": "g"}
+    )
+    assert (options.samples, options.alpha, options.power) == (200, pytest.approx(0.1), True)
+    assert options.by == (("g", ("q\udcff",)),)
+
+
+def test_json_has_no_number_that_is_not_finite() -> None:
+    import json
+
+    values = random_runs(20, runs=2, queries=4)
+    values.values[0, 0, 0] = NAN
+    found = compared(values, test="randomization", anova=True, power=True, worst=1, by={"q01": "g"})
+    assert math.isinf(found.comparisons[0].low)  # with 4 queries no difference is too large
+    text = json.dumps(found.to_dict(per_query=True), allow_nan=False)
+    assert json.loads(text)["comparisons"][0]["low"] is None

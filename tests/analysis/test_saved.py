@@ -1,0 +1,228 @@
+"""Saved results in the place of runs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradeval
+from gradeval.errors import InputError
+from gradeval.formats.saved import is_saved, read_saved
+from gradeval.formats.sources import Source
+
+QRELS = "".join(f"q{q} 0 d{d} {(q * d) % 3}\n" for q in range(4) for d in range(5)) + "\xff 0 d1 1\n"
+
+
+def run_text(shift: int, queries: range = range(4)) -> str:
+    rows = (f"q{q} Q0 d{d} 1 {(d * 7 + q + shift) % 5} t\n" for q in queries for d in range(5))
+    return "".join(rows)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """q (qrels), a and b (runs), a.json (the saved results of a)."""
+    monkeypatch.chdir(tmp_path)
+    Path("q").write_text(QRELS, "latin-1")
+    Path("a.run").write_text(run_text(0, range(3)))
+    Path("b.run").write_text(run_text(2) + "\xff Q0 d1 1 1 t\n", "latin-1")
+    save("a.json", "a.run")
+    return tmp_path
+
+
+def save(path: str, *runs: str, metrics: str = "AP nDCG@3 num_q relstring rankDCG", **options: Any) -> None:
+    from gradeval.evaluation import evaluate_all
+    from gradeval.options import Options
+    from gradeval.registry.spec import parse
+
+    results = evaluate_all(
+        "q", [(None, run) for run in runs], parse(metrics), Options.of(**options), hashes=True
+    )
+    assert not results.failed
+    Path(path).write_text(results.render("json", per_query=True))
+
+
+def change(path: str, edit: Callable[[Any], object]) -> None:
+    content = json.loads(Path(path).read_text())
+    edit(content)
+    Path(path).write_text(json.dumps(content))
+
+
+def note_of_a(content: Any) -> dict[str, Any]:
+    return next(notice for notice in content["notices"] if notice["subject"] == "a")
+
+
+def refused(*runs: str, metrics: str | None = "AP", **options: Any) -> str:
+    with pytest.raises(InputError) as raised:
+        gradeval.compare("q", list(runs), metrics, **options)
+    return str(raised.value)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_saved_result_is_as_good_as_its_run() -> None:
+    for metrics in ("AP nDCG@3 rankDCG", "nDCG@3"):
+        from_runs = gradeval.compare("q", ["a.run", "b.run"], metrics, worst=9)
+        for a in ("a.json", Path("a.json"), b"a.json"):
+            from_saved = gradeval.compare("q", [a, "b.run"], metrics, worst=9)
+            assert repr(from_saved.comparisons) == repr(from_runs.comparisons)
+            np.testing.assert_array_equal(from_saved.values.values, from_runs.values.values)
+            assert from_saved.values.queries == from_runs.values.queries
+            judged = [notice for notice in from_runs.notices if notice.metric != "Judged@3"]
+            assert [str(one) for one in from_saved.notices] == [str(one) for one in judged]
+    assert from_saved.values.runs == ("a", "b")
+
+
+@pytest.mark.usefixtures("folder")
+def test_runs_keep_their_order_and_metrics_are_those_of_the_saved_result() -> None:
+    save("both.json", "b.run", "a.run", metrics="nDCG@3 num_q relstring AP")
+    found = gradeval.compare("q", ["a.run", "both.json"])
+    assert [metric.name for metric in found.values.metrics] == ["nDCG@3", "AP"]
+    assert found.values.paths == ("a.run", "both.json", "both.json")
+    assert len(set(found.values.runs)) == 3
+    assert np.array_equal(found.values.values[0], found.values.values[2])
+    assert gradeval.compare("q", {"x": "a.json", "y": "b.run"}, "AP").values.runs == ("x", "y")
+
+
+@pytest.mark.usefixtures("folder")
+def test_compressed_and_from_elsewhere() -> None:
+    Path("a.json").write_bytes(gzip.compress(json.dumps(json.loads(Path("a.json").read_text())).encode()))
+    expected = gradeval.compare("q", ["a.run", "b.run"], "AP").comparisons
+    assert gradeval.compare("q", ["a.json", "b.run"], "AP").comparisons == expected
+
+
+@pytest.mark.usefixtures("folder")
+def test_made_from_something_else() -> None:
+    with open("q", "a") as file:
+        file.write("q9 0 d1 1\n")
+    assert refused("a.json", "b.run").startswith("a.json: it was made from other qrels: q (SHA-256 ")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("saved", "asked", "message"),
+    [
+        ({"rel": 2}, {}, "--rel 2, and this command has at its default"),
+        ({}, {"rel": 2}, "--rel at its default, and this command has 2"),
+        ({"depth": 2}, {"depth": 3}, "--depth 2, and this command has 3"),
+        ({"judged_only": True}, {}, "--judged-only on, and this command has off"),
+        ({"queries": "both"}, {}, "--queries both, and this command has judged"),
+        ({"ties": "best"}, {}, "--ties best, and this command has at its default"),
+        ({"zero_grade": 1}, {}, "--zero-grade 1, and this command has 0.0"),
+        ({"query_ids": "q1,q2"}, {}, "--query-ids 'q1,q2', and this command has at its default"),
+    ],
+)
+def test_made_with_other_options(saved: dict[str, Any], asked: dict[str, Any], message: str) -> None:
+    save("other.json", "a.run", **saved)
+    assert refused("other.json", "b.run", **asked) == (
+        f"other.json: it was made with {message}. Give the same options, or evaluate the run again"
+    )
+    same = {**saved, "jobs": 3}
+    gradeval.compare("q", ["other.json", "b.run"], "AP", **same)
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_order_of_ids_does_not_matter() -> None:
+    save("some.json", "a.run", query_ids="q2,q1")
+    found = gradeval.compare("q", ["some.json", "b.run"], "AP", query_ids="q1,q2")
+    assert found.comparisons[0].n == 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_a_metric() -> None:
+    assert refused("a.json", "b.run", metrics="AP P@5") == (
+        "a.json: it has no values of P@5, only of AP, nDCG@3, num_q, relstring, rankDCG. "
+        "Choose other metrics with -m, or evaluate the run again"
+    )
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda c: c.pop("gradeval"), "this JSON is not a saved result of gradeval"),
+        (lambda c: c.update(format=2), "its format is 2; this gradeval reads format 1"),
+        (lambda c: c.update(format="1"), "'format' is not valid"),
+        (lambda c: c.pop("qrels"), "'qrels' is missing"),
+        (lambda c: c["qrels"].update(sha256=None), "it does not name the qrels file that it was made from"),
+        (lambda c: c["qrels"].update(sha256=5), "'sha256' is not valid"),
+        (lambda c: c.update(runs=5), "'runs' is not valid"),
+        (lambda c: c.update(runs=[5]), "a run is not an object"),
+        (lambda c: c.update(runs=[]), "it has no runs"),
+        (
+            lambda c: c["runs"][0].pop("per_query"),
+            "run 'a' has no values per query, since it was made without -q",
+        ),
+        (lambda c: c["runs"][0].update(per_query=[]), "'per_query' is not valid"),
+        (lambda c: c["runs"][0]["per_query"].update(q1=5), "the values of query 'q1' are not an object"),
+        (lambda c: c["runs"][0]["per_query"]["q1"].update(AP=[]), "AP of query 'q1' is not a finite number"),
+        (lambda c: c["runs"][0]["per_query"]["q1"].update(AP=True), "AP of query 'q1' is not a finite number"),
+        (
+            lambda c: c["runs"][0]["per_query"]["q1"].update(AP=10**400),
+            "AP of query 'q1' is not a finite number",
+        ),
+        (lambda c: c["runs"][0]["per_query"].update(other={}), "query 'other' is not in q"),
+        (lambda c: note_of_a(c).update(count="x"), "a notice in it is not valid"),
+        (lambda c: note_of_a(c).update(kind="x"), "a notice in it is not valid"),
+    ],
+)
+def test_damaged(edit: Callable[[Any], object], message: str) -> None:
+    change("a.json", edit)
+    assert refused("a.json", "b.run").startswith(f"a.json: {message}")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"gradeval": 1,\n "x": }', "a.json:2: this is not JSON (Expecting value)"),
+        ('{"gradeval": NaN}', "a.json: NaN is not JSON"),
+        ('{"gradeval": ' + "[" * 200_000, "a.json: this JSON cannot be read (RecursionError)"),
+        ('{"gradeval": ' + "9" * 9999 + "}", "a.json: this JSON cannot be read (ValueError)"),
+        ('{"gradeval": "\xff"}', "a.json: this JSON cannot be read (UnicodeDecodeError)"),
+    ],
+)
+def test_not_json(text: str, message: str) -> None:
+    Path("a.json").write_text(text, "latin-1")
+    assert refused("a.json", "b.run").startswith(message)
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_output_of_compare_is_no_result() -> None:
+    Path("c.json").write_text(gradeval.compare("q", ["a.run", "b.run"], "AP").render("json"))
+    assert refused("c.json", "b.run").startswith("c.json: this is the output of 'gradeval compare'")
+
+
+@pytest.mark.usefixtures("folder")
+def test_in_the_place_of_the_qrels() -> None:
+    with pytest.raises(InputError, match=r"a\.json: this JSON file is in the place of the qrels"):
+        gradeval.compare("a.json", ["a.json", "b.run"], "AP")
+
+
+@pytest.mark.usefixtures("folder")
+def test_queries_that_a_run_lacks_are_as_they_were_saved() -> None:
+    save("both.json", "a.run", queries="both")
+    [one] = gradeval.compare("q", ["both.json", "b.run"], "AP", queries="both").comparisons
+    assert one.n == 3
+
+
+def test_runs_are_not_taken_for_saved_results(tmp_path: Path) -> None:
+    for text in ("q1 Q0 d 1 1 t\n", "{q} Q0 d 1 1 t\n", "", "\n\n", "{\n"):
+        (tmp_path / "r").write_text(text)
+        assert not is_saved(Source(tmp_path / "r"))
+    (tmp_path / "r").write_text('\n {\n "a": 1}')
+    assert is_saved(Source(tmp_path / "r"))
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_read() -> None:
+    saved = read_saved(Source("a.json"))
+    assert saved.metrics == ("AP", "nDCG@3", "num_q", "relstring", "rankDCG")
+    [run] = saved.runs
+    assert (run.name, run.path) == ("a", "a.run")
+    assert set(run.values) == {"q0", "q1", "q2", "q3", "\udcff"}
+    assert set(run.values["q1"]) == {"AP", "nDCG@3", "rankDCG"}
