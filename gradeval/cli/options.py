@@ -1,0 +1,300 @@
+"""The options that several commands have, under the headings of their help; and what they do with them."""
+
+from __future__ import annotations
+
+import os
+import warnings as python_warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from gradeval.cli import output as out
+from gradeval.cli.command import Command
+from gradeval.cli.metrics import complete_metric
+from gradeval.cli.types import DigitsOrFull, File, Finite, Integer, Kinds
+from gradeval.notices import Kind, Notice
+from gradeval.options import (
+    GROUP_SUFFIXES,
+    NO_RELEVANT,
+    QRELS_FORMATS,
+    QUERIES,
+    RANGES,
+    RUN_FORMATS,
+    TIES,
+)
+
+if TYPE_CHECKING:
+    from gradeval.cli.output_file import OutputFile
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class SectionedOption(click.Option):
+    """An option that the help lists under a heading."""
+
+    def __init__(self, *args: Any, section: str, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.section = section
+
+
+class SectionedCommand(Command):
+    """A command whose help has a section for each heading of its options."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            row = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if row:
+                sections.setdefault(getattr(param, "section", "Other"), []).append(row)
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+def section(heading: str) -> Callable[..., Callable[[Decorated], Decorated]]:
+    """click.option for the options under a heading."""
+    return partial(click.option, cls=SectionedOption, section=heading)
+
+
+measure = section("Metrics")
+queries = section("Queries")
+output = section("Output")
+inputs = section("Input (formats are detected from the content by default)")
+other = section("Other")
+
+
+def _together(*decorators: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
+    """One decorator for several options, which keep their order."""
+
+    def decorate(function: Decorated) -> Decorated:
+        for each in reversed(decorators):
+            function = each(function)
+        return function
+
+    return decorate
+
+
+def measure_options(default: str) -> Callable[[Decorated], Decorated]:
+    """What is measured. default: what the help says of the metrics."""
+    return _together(
+        measure(
+            "-m",
+            "--metric",
+            "metrics",
+            multiple=True,
+            metavar="NAME",
+            shell_complete=complete_metric,
+            help="One or several metrics, such as 'nDCG@5,10 AP(rel=2)'. 'gradeval metrics' lists them. "
+            f"Default: {default}.",
+        ),
+        measure(
+            "-l",
+            "--rel",
+            type=Finite(),
+            metavar="GRADE",
+            help="Relevance threshold: the lowest grade that counts as relevant. Default: any grade above 0.",
+        ),
+        measure(
+            "--zero-grade",
+            type=Finite(),
+            default=0.0,
+            metavar="GRADE",
+            help="The grade that means non-relevant; it is subtracted from every grade. Default: 0.",
+        ),
+        measure(
+            "-M",
+            "--depth",
+            type=Integer(*RANGES["depth"]),
+            metavar="N",
+            help="Evaluate the first N ranks of each query only.",
+        ),
+        measure(
+            "-J",
+            "--judged-only",
+            is_flag=True,
+            help="Remove unjudged documents from the rankings first (condensed lists).",
+        ),
+        measure(
+            "--ties",
+            type=click.Choice(TIES),
+            help="Order of tied scores: by document id descending (trec, as in trec_eval), as in the file "
+            "(input), or by grade, highest (best) or lowest (worst) first. Default: input for features and "
+            "scores of LETOR files, else trec, with a warning if another order could change a value.",
+        ),
+        measure(
+            "--no-relevant",
+            type=click.Choice(tuple(NO_RELEVANT)),
+            help="The value of AP, nDCG, R and all other metrics that divide by what is relevant, for a query "
+            "without a relevant document; skip excludes the query from their means. Default: 0, with a "
+            "warning.",
+        ),
+    )
+
+
+def query_options() -> Callable[[Decorated], Decorated]:
+    """Which queries count."""
+    return _together(
+        queries(
+            "--queries",
+            type=click.Choice(QUERIES),
+            default="judged",
+            show_default=True,
+            help="Average over all judged queries, with 0 for those missing from the run (judged), or over "
+            "those in both.",
+        ),
+        queries("-c", "complete", is_flag=True, help="Same as --queries judged, as in trec_eval."),
+        queries(
+            "--query-ids",
+            type=File(),
+            metavar="FILE|LIST",
+            help="Evaluate these queries only: a file of ids, or comma-separated ids. If an id of the qrels is "
+            "also the name of a file, the id is used; ./NAME is the file.",
+        ),
+    )
+
+
+def output_options(formats: Mapping[str, str]) -> Callable[[Decorated], Decorated]:
+    """The format, and where to write. formats: those that the command has."""
+    return _together(
+        output(
+            "-f",
+            "--format",
+            "format_",
+            type=click.Choice(tuple(formats)),
+            help="Default: table on a terminal, tsv elsewhere.",
+        ),
+        output(
+            "--digits",
+            type=DigitsOrFull(),
+            default=4,
+            show_default=True,
+            metavar="N|full",
+            help="Number of decimals, or full for the shortest representation that round-trips.",
+        ),
+        output(
+            "--spreadsheet",
+            is_flag=True,
+            help="With -f csv: prefix text that begins with =, +, - or @ with ', so that it is not read as a "
+            "formula.",
+        ),
+        output(
+            "-o",
+            "--output",
+            type=File(),
+            metavar="FILE",
+            help="Write to this file, atomically.",
+        ),
+    )
+
+
+def input_options() -> Callable[[Decorated], Decorated]:
+    """What the files are."""
+    return _together(
+        inputs("--qrels-format", type=click.Choice(QRELS_FORMATS), help="Format of the qrels."),
+        inputs("--run-format", type=click.Choice(RUN_FORMATS), help="Format of the runs."),
+        inputs(
+            "--feature",
+            "features",
+            multiple=True,
+            metavar="LIST",
+            help="Evaluate features of LETOR files as runs, such as 1,5,9-12; of QRELS if no RUN is given.",
+        ),
+        inputs(
+            "--qrels-feature",
+            type=Integer(*RANGES["qrels_feature"]),
+            metavar="K",
+            help="Use a feature of the LETOR file as the grade.",
+        ),
+        inputs(
+            "--groups",
+            type=File(),
+            metavar="FILE",
+            help="Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same "
+            "directory.",
+        ),
+    )
+
+
+def other_options() -> Callable[[Decorated], Decorated]:
+    """Threads and warnings."""
+    return _together(
+        other(
+            "-j",
+            "--jobs",
+            type=Integer(*RANGES["jobs"]),
+            metavar="N",
+            help="Number of threads. Default: number of processors.",
+        ),
+        other("--quiet", is_flag=True, help="Do not print warnings or the progress bar."),
+        other(
+            "--strict", is_flag=True, help="Treat warnings as errors: print no results, and exit with code 2."
+        ),
+        other(
+            "--allow",
+            type=Kinds(),
+            default=(),
+            metavar="LIST",
+            help="Kinds of warnings that are not errors with --strict: "
+            f"{', '.join(kind.value for kind in Kind)}.",
+        ),
+    )
+
+
+def check_queries(complete: bool, queries: str) -> None:
+    """Raise UsageError for -c with another rule."""
+    if complete and queries == "both":
+        raise click.UsageError("-c and --queries both are mutually exclusive.")
+
+
+def check_inputs(inputs: Sequence[str]) -> None:
+    """Raise UsageError where two of the files are standard input."""
+    if inputs.count("-") > 1:
+        raise click.UsageError("'-' can be given once only: there is one standard input.")
+
+
+def output_file(path: str | None, inputs: Iterable[str], with_groups: Iterable[str] = ()) -> OutputFile | None:
+    """The file of --output, None for standard output. with_groups: inputs that may have sizes beside them."""
+    if path is None or path == "-":
+        return None
+    from gradeval.cli.output_file import OutputFile
+
+    beside = [each + suffix for each in with_groups for suffix in GROUP_SUFFIXES]
+    return OutputFile(path, [*inputs, *beside])
+
+
+def treat_warnings(quiet: bool, strict: bool) -> None:
+    """Let the warnings of other code, such as a plugin's, be treated as ours."""
+    if quiet or strict:
+        python_warnings.simplefilter("error" if strict else "ignore")
+
+
+def passes(
+    warnings: Sequence[str],
+    notices: Iterable[Notice],
+    runs: int,
+    quiet: bool,
+    strict: bool,
+    allow: Sequence[Kind],
+) -> bool:
+    """Print the warnings and notices; whether the command may go on, since with --strict they are errors."""
+    from gradeval.notices import lines
+
+    notices = list(notices)
+    faults = [notice for notice in notices if not notice.informational]
+    if not quiet or strict:
+        for warning in (*warnings, *lines(faults, runs)):
+            out.echo_error(f"warning: {warning}")
+    if not quiet:
+        for note in lines((notice for notice in notices if notice.informational), runs):
+            out.echo_error(f"note: {note}")
+    is_wrong = bool(warnings) or any(notice.kind not in allow for notice in faults)
+    if strict and is_wrong:
+        out.echo_error("gradeval: warnings are treated as errors (--strict)")
+    return not (strict and is_wrong)
+
+
+def has_colour(on_terminal: bool) -> bool:
+    """Whether the table may have colours."""
+    return on_terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
