@@ -12,9 +12,9 @@ _FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # text that begins so is a formula i
 
 
 def render(results: Results, options: RenderOptions) -> str:
-    lines = _Lines()
+    lines = Lines()
     writer = csv.writer(lines)  # with its own line ends it quotes a CR too
-    escape = _not_a_formula if options.spreadsheet else str
+    escape = not_a_formula if options.spreadsheet else str
     write = partial(texts_of, digits=options.digits, escape=escape)
     writer.writerow(["run", "query", "metric", "value", *(("low", "high") if results.has_tie_range else ())])
 
@@ -29,12 +29,12 @@ def render(results: Results, options: RenderOptions) -> str:
     return "".join(lines)
 
 
-def _not_a_formula(text: str) -> str:
+def not_a_formula(text: str) -> str:
     """The text, after a single quote if a spreadsheet would read it as a formula."""
     return "'" + text if text.startswith(_FORMULA) else text
 
 
-class _Lines(list[str]):
+class Lines(list[str]):
     """The rows of a writer, each with the line end of all formats."""
 
     def write(self, row: str) -> None:

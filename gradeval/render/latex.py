@@ -35,32 +35,32 @@ def render(results: Results, options: RenderOptions) -> str:
 def _draw(sheet: Sheet) -> str:
     lines = [rf"\begin{{tabular}}{{l{'r' * (len(sheet.head) - 1)}}}", r"\toprule"]
     if sheet.title:
-        lines += [rf"\multicolumn{{{len(sheet.head)}}}{{l}}{{{_escape(sheet.title)}}} \\", r"\midrule"]
-    lines += [_line(map(_escape, sheet.head)), r"\midrule"]
+        lines += [rf"\multicolumn{{{len(sheet.head)}}}{{l}}{{{escape(sheet.title)}}} \\", r"\midrule"]
+    lines += [line(map(escape, sheet.head)), r"\midrule"]
     for r, (label, *texts) in enumerate(sheet.rows):
         values = (
-            _number(text, bold=(r, c) in sheet.best) + _range(sheet.range(r, c))
+            number(text, bold=(r, c) in sheet.best) + _range(sheet.range(r, c))
             for c, text in enumerate(texts, 1)
         )
-        lines.append(_line((_escape(label), *values)))
+        lines.append(line((escape(label), *values)))
     lines += [r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
 
 
-def _line(cells: Iterable[str]) -> str:
+def line(cells: Iterable[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _number(text: str, bold: bool) -> str:
+def number(text: str, bold: bool) -> str:
     if not _NUMBER.fullmatch(text):  # the words of a text metric
-        return _escape(text).replace("-", "{-}")
+        return escape(text).replace("-", "{-}")
     signed = "$-$" + text[1:] if text.startswith("-") else text
     return rf"\textbf{{{signed}}}" if bold else signed
 
 
 def _range(text: str) -> str:
-    return _escape(text).replace("-", "$-$")
+    return escape(text).replace("-", "$-$")
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     return text.translate(_SPECIAL)

@@ -16,13 +16,13 @@ def render(results: Results, options: RenderOptions) -> str:
 
 
 def _draw(sheet: Sheet) -> str:
-    title = f"**{_escape(sheet.title)}**\n\n" if sheet.title else ""
-    head = tuple(map(_escape, sheet.head))
+    title = f"**{escape(sheet.title)}**\n\n" if sheet.title else ""
+    head = tuple(map(escape, sheet.head))
     rows = [
         (
-            _escape(label),
+            escape(label),
             *(
-                (f"**{text}**" if (r, c) in sheet.best else _escape(text)) + sheet.range(r, c)
+                (f"**{text}**" if (r, c) in sheet.best else escape(text)) + sheet.range(r, c)
                 for c, text in enumerate(texts, 1)
             ),
         )
@@ -38,5 +38,5 @@ def _line(row: Row, widths: list[int]) -> str:
     return f"| {' | '.join((row[0].ljust(widths[0]), *values))} |\n"
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", text)

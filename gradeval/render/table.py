@@ -17,7 +17,7 @@ from gradeval.results import Results
 GAP = "  "
 MIN_WIDTH = 40  # of the values, however long the names of the runs are
 
-_BOLD, _DIM = Style(bold=True), Style(dim=True)
+BOLD, DIM = Style(bold=True), Style(dim=True)
 
 
 def render(results: Results, options: RenderOptions) -> str:
@@ -27,15 +27,15 @@ def render(results: Results, options: RenderOptions) -> str:
 def _draw(sheet: Sheet, options: RenderOptions) -> Iterator[str]:
     """The tables that a sheet takes."""
     rows = [sheet.head, *_with_ranges(sheet)]
-    widths = [max(map(_width, texts)) for texts in zip(*rows, strict=True)]
-    title = _styled(sheet.title, _BOLD, options.colour) + "\n" if sheet.title else ""
+    widths = [max(map(text_width, texts)) for texts in zip(*rows, strict=True)]
+    title = styled(sheet.title, BOLD, options.colour) + "\n" if sheet.title else ""
     for columns in _parts(widths, options.width):
         lines = [_line(row, columns, widths) for row in rows]
         for r in {r for r, _ in sheet.best}:
             bold = [c for c in columns if (r, c) in sheet.best]
             lines[r + 1] = _line(rows[r + 1], columns, widths, bold if options.colour else ())
         rule = "─" * (sum(widths[c] + len(GAP) for c in columns) - len(GAP))
-        lines.insert(1, _styled(rule, _DIM, options.colour))
+        lines.insert(1, styled(rule, DIM, options.colour))
         if sheet.ranges:  # values without a range are padded
             lines = [line.rstrip() for line in lines]
         yield title + "\n".join(lines) + "\n"
@@ -71,15 +71,15 @@ def _parts(widths: list[int], width: int | None) -> list[list[int]]:
 
 
 def _line(row: Row, columns: list[int], widths: list[int], bold: list[int] | tuple[()] = ()) -> str:
-    cells = [row[0] + " " * (widths[0] - _width(row[0]))]
+    cells = [row[0] + " " * (widths[0] - text_width(row[0]))]
     for c in columns[1:]:
-        cells.append(" " * (widths[c] - _width(row[c])) + _styled(row[c], _BOLD, c in bold))
+        cells.append(" " * (widths[c] - text_width(row[c])) + styled(row[c], BOLD, c in bold))
     return GAP.join(cells)
 
 
-def _styled(text: str, style: Style, colour: bool) -> str:
+def styled(text: str, style: Style, colour: bool) -> str:
     return style.render(text) if colour else text
 
 
-def _width(text: str) -> int:
+def text_width(text: str) -> int:
     return len(text) if text.isascii() else cell_len(text)

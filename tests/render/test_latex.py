@@ -56,7 +56,7 @@ def test_special_characters(name: str, escaped: str, make) -> None:
 def test_words_are_escaped_and_are_no_numbers() -> None:
     from gradeval.render import latex
 
-    assert latex._number("t_1%&|", False) == r"t\_1\%\&\textbar{}"
-    assert latex._number("-.1", False) == "{-}.1"
-    assert latex._number("-->1", False) == r"{-}{-}\textgreater{}1"
-    assert latex._number("-0.5", True) == r"\textbf{$-$0.5}"
+    assert latex.number("t_1%&|", False) == r"t\_1\%\&\textbar{}"
+    assert latex.number("-.1", False) == "{-}.1"
+    assert latex.number("-->1", False) == r"{-}{-}\textgreater{}1"
+    assert latex.number("-0.5", True) == r"\textbf{$-$0.5}"

@@ -1,0 +1,54 @@
+"""Comparisons as text: one module a format, and the table of them.
+
+A format's module has render(comparison, options) -> str. It orders and writes numbers, and computes none.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from numbers import Integral
+from typing import TYPE_CHECKING, Literal
+
+from gradeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from gradeval.analysis.comparison import Comparison
+
+FORMATS = {
+    "table": "means as papers print them, then the differences, human-readable",
+    "tsv": "a row for each comparison, separated by tabs",
+    "csv": "a row for each comparison, quoted where needed",
+    "json": "one object with inputs, options and exact numbers",
+    "md": "the tables for GitHub's Markdown",
+    "latex": "the tables for LaTeX with booktabs, superscript letters for significance",
+}
+
+
+def render(
+    comparison: Comparison,
+    format: str = "table",
+    *,
+    per_query: bool = False,
+    summary: bool = True,
+    relative: bool = False,
+    digits: int | Literal["full"] = 4,
+    colour: bool = False,
+    width: int | None = None,
+    spreadsheet: bool = False,
+) -> str:
+    """The comparison in one of FORMATS, with '\\n' at the end of each line.
+
+    per_query: every query, with the values of the runs and their differences. summary: the comparisons.
+    relative: differences in percent too. The other arguments are those of gradeval.render.render.
+    """
+    if not isinstance(format, str) or format not in FORMATS:
+        raise OptionError(f"unknown format '{format}'. Formats: {', '.join(FORMATS)}")
+    is_integer = isinstance(digits, Integral) and not isinstance(digits, bool)
+    if digits != "full" and not (is_integer and 0 <= digits <= 100):
+        raise OptionError(f"digits must be an integer from 0 to 100, or 'full', not '{digits}'")
+    from gradeval.render.comparison.layout import ComparisonRenderOptions
+
+    digits = digits if digits == "full" else int(digits)
+    options = ComparisonRenderOptions(per_query, summary, relative, digits, colour, width, spreadsheet)
+    text: str = import_module(f"{__name__}.{format}").render(comparison, options)
+    return text

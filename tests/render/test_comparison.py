@@ -1,0 +1,218 @@
+"""Comparisons as text: every format against its whole output, and the parts that vary."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradeval
+from gradeval.analysis.compare import compare_values
+from gradeval.analysis.comparison import Comparison, Judged
+from gradeval.analysis.options import CompareOptions
+from gradeval.analysis.values import ComparedMetric, QueryValues
+from gradeval.errors import OptionError
+from gradeval.notices import Kind, Notice
+from gradeval.render.comparison import FORMATS, render
+from gradeval.render.comparison.layout import interval, letters, probability, signed
+
+GOLDEN = Path(__file__).parent / "golden" / "comparison"
+NAN = math.nan
+QUERIES = ("q1", "q2", "a|b_%\udcff", "=4", "q5")
+
+
+def values() -> QueryValues:
+    """Odd names and ids, an undefined value, and a metric where lower values are better."""
+    ndcg = [
+        [0.5, 0.25, 0.125, 0.5, 0.75],
+        [0.625, 0.5, 0.25, 0.75, 0.875],
+        [0.25, 0.5, 0.125, 0.625, NAN],
+    ]
+    seconds = [[3, 2, 4, 1, 2], [1, 1, 2, 0, 1], [3, 2, 4, 1, 2]]
+    return QueryValues(
+        QUERIES,
+        ("bm25_k1", 'neural,"2"', "=\x1b"),
+        ("bm25_k1.run", "-", "=\x1b.txt"),
+        (ComparedMetric("nDCGphi@10", "nDCGφ@10"), ComparedMetric("seconds", "seconds", False)),
+        np.array([ndcg, seconds]).transpose(1, 0, 2).astype(float),
+    )
+
+
+def compared(**options: Any) -> Comparison:
+    judged = Judged("Judged@10", np.array([1.0, 0.75, NAN]))
+    notices = [Notice(Kind.MISSING, "bm25_k1", 1, rule="judged")]
+    return compare_values(
+        values(), CompareOptions.of(**options), notices, judged=judged, inputs={"qrels": None}
+    )
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_whole_output(format: str) -> None:
+    comparison = compared(worst=1, best=1, power=True)
+    text = render(comparison, format, per_query=True, relative=True)
+    text = text.replace(f'"{gradeval.__version__}"', '"VERSION"')
+    assert text.encode(errors="surrogateescape") == (GOLDEN / f"{format}.txt").read_bytes()
+
+
+def test_groups_and_analysis_of_variance() -> None:
+    comparison = compared(anova=True, by={"q1": "long\x1b", "q2": "long\x1b", "=4": "long\x1b"})
+    lines = comparison.render().splitlines()
+    titles = [line for line, rule in zip(lines, lines[2:], strict=False) if rule.startswith("──")]
+    whole = ["Means", "Differences from bm25_k1", "Analysis of variance"]
+    whole.append("Effect sizes by the residual standard deviation")
+    assert titles == [*whole, *(f"long\\x1b: {title}, 3 queries" for title in whole)]
+    anova = comparison.sections[1].anova[1]
+    row = next(line for line in lines[lines.index(titles[6]) :] if line.startswith("seconds   residual"))
+    assert row.split()[2:] == [
+        f"{anova.residual.squares:.4f}",
+        "4",
+        f"{anova.residual.mean_square:.4f}",
+        "-",
+        "-",
+    ]
+    tables = [table.splitlines() for table in comparison.render("tsv").split("\n\n")]
+    assert tables[1][0].split("\t") == ["group", "metric", "source", "squares", "df", "mean_square", "f", "p"]
+    assert [line.split("\t")[0] for line in tables[0][1:]] == ["all"] * 4 + ["long\x1b"] * 4
+    content = json.loads(comparison.render("json"))
+    assert content["groups"][0]["anova"]["seconds"]["residual"]["squares"] == anova.residual.squares
+    assert content["groups"][0]["group"] == "long\x1b"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_parts_are_left_out(format: str) -> None:
+    comparison = compared()
+    assert comparison.render(format) == render(comparison, format)
+    assert "q2" not in comparison.render(format)
+    if format != "json":
+        queries = comparison.render(format, per_query=True, summary=False)
+        assert "q2" in queries and "Holm" not in queries and "verdict" not in queries
+    assert str(comparison) == comparison.render("table")
+
+
+def test_exact_digits() -> None:
+    rows = compared().render("tsv", digits="full").splitlines()
+    [row] = [line.split("\t") for line in rows if "\tnDCGphi@10\t" in line and "neural" in line]
+    one = compared().comparisons[0]
+    assert [float(text) for text in row[5:14]] == [
+        one.baseline_mean, one.mean, one.difference, one.low, one.high, one.estimate, one.p, one.p_corrected,
+        one.effect_size,
+    ]  # fmt: skip
+    assert json.loads(compared().render("json"))["comparisons"][0]["p"] == one.p
+
+
+def test_all_pairs_have_letters() -> None:
+    table = compared(all_pairs=True, correction="none").render()
+    assert table.splitlines()[:5] == [
+        "Means",
+        "run             nDCGφ@10   seconds    Judged@10",
+        "───────────────────────────────────────────────",
+        "bm25_k1 (a)       0.4250    2.4000       1.0000",
+        'neural,"2" (b)    0.6000a   1.0000ac     0.7500',
+    ]
+    latex = compared(all_pairs=True, correction="none").render("latex")
+    assert r'neural,"2" (b) & \textbf{0.6000}$^{a}$ & \textbf{1.0000}$^{ac}$ & 0.7500 \\' in latex
+    markdown = compared(all_pairs=True, correction="none").render("md")
+    assert "**1.0000**<sup>ac</sup>" in markdown
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ({}, ["significantly better, worse than bm25_k1 (paired t-test, two-sided; Holm correction for 3 "
+              "comparisons; alpha = 0.05; n = 4 to 5).",
+              "95 % confidence, of the mean difference, uncorrected"]),
+        ({"correction": "none", "confidence": 99}, ["two-sided; uncorrected; alpha = 0.01;"]),
+        ({"test": "randomization"}, ["randomization test by sign flips", "all 32 sign flips"]),
+        ({"test": "bootstrap", "samples": 1000, "seed": 7},
+         ["bootstrap BCa interval excludes 0; uncorrected", "Samples: 1,000 bootstrap resamples; seed 7."]),
+        ({"test": "wilcoxon"}, ["of the Hodges-Lehmann estimate of the nonzero differences"]),
+        ({"test": "sign", "correction": "bh"},
+         ["of the median of the nonzero differences", "Benjamini-Hochberg"]),
+        ({"test": "tukey", "all_pairs": True, "samples": 1000},
+         ["randomized Tukey HSD test; for all pairs of runs, metric by metric",
+          "Samples: 1,000 permutations within queries; seed 1.", "Simultaneous intervals: 95 %"]),
+        ({"by": {"q1": "x", "q2": "x"}}, ["Holm correction for 3 comparisons, and within each group"]),
+    ],
+)  # fmt: skip
+def test_the_legend_says_how(options: dict[str, Any], parts: list[str]) -> None:
+    text = " ".join(compared(**options).render().split())
+    for part in parts:
+        assert part in text
+
+
+def test_columns_that_do_not_fit_go_to_a_further_table() -> None:
+    wide = render(compared(), "table")
+    narrow = render(compared(), "table", width=60)
+    assert max(map(len, narrow.splitlines())) <= 60 < max(map(len, wide.splitlines()))
+    labels = [line for line in narrow.splitlines() if line.startswith("run ") and "metric" in line]
+    assert len(labels) > 1  # each table has them
+
+
+def test_colour_marks_the_best() -> None:
+    text = render(compared(), "table", colour=True)
+    assert "\x1b[1m0.6000\x1b[0m▲" in text
+    assert "\\x1b" in text  # the name of a run cannot steer the terminal
+
+
+def test_nothing_can_steer_a_spreadsheet() -> None:
+    rows = render(compared(worst=1), "csv", spreadsheet=True, per_query=True)
+    assert "\n=" not in rows and ",=" not in rows
+    assert "'=\x1b" in rows and "'=4" in rows
+    assert ",-0." in rows  # numbers stay numbers
+
+
+def test_letters() -> None:
+    assert letters(3) == ["a", "b", "c"]
+    assert letters(28)[25:] == ["z", "aa", "ab"]
+    many = letters(800)
+    assert len(set(many)) == 800
+    assert many[26 + 26 * 26] == "aaa"
+
+
+def test_numbers_that_round_to_nothing() -> None:
+    assert probability(0.00004, 4) == "<0.0001"
+    assert probability(0.00005, 4) == "0.0001"
+    assert probability(1e-20, "full") == "1e-20"
+    assert probability(NAN, 4) == "-"
+    assert [signed(x, 2) for x in (0.126, -0.126, 0.001, -0.001, NAN, 0.0)] == [
+        "+0.13", "-0.13", "0.00", "0.00", "-", "0.00"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0.12344, 0.5, "[0.1234, 0.5000]"),
+        (math.ulp(0.0), 0.5, "(0.0000, 0.5000]"),
+        (-0.5, -math.ulp(0.0), "[-0.5000, 0.0000)"),
+        (-math.inf, math.inf, "(-inf, inf)"),
+        (NAN, NAN, "-"),
+    ],
+)
+def test_ends_of_intervals(low: float, high: float, text: str) -> None:
+    from dataclasses import replace
+
+    assert interval(replace(compared().comparisons[0], low=low, high=high), 4) == text
+
+
+def test_latex_has_signs_and_infinities() -> None:
+    few = values().select(np.arange(3))
+    text = compare_values(few, CompareOptions.of(test="randomization")).render("latex")
+    assert r"{(}$-$inf, inf{)}" in text
+    assert "$+$0." in text
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(OptionError, match=r"unknown format 'trec'\. Formats: table, tsv"):
+        compared().render("trec")
+    for digits in (-1, 101, True, 1.5, "4"):
+        with pytest.raises(OptionError, match="digits must be an integer from 0 to 100"):
+            compared().render(digits=digits)  # type: ignore[arg-type]
+
+
+def test_repr_is_short() -> None:
+    assert repr(compared()) == "Comparison(runs=3, metrics=2, queries=5, test='t')"
