@@ -23,7 +23,7 @@ from gradeval.errors import GradevalError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-COMMANDS = ("eval", "ir_measures", "metrics", "trec_eval")  # each a module here, imported when used
+COMMANDS = ("compare", "eval", "ir_measures", "metrics", "trec_eval")  # each a module here, imported when used
 EPILOG = """\b
 Examples:
   gradeval qrels.txt bm25.run                     the default metrics
@@ -33,6 +33,7 @@ Examples:
   gradeval test.letor model.scores                a LETOR file and scores
   gradeval test.letor --feature 1-5,9             its features as runs
   zcat r.run.gz | gradeval q.txt - -f json        JSON, from a pipe
+  gradeval compare qrels.txt bm25.run dense.run   is the second run better than the first
   gradeval metrics                                all metrics, one per line
   gradeval metrics nDCG                           the description of a metric
 
@@ -74,6 +75,7 @@ class _EvalByDefault(Command, click.Group):
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage("gradeval", "[OPTIONS] QRELS RUN...")
+        formatter.write_usage("gradeval", "compare [OPTIONS] QRELS RUN RUN...", prefix="       ")
         formatter.write_usage("gradeval", "metrics [NAME]...", prefix="       ")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -138,7 +140,7 @@ def run(args: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except click.UsageError as error:
         name = error.ctx.command.name if error.ctx is not None else None
-        asked = f"gradeval {name}" if name in ("trec_eval", "ir_measures") else "gradeval"
+        asked = f"gradeval {name}" if name in ("compare", "trec_eval", "ir_measures") else "gradeval"
         hint = "" if type(error) is click.BadParameter else f" Try '{asked} --help'."
         message = error.format_message()
         stop = "" if message.endswith((".", "?")) else "."  # click leaves it out here and there

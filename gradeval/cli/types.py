@@ -54,6 +54,24 @@ class Integer(click.ParamType):  # type: ignore[type-arg]
         self.fail(f"'{value}' is not an integer from {self.minimum} to {self.maximum}.", param, ctx)
 
 
+class Percentage(click.ParamType):  # type: ignore[type-arg]
+    """A percentage in a range."""
+
+    name = "PERCENT"
+
+    def __init__(self, minimum: float, maximum: float) -> None:
+        self.minimum, self.maximum = minimum, maximum
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = parse_number(str(value))
+        except ValueError:
+            number = -1.0
+        if not self.minimum <= number <= self.maximum:
+            self.fail(f"'{value}' is not a percentage from {self.minimum:g} to {self.maximum:g}.", param, ctx)
+        return number
+
+
 class DigitsOrFull(Integer):
     """A number of decimals, or full."""
 

@@ -126,7 +126,8 @@ def test_help_has_every_option(line: str) -> None:
 @pytest.mark.usefixtures("wide")
 def test_help() -> None:
     out = gradeval("--help").out
-    assert out.startswith("Usage: gradeval [OPTIONS] QRELS RUN...\n       gradeval metrics [NAME]...\n")
+    usage = ("[OPTIONS] QRELS RUN...", "compare [OPTIONS] QRELS RUN RUN...", "metrics [NAME]...")
+    assert out.startswith("Usage: " + "\n       ".join(f"gradeval {each}" for each in usage) + "\n")
     assert gradeval("eval", "-h").out.startswith("Usage: gradeval eval [OPTIONS] QRELS RUN...\n")
     for command in app.commands:
         assert f"\n  {command} " in out

@@ -1,0 +1,319 @@
+"""gradeval compare: is run B better than run A?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from gradeval.analysis.options import CONFIDENCE, CORRECTIONS, RANGES, TESTS, CompareOptions, Groups
+from gradeval.cli import heap
+from gradeval.cli import output as out
+from gradeval.cli.options import (
+    SectionedCommand,
+    check_inputs,
+    check_queries,
+    has_colour,
+    input_options,
+    measure_options,
+    other_options,
+    output_file,
+    output_options,
+    passes,
+    queries,
+    query_options,
+    section,
+    treat_warnings,
+)
+from gradeval.cli.types import File, Integer, Percentage
+from gradeval.errors import UnknownQueryError
+from gradeval.notices import Kind
+from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.render import Digits
+from gradeval.render.comparison import FORMATS
+
+if TYPE_CHECKING:
+    from gradeval.analysis.comparison import Comparison
+    from gradeval.cli.query_ids import QueryIds
+
+EPILOG = """\b
+Examples:
+  gradeval compare qrels.txt bm25.run dense.run -m 'nDCG@10 AP'
+                                       the second run against the first
+  gradeval compare qrels.txt bm25.run dense.run --test randomization --worst 5
+                                       by sign flips, and what got worse most
+  gradeval compare qrels.txt *.run --all-pairs -f latex
+                                       every run with every other, for a paper
+  gradeval compare qrels.txt *.run --baseline bm25.run --by topics.tsv
+                                       and for each group of queries
+  gradeval qrels.txt old.run -q -f json -o old.json
+  gradeval compare qrels.txt old.json new.run
+                                       with a saved result
+  gradeval compare --values a.csv b.csv
+                                       values that any tool has computed
+
+\b
+A saved result must come from the same qrels, options and metrics. With --values
+each file is CSV or TSV with a column of query ids and one for each metric,
+gradeval's own TSV (-q), or the output of trec_eval -q.
+"""
+_comparison = section("Comparison")
+_more = section("Further output")
+_values = section("Tables of values")
+
+# the options that say how runs are evaluated, which tables of values need not be
+_EVALUATION = (
+    *("rel", "zero_grade", "depth", "judged_only", "ties", "no_relevant"),
+    *("qrels_format", "run_format", "features", "qrels_feature", "groups"),
+)
+
+
+@click.command(
+    "compare",
+    cls=SectionedCommand,
+    short_help="Compare runs: differences, tests, intervals.",
+    options_metavar="[OPTIONS]",
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.argument("files", metavar="QRELS RUN RUN...", type=File(), nargs=-1)
+@_comparison("--baseline", metavar="RUN", help="The run to compare with, a file or a name. Default: the first.")
+@_comparison("--all-pairs", is_flag=True, help="Compare every run with every other.")
+@_comparison(
+    "--test",
+    type=click.Choice(TESTS),
+    default="t",
+    show_default=True,
+    help="Paired t-test; randomization test by sign flips; bootstrap interval (BCa), which has no p; Wilcoxon "
+    "signed-rank test; sign test; or, with --all-pairs, the randomized Tukey HSD test.",
+)
+@_comparison(
+    "--correction",
+    type=click.Choice(CORRECTIONS),
+    help="Of p for the number of comparisons (runs × metrics): Holm, Bonferroni and maxT for the family-wise "
+    "error rate, Benjamini-Hochberg (bh) for the false discovery rate. Default: holm.",
+)
+@_comparison(
+    "--confidence",
+    type=Percentage(*CONFIDENCE),
+    default=95.0,
+    metavar="PERCENT",
+    help="Of the intervals; significant is p below what is left of 100. Default: 95.",
+)
+@_comparison(
+    "--samples",
+    type=Integer(*RANGES["samples"]),
+    default=100_000,
+    metavar="N",
+    help="Random sign flips, resamples or permutations. Default: 100000.",
+)
+@_comparison("--seed", type=Integer(*RANGES["seed"]), default=1, metavar="N", help="Of these. Default: 1.")
+@_more("--by", type=File(), metavar="FILE", help="Repeat for each group of queries: 'query TAB group' lines.")
+@_more("--worst", type=Integer(*RANGES["worst"]), default=0, metavar="N", help="The N queries that lost most.")
+@_more("--best", type=Integer(*RANGES["best"]), default=0, metavar="N", help="The N queries that gained most.")
+@_more("--power", is_flag=True, help="The smallest difference that could have been shown, and queries needed.")
+@_more("--anova", is_flag=True, help="Two-way analysis of variance, system by query, and its effect sizes.")
+@_more("--relative", is_flag=True, help="Differences in percent of the baseline's mean too.")
+@_values("--values", "of_values", is_flag=True, help="The files are tables of values per query; no qrels.")
+@_values(
+    "--lower-is-better",
+    multiple=True,
+    metavar="NAME",
+    help="A metric of the tables where lower values are better. Default: as gradeval's metric of that name, or "
+    "higher.",
+)
+@measure_options(f"{DEFAULT_METRICS.removeprefix('num_q ')}, or all that saved results or tables have")
+@queries(
+    "-q", "--per-query", is_flag=True, help="Print every query too: the values of the runs, the differences."
+)
+@queries("-n", "--no-summary", is_flag=True, help="Do not print the comparisons; requires -q.")
+@query_options()
+@output_options(FORMATS)
+@input_options()
+@other_options()
+def compare_command(
+    files: tuple[str, ...],
+    metrics: tuple[str, ...],
+    of_values: bool,
+    lower_is_better: tuple[str, ...],
+    by: str | None,
+    relative: bool,
+    per_query: bool,
+    no_summary: bool,
+    complete: bool,
+    format_: str | None,
+    digits: Digits,
+    spreadsheet: bool,
+    output: str | None,
+    query_ids: str | None,
+    quiet: bool,
+    strict: bool,
+    allow: tuple[Kind, ...],
+    **given: Any,
+) -> int:
+    """Compare runs by their values for the same queries.
+
+    The first RUN is the baseline. For each other RUN and each metric: the difference of the means, its
+    confidence interval, p before and after correction for multiple comparisons, effect size, and how many
+    queries got better and worse. A RUN may be a saved result (gradeval -q -f json) too.
+    """
+    check_queries(complete, given["queries"])
+    if no_summary and not per_query:
+        raise click.UsageError("-n requires -q: nothing would be printed.")
+    if no_summary and format_ == "json":
+        raise click.UsageError("-n and -f json are mutually exclusive: JSON has the comparisons.")
+    _check_files(files, of_values, given, lower_is_better)
+    files = _with_baseline(files, of_values, given["baseline"])
+    extra = [one for one in (by, given["groups"]) if one is not None]
+    check_inputs([*files, *extra])
+    file = output_file(output, [*files, *extra, *([query_ids] if query_ids else [])], with_groups=files)
+    on_terminal = file is None and out.on_terminal()
+    format_ = format_ or ("table" if on_terminal else "tsv")
+    if spreadsheet and format_ != "csv":
+        raise click.UsageError("--spreadsheet requires -f csv.")
+
+    from gradeval.render.comparison import render
+
+    treat_warnings(quiet, strict)
+    heap.imported()
+    names = {field.name for field in fields(CompareOptions)}
+    options = CompareOptions.of(
+        **{name: value for name, value in given.items() if name in names and name != "jobs"},
+        jobs=given["jobs"] or 0,
+        by=_groups(by),
+    )
+    asked = None
+    if query_ids is not None:
+        from gradeval.cli.query_ids import QueryIds
+
+        asked = QueryIds(query_ids)
+    try:
+        if of_values:
+            comparison = _compare_values(files, metrics, lower_is_better, given["queries"], options, asked)
+        else:
+            evaluation = {name: value for name, value in given.items() if name not in names or name == "jobs"}
+            evaluation["jobs"] = evaluation["jobs"] or 0
+            found = _compare_runs(
+                files, metrics, Options.of(**evaluation), options, asked, quiet, hashes=format_ == "json"
+            )
+            if found is None:
+                return 2
+            comparison = found
+    except UnknownQueryError as error:
+        if asked is None:
+            raise
+        raise asked.unknown(error) from None
+    warnings = asked.warnings if asked else ()
+    if not passes(warnings, comparison.notices, len(comparison.values.runs), quiet, strict, allow):
+        return 2
+    text = render(
+        comparison,
+        format_,
+        per_query=per_query,
+        summary=not no_summary,
+        relative=relative,
+        digits=digits,
+        colour=has_colour(on_terminal),
+        width=out.columns() if on_terminal else None,
+        spreadsheet=spreadsheet,
+    )
+    out.write(text, file, styled=format_ == "table")
+    return 0
+
+
+def _check_files(
+    files: Sequence[str], of_values: bool, given: Mapping[str, Any], lower_is_better: Sequence[str]
+) -> None:
+    """Raise UsageError where the arguments do not go together."""
+    context = click.get_current_context()
+    if of_values:
+        for name in _EVALUATION:
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                flag = max(next(p for p in context.command.params if p.name == name).opts, key=len)
+                raise click.UsageError(f"{flag} and --values are mutually exclusive: nothing is evaluated.")
+        if not files:
+            raise click.UsageError("Missing argument: the tables of values to compare.")
+        return
+    if lower_is_better:
+        raise click.UsageError(
+            "--lower-is-better requires --values: the direction of gradeval's metrics is known."
+        )
+    if not files or (len(files) < 2 and not given["features"]):
+        hint = "tables without qrels go with --values" if files else "the qrels, then two runs or more"
+        raise click.UsageError(f"Missing argument 'QRELS RUN RUN...': {hint}.")
+
+
+def _with_baseline(files: tuple[str, ...], of_values: bool, baseline: str | None) -> tuple[str, ...]:
+    """The files, and before the runs the baseline if it is another file; it may be the name of a run too."""
+    qrels, runs = ((), files) if of_values else (files[:1], files[1:])
+    if baseline is None or baseline in runs or not os.path.exists(baseline):
+        return files
+    from gradeval.tables.run_names import run_names
+
+    return files if baseline in run_names(runs) else (*qrels, baseline, *runs)
+
+
+def _groups(path: str | None) -> Groups:
+    if path is None:
+        return ()
+    from gradeval.formats.groups import read_groups
+    from gradeval.formats.sources import Source
+
+    return tuple((group, tuple(queries)) for group, queries in read_groups(Source(path)).items())
+
+
+def _compare_runs(
+    files: Sequence[str],
+    metrics: Sequence[str],
+    evaluation: Options,
+    options: CompareOptions,
+    asked: QueryIds | None,
+    quiet: bool,
+    hashes: bool,
+) -> Comparison | None:
+    """The runs compared; None where one could not be read, which has been reported."""
+    from gradeval.analysis.compare import compare_results, evaluate_to_compare
+    from gradeval.registry.spec import parse
+    from gradeval.render.progress import Progress
+
+    qrels, *runs = files
+    with Progress(enabled=False if quiet else None) as progress:
+        results, specs = evaluate_to_compare(
+            qrels,
+            [(None, run) for run in runs or [qrels]],
+            parse(metrics) if metrics else None,
+            evaluation,
+            watch=progress.watch,
+            hashes=hashes,
+            query_ids=None if asked is None else asked.chosen,
+        )
+    for each in {str(failed.error): failed.error for failed in results.failed}.values():
+        out.report(each)
+    return None if results.failed else compare_results(results, specs, options)
+
+
+def _compare_values(
+    files: Sequence[str],
+    metrics: Sequence[str],
+    lower_is_better: Sequence[str],
+    queries: str,
+    options: CompareOptions,
+    asked: QueryIds | None,
+) -> Comparison:
+    """The tables compared."""
+    from gradeval.analysis.compare import compare_values
+    from gradeval.analysis.values import all_queries, from_tables, read_tables
+
+    tables = read_tables(files)
+    values, notices = from_tables(
+        tables,
+        metrics,
+        complete=queries == "judged",
+        lower_is_better=lower_is_better,
+        query_ids=None if asked is None else asked.chosen(all_queries(tables), "the tables"),
+    )
+    return compare_values(values, options, notices)

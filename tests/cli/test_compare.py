@@ -1,0 +1,397 @@
+"""gradeval compare: its options, what it takes as runs, what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from .command import Done, fails, gradeval
+
+QUERIES = [f"q{q:02}" for q in range(30)]
+
+
+def grade(q: int, d: int) -> int:
+    return (q * 7 + d * 3) % 4
+
+
+@pytest.fixture(autouse=True)
+def files(folder: Path) -> Path:
+    """qrels of 30 queries; the runs good, fair and poor of them; and what other tests of commands have."""
+    Path("qrels").write_text(
+        "".join(f"{x} 0 d{d} {grade(q, d)}\n" for q, x in enumerate(QUERIES) for d in range(9))
+    )
+    for name, noise in (("good", 3), ("fair", 5), ("poor", 7)):
+        rows = (
+            f"{x} Q0 d{d} 1 {grade(q, d) + (q * d * noise) % (2 * noise + 1) + d / 10} t\n"
+            for q, x in enumerate(QUERIES)
+            for d in range(9)
+        )
+        Path(f"{name}.run").write_text("".join(rows))
+    return folder
+
+
+def compare(*args: object, **more: object) -> Done:
+    done = gradeval("compare", *args, **more)  # type: ignore[arg-type]
+    assert done.code == 0, done.err
+    return done
+
+
+def rows(*args: object) -> list[dict[str, str]]:
+    """The comparisons as tsv has them."""
+    return list(csv.DictReader(io.StringIO(compare(*args, "--quiet").out), delimiter="\t"))
+
+
+def per_query(run: str, metric: str) -> dict[str, float]:
+    done = gradeval("qrels", run, "-m", metric, "-q", "-n", "--digits", "full", "--quiet")
+    lines = [line.split("\t") for line in done.out.splitlines()[1:]]
+    return {query: float(value) for _, query, _, value in lines}
+
+
+def test_one_against_another() -> None:
+    found = rows("qrels", "poor.run", "good.run", "-m", "nDCG@5 AP", "--digits", "full")
+    assert [(row["run"], row["baseline"], row["metric"]) for row in found] == [
+        ("good", "poor", "nDCG@5"), ("good", "poor", "AP")
+    ]  # fmt: skip
+    for row in found:
+        old, new = (list(per_query(run, row["metric"]).values()) for run in ("poor.run", "good.run"))
+        expected = stats.ttest_rel(new, old)
+        assert float(row["p"]) == pytest.approx(expected.pvalue)
+        interval = expected.confidence_interval(0.95)
+        assert [float(row["low"]), float(row["high"])] == pytest.approx([interval.low, interval.high])
+        assert row["n"] == "30" and row["group"] == "all"
+
+
+def test_default_metrics_are_those_of_eval_that_can_be_compared() -> None:
+    assert [row["metric"] for row in rows("qrels", "poor.run", "good.run")] == [
+        "muAP", "NDCNG@10", "nDCGphi@10", "rankDCG", "nDCG@10", "AP"
+    ]  # fmt: skip
+
+
+def test_the_table_on_a_terminal() -> None:
+    done = compare("qrels", "good.run", "fair.run", "poor.run", "-m", "nDCG@5", "--quiet", terminal=True)
+    assert "\x1b[1m" in done.out and "Differences from good" in done.out
+    assert "Holm correction for 2 comparisons; alpha = 0.05; n = 30)" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize("baseline", ["fair.run", "fair"])
+def test_baseline_is_a_file_or_a_name(baseline: str) -> None:
+    found = rows("qrels", "good.run", "fair.run", "poor.run", "-m", "AP", "--baseline", baseline)
+    assert [(row["baseline"], row["run"]) for row in found] == [("fair", "good"), ("fair", "poor")]
+
+
+def test_baseline_is_another_file() -> None:
+    found = rows("qrels", "good.run", "--baseline", "fair.run", "-m", "AP")
+    assert [(row["baseline"], row["run"]) for row in found] == [("fair", "good")]
+    said = fails("compare", "qrels", "good.run", "poor.run", "-m", "AP", "--baseline", "none")
+    assert said.endswith("gradeval: no run is named 'none': there are good, poor")
+
+
+def test_tests_and_corrections() -> None:
+    runs = ("qrels", "good.run", "fair.run", "poor.run", "-m", "AP RR", "--samples", "500")
+    plain = {(row["run"], row["metric"]): row for row in rows(*runs)}
+    for test in ("randomization", "wilcoxon", "sign"):
+        for row in rows(*runs, "--test", test):
+            same = plain[row["run"], row["metric"]]
+            assert row["difference"] == same["difference"]
+            assert row["p"] != same["p"]
+    assert {row["p"] for row in rows(*runs, "--test", "bootstrap")} == {"nan"}
+    assert len(rows(*runs, "--test", "tukey", "--all-pairs")) == 6
+    for correction in ("bonferroni", "bh", "maxt", "none"):
+        assert [row["p"] for row in rows(*runs, "--correction", correction)] == [
+            row["p"] for row in plain.values()
+        ]
+    wide, narrow = (rows(*runs, "--confidence", level)[0] for level in ("99", "90"))
+    assert float(wide["low"]) < float(narrow["low"]) <= float(narrow["high"]) < float(wide["high"])
+
+
+def test_the_answer_does_not_depend_on_threads_or_the_order_of_files(files: Path) -> None:
+    args = (
+        "compare",
+        "qrels",
+        "good.run",
+        "poor.run",
+        "-m",
+        "AP RR",
+        "--test",
+        "randomization",
+        "--samples",
+        999,
+    )
+    expected = gradeval(*args, "--correction", "maxt", "-j", 1)
+    assert gradeval(*args, "--correction", "maxt", "-j", 3) == expected
+    lines = Path("qrels").read_text().splitlines(keepends=True)
+    Path("qrels").write_text("".join(reversed(lines)))
+    assert gradeval(*args, "--correction", "maxt").out == expected.out
+    assert gradeval(*args, "--correction", "maxt", "--seed", 2).out != expected.out
+
+
+def test_groups() -> None:
+    Path("groups").write_text(
+        "query\tgroup\n" + "".join(f"{x}\t{'ab'[q % 2]}\n" for q, x in enumerate(QUERIES))
+    )
+    done = compare("qrels", "good.run", "poor.run", "-m", "AP", "--by", "groups")
+    assert [line.split("\t")[0] for line in done.out.splitlines()[1:]] == ["all", "a", "b"]
+    assert done.lines == ["warning: 2 groups have fewer than 25 queries: a, b"]
+    Path("groups").write_text("q01 a\n")
+    assert fails("compare", "qrels", "good.run", "poor.run", "--by", "groups") == (
+        "groups:1: 1 field where a line has 2 (query and group, with a tab between)"
+    )
+
+
+def test_what_else_is_printed() -> None:
+    args = (
+        "qrels",
+        "good.run",
+        "poor.run",
+        "-m",
+        "AP",
+        "--worst",
+        2,
+        "--best",
+        1,
+        "--power",
+        "--anova",
+        "--relative",
+    )
+    tables = compare(*args, "-q").out.split("\n\n")
+    assert [table.split("\t")[0] for table in tables] == ["group", "group", "change", "query"]
+    assert {"relative_percent", "smallest", "needed"} < set(tables[0].splitlines()[0].split("\t"))
+    assert [line.split("\t")[:2] for line in tables[2].splitlines()[1:]] == [
+        ["worst", "1"], ["worst", "2"], ["best", "1"]
+    ]  # fmt: skip
+    assert len(tables[3].splitlines()) == 31
+    alone = compare(*args, "-q", "-n").out
+    assert alone == tables[3]
+    assert alone.splitlines()[0] == "query\tmetric\tgood\tpoor\tpoor - good"
+
+
+@pytest.mark.parametrize("format", ["table", "tsv", "csv", "json", "md", "latex"])
+def test_formats_and_output(format: str) -> None:
+    args = ("qrels", "good.run", "poor.run", "-m", "AP", "-f", format)
+    done = compare(*args)
+    assert compare(*args, "-o", "out").out == ""
+    assert Path("out").read_text() == done.out
+    assert fails("compare", *args, "-o", "good.run").startswith("gradeval: --output good.run: ")
+
+
+def test_json_names_the_files() -> None:
+    content = json.loads(compare("qrels", "good.run", "poor.run", "-m", "AP", "-f", "json", "-q").out)
+    assert content["qrels"]["path"] == "qrels" and len(content["qrels"]["sha256"]) == 64
+    assert content["settings"]["baseline"] == "good" and content["settings"]["seed"] == 1
+    assert content["per_query"]["q03"]["poor"]["AP"] == per_query("poor.run", "AP")["q03"]
+    assert content["comparisons"][0]["method"] == "t with 29 degrees of freedom"
+
+
+# saved results and LETOR
+
+
+def test_saved_results() -> None:
+    gradeval("qrels", "good.run", "-m", "AP nDCG@5 num_q", "-q", "-f", "json", "-o", "good.json")
+    expected = compare("qrels", "good.run", "poor.run", "-m", "AP nDCG@5")
+    assert compare("qrels", "good.json", "poor.run") == expected
+    assert compare("qrels", "-", "poor.run", stdin="good.json") == expected
+    assert fails("compare", "qrels", "good.json", "poor.run", "-l", 2).startswith(
+        "good.json: it was made with --rel"
+    )
+    assert fails("compare", "good.json", "good.json", "poor.run") == (
+        "good.json: this JSON file is in the place of the qrels. "
+        "The qrels come first: gradeval compare QRELS RESULT.json ..."
+    )
+    gradeval("qrels", "good.run", "-m", "AP", "-f", "json", "-o", "summary.json")
+    assert fails("compare", "qrels", "summary.json", "poor.run") == (
+        "summary.json: run 'good' has no values per query, since it was made without -q. "
+        "Save results with 'gradeval QRELS RUN -q -f json -o FILE'"
+    )
+
+
+def test_features_are_runs() -> None:
+    found = rows("l", "--feature", "1,2", "-m", "AP")
+    assert [(row["baseline"], row["run"], row["n"]) for row in found] == [("feature1", "feature2", "2")]
+    assert [row["run"] for row in rows("l", "s", "s", "-m", "AP")] == ["s#2"]
+
+
+def test_a_run_that_cannot_be_read() -> None:
+    Path("bad").write_text("q01 Q0 d1 1 x t\n")
+    done = gradeval("compare", "qrels", "good.run", "bad", "none", "-m", "AP")
+    assert (done.code, done.out) == (2, "")
+    assert done.lines == [
+        "bad:1: the score 'x' is not a number",
+        "none: no such file. Check the path",
+    ]
+
+
+def test_missing_queries_are_counted() -> None:
+    Path("half.run").write_text("".join(Path("good.run").read_text().splitlines(keepends=True)[:135]))
+    args = ("compare", "qrels", "good.run", "half.run", "-m", "AP")
+    done = gradeval(*args)
+    assert done.lines[0] == "warning: half: 15 judged queries are not in the run, counted as 0"
+    assert done.out.splitlines()[1].split("\t")[4] == "30"
+    done = gradeval(*args, "--queries", "both")
+    assert done.lines == [
+        "warning: half: 15 judged queries are not in the run, excluded",
+        "warning: only 15 queries to compare on; with fewer than 25, only large differences are found and "
+        "intervals are rough",
+        "warning: no p-value for 1 comparison (all differences are equal)",
+    ]
+    assert done.out.splitlines()[1].split("\t")[4] == "15"
+    strict = gradeval(*args, "--strict", "--quiet")
+    assert (strict.code, strict.out) == (2, "")
+    assert strict.lines[-1] == "gradeval: warnings are treated as errors (--strict)"
+
+
+def test_only_some_queries() -> None:
+    found = rows("qrels", "good.run", "poor.run", "-m", "AP", "--query-ids", "q01,q02,q07")
+    assert [row["n"] for row in found] == ["3"]
+    assert "query 'x' is not in qrels" in fails("compare", "qrels", "good.run", "poor.run", "--query-ids", "x")
+
+
+def test_judged_documents() -> None:
+    text = "".join(Path("good.run").read_text().replace(" d1 ", " new1 ").replace(" d2 ", " new2 "))
+    Path("new.run").write_text(text)
+    done = compare("qrels", "good.run", "new.run", "-m", "nDCG@5", "-f", "table")
+    assert done.out.splitlines()[1].split() == ["run", "nDCG@5", "Judged@5"]
+    assert "warning: Judged@5 of the runs differs, from" in done.err
+    assert "Judged" not in compare("qrels", "good.run", "new.run", "-m", "nDCG@5", "-J", "-f", "table").out
+
+
+# tables of values
+
+
+def write_tables() -> None:
+    """a.csv, b.tsv (gradeval's own), c (trec_eval's): the same runs as good, fair and poor, AP only."""
+    values = per_query("good.run", "AP")
+    Path("a.csv").write_bytes(b"topic,AP\r\n" + "".join(f"{q},{v!r}\r\n" for q, v in values.items()).encode())
+    full = ("--digits", "full", "-m", "AP", "-q", "--quiet")
+    gradeval("qrels", "fair.run", *full, "-f", "tsv", "-o", "b.tsv")
+    gradeval("qrels", "poor.run", *full, "-f", "trec", "-o", "c")
+
+
+def test_tables_of_values() -> None:
+    write_tables()
+    found = rows("--values", "a.csv", "b.tsv", "c", "--digits", "full")
+    expected = rows("qrels", "good.run", "fair.run", "poor.run", "-m", "AP", "--digits", "full")
+    assert [(row["baseline"], row["run"]) for row in found] == [("a", "fair"), ("a", "c")]
+    for row, same in zip(found, expected, strict=True):
+        assert row == {**same, "baseline": "a", "run": row["run"]}
+    data = Path("c").read_bytes()
+    Path("c").write_bytes(gzip.compress(data))
+    assert [row["run"] for row in rows("--values", "a.csv", "c", "-m", "map")] == ["c"]
+
+
+def test_one_file_of_several_runs() -> None:
+    gradeval("qrels", "good.run", "poor.run", "-m", "AP nDCG@5", "-q", "-f", "csv", "-o", "both.csv")
+    assert [
+        (row["baseline"], row["run"], row["metric"]) for row in rows("--values", "both.csv", "-m", "nDCG@5")
+    ] == [("good", "poor", "nDCG@5")]
+
+
+def tables(a: str, b: str) -> tuple[str, str, str]:
+    Path("a.csv").write_text(a)
+    Path("b.csv").write_text(b)
+    return "--values", "a.csv", "b.csv"
+
+
+def test_missing_and_undefined_values_of_tables() -> None:
+    args = tables("id,x,rt,y\n1,1,5,1\n2,2,6,1\n3,3,7,1\n4,,8,1\n", "id,x,rt\n1,2,4\n2,4,3\n5,1,1\n4,1,1\n")
+    done = compare(*args)
+    assert done.lines == [
+        "warning: 1 metric is not in every table, excluded: y",
+        "warning: 2 of 2 runs lack queries of the other tables, up to 1 (a), counted as 0",
+        "warning: a: x is undefined for 1 query, excluded from its mean",
+        "warning: only 4 queries to compare on; with fewer than 25, only large differences are found and "
+        "intervals are rough",
+    ]
+    x, rt = rows(*args)
+    assert (x["n"], x["won"], x["lost"]) == ("4", "3", "1")
+    assert (rt["n"], rt["baseline_mean"]) == ("5", "5.2000")
+    x, rt = rows(*args, "--queries", "both")
+    assert (x["n"], rt["n"], rt["lost"]) == ("2", "3", "3")
+    x, rt = rows(*args, "--lower-is-better", "rt")  # where 0 would be best, a missing value is left out
+    assert (x["n"], rt["n"], rt["won"], rt["lost"], rt["verdict"]) == ("4", "3", "3", "0", "")
+    [row] = rows(*args, "--query-ids", "1,2", "-m", "rt")
+    assert row["n"] == "2"
+
+
+RUNS = ("compare", "qrels", "good.run", "poor.run")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("compare",), "Missing argument 'QRELS RUN RUN...': the qrels, then two runs or more."),
+        (("compare", "qrels"), "Missing argument 'QRELS RUN RUN...': tables without qrels go with --values."),
+        (("compare", "--values"), "Missing argument: the tables of values to compare."),
+        (("compare", "qrels", "good.run"), "runs: there is 1 run. Give two runs or more"),
+        (("compare", "--values", "a.csv", "b.csv", "-l", "2"), "--rel and --values are mutually exclusive"),
+        (("compare", "--values", "a.csv", "b.csv", "-J"), "--judged-only and --values are mutually exclusive"),
+        (("compare", "qrels", "r", "r", "--lower-is-better", "AP"), "--lower-is-better requires --values"),
+        (("compare", "--values", "a.csv", "b.csv", "-m", "x"), "x is in no table: there are AP, y, z"),
+        (("compare", "--values", "a.csv", "b.csv", "-m", "y"), "b.csv: it has no values of y, only of AP, z"),
+        (("compare", "--values", "a.csv", "d.csv"), "no metric is in every table (a.csv: AP, y; d.csv: w)"),
+        (("compare", "--values", "a.csv", "e.csv", "--queries", "both"),
+         "e.csv: it has no query in common with the other tables"),
+        (("compare", "--values", "a.csv", "b.csv", "--lower-is-better", "x"), "x is in no table"),
+        (("compare", "--values", "a.csv", "b.csv", "--query-ids", "9"), "query '9' is not in the tables"),
+        (("compare", "--values", "a.csv", "none"), "none: no such file. Check the path"),
+        ((*RUNS, "-m", "num_q"), "num_q has no value for each query"),
+        (("compare", "qrels", "-", "-"), "'-' can be given once only"),
+        ((*RUNS, "-n"), "-n requires -q: nothing would be printed."),
+        ((*RUNS, "-n", "-q", "-f", "json"), "-n and -f json are mutually exclusive"),
+        ((*RUNS, "-c", "--queries", "both"), "are mutually exclusive"),
+        ((*RUNS, "--spreadsheet"), "--spreadsheet requires -f csv."),
+        ((*RUNS, "--confidence", "x"), "'x' is not a percentage from 50 to"),
+        ((*RUNS, "--confidence", "100"), "'100' is not a percentage"),
+        ((*RUNS, "--samples", "5"), "'5' is not an integer from 100"),
+        ((*RUNS, "--test", "tukey"), "Add --all-pairs"),
+        ((*RUNS, "--test", "sign", "--correction", "maxt"), "requires --test t"),
+        ((*RUNS, "--all-pairs", "--baseline", "good"), "mutually exclusive"),
+    ],
+)  # fmt: skip
+def test_refused(args: tuple[str, ...], message: str) -> None:
+    Path("a.csv").write_text("id,AP,y\n1,1,1\n2,2,1\n")
+    Path("b.csv").write_text("id,AP,z\n1,1,1\n2,2,1\n")
+    Path("d.csv").write_text("id,w\n1,1\n2,2\n")
+    Path("e.csv").write_text("id,AP\n8,1\n9,2\n")
+    assert message in fails(*args)
+
+
+def test_values_of_tables_that_are_json() -> None:
+    gradeval("qrels", "good.run", "-m", "AP", "-q", "-f", "json", "-o", "good.json")
+    assert "good.json: this is JSON. Compare saved results with the qrels" in fails(
+        "compare", "--values", "good.json"
+    )
+
+
+def test_names_and_ids_are_the_bytes_they_are(folder: Path) -> None:
+    (folder / "a.csv").write_bytes(b'id,AP\n"\xff\x1b[31m",1\n2,2\n')
+    (folder / "b.csv").write_bytes(b'id,AP\n"\xff\x1b[31m",2\n2,1.5\n')
+    done = compare("--values", "a.csv", "b.csv", "-q", "-n", "-f", "tsv")
+    assert (
+        done.out.encode("utf-8", "surrogateescape")
+        .splitlines()[1]
+        .startswith(b"\xff\x1b[31m\tAP\t1.0000\t2.0000")
+    )
+    done = compare("--values", "a.csv", "b.csv", "-q", "-n", "-f", "table", terminal=True)
+    assert "\x1b[31m" not in done.out and "\\x1b[31m" in done.out
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="there are no names for descriptors")
+def test_pipes() -> None:
+    """A run that comes through a pipe is looked at once, and read once."""
+    expected = compare("qrels", "good.run", "poor.run", "-m", "AP", "--quiet").out
+    got = compare("qrels", "-", "poor.run", "-m", "AP", "--quiet", stdin="good.run").out
+    assert got.replace("<stdin>", "good") == expected
+
+
+def test_help_has_examples_that_parse() -> None:
+    done = gradeval("compare", "--help")
+    assert done.code == 0
+    assert "gradeval compare qrels.txt *.run --all-pairs -f latex" in done.out
+    assert "compare" in gradeval("--help").out
