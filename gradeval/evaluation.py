@@ -31,6 +31,7 @@ from gradeval.scoring import Scored, scored
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels
+from gradeval.tables.reduced import Reduced
 from gradeval.tables.run_names import run_names
 from gradeval.ties import TRIALS, spread
 
@@ -46,11 +47,11 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
 
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """
-    with readable("runs"):
-        given = list(separate(runs))
-    if not given:
-        raise InputError("runs", "no runs given")
-    results = evaluate_all(qrels, given, parse(metrics), Options.of(**options))
+    return complete(evaluate_all(qrels, separate_runs(runs), parse(metrics), Options.of(**options)))
+
+
+def complete(results: Results) -> Results:
+    """The results if all runs could be evaluated; raises the error of the first that could not."""
     for failed in results.failed:
         raise failed.error
     return results
@@ -112,7 +113,7 @@ def evaluate_all(
 
     outcomes = with_fewer(outcomes_of, jobs)
     done = [one for one in outcomes if isinstance(one, _Outcome)]
-    names = _names([one.run for one in done])
+    names = names_of_runs([one.run for one in done])
     results = tuple(
         RunResult(
             name,
@@ -144,6 +145,25 @@ def evaluate_all(
     )
 
 
+def judgments_of(
+    qrels: Qrels, reduced: Reduced, queries: slice | Ints, options: Options, tag: str
+) -> Judgments:
+    """The table of these queries, with the depth and the other options applied to it."""
+    judgments = Judgments.of(
+        qrels,
+        queries,
+        reduced.rank,
+        reduced.score,
+        reduced.retrieved,
+        options.rel,
+        tag,
+        NO_RELEVANT[options.no_relevant_rule],
+    )
+    if options.depth is not None:  # trec_eval's order: ranks below the depth are removed before -J
+        judgments = judgments.cut(options.depth)
+    return judgments.judged_only() if options.judged_only else judgments
+
+
 class _Outcome(NamedTuple):
     """The values of a run, their range over the orders of ties, the counted queries, (Q,), and the notices.
 
@@ -165,15 +185,10 @@ def _evaluate(
     has_lines = reduced.retrieved > 0
     if not (has_lines & wanted).any():
         raise InputError(run.path, f"it has no query in common with {qrels.path}", hint="Check the query ids")
-    tag, no_relevant = reduced.tag or run.name or run.path, NO_RELEVANT[options.no_relevant_rule]
+    tag = reduced.tag or run.name or run.path
 
     def judge(queries: slice | Ints, rank: Floats) -> Judgments:
-        judgments = Judgments.of(
-            qrels, queries, rank, reduced.score, reduced.retrieved, options.rel, tag, no_relevant
-        )
-        if options.depth is not None:  # trec_eval's order: ranks below the depth are removed before -J
-            judgments = judgments.cut(options.depth)
-        return judgments.judged_only() if options.judged_only else judgments
+        return judgments_of(qrels, reduced._replace(rank=rank), queries, options, tag)
 
     def found_of(queries: slice) -> Scored:
         return scored(judge(queries, reduced.rank), specs)
@@ -197,7 +212,7 @@ def _evaluate(
     return _Outcome(run, found, tie_range, counted, notices, share)
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
+def names_of_runs(runs: Sequence[Run]) -> list[str]:
     """A unique name for each run; given names are kept."""
     made = iter(run_names([run.path for run in runs if run.name is None]))
     names = [next(made) if run.name is None else run.name for run in runs]
@@ -244,7 +259,16 @@ def _is_row(item: Any) -> bool:
     return not isinstance(first, (tuple, list, Mapping, np.ndarray, np.void)) and not hasattr(first, "columns")
 
 
-def separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
+def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
+    """(name, run) of each of the given runs. Raises InputError if there are none."""
+    with readable("runs"):
+        separate = list(_separate(runs))
+    if not separate:
+        raise InputError("runs", "no runs given")
+    return separate
+
+
+def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
     """(name, run) of each of the given runs."""
     if is_path(runs) or hasattr(runs, "columns"):
         yield None, runs
