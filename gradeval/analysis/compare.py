@@ -41,8 +41,7 @@ from gradeval.analysis.values import ComparedMetric, QueryValues, check_comparab
 from gradeval.arrays import Floats
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import InputError
-from gradeval.evaluation import separate
-from gradeval.formats.python import readable
+from gradeval.evaluation import separate_runs
 from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
@@ -64,8 +63,7 @@ def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, *
     evaluation = Options.of(
         **{name: value for name, value in options.items() if name not in names or name == "jobs"}
     )
-    with readable("runs"):
-        given = list(separate(runs))
+    given = separate_runs(runs)
     specs = None if metrics is None else parse(metrics)
     results, compared = evaluate_to_compare(qrels, given, specs, evaluation)
     for failed in results.failed:

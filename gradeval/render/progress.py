@@ -17,7 +17,7 @@ PATIENCE = 1.0
 
 
 class Progress:
-    """Counts the bytes that are read of the sources it watches, and shows them after PATIENCE seconds.
+    """Shows after PATIENCE seconds how many bytes of the watched sources are read, or how many steps are done.
 
     enabled: None shows it only if stderr is a terminal.
     """
@@ -38,16 +38,23 @@ class Progress:
     def _advance(self, count: int) -> None:
         with self._lock:
             self.read += count
-            if self._bar is None and self.enabled and time.monotonic() - self._since >= PATIENCE:
-                self._bar = self._start()
-            if self._bar is not None:
-                # a file may be read in part to tell its format, or twice to sort it
-                done = min(self.read, self.total or self.read)
-                self._bar.update(self._bar.task_ids[0], completed=done, total=self.total or None)
+            # a file may be read in part to tell its format, or twice to sort it
+            self._show(min(self.read, self.total or self.read), self.total or None, in_bytes=True)
 
-    def _start(self) -> RichProgress:
+    def steps(self, done: int, total: int) -> None:
+        """Show that `done` of `total` equal steps are done."""
+        with self._lock:
+            self._show(done, total, in_bytes=False)
+
+    def _show(self, done: int, total: int | None, in_bytes: bool) -> None:
+        if self._bar is None and self.enabled and time.monotonic() - self._since >= PATIENCE:
+            self._bar = self._start(in_bytes)
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=done, total=total)
+
+    def _start(self, in_bytes: bool) -> RichProgress:
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress
 
         class Terminal(Console):
@@ -56,9 +63,11 @@ class Progress:
             def show_cursor(self, show: bool = True) -> bool:
                 return False
 
-        columns = TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
+        what = "reading" if in_bytes else "computing"
+        count = DownloadColumn() if in_bytes else MofNCompleteColumn()
+        columns = TextColumn(what), BarColumn(), count, TimeRemainingColumn()
         bar = RichProgress(*columns, console=Terminal(file=sys.stderr), transient=True)
-        bar.add_task("reading", total=None)
+        bar.add_task(what, total=None)
         bar.start()
         return bar
 

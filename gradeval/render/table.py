@@ -29,7 +29,7 @@ def _draw(sheet: Sheet, options: RenderOptions) -> Iterator[str]:
     rows = [sheet.head, *_with_ranges(sheet)]
     widths = [max(map(text_width, texts)) for texts in zip(*rows, strict=True)]
     title = styled(sheet.title, BOLD, options.colour) + "\n" if sheet.title else ""
-    for columns in _parts(widths, options.width):
+    for columns in parts(widths, options.width):
         lines = [_line(row, columns, widths) for row in rows]
         for r in {r for r, _ in sheet.best}:
             bold = [c for c in columns if (r, c) in sheet.best]
@@ -55,19 +55,20 @@ def _with_ranges(sheet: Sheet) -> list[Row]:
     ]
 
 
-def _parts(widths: list[int], width: int | None) -> list[list[int]]:
-    """The columns of each table: the labels, and as many values as fit."""
-    parts = [[0]]
-    room = max((width or 0) - widths[0], MIN_WIDTH)
+def parts(widths: list[int], width: int | None, labels: int = 1) -> list[list[int]]:
+    """The columns of each table: the labels, and as many values as fit. labels: how many columns are labels."""
+    names = list(range(labels))
+    found = [names[:]]
+    room = max((width or 0) - sum(widths[c] + len(GAP) for c in names) + len(GAP), MIN_WIDTH)
     left = room
-    for c in range(1, len(widths)):
+    for c in range(labels, len(widths)):
         needed = widths[c] + len(GAP)
-        if width is not None and needed > left and len(parts[-1]) > 1:
-            parts.append([0])
+        if width is not None and needed > left and len(found[-1]) > labels:
+            found.append(names[:])
             left = room
-        parts[-1].append(c)
+        found[-1].append(c)
         left -= needed
-    return parts
+    return found
 
 
 def _line(row: Row, columns: list[int], widths: list[int], bold: list[int] | tuple[()] = ()) -> str:

@@ -7,7 +7,7 @@ from textwrap import fill
 
 from gradeval.analysis.comparison import Comparison
 from gradeval.render.comparison.layout import Cell, ComparisonRenderOptions, Grid, grids, legend
-from gradeval.render.table import BOLD, DIM, GAP, MIN_WIDTH, styled, text_width
+from gradeval.render.table import BOLD, DIM, GAP, MIN_WIDTH, parts, styled, text_width
 
 _LEGEND_WIDTH = 100
 
@@ -33,7 +33,7 @@ def _draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
     marks = [max(text_width(row[c].mark) for row in rows) for c in columns]
     widths = [max(text_width(row[c].text) for row in rows) + marks[c] for c in columns]
     heading = styled(grid.title, BOLD, colour) + "\n"
-    for part in _parts(widths, grid.labels, width):
+    for part in parts(widths, width, grid.labels):
         lines = [
             GAP.join(_cell(row[c], widths[c], marks[c], c < grid.labels, colour) for c in part).rstrip()
             for row in rows
@@ -50,18 +50,3 @@ def _cell(cell: Cell, width: int, marks: int, is_label: bool, colour: bool) -> s
     if is_label:
         return text + space
     return space + text + cell.mark + " " * (marks - text_width(cell.mark))
-
-
-def _parts(widths: list[int], labels: int, width: int | None) -> Iterator[list[int]]:
-    """The columns of each table: the labels, and as many others as fit."""
-    names = list(range(labels))
-    room = max((width or 0) - sum(widths[c] + len(GAP) for c in names), MIN_WIDTH)
-    part, left = names[:], room
-    for c in range(labels, len(widths)):
-        needed = widths[c] + len(GAP)
-        if width is not None and needed > left and len(part) > labels:
-            yield part
-            part, left = names[:], room
-        part.append(c)
-        left -= needed
-    yield part
