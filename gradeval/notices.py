@@ -34,6 +34,7 @@ class Kind(str, Enum):
     UNKNOWN_GROUPED = "unknown_grouped"  # queries of a group that are not compared
     NO_P = "no_p"  # comparisons without a p-value
     JUDGED_DIFFERS = "judged_differs"  # the share of judged documents differs between runs
+    NOT_IN_BOTH = "not_in_both"  # queries that only one of two sets of judgments has
 
 
 @dataclass(frozen=True)
@@ -297,6 +298,11 @@ def _judged_differs(group: Sequence[Notice], runs: int) -> str:
 
 _TYPES: dict[str, Any] = {"int": int, "bool": bool, "str": str, "float | None": (int, float)}
 
+def _not_in_both(group: Sequence[Notice], runs: int) -> str:
+    sizes = (f"{many(one.count, 'query', 'queries')} of {one.subject}" for one in group)
+    return f"{' and '.join(sizes)} not in the other judgments, excluded"
+
+
 _LINES: dict[Kind, Callable[[Sequence[Notice], int], str]] = {
     Kind.DUPLICATES: _duplicates,
     Kind.ALL_RELEVANT: _all_relevant,
@@ -317,4 +323,5 @@ _LINES: dict[Kind, Callable[[Sequence[Notice], int], str]] = {
     Kind.UNKNOWN_GROUPED: _unknown_grouped,
     Kind.NO_P: _no_p,
     Kind.JUDGED_DIFFERS: _judged_differs,
+    Kind.NOT_IN_BOTH: _not_in_both,
 }

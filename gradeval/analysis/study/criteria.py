@@ -1,0 +1,169 @@
+"""Which of four criteria a metric of orderings meets (Katerenchuk and Rosenberg 2016, table 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from gradeval.analysis.study.synthetic import full_rankings
+from gradeval.analysis.study.tables import Study, Table, competing_metrics
+from gradeval.arrays import Floats
+from gradeval.registry.spec import Spec, parse
+from gradeval.scoring import score
+
+METRICS = "tau AP(rel=2) nDCG rankDCG"
+LISTS: Final = (
+    (9, 4, 4, 2, 2, 2, 1, 1, 1, 1),
+    (9, 4, 4, 2, 2, 1, 2, 1, 1, 1),
+    (4, 4, 2, 9, 2, 2, 1, 1, 1, 1),
+    (1, 4, 4, 2, 2, 2, 9, 1, 1, 1),
+    (1, 4, 4, 2, 2, 2, 1, 1, 1, 9),
+    (1, 1, 1, 1, 2, 2, 2, 4, 4, 9),
+)
+"""The paper's hypothesis lists: the score that a system predicts for each document, in descending order of the
+documents' grades. The first is the reference: these are the grades; the last is its reverse."""
+REFERENCE: Final = LISTS[0]
+RANKINGS: Final = (
+    (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+    (1, 2, 3, 4, 5, 7, 6, 8, 9, 10),
+    (4, 1, 2, 3, 5, 6, 7, 8, 9, 10),
+    (7, 2, 3, 4, 5, 6, 1, 8, 9, 10),
+    (10, 2, 3, 4, 5, 6, 7, 8, 9, 1),
+    (10, 9, 8, 7, 6, 5, 4, 3, 2, 1),
+)
+"""The documents by rank, from 1 for the first of the reference. The lists leave the order of tied documents
+open; these are the orders by which the paper's nDCG was computed."""
+EQUAL = 1e-9  # values that differ by no more are equal: rounding meets and misses no criterion
+
+
+class Verdict(NamedTuple):
+    """Whether a metric meets a criterion.
+
+    evidence: the number that decides, as CRITERIA says; NaN where the values have none.
+    """
+
+    criterion: str
+    holds: bool
+    evidence: float
+
+
+CRITERIA: Final = {
+    "ties": "lists 4 and 5, which exchange the highest grade with different documents of the lowest, have the "
+    "same value, below that of list 1; evidence: the difference between 4 and 5, expected 0",
+    "skew": "the values fall with the error: list 1, 2, 3, then 4 and 5, then 6; evidence: the smallest fall, "
+    "expected > 0",
+    "emphasis": "misplacing the highest grade (list 3) costs more, relative to misplacing a low one (list 2), "
+    "than by Kendall's tau, which counts pairs; evidence: the ratio of the two ratios, expected > 1",
+    "range": "the reference has the best value of the metric's range, its reverse the worst; evidence: how far "
+    "the value of the reverse is from the worst, expected 0",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Criteria(Study):
+    """The values and verdicts.
+
+    specs: M metrics. values: (M, 6), of each of LISTS. verdicts: of each metric, in the order of CRITERIA.
+    """
+
+    name: ClassVar[str] = "criteria"
+    specs: tuple[Spec, ...]
+    values: Floats
+    verdicts: tuple[tuple[Verdict, ...], ...]
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        names = [str(spec) for spec in self.specs]
+        lists = [" ".join(map(str, one)) for one in LISTS]
+        return (
+            Table(
+                "verdicts",
+                "Whether the metric meets the criterion, and the number that decides",
+                ("metric", "criterion", "holds", "evidence"),
+                [(name, *one) for name, own in zip(names, self.verdicts, strict=True) for one in own],
+                shown=False,
+            ),
+            Table(
+                "values",
+                "Value of each list of predicted scores",
+                ("list", "scores", "metric", "value"),
+                [
+                    (number, scores, name, float(self.values[m, number - 1]))
+                    for number, scores in enumerate(lists, 1)
+                    for m, name in enumerate(names)
+                ],
+                shown=False,
+            ),
+            Table(
+                "lists",
+                "Value of each list of predicted scores",
+                ("list", "scores", *names),
+                [
+                    (number, scores, *self.values[:, number - 1].tolist())
+                    for number, scores in enumerate(lists, 1)
+                ],
+                data=False,
+            ),
+            Table(
+                "criteria",
+                "Which criteria each metric meets",
+                ("metric", *CRITERIA),
+                [(name, *(one.holds for one in own)) for name, own in zip(names, self.verdicts, strict=True)],
+                data=False,
+            ),
+        )
+
+
+def criteria(metrics: str | Iterable[str] = METRICS) -> Criteria:
+    """Which of Katerenchuk and Rosenberg's four criteria metrics meet, by their six lists.
+
+    A list has the scores that a system predicts for ten documents with the grades REFERENCE; what the criteria
+    ask for is in CRITERIA.
+
+    Raises MetricError.
+    Source: Katerenchuk and Rosenberg, "RankDCG: Rank-ordering evaluation measure", LREC 2016, table 1.
+    """
+    specs = competing_metrics(metrics)
+    order = np.array(RANKINGS) - 1
+    scores = np.take_along_axis(np.array(LISTS, np.float64), order, axis=1)
+    table = full_rankings(np.array(REFERENCE, np.float64)[order], score=scores)
+    values = score(table, [*specs, *parse("tau")])
+    pair_costs = costs(values[-1])
+    verdicts = tuple(
+        tuple(_verdicts(own * (1 if spec.metric.higher_is_better else -1), _range(spec), pair_costs))
+        for spec, own in zip(specs, values[:-1], strict=True)
+    )
+    options = {"metrics": [str(spec) for spec in specs]}
+    return Criteria(options=options, specs=tuple(specs), values=values[:-1], verdicts=verdicts)
+
+
+def costs(values: Floats) -> tuple[float, float]:
+    """What misplacing a low grade (list 2) and the highest (list 3) costs."""
+    return float(values[0] - values[1]), float(values[0] - values[2])
+
+
+def _range(spec: Spec) -> tuple[float, float]:
+    """The worst and the best value of the metric, signed so that higher is better; infinite without a bound."""
+    low, high = spec.metric.range
+    ends = -math.inf if low is None else low, math.inf if high is None else high
+    return ends if spec.metric.higher_is_better else (-ends[1], -ends[0])
+
+
+def _verdicts(values: Floats, ends: tuple[float, float], pair_costs: tuple[float, float]) -> Sequence[Verdict]:
+    """The verdicts by the values of LISTS, higher being better."""
+    one, two, three, four, five, six = values.tolist()
+    falls = [one - two, two - three, three - max(four, five), min(four, five) - six]
+    low_cost, high_cost = costs(values)
+    ratio = (high_cost / low_cost if low_cost > EQUAL else math.inf) if high_cost > EQUAL else math.nan
+    emphasis = ratio / (pair_costs[1] / pair_costs[0])
+    worst, best = ends
+    return (
+        Verdict("ties", abs(four - five) <= EQUAL and one - four > EQUAL, abs(four - five)),
+        Verdict("skew", min(falls) > EQUAL, min(falls)),
+        Verdict("emphasis", emphasis > 1 + EQUAL, emphasis),
+        Verdict("range", abs(six - worst) <= EQUAL and abs(one - best) <= EQUAL, abs(six - worst)),
+    )

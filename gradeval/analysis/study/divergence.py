@@ -1,0 +1,247 @@
+"""nDCG beside nDCGφ, whose gains follow the gaps between grades (Moniz et al. 2016, fig. 2 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gradeval.analysis.stats.differences import paired_differences
+from gradeval.analysis.study.synthetic import full_rankings, shares
+from gradeval.analysis.study.tables import MAX_SEED, Row, Study, Table, averaged_metrics, whole
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+from gradeval.errors import MetricError, OptionError
+from gradeval.evaluation import complete, evaluate_all, separate_runs
+from gradeval.formats.sources import Source
+from gradeval.options import Options
+from gradeval.registry.spec import Spec
+from gradeval.scoring import score
+
+METRICS = "nDCG(gain=exp,top=10/25/50)@{k} nDCGphi@{k}"
+DISTRIBUTIONS = ("balanced", "imbalanced")
+SCENARIOS = ("swap", "reverse")
+QUARTILES = ("min", "q1", "median", "q3", "max")
+MAX_SCORES = 10**7
+
+
+def quartiles(values: Floats) -> list[float]:
+    """The smallest value, the quartiles and the largest, NaN left out; quartiles by linear interpolation."""
+    valid = values[~np.isnan(values)]
+    if not len(valid):
+        return [np.nan] * len(QUARTILES)
+    found: list[float] = np.quantile(valid, np.linspace(0, 1, len(QUARTILES))).tolist()
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Divergence(Study):
+    """The values of random score lists.
+
+    specs: M metrics. values: (2, 2, M, D), for each of DISTRIBUTIONS, SCENARIOS, metric and draw.
+    """
+
+    name: ClassVar[str] = "divergence"
+    specs: tuple[Spec, ...]
+    values: Floats
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        seed = self.options["seed"]
+        boxes: list[Row] = []
+        impacts: list[Row] = []
+        draws: list[Row] = []
+        for d, distribution in enumerate(DISTRIBUTIONS):
+            for s, scenario in enumerate(SCENARIOS):
+                base, *others = self.values[d, s]
+                for spec, values in zip(self.specs, self.values[d, s], strict=True):
+                    boxes.append((distribution, scenario, str(spec), *quartiles(values), seed))
+                    draws += [
+                        (distribution, scenario, str(spec), draw, one, seed)
+                        for draw, one in enumerate(values.tolist(), 1)
+                    ]
+                for spec, values in zip(self.specs[1:], others, strict=True):
+                    apart = paired_differences(base, values)
+                    over, under = float(np.mean(apart > 0)), float(np.mean(apart < 0))
+                    impacts.append((distribution, scenario, str(spec), over, under, seed))
+        return (
+            Table(
+                "quartiles",
+                "Values over the draws",
+                ("distribution", "scenario", "metric", *QUARTILES, "seed"),
+                boxes,
+            ),
+            Table(
+                "impact",
+                f"Share of draws in which {self.specs[0]} over- or underestimates the error, by each metric",
+                ("distribution", "scenario", "metric", "overestimates", "underestimates", "seed"),
+                impacts,
+                shown=bool(impacts),
+            ),
+            Table(
+                "draws",
+                "Value of each draw",
+                ("distribution", "scenario", "metric", "draw", "value", "seed"),
+                draws,
+                shown=False,
+            ),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Differences(Study):
+    """The values of two metrics for the queries of R runs.
+
+    specs: the two metrics. runs: the names. queries: the ids. values: (R, 2, Q). counted: (R, Q).
+    """
+
+    name: ClassVar[str] = "divergence"
+    specs: tuple[Spec, Spec]
+    runs: tuple[str, ...]
+    queries: Sequence[str]
+    values: Floats
+    counted: Bools
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        first, second = map(str, self.specs)
+        boxes: list[Row] = []
+        rows: list[Row] = []
+        for run, (base, other), counted in zip(self.runs, self.values, self.counted, strict=True):
+            difference = paired_differences(other, base)
+            kept = counted & ~np.isnan(difference)
+            own, level = difference[kept], base[kept]
+            signs = [float(np.mean(own > 0)), float(np.mean(own < 0))] if len(own) else [np.nan] * 2
+            boxes.append((run, len(own), *quartiles(own), *signs, rank_correlation(level, own)))
+            ids = (self.queries[q] for q in np.flatnonzero(counted).tolist())
+            columns = (values[counted].tolist() for values in (base, other, difference))
+            rows += [(run, *row) for row in zip(ids, *columns, strict=True)]
+        return (
+            Table(
+                "differences",
+                f"{first} - {second} over the queries; rho: its rank correlation with {first}",
+                ("run", "queries", *QUARTILES, "positive", "negative", "rho"),
+                boxes,
+            ),
+            Table(
+                "queries",
+                "Values and difference of each query",
+                ("run", "query", first, second, "difference"),
+                rows,
+                shown=False,
+            ),
+        )
+
+
+def divergence(
+    qrels: Any = None,
+    runs: Any = None,
+    metrics: str | Iterable[str] | None = None,
+    *,
+    cutoff: int = 10,
+    items: int = 100,
+    draws: int = 1000,
+    seed: int = 1,
+    watch: Callable[[Source], None] | None = None,
+    **options: Any,
+) -> Divergence | Differences:
+    """Where nDCG with grades made from places, and nDCGφ with gains from the gaps between scores, part.
+
+    Without qrels, on random scores: balanced ones are uniform on [1, 1000]; of imbalanced ones 90 % are uniform
+    on [1, 100] and 10 % on [100, 1000]. Two errors are made in the ideal ranking of each draw: the documents at
+    ranks cutoff and cutoff + 1 are swapped, or the first `cutoff` ranks are reversed. Each metric after the
+    first is compared with the first, which overestimates an error where it costs more by the first.
+
+    With qrels and runs, options as evaluate() takes them: the difference of two metrics, the first less the
+    second, for each query.
+
+    metrics: by default nDCG(gain=exp,top=10/25/50) and nDCGphi at the cutoff.
+    Raises InputError, MetricError, OptionError.
+    Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, figures 2 and
+    4.
+    """
+    cutoff = whole("cutoff", cutoff, 1, 10**6)
+    specs = averaged_metrics(METRICS.format(k=cutoff) if metrics is None else metrics)
+    if qrels is None:
+        if runs is not None:
+            raise OptionError("runs need qrels")
+        jobs = options.pop("jobs", 0)
+        if options:
+            raise OptionError(f"{next(iter(options))} goes with qrels")
+        return _synthetic(specs, cutoff, items, draws, seed, jobs)
+    if len(specs) != 2:
+        raise MetricError(
+            f"the difference is of two metrics, not {len(specs)}", hint="for example 'nDCG@10 nDCGphi@10'"
+        )
+    chosen = Options.of(**options)
+    given = separate_runs(qrels if runs is None else runs)
+    results = complete(evaluate_all(qrels, given, specs, chosen, watch=watch))
+    return Differences(
+        options={"metrics": [str(spec) for spec in specs], "evaluation": dict(results.options)},
+        noticed=(results.notices,),
+        runs_read=len(results.runs),
+        specs=(specs[0], specs[1]),
+        runs=tuple(run.name for run in results.runs),
+        queries=results.queries,
+        values=np.array([run.values for run in results.runs]),
+        counted=np.array([run.counted for run in results.runs]),
+    )
+
+
+def _synthetic(specs: Sequence[Spec], cutoff: int, items: int, draws: int, seed: int, jobs: int) -> Divergence:
+    items, draws = whole("items", items, cutoff + 1, 10**6), whole("draws", draws, 1, 10**6)
+    seed, jobs = whole("seed", seed, 0, MAX_SEED), whole("jobs", jobs, 0, 1000) or default_jobs()
+    if items * draws > MAX_SCORES:
+        raise OptionError(f"items times draws must be at most {MAX_SCORES}, not {items} times {draws}")
+    orders = {
+        "swap": [*range(cutoff - 1), cutoff, cutoff - 1, *range(cutoff + 1, items)],
+        "reverse": [*range(cutoff - 1, -1, -1), *range(cutoff, items)],
+    }
+
+    def values_of(ideal: Floats, order: Sequence[int]) -> Floats:
+        """(M, D)."""
+
+        def of_share(own: slice) -> Floats:
+            return score(full_rankings(ideal[own][:, order]), specs)
+
+        parts = list(shares(draws, items))
+        return np.concatenate(with_fewer(lambda jobs: list(ordered_map(of_share, parts, jobs)), jobs), axis=1)
+
+    ideals = [_ideal_scores(distribution, draws, items, seed) for distribution in DISTRIBUTIONS]
+    values = np.array([[values_of(ideal, orders[scenario]) for scenario in SCENARIOS] for ideal in ideals])
+    options = {
+        "metrics": [str(spec) for spec in specs],
+        "cutoff": cutoff,
+        "items": items,
+        "draws": draws,
+        "seed": seed,
+    }
+    return Divergence(options=options, specs=tuple(specs), values=values)
+
+
+def _ideal_scores(distribution: str, draws: int, items: int, seed: int) -> Floats:
+    """The random scores of each draw in descending order, (D, items)."""
+    random = np.random.default_rng((seed, DISTRIBUTIONS.index(distribution)))
+    if distribution == "balanced":
+        scores = random.uniform(1, 1000, (draws, items))
+    else:
+        high = round(items / 10)
+        parts = random.uniform(100, 1000, (draws, high)), random.uniform(1, 100, (draws, items - high))
+        scores = np.concatenate(parts, axis=1)
+    return -np.sort(-scores, axis=1)
+
+
+def rank_correlation(x: Floats, y: Floats) -> float:
+    """Spearman's ρ of n pairs, tied values at their mean place; NaN where one has all equal."""
+    a, b = (_middle(values) for values in (x, y))
+    spread = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum()) / spread if spread else np.nan
+
+
+def _middle(values: Floats) -> Floats:
+    """The mean place of each value in ascending order, less the mean of all places."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    middle: Ints = 2 * np.cumsum(count) - count - len(values)
+    return middle[place].astype(np.float64)

@@ -1,0 +1,65 @@
+"""How far two orders of systems agree: Kendall's τ and the AP correlation, with ties."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gradeval.analysis.stats.sampling import TOLERANCE
+from gradeval.arrays import Floats, Ints
+
+
+def levels_of(values: Floats) -> Ints:
+    """The place of each value among the different ones, from 0 for the smallest, (S,).
+
+    Values that agree to 1e-12 of the largest magnitude are equal: rounding orders no systems. Where a value is
+    NaN there is no order: all have the place 0.
+    """
+    if np.isnan(values).any():
+        return np.zeros(len(values), np.int64)
+    order = np.argsort(values, kind="stable")
+    steps = np.diff(values[order]) > TOLERANCE * np.abs(values).max(initial=0.0)
+    level = np.empty(len(values), np.int64)
+    level[order] = np.append(0, np.cumsum(steps))[: len(values)]
+    return level
+
+
+def pair_signs(level: Ints) -> Floats:
+    """The sign of each value less each other, (S, S)."""
+    signs: Floats = np.sign(level[:, None] - level[None, :]).astype(np.float64)
+    return signs
+
+
+def kendall_tau(x: Ints, y: Ints) -> float:
+    """Kendall's τ-b of two orders of S systems, by the places of levels_of(); NaN where one has all tied.
+
+    τ-b = (concordant - discordant pairs) / sqrt((pairs not tied in x) (pairs not tied in y)).
+    Source: Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
+    """
+    a, b = pair_signs(x), pair_signs(y)
+    apart = math.sqrt(float(np.square(a).sum()) * float(np.square(b).sum()))
+    return float((a * b).sum()) / apart if apart else math.nan
+
+
+def tau_ap(estimate: Ints, truth: Ints) -> float:
+    """The AP correlation of an order of S systems with the true one, by the places of levels_of().
+
+    τ_AP = 2 / (S - 1) · sum over i = 2 … S of C(i) / (i - 1) - 1, with C(i) the systems above rank i of the
+    estimate that the truth has above the one at rank i too: errors at the top cost most. Where the estimate
+    ties systems, it is the mean over all orders of the tied; a pair that the truth ties counts as half right.
+    With all of the truth tied, or fewer than 2 systems, it is NaN. It is not symmetric.
+    Source: Yilmaz, Aslam and Robertson, "A new rank correlation coefficient for information retrieval", SIGIR
+    2008; ties: Urbano and Marrero, "The treatment of ties in AP correlation", ICTIR 2017, τ_AP,a.
+    """
+    count = len(estimate)
+    if count < 2 or (truth == truth[0]).all():
+        return math.nan
+    is_above = estimate[None, :] > estimate[:, None]  # [i, j]: j is above i
+    right = (is_above * pair_signs(truth).T).sum(axis=1)
+    above = is_above.sum(axis=1)
+    tied = (estimate[None, :] == estimate[:, None]).sum(axis=1)
+    # the mean of 1 / (rank - 1) over the ranks that the tied can take; at rank 1 there is nothing above
+    inverse = np.append(0.0, np.cumsum(1 / np.arange(1.0, count)))
+    weight = (inverse[above + tied - 1] - inverse[np.maximum(above - 1, 0)]) / tied
+    return float((weight * right).sum() / (count - 1))

@@ -1,0 +1,213 @@
+"""How metrics fall as random pairs of an ideal ranking are swapped (Scheel et al. 2011, fig. 4 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from gradeval.analysis.study.synthetic import full_rankings, mean_and_sd, shares
+from gradeval.analysis.study.tables import MAX_SEED, Study, Table, averaged_metrics, whole
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+from gradeval.errors import OptionError, described
+from gradeval.registry.spec import Spec
+from gradeval.scoring import score
+
+METRICS = "muAP NDCNG nDCG(gain=exp)"
+LEVELS = (2, 10, 20, 50)
+USES = ("even", "uneven")
+MAX_ROWS = 10**7  # of one repeat, whose rankings are held at once
+_SHOWN = 5  # steps of swaps that the overview has
+
+
+class Distance(NamedTuple):
+    """Where the curves of two level counts are farthest apart.
+
+    distance: of their means. swaps: at how many swaps. levels_low, levels_high: of the lower and the higher
+    one.
+    """
+
+    use: str
+    metric: str
+    distance: float
+    swaps: int
+    levels_low: int
+    levels_high: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Swaps(Study):
+    """The curves.
+
+    specs: M metrics. levels: L level counts. mean, sd: over the repeats, (2, L, M, K + 1): for each of USES,
+    level count and metric, after 0, 1, … K swaps; sd is NaN for one repeat.
+    """
+
+    name: ClassVar[str] = "swaps"
+    specs: tuple[Spec, ...]
+    levels: tuple[int, ...]
+    mean: Floats
+    sd: Floats
+
+    @property
+    def distances(self) -> list[Distance]:
+        """The largest distance between the curves of different level counts, for each use and metric."""
+        found = []
+        for use, of_use in zip(USES, self.mean, strict=True):
+            for spec, curves in zip(self.specs, of_use.swapaxes(0, 1), strict=True):
+                apart = curves.max(axis=0) - curves.min(axis=0)
+                swaps = int(np.argmax(apart))
+                lower, higher = (self.levels[int(f(curves[:, swaps]))] for f in (np.argmin, np.argmax))
+                found.append(Distance(use, str(spec), float(apart[swaps]), swaps, lower, higher))
+        return found
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        steps = self.mean.shape[-1]
+        shown = np.unique(np.linspace(0, steps - 1, min(_SHOWN, steps)).round().astype(int)).tolist()
+        seed = self.options["seed"]
+        curves = [
+            (use, str(spec), level, self.mean[u, i, m], self.sd[u, i, m])
+            for u, use in enumerate(USES)
+            for m, spec in enumerate(self.specs)
+            for i, level in enumerate(self.levels)
+        ]
+        return (
+            Table(
+                "distances",
+                "Largest distance between the curves of different level counts",
+                (*Distance._fields, "seed"),
+                [(*distance, seed) for distance in self.distances] if len(self.levels) > 1 else [],
+                shown=len(self.levels) > 1,
+            ),
+            Table(
+                "overview",
+                "Mean after so many swaps",
+                ("use", "metric", "levels", *map(str, shown)),
+                [
+                    (use, metric, level, *(float(mean[k]) for k in shown))
+                    for use, metric, level, mean, _ in curves
+                ],
+                data=False,
+            ),
+            Table(
+                "curves",
+                "Mean and standard deviation over the repeats after each number of swaps",
+                ("use", "metric", "levels", "swaps", "mean", "sd", "seed"),
+                [
+                    (use, metric, level, k, one, spread, seed)
+                    for use, metric, level, mean, sd in curves
+                    for k, (one, spread) in enumerate(zip(mean.tolist(), sd.tolist(), strict=True))
+                ],
+                shown=False,
+            ),
+        )
+
+
+def swaps(
+    metrics: str | Iterable[str] = METRICS,
+    *,
+    levels: Sequence[int] = LEVELS,
+    items: int = 100,
+    repeats: int = 100,
+    swaps: int = 99,
+    seed: int = 1,
+    jobs: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Swaps:
+    """How metrics fall as pairs of documents of an ideal ranking are swapped.
+
+    The documents have the grades 0 … L - 1 for each number of levels L, evenly used (level sizes differ by 1 at
+    most), or unevenly: the probabilities of the levels are drawn from all distributions alike (a flat Dirichlet
+    distribution), each document's level from these, again for each repeat, until two levels are used. In each
+    repeat random pairs of ranks are swapped one after the other, and each metric is computed after each swap.
+    The same ranks are swapped for all level counts, so that their curves differ by the grades alone.
+
+    swaps: the largest number of swaps. jobs: threads, 0 for the processors; the digits do not depend on them.
+    progress: is called with the repeats done and their number.
+    Raises MetricError, OptionError.
+    Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, figures 4, 5.
+    """
+    specs = averaged_metrics(metrics)
+    items = whole("items", items, 2, 10**6)
+    counts = _level_counts(levels, items)
+    repeats, steps = whole("repeats", repeats, 1, 10**6), whole("swaps", swaps, 1, 10**6)
+    seed, jobs = whole("seed", seed, 0, MAX_SEED), whole("jobs", jobs, 0, 1000) or default_jobs()
+    if items * (steps + 1) > MAX_ROWS:
+        raise OptionError(f"items times swaps must be at most {MAX_ROWS}, not {items} times {steps}")
+
+    def values_of(part: slice) -> Floats:
+        """(2, L, M, repeats of the part, steps + 1)."""
+        own = range(part.start, part.stop)
+        order = np.array([_swapped(items, steps, seed, repeat) for repeat in own])
+        found = np.empty((len(USES), len(counts), len(specs), len(own), steps + 1))
+        for i, count in enumerate(counts):
+            scale = np.arange(float(count))
+            even = np.broadcast_to(_even(items, count), (len(own), items))
+            uneven = np.array([_uneven(items, count, seed, repeat) for repeat in own])
+            for u, ideal in enumerate((even, uneven)):
+                grade = np.take_along_axis(ideal[:, None, :], order, axis=2)
+                values = score(full_rankings(grade.reshape(-1, items), scale), specs)
+                found[u, i] = values.reshape(len(specs), len(own), steps + 1)
+        return found
+
+    def all_values(jobs: int) -> list[Floats]:
+        done = []
+        for part in ordered_map(values_of, list(shares(repeats, items * (steps + 1))), jobs):
+            done.append(part)
+            if progress is not None:
+                progress(sum(one.shape[3] for one in done), repeats)
+        return done
+
+    mean, sd = mean_and_sd(np.concatenate(with_fewer(all_values, jobs), axis=3), axis=3)
+    options = {
+        "metrics": [str(spec) for spec in specs],
+        "levels": list(counts),
+        "items": items,
+        "repeats": repeats,
+        "swaps": steps,
+        "seed": seed,
+    }
+    return Swaps(options=options, specs=tuple(specs), levels=counts, mean=mean, sd=sd)
+
+
+def _level_counts(levels: Any, items: int) -> tuple[int, ...]:
+    try:
+        given = list(levels)
+    except TypeError:
+        raise OptionError(f"levels must be several integers, not {described(levels)}") from None
+    counts = tuple(dict.fromkeys(whole("levels", count, 2, items) for count in given))
+    if not counts:
+        raise OptionError("levels: no number of levels given")
+    return counts
+
+
+def _swapped(items: int, swaps: int, seed: int, repeat: int) -> Ints:
+    """Which place of the ideal ranking stands at each rank after 0, 1, … swaps, (swaps + 1, items)."""
+    random = np.random.default_rng((seed, repeat))
+    first = random.integers(0, items, swaps)
+    second = random.integers(0, items - 1, swaps)
+    second += second >= first  # another rank than the first
+    order = np.empty((swaps + 1, items), np.int64)
+    order[0] = now = np.arange(items)
+    for k, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True), 1):
+        now[a], now[b] = now[b], now[a]
+        order[k] = now
+    return order
+
+
+def _even(items: int, levels: int) -> Ints:
+    """The grades of the ideal ranking, evenly used, (items,)."""
+    return np.arange(items)[::-1] * levels // items
+
+
+def _uneven(items: int, levels: int, seed: int, repeat: int) -> Ints:
+    """The grades of the ideal ranking of this repeat, unevenly used, at least two of them, (items,)."""
+    random = np.random.default_rng((seed, repeat, levels))
+    while True:
+        used = random.multinomial(items, random.dirichlet(np.ones(levels)))
+        if np.count_nonzero(used) > 1:
+            return np.repeat(np.arange(levels), used)[::-1]
