@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # as in typing, whose import would keep __main__ waiting
 if TYPE_CHECKING:
     from typing import Any
 
+    from gradeval.analysis import study as study
     from gradeval.analysis.compare import compare as compare
     from gradeval.analysis.comparison import Comparison as Comparison
     from gradeval.errors import GradevalError as GradevalError
@@ -32,6 +33,7 @@ _HOME = {
     "__version__": "version",
     "compare": "analysis.compare",
     "evaluate": "evaluation",
+    "study": "analysis.study",
 }
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "__version__",
     "compare",
     "evaluate",
+    "study",
 ]
 
 
@@ -52,7 +55,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'gradeval' has no attribute '{name}'")
     from importlib import import_module
 
-    value = getattr(import_module(f"gradeval.{_HOME[name]}"), name)
+    module = import_module(f"gradeval.{_HOME[name]}")
+    value = module if module.__name__.endswith(f".{name}") else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -23,7 +23,8 @@ from gradeval.errors import GradevalError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-COMMANDS = ("compare", "eval", "ir_measures", "metrics", "trec_eval")  # each a module here, imported when used
+# each a module here, imported when used
+COMMANDS = ("compare", "eval", "ir_measures", "metrics", "study", "trec_eval")
 EPILOG = """\b
 Examples:
   gradeval qrels.txt bm25.run                     the default metrics
@@ -77,6 +78,7 @@ class _EvalByDefault(Command, click.Group):
         formatter.write_usage("gradeval", "[OPTIONS] QRELS RUN...")
         formatter.write_usage("gradeval", "compare [OPTIONS] QRELS RUN RUN...", prefix="       ")
         formatter.write_usage("gradeval", "metrics [NAME]...", prefix="       ")
+        formatter.write_usage("gradeval", "study STUDY [OPTIONS]...", prefix="       ")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         eval_command.format_options(ctx, formatter)
@@ -139,8 +141,9 @@ def run(args: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except click.UsageError as error:
-        name = error.ctx.command.name if error.ctx is not None else None
-        asked = f"gradeval {name}" if name in ("compare", "trec_eval", "ir_measures") else "gradeval"
+        path = error.ctx.command_path.split() if error.ctx is not None else []
+        has_own_help = path[1:2] in (["compare"], ["trec_eval"], ["ir_measures"], ["study"])
+        asked = " ".join(path) if has_own_help else "gradeval"
         hint = "" if type(error) is click.BadParameter else f" Try '{asked} --help'."
         message = error.format_message()
         stop = "" if message.endswith((".", "?")) else "."  # click leaves it out here and there

@@ -1,0 +1,48 @@
+"""The rows of one table of a study, as TSV or CSV."""
+
+from __future__ import annotations
+
+import csv as csv_rows
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradeval.analysis.study.tables import Table, Value
+from gradeval.render import Digits
+from gradeval.render.csv import Lines
+from gradeval.render.layout import decimals, one_field
+
+GIVEN = ("threshold", "grade", "grade2", "factor")  # columns of numbers that are not rounded: they are input
+
+
+def tsv(table: Table, digits: Digits) -> str:
+    return "".join("\t".join(map(one_field, row)) + "\n" for row in _rows(table, digits))
+
+
+def csv(table: Table, digits: Digits) -> str:
+    lines = Lines()
+    csv_rows.writer(lines).writerows(_rows(table, digits))
+    return "".join(lines)
+
+
+def _rows(table: Table, digits: Digits) -> list[Sequence[str]]:
+    return [table.columns, *(texts(table, row, digits) for row in table.rows)]
+
+
+def texts(table: Table, row: Sequence[Value], digits: Digits) -> list[str]:
+    """The values of a row as text; '' for None."""
+    return [
+        _text(value, "full" if name in GIVEN else digits)
+        for name, value in zip(table.columns, row, strict=True)
+    ]
+
+
+def _text(value: Value, digits: Digits) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, float):
+        return str(value)
+    [text] = decimals(np.array([value]), False, digits=digits)
+    return text.removesuffix(".0") if digits == "full" else text
