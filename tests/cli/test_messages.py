@@ -318,3 +318,12 @@ def test_progress_never_passes_the_end() -> None:
         assert bar._bar.tasks[0].completed == bar.total
     list(source.blocks())  # the bar is gone
     assert b"reading" in terminal.shown
+
+
+@on_terminals
+@pytest.mark.usefixtures("impatient")
+def test_progress_of_steps() -> None:
+    with Terminal() as terminal, redirect_stdout(Stream()):
+        assert run(["study", "swaps", "--items", "60", "--repeats", "20", "-f", "tsv"]) == 0
+    assert b"computing" in terminal.shown
+    assert b"20/20" in terminal.shown

@@ -1,0 +1,309 @@
+"""Agreement of metrics and of judgments, against scipy, slow recomputation and numbers worked by hand."""
+
+from __future__ import annotations
+
+import math
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau, ttest_rel
+from shared_data import shared
+
+import gradeval
+from gradeval.analysis.study.agreement import Confusion, agreement, halves
+from gradeval.errors import InputError, MetricError, OptionError
+from gradeval.notices import Kind
+
+METRICS = "nDCG@5 nDCG(gain=exp) AP rankDCG muAP"
+
+
+def made(seed=1, queries=24, documents=12, systems=5):
+    """Judgments, and systems whose scores follow the grades less and less."""
+    random = np.random.default_rng(seed)
+    grades = random.integers(0, 4, (queries, documents))
+    qrels = {f"q{q}": {f"d{d}": int(g) for d, g in enumerate(own)} for q, own in enumerate(grades)}
+    runs = {}
+    for system in range(systems):
+        scores = grades + random.normal(0, 0.5 + system * 0.8, grades.shape)
+        runs[f"s{system}"] = {
+            f"q{q}": {f"d{d}": float(score) for d, score in enumerate(own)} for q, own in enumerate(scores)
+        }
+    return qrels, runs
+
+
+QRELS, RUNS = made()
+
+
+@pytest.fixture(scope="module")
+def study():
+    return agreement(QRELS, RUNS, METRICS)
+
+
+@pytest.fixture(scope="module")
+def results():
+    return gradeval.evaluate(QRELS, RUNS, METRICS)
+
+
+def test_means_are_those_of_evaluate(study, results):
+    np.testing.assert_array_equal(study.sets[0].means, results.means.T)
+    assert study.systems == tuple(RUNS)
+
+
+def test_correlations_are_kendalls(study, results):
+    rows = study.table("correlations").to_dicts()
+    for row, (a, b) in zip(rows, combinations(range(5), 2), strict=True):
+        assert row["tau"] == pytest.approx(kendalltau(results.means[:, a], results.means[:, b]).statistic)
+        assert row["tau_ap"] == (row["tau_ap_truth_first"] + row["tau_ap_truth_second"]) / 2
+
+
+def test_power_is_the_share_of_significant_t_tests(study, results):
+    """Holm by hand: the i-th smallest p is compared with alpha / (m - i + 1), and the first failure ends it."""
+    for m, power in enumerate(study.sets[0].power):
+        values = [results.values(r, m) for r in range(5)]
+        ordered = sorted(float(ttest_rel(a, b).pvalue) for a, b in combinations(values, 2))
+        separated = 0
+        while separated < 10 and ordered[separated] < 0.05 / (10 - separated):
+            separated += 1
+        assert (power.pairs, power.separated, power.share) == (10, separated, separated / 10)
+    assert {power.separated for power in study.sets[0].power} != {0}
+
+
+@pytest.mark.parametrize(
+    "options", [{"correction": "maxt"}, {"test": "tukey"}, {"test": "randomization"}, {"test": "wilcoxon"}]
+)
+def test_every_test_separates_the_best_from_the_worst(options):
+    qrels, runs = made(systems=3)
+    found = agreement(qrels, runs, "nDCG@5", **options, samples=200, splits=2).sets[0].power[0]
+    assert found.pairs == 3
+    assert found.separated >= 1
+
+
+def test_equal_systems_are_not_separated():
+    runs = {"a": RUNS["s0"], "b": RUNS["s0"]}
+    study = agreement(QRELS, runs, "nDCG AP", splits=3)
+    assert [power.separated for power in study.sets[0].power] == [0, 0]
+    assert math.isnan(study.correlation(0, 1).tau)
+    assert study.table("correlations").to_dicts()[0]["tau"] is None
+    assert study.sets[0].halves[0].swapped == 0
+
+
+def test_halves_by_hand():
+    """4 queries, 2 systems: a half holds 2 queries, and the first system wins in both halves or in one."""
+    values = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 0.6], [0.0, 0.6]])
+    found = halves(values, 600, 1)
+    # of the 6 halves, the 2 with equal queries swap the order; the 4 mixed ones agree
+    assert found.swapped == pytest.approx(1 / 3, abs=0.06)
+    assert found.tau == pytest.approx(1 / 3, abs=0.12)
+    assert (found.low, found.high) == (-1, 1)
+
+
+def test_halves_leave_out_undefined_values():
+    values = np.array([[1.0, 0.0], [np.nan, 0.5], [1.0, np.nan], [0.9, 0.2]])
+    found = halves(values, 50, 1)
+    assert found.swapped == 0
+    assert math.isnan(halves(values[:1], 5, 1).tau)
+
+
+def test_scale_free_metrics_do_not_change(study):
+    changes = {
+        str(spec): [one.change for one in of]
+        for spec, of in zip(study.specs, study.sets[0].rescaled, strict=True)
+    }
+    for name in ("nDCG@5", "rankDCG", "muAP", "AP"):
+        assert changes[name] == pytest.approx([0, 0], abs=1e-12)
+    assert min(changes["nDCG(gain=exp)"]) > 0.005
+
+
+def test_rescaled_means_are_those_of_rescaled_grades(study, results):
+    doubled = {query: {d: 2 * g for d, g in own.items()} for query, own in QRELS.items()}
+    other = gradeval.evaluate(doubled, RUNS, METRICS)
+    for m, of in enumerate(study.sets[0].rescaled):
+        before, after = results.means[:, m], other.means[:, m]
+        assert of[1].change == np.abs(after - before).max()
+        assert of[1].tau == pytest.approx(kendalltau(before, after).statistic)
+
+
+def test_threads_and_order_of_queries_change_no_digit(study):
+    shuffled = {query: QRELS[query] for query in sorted(QRELS, reverse=True)}
+    other = agreement(shuffled, RUNS, METRICS, jobs=3)
+    for name in ("correlations", "power", "halves"):
+        assert other.table(name).rows == study.table(name).rows
+    assert agreement(QRELS, RUNS, METRICS, seed=2).sets[0].halves != study.sets[0].halves
+
+
+def second_judgments():
+    """The same with some grades changed, some documents not judged, one query less and another more."""
+    random = np.random.default_rng(5)
+    qrels = {}
+    for query, own in QRELS.items():
+        if query != "q3":
+            noise = random.integers(-1, 2, len(own)).tolist()
+            pairs = zip(own.items(), noise, strict=True)
+            qrels[query] = {d: max(0, g + by) for (d, g), by in pairs if random.random() < 0.9}
+    return qrels | {"new": {"d1": 1}}
+
+
+def test_two_sets_of_judgments():
+    other = second_judgments()
+    study = agreement(QRELS, RUNS, "nDCG@5 AP", qrels2=other, splits=5)
+    common = [query for query in QRELS if query in other]
+    for qrels, ordered in zip((QRELS, other), study.sets, strict=True):
+        expected = gradeval.evaluate({query: qrels[query] for query in common}, RUNS, "nDCG@5 AP")
+        np.testing.assert_allclose(ordered.means, expected.means.T, rtol=1e-14)
+    for m, row in enumerate(study.table("judgments").to_dicts()):
+        one, two = (ordered.means[m] for ordered in study.sets)
+        assert row["tau"] == pytest.approx(kendalltau(one, two).statistic)
+    assert [(n.kind, n.count, n.queries) for n in study.notices if n.kind is Kind.NOT_IN_BOTH] == [
+        (Kind.NOT_IN_BOTH, 1, ("q3",)),
+        (Kind.NOT_IN_BOTH, 1, ("new",)),
+    ]
+    counted = {}
+    for query in common:
+        for document, grade in other[query].items():
+            pair = (float(QRELS[query][document]), float(grade))
+            counted[pair] = counted.get(pair, 0) + 1
+    rows = study.table("confusion").to_dicts()
+    assert {(row["grade"], row["grade2"]): row["documents"] for row in rows if row["documents"]} == counted
+    confusion = study.confusion
+    assert confusion.documents == sum(len(other[query]) for query in common)
+    assert confusion.only_first == sum(len(QRELS[query]) for query in common) - confusion.documents
+    assert confusion.only_second == 0
+    assert study.table("power").columns[0] == "judgments"
+
+
+def test_the_same_judgments_agree():
+    study = agreement(QRELS, RUNS, "nDCG@5", qrels2=QRELS, splits=5)
+    assert study.between_judgments(0).tau == pytest.approx(1)
+    [row] = study.table("kappa").to_dicts()
+    assert [row[name] for name in ("agreement", "kappa", "linear", "quadratic")] == [1, 1, 1, 1]
+    one, two = study.sets
+    np.testing.assert_array_equal(one.means, two.means)
+    np.testing.assert_array_equal(one.means, gradeval.evaluate(QRELS, RUNS, "nDCG@5").means.T)
+    assert one.judgments != two.judgments
+
+
+def test_kappa_by_hand():
+    """Cohen 1960, table 1, as counts of 200: agreement .70, by chance .41; with three grades 0, 1, 2."""
+    counts = np.array([[88, 14, 18], [10, 40, 10], [2, 6, 12]])
+    confusion = Confusion(np.array([0.0, 1, 2]), counts, 0, 0)
+    assert confusion.agreement == pytest.approx(0.70)
+    assert confusion.kappa() == pytest.approx((0.70 - 0.41) / (1 - 0.41))
+    observed = (14 + 10 + 10 + 6) * 1 + (18 + 2) * 2
+    rows, columns = counts.sum(axis=1), counts.sum(axis=0)
+    expected = sum(rows[i] * columns[j] * abs(i - j) for i in range(3) for j in range(3)) / 200
+    assert confusion.kappa("linear") == pytest.approx(1 - observed / expected)
+    observed += (18 + 2) * 2
+    expected = sum(rows[i] * columns[j] * (i - j) ** 2 for i in range(3) for j in range(3)) / 200
+    assert confusion.kappa("quadratic") == pytest.approx(1 - observed / expected)
+    assert math.isnan(Confusion(np.array([1.0]), np.array([[5]]), 0, 0).kappa())
+
+
+def test_weights_follow_the_grades():
+    """Grades 0 and 9 are farther apart than 0 and 1, whatever number of grades lies between."""
+    counts = np.array([[5, 1, 3], [0, 5, 0], [0, 0, 5]])
+    near, far = (Confusion(np.array(grades), counts, 0, 0) for grades in ([0.0, 1, 2], [0.0, 1, 9]))
+    assert near.kappa() == far.kappa()
+    assert near.kappa("linear") != far.kappa("linear")
+
+
+def test_missing_and_undefined_queries_are_noticed():
+    qrels = QRELS | {"equal": {"d1": 2, "d2": 2}}
+    runs = {"all": RUNS["s0"] | {"equal": {"d1": 1}}, "less": RUNS["s1"]}
+    study = agreement(qrels, runs, "rankDCG AP", splits=3)
+    found = {(notice.kind, notice.subject) for notice in study.notices}
+    assert (Kind.MISSING, "less") in found
+    assert (Kind.UNDEFINED, "all") in found
+    means = gradeval.evaluate(qrels, runs, "rankDCG AP", queries="both").means.T
+    np.testing.assert_array_equal(
+        agreement(qrels, runs, "rankDCG AP", queries="both", splits=3).sets[0].means, means
+    )
+
+
+def test_ties_are_noticed():
+    """As evaluate() notices them; with two sets of judgments, by each of them."""
+    rounded = {
+        name: {query: {d: round(score) for d, score in own.items()} for query, own in run.items()}
+        for name, run in RUNS.items()
+    }
+    expected = [n for n in gradeval.evaluate(QRELS, rounded, "nDCG@5 AP").notices if n.kind is Kind.TIES]
+    assert expected
+    study = agreement(QRELS, rounded, "nDCG@5 AP", splits=1)
+    assert [n for n in study.notices if n.kind is Kind.TIES] == expected
+    both = agreement(QRELS, rounded, "nDCG@5 AP", splits=1, qrels2=QRELS)
+    assert [n for n in both.notices if n.kind is Kind.TIES] == 2 * expected
+    assert not [
+        n for n in agreement(QRELS, rounded, "AP", splits=1, ties="trec").notices if n.kind is Kind.TIES
+    ]
+
+
+def test_robust_2003():
+    paths = [
+        shared("robust03", f"input.{name}.gz")
+        for name in ("NLPR03vb10", "fub03IeOLKe3", "humR03dc", "pircRBa1")
+    ]
+    study = agreement(shared("robust03", "robust03_qrels.txt.gz"), paths, "AP nDCG@10", splits=20)
+    assert study.sets[0].means[0, 3] == pytest.approx(0.3101, abs=5e-5)
+    assert study.correlation(0, 1).tau == pytest.approx(2 / 3)
+    assert study.sets[0].halves[0].tau > 0.8
+
+
+def test_judgments_of_another_scale():
+    """dl19: four grades against two. The binary judgments agree with AP(rel=2) on every order."""
+    qrels = shared("dl19", "qrels.dl19-passage.txt")
+    rows = [line.split() for line in qrels.read_text().splitlines()]
+    binary = [(query, document, float(int(grade) >= 2)) for query, _, document, grade in rows]
+    runs = [shared("dl19", "BM25.dl19.txt"), shared("dl19", "REP_LLAMA.dl19.txt.gz")]
+    study = agreement(qrels, runs, "AP nDCG@10", qrels2=binary, splits=5)
+    assert study.confusion.counts[2:, 1].sum() == sum(grade for _, _, grade in binary)
+    assert study.confusion.counts[:2, 1].sum() == 0
+    expected = gradeval.evaluate(qrels, runs, "AP(rel=2)").means[:, 0]
+    np.testing.assert_allclose(study.sets[1].means[0], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"test": "bootstrap"}, OptionError),
+        ({"correction": "sidak"}, OptionError),
+        ({"alpha": 1}, OptionError),
+        ({"alpha": "x"}, OptionError),
+        ({"samples": 0}, OptionError),
+        ({"samples": "x"}, OptionError),
+        ({"seed": None}, OptionError),
+        ({"test": ["t"]}, OptionError),
+        ({"splits": 0}, OptionError),
+        ({"rescale": (0,)}, OptionError),
+        ({"rescale": "a"}, OptionError),
+        ({"rescale": (1e150,)}, OptionError),
+        ({"by_level": True}, OptionError),
+        ({"query_ids": "q1"}, OptionError),
+        ({"qrels2": QRELS, "ties": "best"}, OptionError),
+        ({"qrels2": {"other": {"d1": 1}}}, InputError),
+        ({"qrels2": "/nowhere"}, InputError),
+        ({"metrics": "num_q"}, MetricError),
+    ],
+)
+def test_wrong_arguments(given, error):
+    with pytest.raises(error):
+        agreement(QRELS, RUNS, **({"splits": 1} | given))
+
+
+def test_gains_too_large_after_rescaling():
+    qrels = {"q": {"a": 600, "b": 0}}
+    runs = {"one": {"q": {"a": 2, "b": 1}}, "two": {"q": {"a": 1, "b": 2}}}
+    with pytest.raises(MetricError, match="multiplied by 2"):
+        agreement(qrels, runs, "nDCG(gain=exp)")
+
+
+def test_one_system_has_no_order():
+    with pytest.raises(InputError, match="two systems"):
+        agreement(QRELS, {"one": RUNS["s0"]})
+
+
+@pytest.mark.parametrize("test", ["t", "randomization"])
+def test_pairs_may_be_tested_in_parts(monkeypatch, test):
+    whole = agreement(QRELS, RUNS, "nDCG@5", test=test, samples=100, splits=1).sets[0].power
+    monkeypatch.setattr(sys.modules[agreement.__module__], "_TOGETHER", 3)
+    assert agreement(QRELS, RUNS, "nDCG@5", test=test, samples=100, splits=1).sets[0].power == whole

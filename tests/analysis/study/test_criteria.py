@@ -1,0 +1,86 @@
+"""Katerenchuk and Rosenberg's table 1, and the verdicts that follow from it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from gradeval.analysis.study.criteria import LISTS, RANKINGS, REFERENCE, _verdicts, costs, criteria
+from gradeval.errors import MetricError
+
+# table 1 as printed: numbers are cut off after three digits, not rounded
+TAU = [1.0, 0.8, 0.742, 0.285, 0.285, -0.8]
+AVEP = [1.0, 0.887, 0.454, 0.659, 0.697, 0.149]
+NDCG = [1.0, 0.998, 0.825, 0.688, 0.667, 0.571]
+RANKDCG = [1.0, 0.975, 0.65, 0.325, 0.325, 0.0]
+
+
+def cut_off(values):
+    return [math.trunc(value * 1000 + math.copysign(1e-6, value)) / 1000 for value in values]
+
+
+def held(study):
+    return {
+        str(spec): {one.criterion: one.holds for one in own}
+        for spec, own in zip(study.specs, study.verdicts, strict=True)
+    }
+
+
+def test_table_1():
+    found = dict(zip(("tau", "nDCG", "rankDCG"), criteria("tau nDCG rankDCG").values, strict=True))
+    assert cut_off(found["tau"]) == TAU
+    assert cut_off(found["nDCG"]) == NDCG
+    assert cut_off(found["rankDCG"]) == RANKDCG
+
+
+def test_average_precision_of_table_1():
+    """The paper's AveP: the mean of precision at all ranks, where a place is right with its own grade."""
+    right = np.array(LISTS) == np.array(REFERENCE)
+    precision = np.cumsum(right, axis=1) / np.arange(1, 11)
+    assert cut_off(precision.mean(axis=1)) == AVEP
+
+
+def test_verdicts_on_the_published_numbers():
+    """Only rankDCG meets all; sections 3 and 5.1 say what the others lack."""
+    ends = {"tau": (-1, 1), "AveP": (0, 1), "nDCG": (0, 1), "rankDCG": (0, 1)}
+    pair_costs = costs(np.array([1.0, 0.8, 0.742]))
+    found = {
+        name: {one.criterion: one.holds for one in _verdicts(np.array(values), ends[name], pair_costs)}
+        for name, values in {"tau": TAU, "AveP": AVEP, "nDCG": NDCG, "rankDCG": RANKDCG}.items()
+    }
+    assert [name for name, own in found.items() if all(own.values())] == ["rankDCG"]
+    assert [name for name, own in found.items() if own["ties"]] == ["tau", "rankDCG"]
+    assert not found["AveP"]["skew"]  # .659 for the worse error, .454 for the lesser
+    assert [name for name, own in found.items() if own["range"]] == ["rankDCG"]
+    assert [name for name, own in found.items() if not own["emphasis"]] == ["tau"]
+
+
+def test_computed_verdicts():
+    found = held(criteria("tau AP AP(rel=2) nDCG rankDCG P@3 rho"))
+    assert found["rankDCG"] == {"ties": True, "skew": True, "emphasis": True, "range": True}
+    assert found["nDCG"] == {"ties": False, "skew": True, "emphasis": True, "range": False}
+    assert found["tau"] == {"ties": True, "skew": True, "emphasis": False, "range": False}
+    assert found["rho"]["range"] is False
+    for blind in ("AP", "P@3"):  # all documents are relevant to them: a metric that sees no error meets nothing
+        assert not any(found[blind].values())
+
+
+def test_rankings_are_those_of_the_scores():
+    for scores, ranking in zip(LISTS, RANKINGS, strict=True):
+        assert sorted(ranking) == list(range(1, 11))
+        assert [scores[d - 1] for d in ranking] == sorted(scores, reverse=True)
+
+
+def test_tables():
+    study = criteria("rankDCG tau")
+    first = study.table("verdicts").to_dicts()[0]
+    assert first == {"metric": "rankDCG", "criterion": "ties", "holds": True, "evidence": 0.0}
+    assert len(study.table("values").rows) == 12
+    assert study.to_dict()["tables"].keys() == {"verdicts", "values"}
+
+
+def test_metrics_must_order():
+    with pytest.raises(MetricError, match="orders no systems"):
+        criteria("Judged@5")

@@ -1,0 +1,153 @@
+"""Moniz's figures 2 and 4."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from shared_data import shared
+
+import gradeval
+from gradeval.analysis.study.divergence import (
+    DISTRIBUTIONS,
+    SCENARIOS,
+    _ideal_scores,
+    divergence,
+    quartiles,
+    rank_correlation,
+)
+from gradeval.errors import InputError, MetricError, OptionError
+
+
+@pytest.fixture(scope="module")
+def figure2():
+    return divergence()
+
+
+def values(study, distribution, scenario):
+    """The ad-hoc nDCG and nDCGφ of each draw."""
+    return study.values[DISTRIBUTIONS.index(distribution), SCENARIOS.index(scenario)]
+
+
+def test_figure_2_medians(figure2):
+    """metrics.md: medians near .998 and .906 for balanced scores; the ad-hoc nDCG is .963645 and 1."""
+    for scenario, ad_hoc, median, tolerance in (
+        ("swap", 0.963645, 0.998, 0.001),
+        ("reverse", 1.0, 0.906, 0.005),
+    ):
+        base, phi = values(figure2, "balanced", scenario)
+        np.testing.assert_allclose(base, ad_hoc, atol=5e-7)
+        assert np.median(phi) == pytest.approx(median, abs=tolerance)
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_figure_2_claims(figure2, distribution):
+    """Scenario 1: in most draws the ad-hoc nDCG overestimates the error. Scenario 2: it underestimates it."""
+    base, phi = values(figure2, distribution, "swap")
+    assert np.mean(phi > base) > 0.5
+    base, phi = values(figure2, distribution, "reverse")
+    assert np.mean(phi < base) == 1
+
+
+def test_imbalanced_scores_cost_more(figure2):
+    for scenario in SCENARIOS:
+        balanced, imbalanced = (np.median(values(figure2, d, scenario)[1]) for d in DISTRIBUTIONS)
+        assert imbalanced < balanced
+    assert np.median(values(figure2, "imbalanced", "reverse")[1]) < 0.75  # "much greater"
+
+
+def test_figure_2_varies_considerably_where_reversed(figure2):
+    spreads = [np.subtract(*np.quantile(values(figure2, "balanced", s)[1], [0.75, 0.25])) for s in SCENARIOS]
+    assert spreads[1] > 5 * spreads[0]
+
+
+def test_tables_of_figure_2(figure2):
+    boxes = figure2.table("quartiles").to_dicts()
+    cells = [(row["distribution"], row["scenario"]) for row in boxes[::2]]
+    assert cells == [(d, s) for d in DISTRIBUTIONS for s in SCENARIOS]
+    impact = figure2.table("impact").to_dicts()
+    assert impact[1]["underestimates"] == 1.0
+    assert impact[0]["overestimates"] > 0.5
+    assert len(figure2.table("draws").rows) == 2 * 2 * 2 * 1000
+
+
+def test_seed_alone_decides(monkeypatch):
+    some = divergence(draws=40, items=30, cutoff=5, jobs=1)
+    monkeypatch.setattr("gradeval.analysis.study.synthetic.SHARE", 100)
+    np.testing.assert_array_equal(some.values, divergence(draws=40, items=30, cutoff=5, jobs=3).values)
+    assert not np.array_equal(some.values, divergence(draws=40, items=30, cutoff=5, seed=2).values)
+
+
+def test_errors_are_made_at_the_cutoff():
+    """Checked by evaluate(), with the scores as grades."""
+    study = divergence(metrics="nDCGphi@5 nDCG@5", draws=3, items=12, cutoff=5, seed=4)
+    for d, distribution in enumerate(DISTRIBUTIONS):
+        scores = _ideal_scores(distribution, 3, 12, 4)
+        assert (np.diff(scores) < 0).all()
+        for s, order in enumerate(([0, 1, 2, 3, 5, 4], [4, 3, 2, 1, 0, 5])):
+            ranking = [*order, *range(6, 12)]
+            for draw in range(3):
+                qrels = {"q": {f"d{i:02}": float(grade) for i, grade in enumerate(scores[draw])}}
+                run = {"q": {f"d{place:02}": -float(rank) for rank, place in enumerate(ranking)}}
+                found = gradeval.evaluate(qrels, run, "nDCGphi@5 nDCG@5").means[0]
+                np.testing.assert_allclose(study.values[d, s, :, draw], found, rtol=1e-12)
+
+
+def test_imbalanced_scores_have_a_tenth_from_100():
+    assert ((_ideal_scores("imbalanced", 5, 100, 1) >= 100).sum(axis=1) == 10).all()
+    assert _ideal_scores("balanced", 100, 100, 1).mean() == pytest.approx(500.5, abs=12)
+
+
+QRELS = {"q1": {"a": 9, "b": 3, "c": 1, "d": 0}, "q2": {"a": 1, "b": 2, "c": 0, "d": 0}, "q3": {"a": 0, "b": 0}}
+RUN = {"q1": {"b": 3, "a": 2, "c": 1}, "q2": {"b": 2, "a": 1}, "q3": {"a": 1}}
+
+
+def test_differences_of_user_data():
+    study = divergence(QRELS, RUN, "nDCG@10 nDCGphi@10")
+    results = gradeval.evaluate(QRELS, RUN, "nDCG@10 nDCGphi@10")
+    [row] = study.table("differences").to_dicts()
+    first, second = results.runs[0].values
+    assert row["queries"] == 3
+    assert [row[name] for name in ("min", "q1", "median", "q3", "max")] == quartiles(first - second)
+    assert row["positive"] == np.mean(first > second)
+    queries = study.table("queries").to_dicts()
+    assert [one["query"] for one in queries] == ["q1", "q2", "q3"]
+    assert queries[0]["difference"] == first[0] - second[0]
+    assert study.notices == results.notices
+
+
+def test_undefined_values_are_left_out():
+    [row] = divergence(QRELS, RUN, "nDCG rankDCG").table("differences").to_dicts()
+    assert row["queries"] == 2
+
+
+def test_news():
+    """Figure 4 on data of the same authors: the metrics differ for nearly all rankings."""
+    qrels, run = shared("news", "news_Facebook.qrels"), shared("news", "news_Facebook.ts36.run")
+    [row] = divergence(qrels, run).table("differences").to_dicts()
+    assert row["queries"] == 77
+    assert row["positive"] + row["negative"] > 0.95
+    assert row["max"] - row["min"] > 0.5
+
+
+def test_rank_correlation_is_spearmans():
+    x, y = np.array([1.0, 2, 2, 5, 0, 7]), np.array([3.0, 1, 4, 4, 4, 9])
+    assert rank_correlation(x, y) == pytest.approx(spearmanr(x, y).statistic)
+    assert math.isnan(rank_correlation(x, np.ones(6)))
+
+
+def test_wrong_arguments():
+    with pytest.raises(OptionError, match="runs need qrels"):
+        divergence(runs=RUN)
+    with pytest.raises(OptionError, match="rel goes with qrels"):
+        divergence(rel=1)
+    with pytest.raises(OptionError, match="items must be an integer from 11"):
+        divergence(items=10)
+    with pytest.raises(OptionError, match="at most"):
+        divergence(items=10**6, draws=100)
+    with pytest.raises(MetricError, match="two metrics"):
+        divergence(QRELS, RUN, "nDCG")
+    with pytest.raises(InputError):
+        divergence(QRELS, {"other": {"a": 1}})

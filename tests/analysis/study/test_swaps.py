@@ -1,0 +1,171 @@
+"""Scheel's figures 4 and 5: what they claim, how rankings are made, and what changes no digit."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from helpers import judgments_of, ranked
+
+from gradeval.analysis.study.swaps import USES, _even, _swapped, _uneven, swaps
+from gradeval.errors import MetricError, OptionError
+from gradeval.registry.spec import parse
+from gradeval.scoring import score
+
+SMALL = {"levels": (2, 3), "items": 8, "repeats": 7, "swaps": 5}
+
+
+def distances(study):
+    return {(one.use, one.metric): one.distance for one in study.distances}
+
+
+def test_figures_4_and_5():
+    """µMAP and NDCNG do not depend on the number of levels, NDCG does. With 15 repeats chance adds to it."""
+    found = distances(swaps(repeats=15))
+    for metric in ("muAP", "NDCNG"):
+        assert found["even", metric] < 0.04
+        assert found["uneven", metric] < 0.11
+        for use in USES:
+            assert found[use, metric] < found[use, "nDCG(gain=exp)"] / 3
+    assert found["even", "nDCG(gain=exp)"] > 0.35
+    assert found["uneven", "nDCG(gain=exp)"] > 0.25
+
+
+@pytest.mark.slow
+def test_figures_4_and_5_at_the_defaults():
+    found = distances(swaps())
+    assert found["even", "muAP"] < 0.015
+    assert found["even", "NDCNG"] < 0.015
+    assert found["uneven", "muAP"] < 0.05
+    assert found["uneven", "NDCNG"] < 0.07
+    assert found["even", "nDCG(gain=exp)"] > 0.38
+    assert found["uneven", "nDCG(gain=exp)"] > 0.30
+
+
+def test_two_even_levels_are_binary():
+    """With 2 levels NDCNG is NDCG, and µAP is AP: the papers' curves of 2 levels coincide."""
+    study = swaps("NDCNG nDCG(gain=exp) muAP AP", levels=(2,), items=20, repeats=5)
+    np.testing.assert_allclose(study.mean[:, 0, 0], study.mean[:, 0, 1], rtol=1e-12)
+    np.testing.assert_allclose(study.mean[:, 0, 2], study.mean[:, 0, 3], rtol=1e-12)
+
+
+def test_curves_start_at_the_ideal_and_fall():
+    study = swaps(levels=(2, 10, 20), items=40, repeats=20, swaps=60)
+    np.testing.assert_allclose(study.mean[..., 0], 1)
+    assert (study.mean[..., 0] > study.mean[..., 15]).all()
+    assert (study.mean[..., 15] > study.mean[..., -1]).all()
+
+
+@pytest.mark.parametrize("use", USES)
+def test_values_are_those_of_each_ranking(use):
+    """Each mean, computed again from rankings that are made one by one."""
+    specs = parse("muAP rankDCG nDCGphi@3")
+    study = swaps("muAP rankDCG nDCGphi@3", **SMALL, seed=3)
+    for i, levels in enumerate(SMALL["levels"]):
+        by_swaps = [[] for _ in range(SMALL["swaps"] + 1)]
+        for repeat in range(SMALL["repeats"]):
+            ideal = _even(8, levels) if use == "even" else _uneven(8, levels, 3, repeat)
+            for k, order in enumerate(_swapped(8, 5, 3, repeat)):
+                grades = [float(ideal[place]) for place in order]
+                by_swaps[k].append(score(judgments_of([ranked(grades)]), specs)[:, 0])
+        expected = np.array(by_swaps)  # (K + 1, repeats, M)
+        u = USES.index(use)
+        np.testing.assert_allclose(study.mean[u, i], expected.mean(axis=1).T, rtol=1e-12)
+        np.testing.assert_allclose(study.sd[u, i], expected.std(axis=1, ddof=1).T, rtol=1e-9, atol=1e-12)
+
+
+def test_each_swap_exchanges_two_ranks():
+    orders = _swapped(10, 30, 1, 0)
+    assert orders[0].tolist() == list(range(10))
+    for before, after in pairwise(orders):
+        a, b = np.flatnonzero(before != after)
+        assert (after[a], after[b]) == (before[b], before[a])
+
+
+def test_all_pairs_of_ranks_are_swapped_alike():
+    pairs = [tuple(np.flatnonzero(_swapped(4, 1, 1, repeat)[1] != np.arange(4))) for repeat in range(1200)]
+    counts = np.unique(np.array(pairs), axis=0, return_counts=True)[1]
+    assert len(counts) == 6
+    assert (np.abs(counts - 200) < 5 * np.sqrt(200)).all()
+
+
+def test_uses_of_levels():
+    assert np.unique(_even(100, 50), return_counts=True)[1].tolist() == [2] * 50
+    assert sorted(np.unique(_even(10, 3), return_counts=True)[1].tolist()) == [3, 3, 4]
+    for repeat in range(200):
+        grades = _uneven(5, 2, 1, repeat).tolist()
+        assert set(grades) == {0, 1}
+        assert sorted(grades, reverse=True) == grades
+
+
+def test_threads_and_other_levels_change_no_digit():
+    alone = swaps(**SMALL, jobs=1)
+    together = swaps(**(SMALL | {"levels": (5, 3, 2), "jobs": 3}))
+    np.testing.assert_array_equal(alone.mean, together.mean[:, [2, 1]])
+    assert not np.array_equal(alone.mean, swaps(**SMALL, seed=2).mean)
+
+
+def test_blocks_of_repeats_change_no_digit(monkeypatch):
+    whole = swaps(**SMALL, jobs=1)
+    monkeypatch.setattr("gradeval.analysis.study.synthetic.SHARE", 100)
+    np.testing.assert_array_equal(whole.mean, swaps(**SMALL, jobs=2).mean)
+
+
+def test_progress_counts_the_repeats():
+    seen = []
+    swaps(**SMALL, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (7, 7)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"levels": (1,)},
+        {"levels": (200,)},
+        {"levels": ()},
+        {"levels": 3},
+        {"levels": "ab"},
+        {"items": 1},
+        {"items": 2.5},
+        {"repeats": 0},
+        {"swaps": True},
+        {"seed": -1},
+        {"items": 10**6, "swaps": 10**6},
+    ],
+)
+def test_options_out_of_range(options):
+    with pytest.raises(OptionError):
+        swaps(**options)
+
+
+@pytest.mark.parametrize("metrics", ["num_q", "gm_map", "runid", "num_rel_ret", "nosuch"])
+def test_metrics_without_a_mean(metrics):
+    with pytest.raises(MetricError):
+        swaps(metrics)
+
+
+def test_tables():
+    study = swaps(**SMALL)
+    curves = study.table("curves")
+    assert len(curves.rows) == 2 * 3 * 2 * 6
+    assert curves.columns == ("use", "metric", "levels", "swaps", "mean", "sd", "seed")
+    assert curves.to_dicts()[0] | {"mean": 1.0, "sd": 0.0} == {
+        "use": "even",
+        "metric": "muAP",
+        "levels": 2,
+        "swaps": 0,
+        "mean": 1.0,
+        "sd": 0.0,
+        "seed": 1,
+    }
+    first = study.distances[0]
+    low, high = (SMALL["levels"].index(level) for level in (first.levels_low, first.levels_high))
+    means = study.mean[0, :, 0, first.swaps]
+    assert means[high] - means[low] == first.distance
+    assert swaps(**(SMALL | {"repeats": 1})).table("curves").to_dicts()[0]["sd"] is None
+    assert (
+        repr(study) == "Swaps(metrics=['muAP', 'NDCNG', 'nDCG(gain=exp)'], tables: distances (6), curves (72))"
+    )
+    with pytest.raises(OptionError, match="unknown table 'overview'"):
+        study.table("overview")

@@ -1,0 +1,191 @@
+"""gradeval study."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+import gradeval as package
+from gradeval.cli.study import study_command
+
+from .command import QRELS, RUN, fails, gradeval
+
+STUDIES = tuple(study_command.commands)
+SWAPS = ("study", "swaps", "--levels", "2,3", "--items", "6", "--repeats", "3", "--swaps", "4")
+DIVERGENCE = ("study", "divergence", "--draws", "5", "--items", "12", "--cutoff", "5")
+LETOR = "\n".join(
+    f"{grade} qid:{query} 1:{tf} 2:{other} #docid = {query}{tf}{other}"
+    for query in (1, 2)
+    for grade, tf, other in [(0, 1, 4), (1, 2, 1), (2, 3, 2), (0, 0, 3)]
+)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q").write_text(QRELS)
+    (tmp_path / "r").write_text(RUN)
+    (tmp_path / "s").write_text(RUN.replace("q1 Q0 b 1 9", "q1 Q0 b 1 1"))
+    (tmp_path / "q2").write_text(QRELS.replace("q1 0 a 3", "q1 0 a 0"))
+    (tmp_path / "letor").write_text(LETOR)
+
+
+CALLS = {
+    "swaps": SWAPS,
+    "levels": ("study", "levels", "letor", "--feature", "1,2", "--qrels-feature", "1"),
+    "divergence": DIVERGENCE,
+    "divergence of runs": ("study", "divergence", "q", "r", "s"),
+    "criteria": ("study", "criteria"),
+    "agreement": ("study", "agreement", "q", "r", "s", "-m", "AP nDCG", "--splits", "3"),
+    "agreement of judgments": (
+        "study",
+        "agreement",
+        "q",
+        "r",
+        "s",
+        "-m",
+        "AP",
+        "--qrels2",
+        "q2",
+        "--splits",
+        "3",
+    ),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_formats_say_the_same(call):
+    """Each table of JSON is the TSV and the CSV of that name."""
+    done = gradeval(*call, "-f", "json")
+    assert done.code == 0
+    content = json.loads(done.out)
+    assert content["study"] == call[1]
+    for name, rows in content["tables"].items():
+        tsv = gradeval(*call, "-f", "tsv", "--table", name, "--digits", "full").out.splitlines()
+        assert len(tsv) == 1 + len(rows)
+        table = gradeval(*call, "-f", "csv", "--table", name, "--digits", "full").out
+        assert [line.split("\t") for line in tsv] == list(csv.reader(io.StringIO(table)))
+        for line, row in zip(tsv[1:], rows, strict=True):
+            for text, (column, value) in zip(
+                line.split("\t"), zip(tsv[0].split("\t"), row.values(), strict=True), strict=True
+            ):
+                assert column in row
+                if isinstance(value, float):
+                    assert float(text) == value
+                elif isinstance(value, bool):
+                    assert text == ("yes" if value else "no")
+                elif value is not None:
+                    assert text == str(value)
+        assert name in next(
+            one.type.choices for one in study_command.commands[call[1]].params if one.name == "table"
+        )
+    default = gradeval(*call, "-f", "tsv").out
+    assert default == gradeval(*call, "-f", "tsv", "--table", next(iter(content["tables"]))).out
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_table(call):
+    done = gradeval(*call, terminal=True)
+    assert done.code == 0
+    assert done.out.splitlines()[-1].lstrip("\x1b[2m").startswith(f"{call[1]}: metrics ")
+
+
+def test_seed_is_printed_and_decides():
+    for call in (SWAPS, DIVERGENCE, CALLS["agreement"]):
+        assert "; seed 1" in gradeval(*call, "-f", "table").out
+        assert "; seed 9223372036854775807" in gradeval(*call, "-f", "table", "--seed", 2**63 - 1).out
+    one, again, other = (
+        gradeval(*SWAPS, "--seed", seed, "-j", jobs).out for seed, jobs in ((3, 1), (3, 2), (4, 1))
+    )
+    assert one == again != other
+
+
+def test_output_file(tmp_path):
+    done = gradeval(*SWAPS, "-f", "csv", "-o", "out.csv")
+    assert done.out == ""
+    assert (tmp_path / "out.csv").read_text() == gradeval(*SWAPS, "-f", "csv").out
+    for call, path in ((("study", "levels", "q", "r"), "q"), (CALLS["agreement of judgments"], "q2")):
+        assert "input files" in fails(*call, "-o", path)
+
+
+def test_warnings():
+    done = gradeval("study", "agreement", "q", "r", "s", "-m", "AP", "--splits", "1")
+    assert done.code == 0
+    assert "warning: 2 of 2 runs lack judged queries" in done.err
+    done = gradeval("study", "agreement", "q", "r", "s", "-m", "AP", "--splits", "1", "--strict")
+    assert (done.code, done.out) == (2, "")
+    allowed = ("--strict", "--allow", "missing,unjudged")
+    assert gradeval("study", "agreement", "q", "r", "s", "-m", "AP", "--splits", "1", *allowed).code == 0
+
+
+def test_both_sets_of_judgments_have_their_warnings(tmp_path):
+    for name in ("q", "q2"):
+        (tmp_path / name).write_text((tmp_path / name).read_text() + "q2 0 a 1\n")
+    (tmp_path / "q2").write_text((tmp_path / "q2").read_text() + "new 0 a 1\n")
+    done = gradeval(*CALLS["agreement of judgments"])
+    assert done.code == 0
+    assert "warning: q: 1 duplicate judgment with the same grade" in done.err
+    assert "warning: q2: 1 duplicate judgment with the same grade" in done.err
+    assert "warning: 1 query of q2 not in the other judgments, excluded" in done.err
+
+
+def test_standard_input(tmp_path):
+    done = gradeval("study", "levels", "-", "--feature", "1,2", "-f", "tsv", stdin=tmp_path / "letor")
+    assert done.code == 0
+    assert done.out.startswith("run\tmetric\tthreshold\tmean\nfeature1\tAP\t1\t")
+    assert "once" in fails("study", "agreement", "-", "-", "r")
+    assert "once" in fails("study", "agreement", "-", "r", "s", "--qrels2", "-")
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (("swap",), "'gradeval study --help'"),
+        (("swaps", "--levels", "2,x"), "'2,x' is not a comma-separated list of integers"),
+        (("swaps", "--levels", "1"), "levels must be an integer from 2 to 100, not 1"),
+        (("swaps", "--items", "1"), "--items"),
+        (("swaps", "-m", "num_q"), "num_q: a study needs"),
+        (("swaps", "-m", "nDGC"), "did you mean nDCG"),
+        (("swaps", "--table", "x", "-f", "tsv"), "'x' is not one of 'distances', 'curves'"),
+        (("swaps", "--table", "curves", "-f", "json"), "--table requires"),
+        (("swaps", "--nosuch"), "'gradeval study swaps --help'"),
+        (("levels", "q"), "Missing argument 'RUN...'"),
+        (("levels", "q", "nowhere"), "nowhere: "),
+        (("divergence", "q"), "Missing argument 'RUN...'"),
+        (("divergence", "--rel", "1"), "--rel requires QRELS"),
+        (("divergence", "q", "r", "--draws", "5"), "--draws is for random scores"),
+        (("divergence", "q", "r", "-m", "AP"), "two metrics"),
+        (("agreement", "q", "r"), "two systems"),
+        (("agreement", "q", "r", "s", "--alpha", "1,2"), "--alpha"),
+        (("agreement", "q", "r", "s", "--alpha", "2"), "alpha must lie between 0 and 1"),
+        (
+            ("agreement", "q", "r", "s", "--test", "tukey", "--correction", "bh"),
+            "--correction does not go with",
+        ),
+        (("agreement", "q", "r", "s", "--rescale", "0"), "rescale must be positive"),
+        (("agreement", "q", "r", "s", "--ties", "best", "--qrels2", "q2"), "qrels2"),
+    ],
+)
+def test_errors_are_one_line(call, says):
+    text = fails("study", *call)
+    assert says in text
+    assert "\n" not in text
+
+
+def test_help():
+    done = gradeval("study")
+    assert (done.code, done.out) == (2, "")
+    for name in STUDIES:
+        assert name in done.err
+        text = gradeval("study", name, "--help").out
+        assert f"gradeval study {name}" in text.split("Examples:")[1]
+
+
+def test_library():
+    """gradeval.study has a function of each command's name."""
+    for name in STUDIES:
+        assert callable(getattr(package.study, name))
+    assert package.study.criteria("rankDCG").table("verdicts").rows[0][2] is True

@@ -1,0 +1,86 @@
+"""Studies as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from gradeval.analysis.study.tables import Study, Table
+from gradeval.errors import OptionError
+from gradeval.render.study import render
+from gradeval.render.study.rows import csv as csv_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example(Study):
+    name: ClassVar[str] = "example"
+
+    @property
+    def tables(self):
+        rows = [("a\tb", 1, 0.12345, True, 2.0, 7), ('c",\x1b[2J', 20, float("nan"), False, None, 7)]
+        return (
+            Table("hidden", "Not shown", ("run", "value"), [("r", -0.0)], shown=False),
+            Table("first", "What it is", ("run", "count", "value", "holds", "threshold", "seed"), rows),
+            Table("wide", "Shown only", ("run", *map(str, range(12))), [("r", *[0.5] * 12)], data=False),
+        )
+
+
+STUDY = Example(options={"metrics": ["AP", "nDCG"], "alpha": 0.05, "seed": 7, "evaluation": {"rel": None}})
+
+
+def test_table():
+    text = render(STUDY, "table", width=60)
+    assert text == (
+        "What it is\n"
+        "run         count   value  holds  threshold\n"
+        "───────────────────────────────────────────\n"
+        "a\\tb            1  0.1235    yes          2\n"
+        'c",\\x1b[2J     20     nan     no\n'
+        "\nShown only\n"
+        "run       0       1       2       3       4       5       6\n"
+        "───────────────────────────────────────────────────────────\n"
+        "r    0.5000  0.5000  0.5000  0.5000  0.5000  0.5000  0.5000\n"
+        "\n"
+        "run       7       8       9      10      11\n"
+        "───────────────────────────────────────────\n"
+        "r    0.5000  0.5000  0.5000  0.5000  0.5000\n"
+        "\nexample: metrics AP, nDCG; alpha 0.05; seed 7\n"
+    )
+
+
+def test_colours_are_asked_for():
+    assert "\x1b" not in render(STUDY, "table")
+    assert "\x1b[1m" in render(STUDY, "table", colour=True)
+
+
+def test_rows_of_one_table():
+    assert render(STUDY, "tsv") == "run\tvalue\nr\t0.0000\n"
+    lines = render(STUDY, "tsv", table="first", digits="full").splitlines()
+    assert lines[1] == "a\\tb\t1\t0.12345\tyes\t2\t7"
+    assert lines[2] == 'c",\x1b[2J\t20\tnan\tno\t\t7'
+    rows = list(csv.reader(io.StringIO(render(STUDY, "csv", table="first"))))
+    assert rows[1] == ["a\tb", "1", "0.1235", "yes", "2", "7"]
+    with pytest.raises(OptionError, match=r"unknown table 'wide'. Tables: hidden, first"):
+        render(STUDY, "tsv", table="wide")
+
+
+def test_csv_quotes_what_a_reader_would_split():
+    table = Table("odd", "", ("run", "value"), [("a\rb", 0.5), ("c,d", 0.5)])
+    assert csv_of(table, 4) == 'run,value\n"a\rb",0.5000\n"c,d",0.5000\n'
+
+
+def test_json_is_exact():
+    content = json.loads(render(STUDY, "json"))
+    assert content["study"] == "example"
+    assert content["options"]["evaluation"] == {"rel": None}
+    assert set(content["tables"]) == {"hidden", "first"}
+    assert content["tables"]["first"][0]["value"] == 0.12345
+    assert content["tables"]["first"][1]["value"] is None
+    assert content["tables"]["first"][0]["holds"] is True
+    assert np.isfinite(content["tables"]["hidden"][0]["value"])
