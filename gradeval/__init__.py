@@ -35,6 +35,7 @@ _HOME = {
     "evaluate": "evaluation",
     "study": "analysis.study",
 }
+_MODULES = ("study",)  # public as a whole
 
 __all__ = [
     "Comparison",
@@ -56,7 +57,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     module = import_module(f"gradeval.{_HOME[name]}")
-    value = module if module.__name__.endswith(f".{name}") else getattr(module, name)
+    value = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -298,6 +298,7 @@ def _judged_differs(group: Sequence[Notice], runs: int) -> str:
 
 _TYPES: dict[str, Any] = {"int": int, "bool": bool, "str": str, "float | None": (int, float)}
 
+
 def _not_in_both(group: Sequence[Notice], runs: int) -> str:
     sizes = (f"{many(one.count, 'query', 'queries')} of {one.subject}" for one in group)
     return f"{' and '.join(sizes)} not in the other judgments, excluded"
