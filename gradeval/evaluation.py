@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from gradeval.findings import (
     tie_notices,
     undefined_notices,
 )
-from gradeval.formats.python import readable
+from gradeval.formats.python import is_frame, readable
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice
 from gradeval.options import DEFAULT_METRICS, NO_RELEVANT, Options
@@ -251,12 +252,19 @@ def _wanted(qrels: Qrels, ids: tuple[str, ...] | None) -> Bools:
 
 def _is_row(item: Any) -> bool:
     """Whether it is (query, document, score), not a run: its first element is an id of any type."""
+    if is_frame(item):
+        return False
     if isinstance(item, np.void):  # of a record array
         item = item.item()
     if not isinstance(item, (tuple, list, np.ndarray)) or not len(item):
         return False
     first = item[0]
     return not isinstance(first, (tuple, list, Mapping, np.ndarray, np.void)) and not hasattr(first, "columns")
+
+
+def _has_mappings(run: Mapping[Any, Any]) -> bool:
+    """Whether it is {query: {document: score}}, not the documents of a query; its first value decides."""
+    return any(isinstance(value, Mapping) for value in islice(run.values(), 1))
 
 
 def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
@@ -270,13 +278,10 @@ def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
 
 def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
     """(name, run) of each of the given runs."""
-    if is_path(runs) or hasattr(runs, "columns"):
+    if is_path(runs) or is_frame(runs):
         yield None, runs
     elif isinstance(runs, Mapping):
-        if all(
-            isinstance(of, Mapping) and not any(isinstance(x, Mapping) for x in of.values())
-            for of in runs.values()
-        ):
+        if all(isinstance(of, Mapping) and not _has_mappings(of) for of in runs.values()):
             yield None, runs
         else:
             yield from ((str(name), run) for name, run in runs.items())

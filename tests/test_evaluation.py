@@ -400,7 +400,7 @@ def test_rows_may_be_lists():
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
 def test_a_missing_id_is_an_error(missing):
-    with pytest.raises(InputError, match="an id is missing"):
+    with pytest.raises(InputError, match="id is missing"):
         evaluate([(missing, "d", 1)], [("q", "d", 1.0)], "AP")
 
 

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.formats.diagnostics import LineProblems
+
+Block_co = TypeVar("Block_co", covariant=True)
+
+
+class Blocks(Protocol[Block_co]):
+    """A file, or data in memory, that can be read from the beginning repeatedly, a block at a time.
+
+    name: what messages call it. stored_size: in bytes, 0 where it cannot be told. expected_size: a generous
+    guess of how many bytes there are to read.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def stored_size(self) -> int: ...
+
+    @property
+    def expected_size(self) -> int: ...
+
+    def blocks(self) -> Iterator[Block_co]: ...
 
 
 class RankCheck(NamedTuple):
@@ -50,6 +72,11 @@ class Columns(NamedTuple):
         line = np.arange(len(value)) if line is None else line
         lines = int(line.max(initial=-1)) + 1
         return cls(*grouped(queries), documents, value, line, lines)
+
+    def light(self) -> Columns:
+        """The same rows, whose ids hold on to nothing that they do not need."""
+        queries, documents = (ids.light() if ids.short else ids.compact() for ids in self[:3:2])
+        return self._replace(queries=queries, documents=documents)
 
 
 def grouped(queries: Ids) -> tuple[Ids, Ints]:

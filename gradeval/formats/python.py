@@ -1,30 +1,48 @@
-"""Dicts, tuples and data frames as columns."""
+"""Dicts, tuples and data frames as blocks of columns, read like files: a row is a line."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
-from gradeval.arrays.strings import Ids
+from gradeval.arrays import Ints
 from gradeval.errors import GradevalError, InputError, described, printable
-from gradeval.formats.columns import Columns
+from gradeval.formats.arrow import batches, offers_arrow
+from gradeval.formats.columns import Columns, grouped
 from gradeval.formats.diagnostics import LineProblems, shown
+from gradeval.formats.memory import (
+    Arrow,
+    Categories,
+    Distinct,
+    Numeric,
+    Objects,
+    Values,
+    Wrong,
+    object_ids,
+    object_numbers,
+)
+from gradeval.notices import many
 
+BLOCK_ROWS = 1 << 16  # so many rows are read at a time; data of no more are read whole
+_ROW_BYTES = 32
 _QUERY_COLUMNS = ("query_id", "qid", "query", "q_id", "topic", "topic_id")
 _DOCUMENT_COLUMNS = ("doc_id", "docid", "docno", "document", "document_id", "doc", "did", "iid", "item")
 _NUMBER_COLUMNS = {
     "grade": ("grade", "relevance", "rel", "label", "rating"),
     "score": ("score", "sim", "scores"),
 }
+_QUERY, _DOCUMENT = "query id", "document id"
+_ROWS = "each row must be (query, document, number)"
 
 
 @contextmanager
-def readable(path: str, requirement: str = "it cannot be read") -> Iterator[None]:
+def readable(path: str, requirement: str = "it cannot be read", line: int | None = None) -> Iterator[None]:
     """Raise InputError for any error of user objects, whose methods can fail anywhere."""
     try:
         yield
@@ -35,43 +53,211 @@ def readable(path: str, requirement: str = "it cannot be read") -> Iterator[None
             why = " ".join(str(error).split())
         except Exception:
             why = ""
-        raise InputError(path, printable(f"{requirement}: {why or type(error).__name__}")) from None
+        raise InputError(path, printable(f"{requirement}: {why or type(error).__name__}"), line=line) from None
 
 
-def read_data(data: Any, path: str, name: str) -> Columns:
-    """A dict of dicts, tuples (query, document, number), or a data frame, whose rows are its lines.
-
-    name: 'grade' or 'score', what the number is. path: what messages call it. Raises InputError.
+class Slice(NamedTuple):
+    """A block of data in memory. first, end: its rows, or of nested dicts its queries. is_first, is_last: as in
+    Columns.
     """
-    with readable(path, "each row must be (query, document, number)"):
+
+    first: int
+    end: int
+    is_first: bool
+    is_last: bool
+
+
+class Data(ABC):
+    """Data in memory, which are read as a file is: in blocks, by several threads, again and again.
+
+    name: what messages call them. rows: how many there are.
+    """
+
+    name: str
+    rows: int
+
+    @abstractmethod
+    def columns(self, block: Slice, /) -> Columns:
+        """The rows of a block. Raises InputError."""
+
+    def cuts(self) -> list[int]:
+        """The rows between which blocks are cut, with the first and the end."""
+        return [*range(0, self.rows, BLOCK_ROWS), self.rows]
+
+    def blocks(self) -> Iterator[Slice]:
+        cuts = self.cuts()
+        for first, end in pairwise(cuts):
+            yield Slice(first, end, first == 0, end == cuts[-1])
+
+    def whole(self) -> Columns:
+        """All rows as one block. Raises InputError."""
+        return self.columns(Slice(0, self.cuts()[-1], True, True))
+
+    @property
+    def is_small(self) -> bool:
+        """Whether all rows are one block, which no other thread need read."""
+        return self.rows <= BLOCK_ROWS
+
+    @property
+    def stored_size(self) -> int:
+        """About what a file with these rows would have in bytes."""
+        return _ROW_BYTES * max(self.rows, 1)
+
+    expected_size = stored_size
+
+
+def open_data(data: Any, path: str, name: str) -> Data:
+    """A dict of dicts, tuples (query, document, number), or a data frame.
+
+    name: 'grade' or 'score', what the number is. path: what messages call the data. Raises InputError.
+    """
+    with readable(path, _ROWS):
         if isinstance(data, Mapping):
-            triples = [
-                (query, document, number) for query, of in data.items() for document, number in of.items()
-            ]
-        elif hasattr(data, "columns"):
-            names = [*map(str, data.columns)]
-            all_options = (_QUERY_COLUMNS, _DOCUMENT_COLUMNS, _NUMBER_COLUMNS[name])
-            triples = list(zip(*(data[_named(names, options, path)] for options in all_options), strict=True))
-        else:
-            triples = [_triple(row) for row in data]
-        numbers = _numbers([number for _, _, number in triples])
-        columns = Columns.whole(_ids(row[0] for row in triples), _ids(row[1] for row in triples), numbers)
-    bad: Ints = np.flatnonzero(~np.isfinite(numbers))
-    what = LineProblems.of(bad, lambda i: f"the {name} {numbers[bad[i]]} is not a finite number")
-    return columns._replace(problems=what)
+            return _Nested(path, data, name)
+        if is_frame(data):
+            return _frame(data, path, name)
+        if isinstance(data, np.ndarray) and data.dtype.names and len(data.dtype.names) >= 3:
+            return _Table(path, name, [_array(data[field]) for field in data.dtype.names[:3]])
+        return _Rows(path, list(data), name)
 
 
-def _numbers(values: Sequence[Any]) -> Floats:
-    if any(issubclass(kind, (complex, np.complexfloating)) for kind in set(map(type, values))):
-        raise TypeError("a complex number is neither a grade nor a score")
-    return np.array([float(value) for value in values], np.float64)
+class _Nested(Data):
+    """{query: {document: number}}; a block has whole queries."""
+
+    def __init__(self, path: str, data: Mapping[Any, Any], number: str) -> None:
+        self.name, self.number = path, number
+        self.queries = list(data)
+        self.documents: list[Mapping[Any, Any]] = list(map(_mapping, data.values()))
+        self.offsets: Ints = np.cumsum([0, *map(len, self.documents)])
+        self.rows = int(self.offsets[-1])
+
+    def cuts(self) -> list[int]:
+        steps = np.arange(BLOCK_ROWS, self.rows, BLOCK_ROWS)
+        return [*dict.fromkeys([0, *np.searchsorted(self.offsets, steps).tolist(), len(self.queries)])]
+
+    def columns(self, block: Slice) -> Columns:
+        with readable(self.name, _ROWS):
+            documents = self.documents[block.first : block.end]
+            offsets = self.offsets[block.first : block.end + 1]
+            kept = np.flatnonzero(np.diff(offsets))  # a query without documents is none, as in files
+            chosen = [self.queries[block.first + query] for query in kept.tolist()]
+            bounds = np.append(offsets[kept], offsets[-1]) - offsets[0]
+            ids, wrong_query = object_ids(chosen, _QUERY)
+            if len(wrong_query.rows):  # of which the first row is reported
+                wrong_query = wrong_query._replace(rows=bounds[wrong_query.rows])
+            document, wrong_document = object_ids(list(chain.from_iterable(documents)), _DOCUMENT)
+            numbers = list(chain.from_iterable(of.values() for of in documents))
+            number, wrong_number = object_numbers(numbers, self.number)
+        rows = int(bounds[-1])
+        columns = Columns(ids, bounds, document, number, np.arange(rows), rows, block.is_first, block.is_last)
+        return _with_problems(columns, [wrong_query, wrong_document, wrong_number])
 
 
-def _triple(row: Any) -> tuple[Any, Any, Any]:
-    if isinstance(row, (str, bytes)):
-        raise TypeError(f"{shown(os.fsencode(row))} is a string; files are given by their paths")
-    query, document, number = tuple(row)[:3]  # of ir_measures' Qrel, a named tuple of four
-    return query, document, number
+def _mapping(documents: Any) -> Mapping[Any, Any]:
+    return documents if isinstance(documents, Mapping) else dict(documents.items())
+
+
+class _Table(Data):
+    """Three columns: query, document and number. labels: what messages call their values."""
+
+    def __init__(
+        self, path: str, number: str, columns: Sequence[Values], labels: Sequence[str] = ("", "", "")
+    ) -> None:
+        self.name, self.values = path, columns
+        self.labels = [what + label for what, label in zip((_QUERY, _DOCUMENT, number), labels, strict=True)]
+        self.rows = len(columns[0])
+
+    def columns(self, block: Slice) -> Columns:
+        rows = slice(block.first, block.end)
+        with readable(self.name, _ROWS):
+            return _read(self.values, self.labels, rows, block)
+
+
+class _Rows(Data):
+    """Tuples (query, document, number), or any other rows of three items or more."""
+
+    def __init__(self, path: str, data: list[Any], number: str) -> None:
+        self.name, self.data, self.labels = path, data, (_QUERY, _DOCUMENT, number)
+        self.rows = len(data)
+
+    def columns(self, block: Slice) -> Columns:
+        rows = self.data[block.first : block.end]
+        with readable(self.name, _ROWS):
+            if not all(issubclass(kind, (tuple, list)) for kind in set(map(type, rows))):
+                rows = [self._row(row, block.first + i) for i, row in enumerate(rows)]
+            try:
+                values = [Objects([row[place] for row in rows]) for place in range(3)]
+            except IndexError:
+                for i, row in enumerate(rows):
+                    self._row(row, block.first + i)
+                raise
+            return _read(values, self.labels, slice(None), block)
+
+    def _row(self, row: Any, place: int) -> tuple[Any, ...]:
+        with readable(self.name, _ROWS, place + 1):
+            if isinstance(row, (str, bytes)):
+                raise TypeError(f"{shown(os.fsencode(row))} is a string; files are given by their paths")
+            items = tuple(row)
+            if len(items) < 3:
+                raise ValueError(f"{described(row)} has {many(len(items), 'item', 'items')}")
+            return items
+
+
+def _read(values: Sequence[Values], labels: Sequence[str], rows: slice, block: Slice) -> Columns:
+    query, document, number = values
+    queries, wrong_query = query.ids(rows, labels[0])
+    documents, wrong_document = document.ids(rows, labels[1])
+    numbers, wrong_number = number.numbers(rows, labels[2])
+    count = len(numbers)
+    if not len(queries) == len(documents) == count:
+        raise ValueError("the columns are not of one length")
+    columns = Columns(
+        *grouped(queries), documents, numbers, np.arange(count), count, block.is_first, block.is_last
+    )
+    return _with_problems(columns, [wrong_query, wrong_document, wrong_number])
+
+
+def _with_problems(columns: Columns, found: Sequence[Wrong]) -> Columns:
+    """The columns with what is wrong in them; then no row of theirs is used."""
+    if not any(len(wrong.rows) for wrong in found):
+        return columns
+    problems = LineProblems.joined(LineProblems.of(wrong.rows, wrong.what) for wrong in found)
+    none = columns.documents.take(slice(0, 0))
+    return columns._replace(
+        queries=none,
+        bounds=np.zeros(1, np.int64),
+        documents=none,
+        value=columns.value[:0],
+        line=columns.line[:0],
+        problems=problems,
+    )
+
+
+def is_frame(data: Any) -> bool:
+    """Whether it has columns with names."""
+    return hasattr(data, "columns") or offers_arrow(data)
+
+
+def _frame(data: Any, path: str, number: str) -> Data:
+    """A data frame, or any other table that offers its columns."""
+    if hasattr(data, "columns") and (hasattr(data, "iloc") or not offers_arrow(data)):
+        names = [*map(str, data.columns)]
+        chosen = _chosen(names, path, number)
+        columns = [_series(data[name]) for name in chosen]
+    else:
+        parts = list(batches(data))
+        names = [chunk.name for chunk in parts[0]] if parts else []
+        chosen = _chosen(names, path, number) if parts else ["", "", ""]
+        columns = [
+            _arrow(data, [part[names.index(name)] for part in parts] if parts else [], name) for name in chosen
+        ]
+    return _Table(path, number, columns, [f" (column {name})" for name in chosen])
+
+
+def _chosen(names: Sequence[str], path: str, number: str) -> list[str]:
+    return [
+        _named(names, options, path) for options in (_QUERY_COLUMNS, _DOCUMENT_COLUMNS, _NUMBER_COLUMNS[number])
+    ]
 
 
 def _named(names: Sequence[str], options: Sequence[str], path: str) -> str:
@@ -82,24 +268,34 @@ def _named(names: Sequence[str], options: Sequence[str], path: str) -> str:
     raise InputError(path, f"no column named {' or '.join(options)}; columns are {', '.join(names)}")
 
 
-def _ids(values: Iterable[Any]) -> Ids:
-    return Ids.of([_id(value) for value in values])
+def _arrow(data: Any, chunks: Sequence[Any], name: str) -> Values:
+    return Arrow(chunks, (lambda: list(data[name])) if hasattr(data, "columns") else None)
 
 
-def _is_missing(value: Any) -> bool:
-    """Whether it is None, NaN, NaT, or pandas' NA, which has no truth value."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True
+def _series(series: Any) -> Values:
+    """A column of pandas, or of any other frame without Arrow."""
+    kind: Any = getattr(series, "dtype", None)
+    if hasattr(series, "cat"):
+        return Categories(series.cat.codes.to_numpy(), Distinct(_series(series.cat.categories)))
+    if isinstance(kind, np.dtype):
+        return _array(np.asarray(series))
+    if getattr(kind, "storage", "") == "pyarrow" or hasattr(kind, "pyarrow_dtype"):
+        has_rows = hasattr(series, "iloc")  # an index of pandas, such as that of categories, has none
+        frame = series.to_frame().reset_index(drop=True) if has_rows else series.to_frame(index=False)
+        if offers_arrow(frame):
+            return Arrow([part[0] for part in batches(frame)], lambda: list(series))
+    if getattr(kind, "kind", "") in ("i", "u", "f") and hasattr(kind, "numpy_dtype"):  # of pandas, with a mask
+        missing = np.asarray(series.isna(), bool)
+        values = np.zeros(len(missing), kind.numpy_dtype)
+        values[~missing] = series.array[~missing].to_numpy(kind.numpy_dtype)
+        return Numeric(values, missing)
+    return Objects(list(series))
 
 
-def _id(value: Any) -> bytes:
-    if _is_missing(value):
-        raise ValueError("an id is missing")
-    if isinstance(value, Sized) and not isinstance(value, (str, bytes)):
-        raise ValueError(f"{described(value)} is not an id")
-    text = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
-    if b"\0" in text:  # columns of ids have none, as files have none
-        raise ValueError(f"the id {shown(text)} contains a NUL byte")
-    return text
+def _array(values: Any) -> Values:
+    """A column of a numpy array."""
+    if values.ndim != 1:
+        raise ValueError("a column has one dimension")
+    if values.dtype.kind in "biuf" and values.dtype.itemsize <= 8:
+        return Numeric(values)
+    return Objects(values.tolist() if values.dtype.kind in "USO" else list(values))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, OptionError, described
 from gradeval.formats.columns import Columns
 from gradeval.formats.detect import detect, reader
-from gradeval.formats.python import read_data, readable
+from gradeval.formats.python import Data, Slice, open_data, readable
 from gradeval.formats.sources import Source
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
 from gradeval.tables.qrels import Qrels
@@ -59,10 +59,7 @@ def open_qrels(
     watch: is shown each source before it is read. with_features: also read the features that are runs.
     """
     if not is_path(qrels):
-        columns = read_data(qrels, "qrels", "grade")
-        if not columns.lines:
-            raise InputError("qrels", "no judgments given")
-        return Given(Qrels.of("qrels", [columns]))
+        return Given(_qrels_from_data(open_data(qrels, "qrels", "grade"), jobs))
     source = _source(qrels, watch)
     feature = options.qrels_feature
     kind = options.qrels_format or detect(source)
@@ -101,7 +98,8 @@ def open_runs(
 ) -> list[Run | InputError]:
     """The run, or a run for each chosen feature of a LETOR file. position: among the runs, from 1."""
     if not is_path(run):
-        return [_run_from_data(run, name or f"run{position}")]
+        name = name or f"run{position}"
+        return [_run_from_data(open_data(run, name, "score"), name)]
     own = given.source if given.source is not None and is_file(run, given.source.name) else None
     kind = options.run_format
     if own is not None:  # features of the qrels file itself, which may be a pipe
@@ -195,9 +193,22 @@ def _scores(source: Source, given: Given) -> Columns:
     return read_scores(source, letor.columns(letor.label), path)
 
 
-def _run_from_data(data: Any, path: str) -> Run:
-    """A run from a dict of dicts, tuples (query, document, score), or a data frame."""
-    if isinstance(data, Iterator):  # it may be read again, by fewer threads
-        with readable(path, "each row must be (query, document, number)"):
-            data = list(data)
-    return _in_memory(path, lambda: read_data(data, path, "score"), None, path)
+def _qrels_from_data(data: Data, jobs: int) -> Qrels:
+    if not data.rows:
+        raise InputError(data.name, "no judgments given")
+
+    def columns(block: Slice) -> Columns:
+        return data.columns(block).light()
+
+    jobs = 1 if data.is_small else jobs
+    return with_fewer(lambda jobs: Qrels.of(data.name, ordered_map(columns, data.blocks(), jobs), jobs), jobs)
+
+
+def _run_from_data(data: Data, name: str) -> Run:
+    if data.is_small:
+        return _in_memory(data.name, data.whole, None, name)
+
+    def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
+        return with_fewer(lambda jobs: reduce_blocks(data, data.columns, qrels, ties, jobs), jobs)
+
+    return Run(data.name, reduce, None, name)

@@ -8,7 +8,7 @@ through a temporary file. Memory follows the judgments and the longest query, no
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,12 +16,14 @@ from gradeval.arrays.hashing import KeySet, KeyTable, in_group
 from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import repeats
 from gradeval.arrays.threads import ordered_map
-from gradeval.formats.columns import Columns, RankCheck
+from gradeval.formats.columns import Blocks, Columns, RankCheck
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problems, no_data
-from gradeval.formats.sources import Block, Source, temporary_error
+from gradeval.formats.sources import temporary_error
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import REVERSED, Found, Lines, find, query_indices
 from gradeval.tables.reduced import Reduced, Total, repeated_run
+
+_Block = TypeVar("_Block")
 
 
 def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str) -> Reduced:
@@ -39,7 +41,7 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str) -> Redu
 
 
 def reduce_blocks(
-    source: Source, columns: Callable[[Block], Columns], qrels: Qrels, ties: str, jobs: int
+    source: Blocks[_Block], columns: Callable[[_Block], Columns], qrels: Qrels, ties: str, jobs: int
 ) -> Reduced:
     """Reduce a run of any length. Raises InputError(s)."""
     try:
@@ -146,11 +148,11 @@ def _holds_enough(read: Columns, qrels: Qrels) -> bool:
 
 
 def _in_one_pass(
-    source: Source, columns: Callable[[Block], Columns], qrels: Qrels, ties: str, jobs: int
+    source: Blocks[_Block], columns: Callable[[_Block], Columns], qrels: Qrels, ties: str, jobs: int
 ) -> Reduced:
     may_be_endless = not source.stored_size
 
-    def part(block: Block) -> _Part:
+    def part(block: _Block) -> _Part:
         read = columns(block)
         whole = _Part([], read.lines, read.last, read.problems, read.tag, read.ranks)
         count = len(read.queries)

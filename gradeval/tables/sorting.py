@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.arrays.threads import ordered_map
-from gradeval.formats.columns import Columns, RankCheck
+from gradeval.formats.columns import Blocks, Columns, RankCheck
 from gradeval.formats.diagnostics import LineProblems, Problems
-from gradeval.formats.sources import Block, Source
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import Lines, find, query_indices
 from gradeval.tables.reduced import Reduced, Total
 
+_Block = TypeVar("_Block")
 _KEPT = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i4"), ("id_length", "<i4")])
 _SHARE = 8 << 20  # about how many bytes of a run are sorted in memory at a time
 
@@ -39,8 +39,8 @@ class _Sorted(NamedTuple):
 
 
 def reduce_by_sorting(
-    source: Source,
-    columns: Callable[[Block], Columns],
+    source: Blocks[_Block],
+    columns: Callable[[_Block], Columns],
     qrels: Qrels,
     ties: str,
     jobs: int,
@@ -54,7 +54,7 @@ def reduce_by_sorting(
 
     shares = min(source.expected_size // _SHARE + 1, 2**15)
 
-    def sort(block: Block) -> _Sorted:
+    def sort(block: _Block) -> _Sorted:
         read = columns(block)
         number = query_indices(qrels, read.queries, by_key=True)
         lengths = np.diff(read.bounds)

@@ -129,7 +129,7 @@ def test_any_value_as_metrics():
 
 
 def test_complex_numbers_are_no_grades():
-    with pytest.raises(InputError, match="a complex number is neither a grade nor a score"):
+    with pytest.raises(InputError, match=r"qrels:1: the grade .* is a complex number"):
         evaluate([("1", "a", np.complex64(1))], RUN, "AP")
 
 

@@ -131,20 +131,29 @@ def test_frame_without_a_column(frame):
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (5, "'int' object is not iterable"),
-        (None, "'NoneType' object is not iterable"),
-        ({"q": 3}, "'int' object has no attribute 'items'"),
-        ([1.0], "'float' object is not iterable"),
-        ([("q", "d")], "not enough values"),
-        ([("q", "d", "x")], "could not convert string to float: 'x'"),
-        ([("q", "d", None)], "NoneType"),
-        ([("q", "d", 10**400)], "too large"),
-        ([("q\ud800", "d", 1)], "surrogates not allowed"),
+        (5, "qrels: each row must be (query, document, number): 'int' object is not iterable"),
+        (None, "qrels: each row must be (query, document, number): 'NoneType' object is not iterable"),
+        ({"q": 3}, "qrels: each row must be (query, document, number): 'int' object has no attribute 'items'"),
+        ([1.0], "qrels:1: each row must be (query, document, number): 'float' object is not iterable"),
+        (
+            [("q", "d", 1), ("q", "d")],
+            "qrels:2: each row must be (query, document, number): ('q', 'd') has 2 items",
+        ),
+        ([("q", "d", "x")], "qrels:1: the grade 'x' is not a number"),
+        ([("q", "c", 1), ("q", "d", None)], "qrels:2: the grade is missing"),
+        ([("q", "d", 10**400)], "qrels:1: the grade is too large for a floating-point number"),
+        ([("q\ud800", "d", 1)], r"qrels:1: the query id 'q\ud800' cannot be encoded (surrogates not allowed)"),
+        ([("q", "d\0", 1)], r"qrels:1: the document id 'd\x00' contains a NUL byte"),
+        ([("q", None, 1)], "qrels:1: the document id is missing"),
+        ([("q", [1], 1)], "qrels:1: the document id cannot be [1]"),
+        ({"p": {"d": 1}, "q": {"c": 1, "d": "x"}}, "qrels:3: the grade 'x' is not a number"),
+        ({"p": {"d": 1}, None: {"d": 1}}, "qrels:2: the query id is missing"),
     ],
 )
 def test_data_that_is_no_table(data, what):
-    with pytest.raises(InputError, match=rf"^qrels: each row must be \(query, document, number\): .*{what}"):
+    with pytest.raises(InputError) as caught:
         qrels_of(data)
+    assert str(caught.value) == what
 
 
 def test_empty_data():

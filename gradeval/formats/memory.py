@@ -1,0 +1,382 @@
+"""A column of a table in memory, of any type: its values as ids or as numbers.
+
+Only columns that mix types are read value by value: strings are joined and encoded at once, integers formatted
+by array arithmetic, Arrow buffers taken as they are, and of categories each distinct value is read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Sized
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.digits import integer_ids
+from gradeval.arrays.strings import PAD, Ids
+from gradeval.errors import described
+from gradeval.formats.arrow import Chunk
+from gradeval.formats.diagnostics import shown
+
+_NO_ROWS: Ints = np.empty(0, np.int64)
+_NUMERIC = "biuf"  # numpy's kinds
+_SEPARATOR = "\0"  # no id has one, as in files
+
+
+class Wrong(NamedTuple):
+    """The rows whose value cannot be read, ascending; what(i) says why, of the i-th of them."""
+
+    rows: Ints
+    what: Callable[[int], str]
+
+
+_NOTHING = Wrong(_NO_ROWS, str)
+
+
+class Values(Protocol):
+    """A column. what: what messages call a value, such as 'document id'; a wrong row has any value."""
+
+    def __len__(self) -> int: ...
+
+    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]: ...
+
+    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]: ...
+
+
+class Objects:
+    """Python objects of any type."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
+        return object_ids(self.values[rows], what)
+
+    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
+        return object_numbers(self.values[rows], what)
+
+
+class Numeric:
+    """A numpy array of numbers. is_missing: rows without a value, where they can be told from NaN."""
+
+    def __init__(self, values: NDArray[Any], is_missing: Bools | None = None) -> None:
+        self.values, self.is_missing = values, is_missing
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
+        values = self.values[rows]
+        if values.dtype.kind not in "iu":
+            return object_ids(values.tolist(), what)
+        return integer_ids(values), self._missing(rows, what)
+
+    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
+        with np.errstate(over="ignore"):
+            values = self.values[rows].astype(np.float64)
+        wrong = self._missing(rows, what)
+        return values, wrong if len(wrong.rows) else _not_finite(values, what)
+
+    def _missing(self, rows: slice, what: str) -> Wrong:
+        return _missing(None if self.is_missing is None else self.is_missing[rows], what)
+
+
+class Distinct:
+    """The distinct values of a column, each read once."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self.found: dict[str, Any] = {}
+
+    def ids(self, what: str) -> tuple[Ids, Wrong]:
+        if "ids" not in self.found:
+            ids, wrong = self.values.ids(slice(None), what)
+            self.found["ids"] = ids if len(ids) else Ids.of([b""]), wrong
+        found: tuple[Ids, Wrong] = self.found["ids"]
+        return found
+
+    def numbers(self, what: str) -> tuple[Floats, Wrong]:
+        """With NaN behind the last."""
+        if "numbers" not in self.found:
+            numbers, wrong = self.values.numbers(slice(None), what)
+            self.found["numbers"] = np.append(numbers, np.nan), wrong
+        found: tuple[Floats, Wrong] = self.found["numbers"]
+        return found
+
+
+class Categories:
+    """Values that are each one of a few. code: which of the distinct values each row has, below 0 for none."""
+
+    def __init__(self, code: NDArray[Any], distinct: Distinct) -> None:
+        self.code, self.distinct = code, distinct
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
+        code = self.code[rows].astype(np.int64)
+        ids, wrong = self.distinct.ids(what)
+        return ids.take(np.maximum(code, 0)), _of_codes(code, wrong, what)
+
+    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
+        code = self.code[rows].astype(np.int64)
+        numbers, wrong = self.distinct.numbers(what)
+        return numbers[np.where(code < 0, -1, code)], _of_codes(code, wrong, what)
+
+
+class Arrow:
+    """A column of record batches. objects: makes Python objects of a column of a type that is not read here."""
+
+    def __init__(self, chunks: Sequence[Chunk], objects: Callable[[], Sequence[Any]] | None = None) -> None:
+        self.chunks = chunks
+        self.start = np.cumsum([0, *(chunk.length for chunk in chunks)])
+        dictionaries = [chunk.dictionary for chunk in chunks]
+        self.distinct = [None if one is None else Distinct(Arrow([one])) for one in dictionaries]
+        if not all(map(_is_readable, chunks[:1])):
+            if objects is None:
+                kind = chunks[0].format.decode()
+                raise TypeError(f"the type of column {chunks[0].name} ({kind}) is neither text nor number")
+            self.objects: Objects | None = Objects(objects())
+        else:
+            self.objects = None
+
+    def __len__(self) -> int:
+        return int(self.start[-1])
+
+    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
+        if self.objects is not None:
+            return self.objects.ids(rows, what)
+        parts = [_chunk_ids(*part, what) for part in self._parts(rows)]
+        if len(parts) == 1:
+            return parts[0]
+        return Ids.joined([Ids.of([]), *(ids.compact() for ids, _ in parts)]), _joined(parts)
+
+    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
+        if self.objects is not None:
+            return self.objects.numbers(rows, what)
+        parts = [_chunk_numbers(*part, what) for part in self._parts(rows)]
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate([np.empty(0), *(numbers for numbers, _ in parts)]), _joined(parts)
+
+    def _parts(self, rows: slice) -> Iterator[tuple[Chunk, Distinct | None]]:
+        """The chunks that hold these rows."""
+        first, end, _ = rows.indices(len(self))
+        begin = max(int(np.searchsorted(self.start, first, "right")) - 1, 0)
+        for number in range(begin, len(self.chunks)):
+            start, chunk = int(self.start[number]), self.chunks[number]
+            if start >= end:
+                break
+            if chunk.length:
+                yield chunk.rows(max(first - start, 0), min(end - start, chunk.length)), self.distinct[number]
+
+
+def _is_readable(chunk: Chunk) -> bool:
+    part = (chunk.dictionary or chunk).rows(0, 0)
+    return part.is_null or part.numbers() is not None or part.texts() is not None
+
+
+def _without_texts(chunk: Chunk, distinct: Distinct | None) -> Values | None:
+    """The values of a chunk, None where they are strings."""
+    if chunk.is_null:
+        return Objects([None] * chunk.length)
+    codes, missing = chunk.numbers(), chunk.missing()
+    if codes is None or distinct is None:
+        return None if codes is None else Numeric(codes, missing)
+    return Categories(codes if missing is None else np.where(missing, -1, codes.astype(np.int64)), distinct)
+
+
+def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids, Wrong]:
+    values = _without_texts(chunk, distinct)
+    if values is not None:
+        return values.ids(slice(None), what)
+    ids = chunk.texts()
+    assert ids is not None
+    missing = chunk.missing()
+    wrong = _missing(missing, what)
+    if not len(wrong.rows) and chunk.may_hold_nul(ids):
+        rows = np.flatnonzero(_holds_nul(ids))
+        wrong = Wrong(rows, lambda i: f"the {what} {shown(ids[int(rows[i])])} contains a NUL byte")
+    return ids, wrong
+
+
+def _chunk_numbers(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Floats, Wrong]:
+    values = _without_texts(chunk, distinct)
+    if values is not None:
+        return values.numbers(slice(None), what)
+    ids = chunk.texts()
+    assert ids is not None
+    texts: list[str | None] = [text.decode("utf-8", "surrogateescape") for text in ids.tolist()]
+    missing = chunk.missing()
+    if missing is not None:
+        for row in np.flatnonzero(missing).tolist():
+            texts[row] = None
+    return object_numbers(texts, what)
+
+
+def _holds_nul(ids: Ids) -> Bools:
+    """Which ids hold a NUL, (N,)."""
+    count = np.zeros(len(ids.block) + 1, np.int64)
+    np.cumsum(ids.block == 0, out=count[1:])
+    holds: Bools = count[ids.start + ids.length] > count[ids.start]
+    return holds
+
+
+def _joined(parts: Sequence[tuple[Any, Wrong]]) -> Wrong:
+    """What is wrong in parts of a column, as of the whole."""
+    start = np.cumsum([0, *(len(values) for values, _ in parts)]).tolist()
+    found = [(wrong.rows + at, wrong) for at, (_, wrong) in zip(start, parts, strict=False)]
+    owner = [(wrong, i) for rows, wrong in found for i in range(len(rows))]
+    if not owner:
+        return _NOTHING
+    return Wrong(np.concatenate([rows for rows, _ in found]), lambda i: owner[i][0].what(owner[i][1]))
+
+
+def _missing(is_missing: Bools | None, what: str) -> Wrong:
+    if is_missing is None or not is_missing.any():
+        return _NOTHING
+    return Wrong(np.flatnonzero(is_missing), lambda i: f"the {what} is missing")
+
+
+def _of_codes(code: Ints, wrong: Wrong, what: str) -> Wrong:
+    """What is wrong with rows that have no value, or a wrong one."""
+    if not len(wrong.rows):
+        return _missing(code < 0, what)
+    rows = np.flatnonzero((code < 0) | np.isin(code, wrong.rows))
+
+    def why(i: int) -> str:
+        value = code[rows[i]]
+        return f"the {what} is missing" if value < 0 else wrong.what(int(np.searchsorted(wrong.rows, value)))
+
+    return Wrong(rows, why)
+
+
+def _not_finite(values: Floats, what: str) -> Wrong:
+    rows = np.flatnonzero(~np.isfinite(values))
+    return Wrong(rows, lambda i: f"the {what} {values[rows[i]]} is not a finite number")
+
+
+def object_ids(values: Sequence[Any], what: str) -> tuple[Ids, Wrong]:
+    """Ids of objects: strings, bytes, and the str() of any other that is no container."""
+    ids = _strings(values)
+    if ids is None:
+        kinds = set(map(type, values))
+        if kinds == {bytes}:
+            ids = _separated(_SEPARATOR.encode().join(values), len(values))
+        elif kinds == {int}:
+            ids = _integers(values)
+    return (ids, _NOTHING) if ids is not None else _one_by_one(values, what)
+
+
+def _strings(values: Sequence[Any]) -> Ids | None:
+    """Ids of strings, None where one is none or cannot be encoded."""
+    try:
+        text = _SEPARATOR.join(values).encode("utf-8", "surrogateescape")
+    except (TypeError, UnicodeEncodeError):
+        return None
+    return _separated(text, len(values))
+
+
+def _separated(text: bytes, count: int) -> Ids | None:
+    """So many ids with separators between, None where one holds a separator itself."""
+    if not count:
+        return Ids.of([])
+    block = np.frombuffer(text + bytes(PAD), np.uint8)
+    ends = np.append(np.flatnonzero(block[: len(text)] == 0), len(text))
+    if len(ends) != count:
+        return None
+    start = np.append(0, ends[:-1] + 1)
+    return Ids(block, start, ends - start)
+
+
+def _integers(values: Sequence[int]) -> Ids | None:
+    try:
+        return integer_ids(np.array(values, np.int64))
+    except OverflowError:
+        return None
+
+
+def _one_by_one(values: Sequence[Any], what: str) -> tuple[Ids, Wrong]:
+    ids: list[bytes] = []
+    why: dict[int, str] = {}
+    for row, value in enumerate(values):
+        try:
+            ids.append(_id(value))
+        except Exception as error:  # objects can fail wherever looked at
+            ids.append(b"")
+            why[row] = f"the {what} {_reason(error)}"
+    return Ids.of(ids), _wrong(why)
+
+
+def _id(value: Any) -> bytes:
+    if _is_missing(value):
+        raise ValueError("is missing")
+    if isinstance(value, Sized) and not isinstance(value, (str, bytes)):
+        raise ValueError(f"cannot be {described(value)}")
+    try:
+        text = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{described(value)} cannot be encoded ({error.reason})") from None
+    if b"\0" in text:
+        raise ValueError(f"{shown(text)} contains a NUL byte")
+    return text
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether it is None, NaN, NaT, or pandas' NA, which has no truth value."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
+def object_numbers(values: Sequence[Any], what: str) -> tuple[Floats, Wrong]:
+    """Numbers of objects: what float() makes of them."""
+    if set(map(type, values)) <= {int, float, bool, np.float64, np.float32, np.int64, np.int32}:
+        try:
+            numbers = np.fromiter(values, np.float64, len(values))
+        except OverflowError:  # an integer beyond the floats
+            pass
+        else:
+            return numbers, _not_finite(numbers, what)
+    numbers = np.zeros(len(values))
+    why: dict[int, str] = {}
+    for row, value in enumerate(values):
+        try:
+            number = _number(value)
+        except Exception as error:  # objects can fail wherever looked at
+            why[row] = f"the {what} {_reason(error)}"
+        else:
+            numbers[row] = number
+            if not np.isfinite(number):
+                why[row] = f"the {what} {number} is not a finite number"
+    return numbers, _wrong(why)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, (complex, np.complexfloating)):
+        raise TypeError(f"{described(value)} is a complex number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError("is too large for a floating-point number") from None
+    except (TypeError, ValueError):
+        missing = not isinstance(value, (str, bytes)) and _is_missing(value)
+        raise ValueError("is missing" if missing else f"{described(value)} is not a number") from None
+
+
+def _reason(error: Exception) -> str:
+    """Why a value cannot be read; the error may be of the object itself."""
+    try:
+        return " ".join(str(error).split()) or type(error).__name__
+    except Exception:
+        return type(error).__name__
+
+
+def _wrong(why: dict[int, str]) -> Wrong:
+    texts = list(why.values())
+    return Wrong(np.array([*why], np.int64), texts.__getitem__)

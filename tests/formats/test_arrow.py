@@ -1,0 +1,159 @@
+"""Arrow tables of polars, pyarrow, pandas and DuckDB, read from their buffers."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+from gradeval.errors import InputError
+from gradeval.formats import python
+from gradeval.formats.arrow import batches
+from gradeval.formats.python import BLOCK_ROWS, open_data
+
+LONG = "a document id that is longer than twelve bytes"
+QUERIES = ["1", "1", "2", "2", "2", "3"]
+DOCUMENTS = ["a", "é", LONG, "", LONG + "!", "twelve bytes"]
+NUMBERS = [1.5, 2.0, -3.0, 0.0, 5.0, 6.0]
+
+
+def rows_of(table, name="score", rows=None):
+    """The rows as read in blocks of `rows`."""
+    data = open_data(table, "data", name)
+    found = []
+    for first in range(0, data.rows, rows or BLOCK_ROWS):
+        columns = data.columns(python.Slice(first, min(first + (rows or BLOCK_ROWS), data.rows), True, True))
+        assert not columns.problems.total, columns.problems
+        queries = columns.queries.take(np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds)))
+        found += zip(queries.tolist(), columns.documents.tolist(), columns.value.tolist(), strict=True)
+    return [(query.decode(), document.decode(), number) for query, document, number in found]
+
+
+def polars_table(queries, documents, numbers):
+    polars = pytest.importorskip("polars")
+    return polars.DataFrame(
+        {"other": range(len(queries)), "qid": queries, "docno": documents, "score": numbers}
+    )
+
+
+def pyarrow_table(queries, documents, numbers):
+    return pytest.importorskip("pyarrow").table({"qid": queries, "docno": documents, "score": numbers})
+
+
+def pandas_table(queries, documents, numbers):
+    return pytest.importorskip("pandas").DataFrame({"qid": queries, "docno": documents, "score": numbers})
+
+
+TABLES = [polars_table, pyarrow_table, pandas_table]
+ROWS = list(zip(QUERIES, DOCUMENTS, NUMBERS, strict=True))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_rows(table):
+    made = table(QUERIES, DOCUMENTS, NUMBERS)
+    assert rows_of(made) == ROWS
+    assert rows_of(made, rows=2) == ROWS
+    assert rows_of(made[1:5]) == ROWS[1:5]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_integers(table):
+    made = table([1, 1, -2], [10**12, 7, 0], [1, 0, 2])
+    assert rows_of(made) == [("1", str(10**12), 1.0), ("1", "7", 0.0), ("-2", "0", 2.0)]
+
+
+def test_types_of_pyarrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    for kind in (pyarrow.string(), pyarrow.large_string(), pyarrow.string_view(), pyarrow.binary()):
+        documents = pyarrow.array([text.encode() for text in DOCUMENTS], pyarrow.binary()).cast(kind)
+        table = pyarrow_table(pyarrow.array(QUERIES).dictionary_encode(), documents, NUMBERS)
+        assert rows_of(table) == ROWS
+        assert rows_of(table.slice(2), rows=3) == ROWS[2:]
+        several = pyarrow.concat_tables([table.slice(0, 1), table.slice(1, 0), table.slice(1)])
+        assert rows_of(several) == rows_of(several, rows=2) == ROWS
+    for kind in (pyarrow.float16(), pyarrow.float32(), pyarrow.int8(), pyarrow.uint64()):
+        table = pyarrow_table(["1", "1"], ["a", "b"], pyarrow.array([1, 2]).cast(kind))
+        assert [number for _, _, number in rows_of(table)] == [1.0, 2.0]
+    assert [row[2] for row in rows_of(pyarrow_table(["1", "1"], ["a", "b"], [True, False]))] == [1.0, 0.0]
+    assert [row[2] for row in rows_of(pyarrow_table(["1", "1"], ["a", "b"], ["1.5", "2"]))] == [1.5, 2.0]
+    assert rows_of(pyarrow_table(["1"], ["a"], [1.0]).slice(1)) == []
+
+
+def test_types_of_polars():
+    polars = pytest.importorskip("polars")
+    for kind in (polars.Categorical, polars.Enum(sorted(set(DOCUMENTS)))):
+        table = polars_table(QUERIES, DOCUMENTS, NUMBERS).with_columns(polars.col("docno").cast(kind))
+        assert rows_of(table) == ROWS
+    import datetime
+
+    table = polars_table([datetime.date(2020, 1, 2)], ["a"], [1.0])  # a type that only polars reads
+    assert rows_of(table) == [("2020-01-02", "a", 1.0)]
+
+
+def test_types_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    made = pandas_table(QUERIES, DOCUMENTS, NUMBERS)
+    for kind in (object, "category", "string"):
+        table = made.astype({"qid": kind, "docno": kind}).set_index(np.arange(6) * 7 % 6)
+        assert rows_of(table) == rows_of(table, rows=2) == ROWS
+    numbers = pandas.DataFrame({"qid": [1, 2], "docno": [3, 4], "label": [0, 5]})
+    expected = [("1", "3", 0.0), ("2", "4", 5.0)]
+    for kind in ("Int64", "category", "int8", "uint16", object):
+        assert rows_of(numbers.astype(kind), "grade") == expected
+
+
+def test_duckdb():
+    duckdb = pytest.importorskip("duckdb")
+    rows = duckdb.sql("select 'q' || (i // 1000) as qid, i as docno, i / 2.0 as score from range(300000) t(i)")
+    assert rows_of(rows) == [(f"q{i // 1000}", str(i), i / 2) for i in range(300_000)]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_what_is_wrong_names_row_and_column(table):
+    made = table(["1", None, "2"], ["a", "b", None], [1.0, None, 2.0])
+    columns = open_data(made, "data", "score").whole()
+    score = "nan is not a finite number" if table is pandas_table else "is missing"
+    problems = [f"{p.line + 1}: {p.what}" for p in columns.problems.first]
+    assert sorted(problems) == [
+        "2: the query id (column qid) is missing",
+        f"2: the score (column score) {score}",
+        "3: the document id (column docno) is missing",
+    ]
+    for text in ("a\0", LONG + "\0"):
+        columns = open_data(table(["1", "1"], ["b", text], [1.0, 2.0]), "data", "score").whole()
+        [problem] = columns.problems.first
+        assert problem.line == 1 and problem.what.endswith("contains a NUL byte")
+        assert len(columns.value) == 0
+
+
+def test_types_that_are_neither_ids_nor_numbers():
+    pyarrow = pytest.importorskip("pyarrow")
+    lists = pyarrow_table(["1"], pyarrow.array([["a"]]), [1.0])
+    [problem] = open_data(lists, "data", "score").whole().problems.first
+    assert problem.what.startswith("the document id (column docno) cannot be")
+
+    class Exported:
+        """A table that offers its buffers and nothing else."""
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return lists.__arrow_c_stream__()
+
+    with pytest.raises(InputError, match=r"the type of column docno \(\+l\) is neither text nor number$"):
+        open_data(Exported(), "data", "score")
+    lists = pyarrow_table(QUERIES, DOCUMENTS, NUMBERS)
+    assert rows_of(Exported()) == ROWS
+
+
+def test_buffers_are_released():
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"a": ["x" * 20, "y"]})
+    [[column]] = batches(table)
+    ids, owner = column.texts(), weakref.ref(column.owner)
+    del column
+    gc.collect()
+    assert ids.tolist() == [b"x" * 20, b"y"]
+    del ids
+    gc.collect()
+    assert owner() is None

@@ -1,0 +1,103 @@
+"""Data in memory against files: the same values, whatever holds the rows, in one block or several."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from gradeval import InputError, evaluate
+from gradeval.errors import InputErrors
+from gradeval.formats import python
+
+METRICS = "num_q AP nDCG@10 muAP bpref RR num_ret judged@5"
+LETTERS = "ab0é漢😀#:"
+
+
+def collection(seed, *, ints):
+    """Rows of judgments and of a run, whose queries are together."""
+    draw = random.Random(seed)
+
+    def name(number):
+        if ints:
+            return number * 10 ** draw.choice([0, 3, 9]) if number % 2 else -number
+        return f"{number}{''.join(draw.choices(LETTERS, k=draw.choice([0, 1, 9, 20])))}"
+
+    documents = list({str(one): one for one in map(name, range(40))}.values())
+    queries = list({str(one): one for one in map(name, range(30))}.values())
+    judged = [(q, d, draw.randrange(-1, 4)) for q in queries[:25] for d in draw.sample(documents, 8)]
+    run = [(q, d, draw.randrange(9) / 4) for q in queries[3:] for d in draw.sample(documents, 20)]
+    return judged, run
+
+
+def nested(rows):
+    found = {}
+    for query, document, number in rows:
+        found.setdefault(query, {})[document] = number
+    return found
+
+
+def pandas_frame(rows, **types):
+    pandas = pytest.importorskip("pandas")
+    query, document, number = zip(*rows, strict=True)
+    frame = pandas.DataFrame({"docno": document, "qid": query, "label": number})
+    return frame.assign(score=frame.label).astype(types)
+
+
+def polars_frame(rows):
+    polars = pytest.importorskip("polars")
+    query, document, number = zip(*rows, strict=True)
+    return polars.DataFrame({"docno": document, "qid": query, "label": number, "score": number})
+
+
+def pyarrow_table(rows):
+    pytest.importorskip("pyarrow")
+    return polars_frame(rows).to_arrow()
+
+
+FORMS = {
+    "dicts": nested,
+    "tuples": list,
+    "lists": lambda rows: [list(row) for row in rows],
+    "records": lambda rows: np.array([tuple(map(str, row[:2])) + row[2:] for row in rows], "U40,U40,f8"),
+    "objects": lambda rows: np.array(rows, object),
+    "pandas": pandas_frame,
+    "pandas objects": lambda rows: pandas_frame(rows, qid=object, docno=object),
+    "pandas categories": lambda rows: pandas_frame(rows, qid="category", docno="category", label="category"),
+    "polars": polars_frame,
+    "pyarrow": pyarrow_table,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("ints", [False, True])
+def test_forms_and_files_have_the_same_values(form, ints, tmp_path, monkeypatch):
+    judged, run = collection(len(form), ints=ints)
+    (tmp_path / "qrels").write_text("".join(f"{q} 0 {d} {grade}\n" for q, d, grade in judged), "utf-8")
+    (tmp_path / "run").write_text("".join(f"{q} Q0 {d} 0 {score} t\n" for q, d, score in run), "utf-8")
+    expected = evaluate(tmp_path / "qrels", tmp_path / "run", METRICS)
+    shuffled = random.Random(1).sample(run, len(run))
+    for rows, size in ((run, 1 << 16), (run, 50), (shuffled, 70)):
+        monkeypatch.setattr(python, "BLOCK_ROWS", size)
+        results = evaluate(FORMS[form](judged), FORMS[form](rows), METRICS)
+        assert list(results.queries) == list(expected.queries)
+        assert results.runs[0].values.tobytes() == expected.runs[0].values.tobytes()
+        assert results.warnings == tuple(line.replace("run:", "run1:") for line in expected.warnings)
+
+
+def test_errors_name_the_row_in_any_block(monkeypatch):
+    monkeypatch.setattr(python, "BLOCK_ROWS", 4)
+    rows = [("1", f"d{n}", 1.0) for n in range(20)] + [("2", "d", 1.0)]
+    judged = {"1": {"d1": 1}}
+    for form in (list, nested):
+        for place, bad in ((6, ("1", "x", None)), (20, ("3", None, 2.0))):
+            with pytest.raises(InputError, match=rf"^run1:{place + 1}: the (score|document id) is missing$"):
+                evaluate(judged, form([*rows[:place], bad, *rows[place:]]), "AP")
+    with pytest.raises(InputError) as caught:
+        evaluate(judged, [*rows[:11], rows[3], *rows[11:]], "AP")
+    again = "duplicate document 'd3' for its query. The first is in line 4"
+    assert str(caught.value) == f"run1:12: {again}"
+    with pytest.raises(InputErrors) as several:
+        evaluate([(q, d, None if n in (1, 6) else 1) for n, (q, d, _) in enumerate(rows)], rows, "AP")
+    assert str(several.value) == "qrels:2: the grade is missing\nqrels:7: the grade is missing"
