@@ -19,12 +19,17 @@ if TYPE_CHECKING:
     from gradeval.errors import InputError as InputError
     from gradeval.errors import MetricError as MetricError
     from gradeval.errors import OptionError as OptionError
+    from gradeval.evaluation import Evaluator as Evaluator
     from gradeval.evaluation import evaluate as evaluate
     from gradeval.results import Results as Results
+    from gradeval.tables.load import read_qrels as read_qrels
+    from gradeval.tables.load import read_run as read_run
+    from gradeval.training import score_arrays as score_arrays
     from gradeval.version import __version__ as __version__
 
 _HOME = {
     "Comparison": "analysis.comparison",
+    "Evaluator": "evaluation",
     "GradevalError": "errors",
     "InputError": "errors",
     "MetricError": "errors",
@@ -33,12 +38,16 @@ _HOME = {
     "__version__": "version",
     "compare": "analysis.compare",
     "evaluate": "evaluation",
+    "read_qrels": "tables.load",
+    "read_run": "tables.load",
+    "score_arrays": "training",
     "study": "analysis.study",
 }
 _MODULES = ("study",)  # public as a whole
 
 __all__ = [
     "Comparison",
+    "Evaluator",
     "GradevalError",
     "InputError",
     "MetricError",
@@ -47,6 +56,9 @@ __all__ = [
     "__version__",
     "compare",
     "evaluate",
+    "read_qrels",
+    "read_run",
+    "score_arrays",
     "study",
 ]
 

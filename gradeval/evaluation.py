@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ from gradeval.registry.spec import Spec, parse
 from gradeval.results import FailedRun, Results, RunResult
 from gradeval.scoring import Scored, scored
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
+from gradeval.tables.load import Run, RunTable, is_file, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduced import Reduced
 from gradeval.tables.run_names import run_names
@@ -58,92 +59,148 @@ def complete(results: Results) -> Results:
     return results
 
 
-def evaluate_all(
-    qrels: Any,
-    runs: Sequence[tuple[str | None, Any]],
-    specs: Sequence[Spec],
-    options: Options,
-    *,
-    watch: Callable[[Source], None] | None = None,
-    hashes: bool = False,
-    query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
-) -> Results:
-    """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed, beside the results of others.
+class Evaluator:
+    """Evaluates runs with judgments that are read once.
 
-    watch: is shown each source before it is read. hashes: whether to take the SHA-256 of the files. query_ids:
-    chooses options.query_ids, given the ids of all judged queries and the name of the qrels.
-    Raises GradevalError where the qrels or the options are wrong.
+        >>> evaluator = gradeval.Evaluator("qrels.txt", "nDCG@10 AP")
+        >>> evaluator.evaluate("bm25.run").mean(0, "AP")
+
+    The arguments are those of evaluate(). Nothing changes after the construction, so that several threads can
+    evaluate at once.
     """
-    jobs = options.jobs or default_jobs()
-    with_features = is_path(qrels) and any(is_file(run, source_of(qrels).name) for _, run in runs)
 
-    def prepare(source: Source) -> None:
-        if hashes:
+    def __init__(self, qrels: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> None:
+        self._open(qrels, parse(metrics), Options.of(**options))
+
+    @classmethod
+    def of(
+        cls,
+        qrels: Any,
+        specs: Sequence[Spec],
+        options: Options,
+        *,
+        runs: Sequence[tuple[str | None, Any]],
+        watch: Callable[[Source], None] | None = None,
+        hashes: bool = False,
+        query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
+    ) -> Evaluator:
+        """An evaluator of these (name, run) pairs, which needs no more of the qrels than they do.
+
+        watch: is shown each source before it is read. hashes: whether to take the SHA-256 of the files.
+        query_ids: chooses options.query_ids, given the ids of all judged queries and the name of the qrels.
+        """
+        evaluator = cls.__new__(cls)
+        with_features = is_path(qrels) and any(is_file(run, source_of(qrels).name) for _, run in runs)
+        evaluator._open(qrels, specs, options, watch, hashes, query_ids, with_features)
+        return evaluator
+
+    def _open(
+        self,
+        qrels: Any,
+        specs: Sequence[Spec],
+        options: Options,
+        watch: Callable[[Source], None] | None = None,
+        hashes: bool = False,
+        query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
+        with_features: bool = True,
+    ) -> None:
+        self._watch, self._hashes = watch, hashes
+        self._jobs = options.jobs or default_jobs()
+        self._given = open_qrels(qrels, options, self._jobs, self._prepare, with_features)
+        table = self._given.qrels
+        self._judged = table.shift_grades(options.zero_grade)
+        self._specs = tuple(_with_levels(specs, self._judged) if options.by_level else specs)
+        self._queries = Texts(table.queries)
+        if query_ids is not None:
+            options = replace(options, query_ids=query_ids(self._queries, table.path))
+        self._options, self._wanted = options, _wanted(table, options.query_ids)
+
+    def _prepare(self, source: Source) -> None:
+        """Called with each source before it is read."""
+        if self._hashes:
             source.hash_while_reading()
-        if watch is not None:
-            watch(source)
+        if self._watch is not None:
+            self._watch(source)
 
-    given = open_qrels(qrels, options, jobs, prepare, with_features)
-    table, source = given.qrels, given.source
-    judged = table.shift_grades(options.zero_grade)
-    specs = _with_levels(specs, judged) if options.by_level else list(specs)
-    if query_ids is not None:
-        options = replace(options, query_ids=query_ids(Texts(table.queries), table.path))
-    wanted = _wanted(table, options.query_ids)
-    opened: list[Run | FailedRun] = []
-    for name, run in runs:
-        path = name or _path_of(run, len(opened) + 1)
-        try:
-            found = open_runs(name, run, given, options, prepare, position=len(opened) + 1)
-            opened += [one if isinstance(one, Run) else FailedRun(path, one) for one in found]
-        except GradevalError as error:
-            opened.append(FailedRun(path, error))
+    def evaluate(self, runs: Any) -> Results:
+        """Evaluate one or several runs, of any form that gradeval.evaluate() takes."""
+        return complete(self.evaluate_each(separate_runs(runs)))
 
-    def outcomes_of(jobs: int) -> list[_Outcome | FailedRun]:
+    def evaluate_each(self, runs: Sequence[tuple[str | None, Any]]) -> Results:
+        """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed, beside the others."""
+        outcomes = with_fewer(partial(self._outcomes, self._opened(runs)), self._jobs)
+        done = [one for one in outcomes if isinstance(one, _Outcome)]
+        names = names_of_runs([one.run for one in done])
+        results = tuple(
+            RunResult(
+                name,
+                one.run.path,
+                one.run.sha256() if self._hashes else None,
+                one.found.values,
+                one.counted,
+                one.found.texts,
+                one.tie_range,
+                self._options.ties or one.run.ties,
+            )
+            for name, one in zip(names, done, strict=True)
+        )
+        notices = [
+            replace(notice, subject=name)
+            for name, one in zip(names, done, strict=True)
+            for notice in one.notices
+        ]
+        if done:  # what is relevant does not depend on the run
+            share, empty = max(one.judged_share for one in done), done[0].found.empty
+            notices[:0] = relevance_notices(
+                self._judged, self._specs, empty, self._wanted, self._options, share
+            )
+        table, source = self._given.qrels, self._given.source
+        return Results(
+            table.path,
+            source.sha256() if self._hashes and source else None,
+            self._queries,
+            self._specs,
+            results,
+            self._options.to_dict(),
+            (*table.notices, *notices),
+            tuple(one for one in outcomes if isinstance(one, FailedRun)),
+        )
+
+    def _opened(self, runs: Sequence[tuple[str | None, Any]]) -> list[Run | FailedRun]:
+        opened: list[Run | FailedRun] = []
+        for name, run in runs:
+            position = len(opened) + 1
+            path = name or _path_of(run, position)
+            try:
+                found = open_runs(name, run, self._given, self._options, self._prepare, position)
+                opened += [one if isinstance(one, Run) else FailedRun(path, one) for one in found]
+            except GradevalError as error:
+                opened.append(FailedRun(path, error))
+        return opened
+
+    def _outcomes(self, opened: Sequence[Run | FailedRun], jobs: int) -> list[_Outcome | FailedRun]:
         concurrent_runs = max(1, min(jobs, len(opened)))
 
         def outcome(run: Run | FailedRun) -> _Outcome | FailedRun:
             if isinstance(run, FailedRun):
                 return run
             try:
-                return _evaluate(judged, run, specs, options, jobs // concurrent_runs, wanted)
+                each = jobs // concurrent_runs
+                return _evaluate(self._judged, run, self._specs, self._options, each, self._wanted)
             except GradevalError as error:
                 return FailedRun(run.path, error)
 
         return list(ordered_map(outcome, opened, concurrent_runs))
 
-    outcomes = with_fewer(outcomes_of, jobs)
-    done = [one for one in outcomes if isinstance(one, _Outcome)]
-    names = names_of_runs([one.run for one in done])
-    results = tuple(
-        RunResult(
-            name,
-            one.run.path,
-            one.run.sha256() if hashes else None,
-            one.found.values,
-            one.counted,
-            one.found.texts,
-            one.tie_range,
-            options.ties or one.run.ties,
-        )
-        for name, one in zip(names, done, strict=True)
-    )
-    notices = [
-        replace(notice, subject=name) for name, one in zip(names, done, strict=True) for notice in one.notices
-    ]
-    if done:  # what is relevant does not depend on the run
-        share = max(one.judged_share for one in done)
-        notices[:0] = relevance_notices(judged, specs, done[0].found.empty, wanted, options, share)
-    return Results(
-        table.path,
-        source.sha256() if hashes and source else None,
-        Texts(table.queries),
-        tuple(specs),
-        results,
-        options.to_dict(),
-        (*table.notices, *notices),
-        tuple(one for one in outcomes if isinstance(one, FailedRun)),
-    )
+
+def evaluate_all(
+    qrels: Any, runs: Sequence[tuple[str | None, Any]], specs: Sequence[Spec], options: Options, **how: Any
+) -> Results:
+    """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed. how: for Evaluator.of().
+
+    Raises GradevalError where the qrels or the options are wrong.
+    """
+    return Evaluator.of(qrels, specs, options, runs=runs, **how).evaluate_each(runs)
 
 
 def judgments_of(
@@ -278,7 +335,7 @@ def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
 
 def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
     """(name, run) of each of the given runs."""
-    if is_path(runs) or is_frame(runs):
+    if is_path(runs) or is_frame(runs) or isinstance(runs, RunTable):
         yield None, runs
     elif isinstance(runs, Mapping):
         if all(isinstance(of, Mapping) and not _has_mappings(of) for of in runs.values()):

@@ -134,12 +134,15 @@ class Chunk(NamedTuple):
 
     def may_hold_nul(self, texts: Ids) -> bool:
         """Whether one of its texts() may have a NUL byte; false where none has, as nearly always."""
-        size = 16 * len(texts) if self.format in _VIEWS else 0
-        is_inline = texts.length <= _INLINE
-        inline = texts.block[:size].reshape(-1, 16)[is_inline[: size // 16], 4:]
-        behind = texts.block[size:-PAD]
-        is_padded = not size or np.count_nonzero(inline) == texts.length[is_inline].sum()
-        return not is_padded or bool((behind == 0).any())
+        if self.format not in _VIEWS:
+            return bool((texts.block[:-PAD] == 0).any())
+        size = 16 * len(texts)  # of the views: the length, then the string up to zeros, or a place
+        length, views = texts.length, texts.block[:size]
+        is_inline = length <= _INLINE
+        if not is_inline.all():
+            length, views = length[is_inline], views.reshape(-1, 16)[is_inline]
+        expected = length.sum() + np.count_nonzero(length)  # which are one byte each
+        return np.count_nonzero(views != 0) != expected or bool((texts.block[size:-PAD] == 0).any())
 
     def _views(self) -> Ids:
         """A string of up to 12 bytes is in its view, behind the length; of others the view has the place."""

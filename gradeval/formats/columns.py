@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -72,6 +72,25 @@ class Columns(NamedTuple):
         line = np.arange(len(value)) if line is None else line
         lines = int(line.max(initial=-1)) + 1
         return cls(*grouped(queries), documents, value, line, lines)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Columns]) -> Columns:
+        """Blocks of one file, in order, as a whole."""
+        lines = np.cumsum([0, *(part.lines for part in parts)])
+        rows = np.cumsum([0, *(len(part.value) for part in parts)])
+        bounds = [part.bounds[:-1] + row for part, row in zip(parts, rows, strict=False)]
+        line = [part.line + first for part, first in zip(parts, lines, strict=False)]
+        tags = [part.tag for part in parts if part.tag is not None]
+        return cls(
+            Ids.joined([Ids.of([]), *(part.queries.compact() for part in parts)]),
+            np.concatenate([*bounds, rows[-1:]]),
+            Ids.joined([Ids.of([]), *(part.documents.compact() for part in parts)]),
+            np.concatenate([np.empty(0), *(part.value for part in parts)]),
+            np.concatenate([rows[:0], *line]),
+            int(lines[-1]),
+            tag=tags[-1] if tags else None,
+            ranks=max((part.ranks for part in parts), key=lambda ranks: ranks.compared, default=RankCheck()),
+        )
 
     def light(self) -> Columns:
         """The same rows, whose ids hold on to nothing that they do not need."""

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Set
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, OptionError, described
-from gradeval.formats.columns import Columns
+from gradeval.formats.columns import Blocks, Columns
 from gradeval.formats.detect import detect, reader
+from gradeval.formats.diagnostics import Problems
 from gradeval.formats.python import Data, Slice, open_data, readable
 from gradeval.formats.sources import Source
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduced import Reduced
 from gradeval.tables.reduction import reduce_blocks, reduce_columns
+
+_Block = TypeVar("_Block")
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -27,6 +31,19 @@ class Given(NamedTuple):
     qrels: Qrels
     source: Source | None = None
     letor: Letor | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RunTable:
+    """A run that is in memory, for any judgments. path: of its file, None where it is from other data.
+    ties: the default rule for its tied scores."""
+
+    path: str | None
+    columns: Columns
+    ties: str = DEFAULT_TIES
+
+    def __repr__(self) -> str:
+        return f"RunTable(path={self.path!r}, rows={len(self.columns.value):,})"
 
 
 class Run(NamedTuple):
@@ -47,6 +64,59 @@ class Run(NamedTuple):
         return self.source.sha256() if self.source else None
 
 
+def read_qrels(qrels: Any, **options: Any) -> Given:
+    """Read judgments once, for several calls of evaluate().
+
+    qrels: what evaluate() takes. options: qrels_format, qrels_feature, groups and jobs of options.Options; and
+    features, those of a LETOR file that are runs.
+    Raises GradevalError: InputError for data, OptionError for options.
+    """
+    chosen = Options.of(**options)
+    return open_qrels(qrels, chosen, chosen.jobs or default_jobs(), None, True)
+
+
+def read_run(run: Any, **options: Any) -> RunTable:
+    """Read a run once, for several calls of evaluate(), whatever the judgments.
+
+    run: a path, {query: {document: score}}, tuples (query, document, score), or a data frame. options:
+    run_format, groups and jobs of options.Options; and features, one, of a LETOR file.
+    Raises GradevalError: InputError for data, OptionError for options.
+    """
+    chosen = Options.of(**options)
+    jobs = chosen.jobs or default_jobs()
+    if isinstance(run, RunTable):
+        return run
+    if not is_path(run):
+        data = open_data(run, "run", "score")
+        return RunTable(None, _joined(data, data.columns, 1 if data.is_small else jobs))
+    source = source_of(run)
+    kind = chosen.run_format or detect(source)
+    if kind == "scores":
+        hint = "Give its path to evaluate(), with the LETOR file as qrels"
+        raise InputError(source.name, "scores, one per line, require the lines of a LETOR file", hint=hint)
+    if kind != "letor":
+        return RunTable(source.name, _joined(source, reader(kind).run_columns, jobs))
+    if len(chosen.features) != 1:
+        raise OptionError(f"features must be the one feature of {source.name} that is the run")
+    letor = _read_letor(source, set(chosen.features), chosen, jobs)
+    [feature] = chosen.features
+    if feature not in letor.features:
+        raise letor.missing([feature])
+    return RunTable(f"{source.name}:feature{feature}", letor.columns(letor.feature(feature)), LETOR_TIES)
+
+
+def _joined(source: Blocks[_Block], columns: Callable[[_Block], Columns], jobs: int) -> Columns:
+    """All rows of a source. Raises InputError(s)."""
+
+    def read(jobs: int) -> Columns:
+        problems = Problems(source.name)
+        parts = [part for _, part in problems.until_enough(ordered_map(columns, source.blocks(), jobs))]
+        problems.check()
+        return Columns.joined(parts)
+
+    return with_fewer(read, jobs)
+
+
 def open_qrels(
     qrels: Any,
     options: Options,
@@ -58,6 +128,8 @@ def open_qrels(
 
     watch: is shown each source before it is read. with_features: also read the features that are runs.
     """
+    if isinstance(qrels, Given):
+        return qrels
     if not is_path(qrels):
         return Given(_qrels_from_data(open_data(qrels, "qrels", "grade"), jobs))
     source = _source(qrels, watch)
@@ -71,14 +143,14 @@ def open_qrels(
         for option, value in (("--qrels-feature", feature), ("--groups", options.groups)):
             if value is not None:
                 raise OptionError(f"{option} requires a LETOR file as qrels, but {source.name} is not one")
-        return Given(read_qrels(source, jobs, kind), source)
+        return Given(read_qrels_file(source, jobs, kind), source)
     wanted = {*(options.features if with_features else ()), *(() if feature is None else (feature,))}
     letor = _read_letor(source, wanted, options, jobs)
     grade = letor.label if feature is None else letor.feature(feature)
     return Given(Qrels.of(source.name, [letor.columns(grade)]), source, letor)
 
 
-def read_qrels(source: Source, jobs: int = 1, kind: str = "trec") -> Qrels:
+def read_qrels_file(source: Source, jobs: int = 1, kind: str = "trec") -> Qrels:
     """The judgments of a file with one per line. kind: its format. Raises InputError(s)."""
     columns = reader(kind).qrels_columns
 
@@ -97,6 +169,9 @@ def open_runs(
     position: int = 1,
 ) -> list[Run | InputError]:
     """The run, or a run for each chosen feature of a LETOR file. position: among the runs, from 1."""
+    if isinstance(run, RunTable):
+        path = run.path or name or f"run{position}"
+        return [_in_memory(path, lambda: run.columns, None, name if run.path else path, run.ties)]
     if not is_path(run):
         name = name or f"run{position}"
         return [_run_from_data(open_data(run, name, "score"), name)]

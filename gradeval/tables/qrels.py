@@ -63,7 +63,7 @@ class Qrels:
             before = np.cumsum([0, *(count for _, count in lines)])
             return np.concatenate([line + by for (line, _), by in zip(lines, before[:-1], strict=True)])
 
-        _check_range(path, grade, line)
+        check_range(path, grade, line)
         starts = np.append(0, ids.changes())[: len(ids)]
         ids, bounds = ids.take(starts), bounds[np.append(starts, len(ids))]
         first, number = ids.distinct()
@@ -152,7 +152,7 @@ def out_of_range(grade: Floats) -> Ints:
     return np.flatnonzero(odd & (grade != 0))
 
 
-def _check_range(path: str, grade: Floats, line: Callable[[], Ints]) -> None:
+def check_range(path: str, grade: Floats, line: Callable[[], Ints]) -> None:
     """Raise where a grade is out of range."""
     rows = out_of_range(grade)
     if len(rows):

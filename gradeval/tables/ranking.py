@@ -8,7 +8,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints, Words
 from gradeval.arrays.hashing import KeyTable, in_group
-from gradeval.arrays.segments import distinct, ranges, stable_order
+from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import Ids, repeats
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import SHOWN
@@ -220,7 +220,7 @@ def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints
         unsorted = distinct(np.searchsorted(bounds, rises, "right") - 1)
         lengths = bounds[unsorted + 1] - bounds[unsorted]
         rows = ranges(bounds[unsorted], lengths)
-        line_at[rows] = rows[np.lexsort((-score[rows], np.repeat(unsorted, lengths)))]
+        line_at[rows] = rows[_descending(score[rows], lengths)]
         score = score[line_at]
         not_below = np.flatnonzero((score[1:] == score[:-1]) & ~starts[1:]) + 1
     position_of = np.empty(len(score), np.int64)
@@ -254,3 +254,14 @@ def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints
             order = order[np.lexsort((by[order], group[order]))]
         position_of[members[order]] = positions
     return position_of[hits], tied_hits, first, last
+
+
+def _descending(score: Floats, lengths: Ints) -> Ints:
+    """The rows of queries of these lengths by score; equal scores stay in order."""
+    segments = Segments(np.append(0, np.cumsum(lengths)))
+    order = segments.descending(score)  # ten times faster than np.lexsort, which would keep equal ones in order
+    ties = segments.ties(score[order])
+    if ties.count < len(order):
+        rows = np.flatnonzero(ties.lengths[ties.query] > 1)
+        order[rows] = order[rows][np.lexsort((order[rows], ties.query[rows]))]
+    return order

@@ -35,6 +35,7 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str) -> Redu
     if ties == "trec" and columns.numbered:  # names that are numbers are ordered as numbers
         ties = REVERSED
     total.add(find(Lines.of(columns, qrels), qrels, ties), 0)
+    total.note(columns.tag, columns.ranks)
     total.report(problems)
     problems.check()
     return total.reduced()

@@ -14,7 +14,7 @@ from plain import Cut, Halting
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats import sources
 from gradeval.formats.trec import not_a_number, qrels_columns, run_columns
-from gradeval.tables.load import read_qrels
+from gradeval.tables.load import read_qrels_file
 
 SIZES = [1, 20, 1 << 20]
 
@@ -27,7 +27,7 @@ def path(tmp_path_factory):
 def qrels_of(path, text, size=1 << 20, jobs=1):
     """{query: {document: grade}} in the table's order, and its warnings."""
     path.write_bytes(text)
-    table = read_qrels(Cut(path, size), jobs)
+    table = read_qrels_file(Cut(path, size), jobs)
     assert table.path == str(path)
     documents, grade = table.documents.tolist(), table.grade.tolist()
     bounds = zip(table.offsets[:-1].tolist(), table.offsets[1:].tolist(), strict=True)
@@ -86,10 +86,10 @@ def test_blocks_without_lines(jobs, path):
     path.write_bytes(b"301 0 d1 1\n\n302 0 d1 2\n301 0 d2 x\n301 0 d2 0\n")
     for size in SIZES:
         with pytest.raises(InputError, match=":4: the grade 'x' is not a number"):
-            read_qrels(Halting(path, size), jobs)
+            read_qrels_file(Halting(path, size), jobs)
     path.write_bytes(b"301 0 d1 1\n\n302 0 d1 2\n301 0 d2 0\n")
     for size in SIZES:
-        table = read_qrels(Halting(path, size), jobs)
+        table = read_qrels_file(Halting(path, size), jobs)
         assert (table.queries.tolist(), table.documents.tolist()) == ([b"301", b"302"], [b"d1", b"d2", b"d1"])
 
 
@@ -150,7 +150,7 @@ def test_q0_and_rank_may_be_anything(path):
 def errors_of(path, text, size=1 << 20, jobs=1):
     path.write_bytes(text)
     with pytest.raises((InputError, InputErrors)) as caught:
-        read_qrels(Cut(path, size), jobs)
+        read_qrels_file(Cut(path, size), jobs)
     return [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]
 
 

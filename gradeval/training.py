@@ -1,0 +1,174 @@
+"""Metrics of arrays of grades and scores, as a training loop has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.segments import Segments
+from gradeval.errors import InputError, MetricError, OptionError, described
+from gradeval.formats.diagnostics import LineProblems, Problems
+from gradeval.options import NO_RELEVANT, Options
+from gradeval.registry.spec import Spec, parse, parse_one
+from gradeval.scoring import score as score_judgments
+from gradeval.scoring import summarize
+from gradeval.tables.judgments import Judgments
+from gradeval.tables.qrels import check_range
+
+
+class Scores(Mapping[str, float]):
+    """The mean of each metric over the queries, by its canonical name, or any other spelling of it.
+
+    queries: the id of each query in order of first appearance, (Q,); with group sizes, its index from 0.
+    """
+
+    def __init__(self, specs: tuple[Spec, ...], values: Floats, queries: NDArray[Any]) -> None:
+        self._specs, self._values, self.queries = specs, values, queries
+        counted = np.ones(values.shape[1], bool)
+        self._means = dict(zip(map(str, specs), summarize(specs, values, counted).tolist(), strict=True))
+
+    def __getitem__(self, metric: str) -> float:
+        value: float = self._means[metric if metric in self._means else str(self._specs[self._index(metric)])]
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._means)
+
+    def __len__(self) -> int:
+        return len(self._means)
+
+    def __repr__(self) -> str:
+        return f"Scores({self._means!r})"
+
+    def per_query(self, metric: str) -> Floats:
+        """The value of each query, in the order of `queries`, (Q,); NaN where the metric is undefined."""
+        values: Floats = self._values[self._index(metric)].copy()
+        return values
+
+    def _index(self, metric: str) -> int:
+        specs = parse_one(metric) if isinstance(metric, str) else []
+        if len(specs) != 1 or specs[0] not in self._specs:
+            raise KeyError(metric)
+        return self._specs.index(specs[0])
+
+
+def score_arrays(
+    metrics: str | Iterable[str],
+    *,
+    grade: Any,
+    score: Any,
+    query: Any = None,
+    group: Any = None,
+    rel: float | None = None,
+    depth: int | None = None,
+    ties: str = "input",
+    no_relevant: str | int | None = None,
+) -> Scores:
+    """Score rankings that are arrays, as of a validation set in a training loop.
+
+        >>> gradeval.score_arrays("nDCG@10 RR", grade=y, score=model.predict(x), query=qid)["nDCG@10"]
+
+    The documents of a query are those with its id, and all are judged: the ranking is their order by score.
+
+    grade, score: of each document, (N,): numpy arrays, or anything with __array__ or __dlpack__. query: the
+    query id of each document, (N,), in any order and of any type; or group: the number of documents of each
+    query, whose documents are neighbours, as LightGBM and XGBoost have them. Without either all documents are
+    of one query. rel, depth, no_relevant: as in options.Options. ties: the order of documents with equal
+    scores: 'input' as they stand, 'best' or 'worst' by grade. With 'worst' a model that gives all documents one
+    score gains nothing by it.
+
+    Returns the means, a mapping from names to floats; its per_query() has the values of each query. Nothing is
+    warned of: a query without relevant documents has the value of no_relevant, 0 by default.
+    Raises GradevalError: InputError for arrays, MetricError for metrics, OptionError for options.
+    """
+    specs = tuple(parse(metrics))
+    for spec in specs:
+        if spec.metric.text:
+            raise MetricError(f"{spec} has no numbers")
+    chosen = Options.of(rel=rel, depth=depth, ties=ties, no_relevant=no_relevant)
+    if ties == "trec":
+        raise OptionError("ties must be input or best or worst: arrays have no document ids")
+    grades, scores = _numbers("grade", grade), _numbers("score", score)
+    if len(grades) != len(scores):
+        raise InputError("score", f"{len(scores):,} scores for {len(grades):,} grades")
+    if not len(grades):
+        raise InputError("grade", "no documents given")
+    check_range("grade", grades, lambda: np.arange(len(grades)))
+    number, queries = _queries(len(grades), query, group)
+    keys = [-scores, number] if ties == "input" else [grades if ties == "worst" else -grades, -scores, number]
+    order = np.lexsort(keys)  # which keeps the order of equal ones
+    counts = np.bincount(number, minlength=len(queries))
+    segments = Segments(np.append(0, np.cumsum(counts)))
+    rank = (segments.place + 1).astype(np.float64)
+    judgments = Judgments(
+        segments,
+        grades[order],
+        rank,
+        scores[order],
+        order,
+        counts,
+        chosen.rel,
+        no_relevant=NO_RELEVANT[chosen.no_relevant_rule],
+    )
+    if depth is not None:
+        judgments = judgments.cut(depth)
+    return Scores(specs, score_judgments(judgments, specs), queries)
+
+
+def _array(name: str, values: Any) -> NDArray[Any]:
+    """An array of one dimension. Raises InputError."""
+    try:
+        if not hasattr(values, "__array__") and hasattr(values, "__dlpack__"):
+            values = np.from_dlpack(values)
+        array: NDArray[Any] = np.asarray(values)
+    except Exception as error:  # objects can fail wherever looked at
+        raise InputError(name, f"it is no array ({type(error).__name__}: {error})") from None
+    if array.ndim != 1:
+        raise InputError(name, f"an array of one dimension is needed, not of shape {array.shape}")
+    return array
+
+
+def _numbers(name: str, values: Any) -> Floats:
+    array = _array(name, values)
+    if array.dtype.kind not in "biuf":
+        raise InputError(name, f"an array of numbers is needed, not of {array.dtype}")
+    numbers = array.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    problems = Problems(name)
+    problems.add(LineProblems.of(bad, lambda i: f"the {name} {numbers[bad[i]]} is not a finite number"))
+    problems.check()
+    return numbers
+
+
+def _queries(count: int, query: Any, group: Any) -> tuple[Ints, NDArray[Any]]:
+    """The index of each document's query, (N,), and the ids of the queries."""
+    if query is not None and group is not None:
+        raise OptionError("query and group are mutually exclusive")
+    if group is not None:
+        sizes = _array("group", group)
+        if sizes.dtype.kind not in "iu" or (sizes < 0).any():
+            raise InputError("group", f"the sizes are integers from 0, not {described(sizes.tolist())}")
+        if sizes.sum() != count:
+            raise InputError("group", f"the sizes add up to {sizes.sum():,}, but there are {count:,} documents")
+        kept = sizes[sizes > 0].astype(np.int64)
+        return np.repeat(np.arange(len(kept)), kept), np.flatnonzero(sizes)
+    if query is None:
+        return np.zeros(count, np.int64), np.zeros(1, np.int64)
+    ids = _array("query", query)
+    if len(ids) != count:
+        raise InputError("query", f"{len(ids):,} query ids for {count:,} documents")
+    try:
+        starts = np.append(0, np.flatnonzero(ids[1:] != ids[:-1]) + 1)
+        distinct, first, inverse = np.unique(ids[starts], return_index=True, return_inverse=True)
+    except TypeError as error:
+        raise InputError("query", f"the ids cannot be compared ({error})") from None
+    if distinct.dtype.kind == "f" and np.isnan(distinct).any():
+        raise InputError("query", "a query id is NaN")
+    by_appearance = np.argsort(first)
+    index = np.empty(len(first), np.int64)
+    index[by_appearance] = np.arange(len(first))
+    return np.repeat(index[inverse], np.diff(np.append(starts, count))), distinct[by_appearance]

@@ -1,0 +1,97 @@
+"""Evaluators and tables that are read once."""
+
+from __future__ import annotations
+
+import random
+import threading
+
+import pytest
+
+from gradeval import Evaluator, InputError, OptionError, evaluate, read_qrels, read_run
+
+METRICS = "nDCG@10 AP muAP bpref"
+
+
+def collection(seed):
+    draw = random.Random(seed)
+    qrels = {f"q{q}": {f"d{draw.randrange(90)}": draw.randrange(4) for _ in range(12)} for q in range(20)}
+    run = {q: {f"d{d}": draw.randrange(20) / 4 for d in draw.sample(range(90), 40)} for q in [*qrels, "x"]}
+    return qrels, run
+
+
+def same(one, other):
+    return one.to_dict(per_query=True) == other.to_dict(per_query=True)
+
+
+def test_an_evaluator_can_be_used_again(tmp_path):
+    qrels, run = collection(1)
+    _, other = collection(2)
+    evaluator = Evaluator(qrels, METRICS, depth=20, by_level=True)
+    for runs in (run, other, [run, other], {"mine": run}, run):
+        assert same(evaluator.evaluate(runs), evaluate(qrels, runs, METRICS, depth=20, by_level=True))
+    with pytest.raises(InputError, match="no query in common"):
+        evaluator.evaluate({"z": {"a": 1}})
+    with pytest.raises(InputError, match="no runs given"):
+        evaluator.evaluate([])
+
+
+def test_threads():
+    """8 evaluators, and 8 threads that share each of them."""
+    cases = [collection(seed) for seed in range(8)]
+    expected = [evaluate(qrels, run, METRICS).to_dict(per_query=True) for qrels, run in cases]
+    evaluators = [Evaluator(qrels, METRICS) for qrels, _ in cases]
+    wrong = []
+
+    def work(first):
+        for turn in range(8):
+            case = (first + turn) % 8
+            found = evaluators[case].evaluate(cases[case][1]).to_dict(per_query=True)
+            if found != expected[case]:
+                wrong.append(case)
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+LETOR = b"2 qid:1 1:0.5 2:7 # a\n0 qid:1 1:0.75 2:1 # b\n1 qid:2 1:1\n"
+
+
+def test_tables_that_are_read_once(tmp_path):
+    qrels, run = collection(3)
+    judged, ranked, letor = tmp_path / "qrels", tmp_path / "bm25.run", tmp_path / "letor"
+    judged.write_text("".join(f"{q} 0 {d} {g}\n" for q, of in qrels.items() for d, g in of.items()))
+    ranked.write_text("".join(f"{q} Q0 {d} 0 {s} tag\n" for q, of in run.items() for d, s in of.items()))
+    letor.write_bytes(LETOR)
+    expected = evaluate(judged, ranked, METRICS + " runid")
+    assert same(evaluate(read_qrels(judged), read_run(ranked), METRICS + " runid"), expected)
+    assert same(Evaluator(read_qrels(judged), METRICS + " runid").evaluate([read_run(ranked)]), expected)
+    assert same(
+        evaluate(read_qrels(qrels), {"a": read_run(run), "b": run}), evaluate(qrels, {"a": run, "b": run})
+    )
+    assert same(evaluate(qrels, read_run(run)), evaluate(qrels, run))
+    table = read_run(letor, features=2)
+    assert repr(table) == f"RunTable(path='{letor}:feature2', rows=3)"
+    assert evaluate(read_qrels(letor), table, "RR").mean(0, 0) == 1.0
+    assert evaluate(read_qrels(letor, features="1"), letor, "RR", features="1").mean(0, 0) == 0.75
+    assert Evaluator(letor, "RR", features="1,2").evaluate(letor).means[:, 0].tolist() == [0.75, 1.0]
+
+
+def test_what_is_no_run_by_itself(tmp_path):
+    letor, scores, bad = tmp_path / "letor", tmp_path / "scores", tmp_path / "bad"
+    letor.write_bytes(LETOR)
+    scores.write_bytes(b"1\n2\n3\n")
+    bad.write_bytes(b"1 Q0 a 1 x tag\n")
+    with pytest.raises(OptionError, match="features must be the one feature"):
+        read_run(letor)
+    with pytest.raises(InputError, match="no line has feature 9"):
+        read_run(letor, features=9)
+    with pytest.raises(InputError, match="require the lines of a LETOR file"):
+        read_run(scores)
+    with pytest.raises(InputError, match="bad:1: the score 'x' is not a number"):
+        read_run(bad)
+    with pytest.raises(InputError, match=r"^run:2: the score is missing$"):
+        read_run([("1", "a", 1), ("1", "b", None)])

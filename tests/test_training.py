@@ -1,0 +1,114 @@
+"""Metrics of arrays, against the same data as dicts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradeval import GradevalError, InputError, MetricError, OptionError, evaluate, score_arrays
+
+METRICS = "nDCG@5 AP RR(rel=2) ERR"
+RNG = np.random.default_rng(5)
+SIZES = [7, 1, 12, 30, 4]
+QUERY = np.repeat([9, 3, 27, 1, 4], SIZES)
+GRADE = RNG.integers(0, 4, sum(SIZES))
+SCORE = np.round(RNG.random(sum(SIZES)), 1)
+
+
+def nested(values, query=QUERY):
+    """Documents whose trec order of ties, by id descending, is their order in the arrays."""
+    found = {}
+    for row, (name, value) in enumerate(zip(query.tolist(), values.tolist(), strict=True)):
+        found.setdefault(str(name), {})[f"d{9999 - row}"] = value
+    return found
+
+
+def test_values_are_those_of_evaluate():
+    expected = evaluate(nested(GRADE), nested(SCORE), METRICS)
+    scores = score_arrays(METRICS, grade=GRADE, score=SCORE, query=QUERY)
+    assert scores.queries.tolist() == [9, 3, 27, 1, 4]
+    assert [*scores] == ["nDCG@5", "AP", "RR(rel=2)", "ERR"]
+    for m, metric in enumerate(scores):
+        assert scores[metric] == expected.mean(0, m)
+        assert scores.per_query(metric).tolist() == [*expected.per_query(0, m).values()]
+    assert scores["ndcg_cut_5"] == scores["nDCG@5"]
+    by_size = score_arrays(METRICS, grade=GRADE, score=SCORE, group=[7, 1, 0, 12, 30, 4])
+    assert dict(by_size) == dict(scores)
+    assert by_size.queries.tolist() == [0, 1, 3, 4, 5]
+
+
+@pytest.mark.parametrize("ties", ["input", "best", "worst"])
+@pytest.mark.parametrize("ids", [QUERY, QUERY.astype(str), QUERY.astype(object), QUERY / 2])
+def test_queries_in_any_order(ties, ids):
+    order = np.lexsort((np.arange(len(QUERY)), RNG.permutation(len(QUERY)) % 7))  # of a query too
+    shuffled = score_arrays(METRICS, grade=GRADE[order], score=SCORE[order], query=ids[order], ties=ties)
+    whole = evaluate(nested(GRADE[order], QUERY[order]), nested(SCORE[order], QUERY[order]), METRICS, ties=ties)
+    assert [*shuffled.values()] == whole.means[0].tolist()
+    assert [str(one) for one in shuffled.queries] == [str(one) for one in dict.fromkeys(ids[order].tolist())]
+
+
+def test_options():
+    grade, score = [1, 0, 2, 0], [1.0, 2.0, 3.0, 4.0]
+    assert score_arrays("RR", grade=grade, score=score)["RR"] == 0.5
+    assert score_arrays("RR", grade=grade, score=score, rel=1, depth=1)["RR"] == 0
+    assert score_arrays("RR", grade=grade, score=[0, 0, 0, 0], ties="worst")["RR"] == 1 / 3
+    for rule, value in ((None, 0.5), (1, 1.0), ("skip", 1.0)):
+        found = score_arrays("nDCG", grade=[1, 0], score=[1, 1], group=[1, 1], no_relevant=rule)
+        assert found["nDCG"] == value
+    assert np.isnan(found.per_query("nDCG")).tolist() == [False, True]
+
+
+def test_arrays_of_other_libraries():
+    class Exported:
+        """An array that offers DLPack alone."""
+
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **how):
+            return self.array.__dlpack__(**how)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    expected = score_arrays("AP", grade=GRADE, score=SCORE, query=QUERY)
+    kinds = [Exported, list, lambda array: array.astype(np.float32)]
+    pandas = pytest.importorskip("pandas")
+    for kind in (*kinds, pandas.Series):
+        found = score_arrays("AP", grade=kind(GRADE), score=SCORE, query=kind(QUERY))
+        assert dict(found) == dict(expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "what"),
+    [
+        ({"score": [1.0]}, InputError, "score: 1 scores for 2 grades"),
+        ({"grade": [1, np.nan]}, InputError, "grade:2: the grade nan is not a finite number"),
+        ({"score": [np.inf, 1]}, InputError, "score:1: the score inf is not a finite number"),
+        ({"grade": [1, 1e200]}, InputError, "grade:2: the grade 1e+200 is out of range"),
+        ({"grade": ["a", "b"]}, InputError, "grade: an array of numbers is needed, not of <U1"),
+        ({"score": [[1, 2]]}, InputError, "score: an array of one dimension is needed"),
+        ({"grade": [], "score": []}, InputError, "grade: no documents given"),
+        ({"query": [1]}, InputError, "query: 1 query ids for 2 documents"),
+        ({"query": [1.0, np.nan]}, InputError, "query: a query id is NaN"),
+        ({"group": [1]}, InputError, "group: the sizes add up to 1, but there are 2 documents"),
+        ({"group": [3, -1]}, InputError, "group: the sizes are integers from 0"),
+        ({"group": [2], "query": [1, 1]}, OptionError, "query and group are mutually exclusive"),
+        ({"ties": "trec"}, OptionError, "ties must be input or best or worst"),
+        ({"depth": 0}, OptionError, "depth must be"),
+        ({"metrics": "runid"}, MetricError, "runid has no numbers"),
+        ({"metrics": "nDGC"}, MetricError, "did you mean"),
+    ],
+)
+def test_wrong_arguments(arguments, error, what):
+    with pytest.raises(GradevalError) as caught:
+        score_arrays(**{"metrics": "AP", "grade": [1, 0], "score": [1.0, 2.0], **arguments})
+    assert isinstance(caught.value, error) and what in str(caught.value)
+
+
+def test_unknown_metrics_are_no_keys():
+    scores = score_arrays("AP", grade=[1], score=[1])
+    for name in ("RR", "AP RR", 5):
+        with pytest.raises((KeyError, MetricError)):
+            scores[name]
+    assert repr(scores) == "Scores({'AP': 1.0})" and len(scores) == 1
