@@ -37,6 +37,8 @@ from gradeval.tables.reduced import Reduced
 from gradeval.tables.run_names import run_names
 from gradeval.ties import TRIALS, spread
 
+Judge = Callable[[slice | Ints, Floats], Judgments]
+
 
 def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> Results:
     """Evaluate one or several runs.
@@ -236,6 +238,24 @@ class _Outcome(NamedTuple):
     judged_share: float
 
 
+def judge_of(qrels: Qrels, reduced: Reduced, options: Options, tag: str = "") -> Judge:
+    """Makes the judgments of some queries with the ranks of all rows: those of the run, or other ones."""
+
+    def judge(queries: slice | Ints, rank: Floats) -> Judgments:
+        return judgments_of(qrels, reduced._replace(rank=rank), queries, options, tag)
+
+    return judge
+
+
+def score_queries(qrels: Qrels, judge: Judge, rank: Floats, specs: Sequence[Spec], jobs: int) -> Scored:
+    """The values of all queries."""
+
+    def found_of(queries: slice) -> Scored:
+        return scored(judge(queries, rank), specs)
+
+    return Scored.joined(with_fewer(lambda jobs: list(ordered_map(found_of, qrels.shares(), jobs)), jobs))
+
+
 def _evaluate(
     qrels: Qrels, run: Run, specs: Sequence[Spec], options: Options, jobs: int, wanted: Bools
 ) -> _Outcome:
@@ -243,15 +263,8 @@ def _evaluate(
     has_lines = reduced.retrieved > 0
     if not (has_lines & wanted).any():
         raise InputError(run.path, f"it has no query in common with {qrels.path}", hint="Check the query ids")
-    tag = reduced.tag or run.name or run.path
-
-    def judge(queries: slice | Ints, rank: Floats) -> Judgments:
-        return judgments_of(qrels, reduced._replace(rank=rank), queries, options, tag)
-
-    def found_of(queries: slice) -> Scored:
-        return scored(judge(queries, reduced.rank), specs)
-
-    found = Scored.joined(with_fewer(lambda jobs: list(ordered_map(found_of, qrels.shares(), jobs)), jobs))
+    judge = judge_of(qrels, reduced, options, reduced.tag or run.name or run.path)
+    found = score_queries(qrels, judge, reduced.rank, specs, jobs)
     counted = wanted & has_lines if options.queries == "both" else wanted
     notices = [*query_notices(qrels, reduced, wanted, options)]
     tie_range = None

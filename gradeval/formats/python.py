@@ -113,7 +113,7 @@ def open_data(data: Any, path: str, name: str) -> Data:
     """
     with readable(path, _ROWS):
         if isinstance(data, Mapping):
-            return _Nested(path, data, name)
+            return Nested(path, data, name)
         if is_frame(data):
             return _frame(data, path, name)
         if isinstance(data, np.ndarray) and data.dtype.names and len(data.dtype.names) >= 3:
@@ -121,11 +121,14 @@ def open_data(data: Any, path: str, name: str) -> Data:
         return _Rows(path, list(data), name)
 
 
-class _Nested(Data):
-    """{query: {document: number}}; a block has whole queries."""
+class Nested(Data):
+    """{query: {document: number}}; a block has whole queries.
 
-    def __init__(self, path: str, data: Mapping[Any, Any], number: str) -> None:
-        self.name, self.number = path, number
+    numbers: of all documents, in order; by default those in the dicts.
+    """
+
+    def __init__(self, path: str, data: Mapping[Any, Any], number: str, numbers: Numeric | None = None) -> None:
+        self.name, self.number, self.numbers = path, number, numbers
         self.queries = list(data)
         self.documents: list[Mapping[Any, Any]] = list(map(_mapping, data.values()))
         self.offsets: Ints = np.cumsum([0, *map(len, self.documents)])
@@ -137,19 +140,26 @@ class _Nested(Data):
 
     def columns(self, block: Slice) -> Columns:
         with readable(self.name, _ROWS):
-            documents = self.documents[block.first : block.end]
-            offsets = self.offsets[block.first : block.end + 1]
-            kept = np.flatnonzero(np.diff(offsets))  # a query without documents is none, as in files
-            chosen = [self.queries[block.first + query] for query in kept.tolist()]
-            bounds = np.append(offsets[kept], offsets[-1]) - offsets[0]
-            ids, wrong_query = object_ids(chosen, _QUERY)
-            if len(wrong_query.rows):  # of which the first row is reported
-                wrong_query = wrong_query._replace(rows=bounds[wrong_query.rows])
-            document, wrong_document = object_ids(list(chain.from_iterable(documents)), _DOCUMENT)
-            numbers = list(chain.from_iterable(of.values() for of in documents))
-            number, wrong_number = object_numbers(numbers, self.number)
-        rows = int(bounds[-1])
-        columns = Columns(ids, bounds, document, number, np.arange(rows), rows, block.is_first, block.is_last)
+            return self._columns(block)
+
+    def _columns(self, block: Slice) -> Columns:
+        documents = self.documents[block.first : block.end]
+        offsets = self.offsets[block.first : block.end + 1]
+        kept = np.flatnonzero(np.diff(offsets))  # a query without documents is none, as in files
+        queries = [self.queries[block.first + query] for query in kept.tolist()]
+        bounds = np.append(offsets[kept], offsets[-1]) - offsets[0]
+        query, wrong_query = object_ids(queries, _QUERY)
+        if len(wrong_query.rows):  # of which the first row is reported
+            wrong_query = wrong_query._replace(rows=bounds[wrong_query.rows])
+        document, wrong_document = object_ids(list(chain.from_iterable(documents)), _DOCUMENT)
+        if self.numbers is None:
+            values = list(chain.from_iterable(of.values() for of in documents))
+            number, wrong_number = object_numbers(values, self.number)
+        else:
+            number, wrong_number = self.numbers.numbers(slice(int(offsets[0]), int(offsets[-1])), self.number)
+        rows = len(number)
+        line = np.arange(rows)
+        columns = Columns(query, bounds, document, number, line, rows, block.is_first, block.is_last)
         return _with_problems(columns, [wrong_query, wrong_document, wrong_number])
 
 

@@ -174,7 +174,7 @@ def open_runs(
         return [_in_memory(path, lambda: run.columns, None, name if run.path else path, run.ties)]
     if not is_path(run):
         name = name or f"run{position}"
-        return [_run_from_data(open_data(run, name, "score"), name)]
+        return [run_of_data(open_data(run, name, "score"), name)]
     own = given.source if given.source is not None and is_file(run, given.source.name) else None
     kind = options.run_format
     if own is not None:  # features of the qrels file itself, which may be a pipe
@@ -279,7 +279,7 @@ def _qrels_from_data(data: Data, jobs: int) -> Qrels:
     return with_fewer(lambda jobs: Qrels.of(data.name, ordered_map(columns, data.blocks(), jobs), jobs), jobs)
 
 
-def _run_from_data(data: Data, name: str) -> Run:
+def run_of_data(data: Data, name: str) -> Run:
     if data.is_small:
         return _in_memory(data.name, data.whole, None, name)
 

@@ -1,0 +1,234 @@
+"""pytrec_eval's interface: the same results for code that imports this module in its place.
+
+    from gradeval import pytrec_eval
+
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg_cut.10"})
+    results = evaluator.evaluate(run)
+
+Scores are rounded to 32 bits, as pytrec_eval keeps them; only here. Wrong types and unsupported measures raise
+TypeError and ValueError, as there. So do scores that are NaN, which pytrec_eval sorts anywhere, and input that
+makes it crash: measures with wrong values, ids with a NUL or a lone surrogate. Interpolated precision of an
+empty ranking is 0, where pytrec_eval divides 0 by 0; runid and relstring are 0, since they are no numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from gradeval.arrays import Floats
+from gradeval.arrays.numbers import natural_log
+from gradeval.arrays.strings import Texts
+from gradeval.arrays.threads import default_jobs
+from gradeval.errors import GradevalError, described, named
+from gradeval.evaluation import judge_of, score_queries
+from gradeval.formats.memory import Numeric
+from gradeval.formats.python import Nested
+from gradeval.options import Options
+from gradeval.registry.dialects.trec_eval import GROUPS, MEASURES
+from gradeval.registry.measures import Measure, parse_trec_eval
+from gradeval.registry.metric import GEOMETRIC_MIN, Kind
+from gradeval.registry.spec import Spec
+from gradeval.tables.load import open_qrels, run_of_data
+
+__all__ = [
+    "RelevanceEvaluator",
+    "compute_aggregated_measure",
+    "parse_qrel",
+    "parse_run",
+    "supported_measures",
+    "supported_nicknames",
+]
+
+_LATER = {"dcg", "ideal_dcg", "ndcg_p", "yaap", "rbp", "rbp_resid", "unj"}  # of trec_eval 10
+supported_measures: set[str] = {*MEASURES} - _LATER
+supported_nicknames: dict[str, set[str]] = {
+    name: supported_measures.intersection(group.measures) for name, group in GROUPS.items()
+}
+
+_PARAMETERS = re.compile(r"[._]([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)")
+_AT_MOST = 1e39  # above any 32-bit float: the score of a document whose score is infinite
+
+
+class RelevanceEvaluator:
+    """Evaluates runs as trec_eval does.
+
+    query_relevance: {query: {document: grade}}. measures: names, as 'map', 'ndcg_cut.10', 'P_5,10', or
+    nicknames of several. relevance_level: the lowest grade that is relevant. judged_docs_only_flag: whether
+    unjudged documents are removed from the rankings.
+    """
+
+    def __init__(
+        self,
+        query_relevance: Mapping[str, Mapping[str, int]],
+        measures: Iterable[str],
+        relevance_level: int = 1,
+        judged_docs_only_flag: bool = False,
+    ) -> None:
+        self._measures = _measures(measures)
+        self.measures = {measure.printed for measure in self._measures}
+        if not isinstance(relevance_level, int) or relevance_level < 1:
+            raise TypeError(f"relevance_level must be a positive integer, not {described(relevance_level)}")
+        judged = {query: grades for query, grades in query_relevance.items() if len(grades)}
+        _check(judged, "grade", (int,), "qrels")
+        self._options = Options(rel=float(relevance_level), judged_only=bool(judged_docs_only_flag))
+        self._qrels = _of_values(open_qrels, judged, self._options).qrels if judged else None
+        self._index = (
+            {query: index for index, query in enumerate(Texts(self._qrels.queries))} if self._qrels else {}
+        )
+
+    def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+        """{query: {measure: value}} for the queries of the run that are judged. scores: the run."""
+        if not scores:
+            return {}
+        numbers = _check(scores, "score", (int, float), "scores")
+        queries = [query for query in scores if query in self._index]
+        if self._qrels is None or not queries:
+            return {}
+        data = Nested("scores", scores, "score", Numeric(_rounded(scores, numbers)))
+        reduced = _of_values(run_of_data(data, "scores").reduce, self._qrels, "trec", default_jobs())
+        judge = judge_of(self._qrels, reduced, self._options)
+        specs = [measure.spec for measure in self._measures]
+        found = score_queries(self._qrels, judge, reduced.rank, specs, default_jobs()).values
+        rows = np.array([self._index[query] for query in queries])
+        columns = [
+            _printed(measure, row[rows]).tolist() for measure, row in zip(self._measures, found, strict=True)
+        ]
+        names = [measure.printed for measure in self._measures]
+        cells = zip(*columns, strict=True) if columns else [()] * len(queries)
+        return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, cells, strict=True)}
+
+
+def _printed(measure: Measure, values: Floats) -> Floats:
+    """The values of a measure as pytrec_eval returns them for each query."""
+    if measure.spec.metric.text:  # no words there
+        return np.zeros(len(values))
+    if measure.spec.metric.kind is Kind.GEOMETRIC:
+        return natural_log(np.maximum(values, GEOMETRIC_MIN))
+    return values
+
+
+def _of_values(function: Any, *arguments: Any) -> Any:
+    """function(*arguments), whose errors of input are ValueError."""
+    try:
+        return function(*arguments)
+    except GradevalError as error:
+        raise ValueError(str(error)) from None
+
+
+def _check(data: Mapping[str, Mapping[str, Any]], what: str, kinds: tuple[type, ...], name: str) -> list[Any]:
+    """The numbers of {query: {document: number}}. Raises TypeError for what pytrec_eval does not take."""
+    if not isinstance(data, Mapping):
+        raise TypeError(f"{name} must be a dict, not {described(data)}")
+    for query, documents in data.items():
+        if not isinstance(query, str):
+            raise TypeError(f"{name}: the query id {described(query)} is not a string")
+        if not isinstance(documents, Mapping):
+            raise TypeError(
+                f"{name}: query {named(query)} needs a dict of documents, not {described(documents)}"
+            )
+    if set(map(type, chain.from_iterable(data.values()))) - {str}:
+        _raise_first(data, name, "document id", lambda document, _: isinstance(document, str))
+    numbers = list(chain.from_iterable(documents.values() for documents in data.values()))
+    if not all(issubclass(kind, kinds) for kind in set(map(type, numbers))):
+        _raise_first(data, name, what, lambda _, number: isinstance(number, kinds))
+    return numbers
+
+
+def _raise_first(data: Mapping[str, Mapping[Any, Any]], name: str, what: str, is_right: Any) -> None:
+    """Raise TypeError for the first document that is not right; there may be none, but of subclasses."""
+    for query, documents in data.items():
+        for document, number in documents.items():
+            if not is_right(document, number):
+                wrong = document if what == "document id" else number
+                place = "" if what == "document id" else f" of document {named(str(document))}"
+                raise TypeError(
+                    f"{name}: query {named(query)}: the {what}{place} has the wrong type: {described(wrong)}"
+                )
+
+
+def _rounded(data: Mapping[str, Mapping[str, float]], numbers: list[float]) -> Floats:
+    """The scores as 32-bit floats. Raises ValueError where one is NaN."""
+    try:
+        values = np.fromiter(numbers, np.float64, len(numbers))
+    except OverflowError:
+        raise ValueError("scores: an integer is too large for a floating-point number") from None
+    if np.isnan(values).any():
+        for query, documents in data.items():
+            for document, score in documents.items():
+                if score != score:
+                    raise ValueError(
+                        f"scores: query {named(query)}: the score of document {named(document)} is NaN"
+                    )
+    with np.errstate(over="ignore"):
+        values = values.astype(np.float32).astype(np.float64)
+    return np.clip(values, -_AT_MOST, _AT_MOST)
+
+
+def _measures(names: Iterable[str]) -> list[Measure]:
+    """What the names ask for, as pytrec_eval reads them. Raises ValueError and TypeError."""
+    given: dict[str, set[str]] = defaultdict(set)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"a measure is named by a string, not {described(name)}")
+        for one in supported_nicknames.get(name, (name,)):
+            if one in supported_measures:
+                given[one]
+                continue
+            found = ((base, _PARAMETERS.match(one, len(base))) for base in MEASURES if one.startswith(base))
+            base, values = next(
+                ((base, m[1]) for base, m in found if m and base in supported_measures), ("", "")
+            )
+            if not base:
+                raise ValueError(f"unsupported measure {one}")
+            given[base].update(values.split(",") if MEASURES[base].param else ())
+    asked = [f"{name}.{','.join(sorted(values))}" if values else name for name, values in given.items()]
+    measures: list[Measure] = _of_values(parse_trec_eval, asked)
+    return [Measure(_of_trec_eval_9(one.spec), _name(one.printed)) for one in measures]
+
+
+def _of_trec_eval_9(spec: Spec) -> Spec:
+    """The metric with trec_eval 9's rule for how many documents a recall is, where it has one."""
+    metric = spec.metric
+    given = spec.params | ({"rounding": "up"} if "rounding" in metric.by_name else {})
+    return Spec(metric, tuple((name, given[name]) for name in metric.by_name if name in given))
+
+
+def _name(printed: str) -> str:
+    """What pytrec_eval calls a measure: its cutoff or level follows the name, other parameters do not."""
+    base = max((name for name in MEASURES if printed == name or printed.startswith(f"{name}_")), key=len)
+    return printed if MEASURES[base].values else base
+
+
+def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
+    """{query: {document: score}} of the lines of a TREC run."""
+    run: dict[str, dict[str, float]] = defaultdict(dict)
+    for line in f_run:
+        query, _, document, _, score, _ = line.split()
+        assert document not in run[query], f"duplicate document {document} for query {query}"
+        run[query][document] = float(score)
+    return run
+
+
+def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
+    """{query: {document: grade}} of the lines of TREC qrels."""
+    qrels: dict[str, dict[str, int]] = defaultdict(dict)
+    for line in f_qrel:
+        query, _, document, grade = line.split()
+        assert document not in qrels[query], f"duplicate document {document} for query {query}"
+        qrels[query][document] = int(grade)
+    return qrels
+
+
+def compute_aggregated_measure(measure: str, values: list[float]) -> float:
+    """The sum of the values of queries for num_…, a geometric mean of logarithms for gm_…, else the mean."""
+    if measure.startswith("num_"):
+        return float(np.sum(values))
+    if measure.startswith("gm_"):
+        return float(np.exp(np.sum(values) / len(values)))
+    return float(np.mean(values))

@@ -1,0 +1,176 @@
+"""gradeval.pytrec_eval against pytrec_eval-terrier: equal floats, the same kinds of errors."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+from helpers import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradeval import pytrec_eval as ours
+
+theirs = pytest.importorskip("pytrec_eval")
+
+# runid is not a number in theirs, and whatever stands in memory is returned
+MEASURES = sorted(ours.supported_measures - {"runid"})
+QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "e": {}}
+RUN = {"1": {"b": 3.0, "x": 2.0, "a": 1.0}, "2": {"a": 5.0}, "9": {"a": 1.0}}
+
+
+def both(qrels, run, measures, *arguments):
+    return [one.RelevanceEvaluator(qrels, measures, *arguments).evaluate(run) for one in (ours, theirs)]
+
+
+def check(qrels, run, measures, *arguments):
+    found, expected = both(qrels, run, measures, *arguments)
+    assert [*found] == [*expected]
+    for query, values in expected.items():
+        # of an empty ranking theirs divides 0 by 0
+        assert found[query] == {name: 0.0 if math.isnan(value) else value for name, value in values.items()}
+
+
+def collection(seed):
+    draw = random.Random(seed)
+    documents = [f"d{n}" for n in range(draw.choice([3, 10, 40, 150]))]
+    grades = draw.choice([[0, 1], [0, 1, 2], [0, 1, 2, 3, 4], [1, 3, 9]])
+    scores = [draw.random, lambda: draw.randint(0, 5), lambda: 1 + draw.random() * 1e-7]
+    scores += [lambda: draw.randint(0, 9) / 10, lambda: draw.choice([math.inf, -math.inf, 1e300, -0.0, 0])]
+    some = draw.sample(scores, draw.randint(1, len(scores)))
+
+    def sample(least):
+        return draw.sample(documents, draw.randint(least, len(documents)))
+
+    qrels = {str(q): {d: draw.choice(grades) for d in sample(1)} for q in range(draw.randint(1, 4))}
+    run = {str(q): {d: draw.choice(some)() for d in sample(draw.choice([0, 1, 1]))} for q in range(5)}
+    return qrels, run
+
+
+@examples(times=10 if settings.default.max_examples > 100 else 1)  # thousands in the thorough profile
+@given(seed=st.integers(0, 2**40), level=st.sampled_from([1, 1, 2]), judged_only=st.booleans())
+def test_random_collections(seed, level, judged_only):
+    check(*collection(seed), MEASURES, level, judged_only)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        *(
+            "map",
+            "map.5",
+            "ndcg_cut",
+            "ndcg_cut_10",
+            "ndcg_cut.10,5",
+            "ndcg_cut.10abc",
+            "P_5,10",
+            "P_5.7",
+            "P.5,5",
+        ),
+        *("P_05", "official", "set", "set_F", "set_F.2", "set_F_0.5", "iprec_at_recall.0.2", "relative_P_3"),
+        *("iprec_at_recall_0.25", "11pt_avg", "11pt_avg.0.1,0.2", "relstring", "relstring_5", "success_1"),
+        *("Rprec_mult.0.5", "num_q", "gm_map", "gm_bpref", "utility", "recall_1000", "map_cut.1,3,5"),
+    ],
+)
+def test_names_of_measures(measure):
+    found, expected = both(QRELS, RUN, {measure})
+    for values in (*found.values(), *expected.values()):
+        values.pop("runid", None)
+    assert found == expected
+    check(QRELS, RUN, sorted({measure, "map_cut_7", "P.3"} - {"official", "set"}))
+
+
+def test_names_that_are_supported():
+    assert ours.supported_measures == theirs.supported_measures
+    for name, measures in ours.supported_nicknames.items():
+        assert theirs.supported_nicknames[name] == measures
+
+
+@pytest.mark.parametrize("measure", ["x", "MAP", "ndcg_cut.x", "rbp", "yaap", "prefs", "", "map "])
+def test_measures_that_are_not_supported(measure):
+    for one in (ours, theirs):
+        with pytest.raises(ValueError, match="unsupported measure"):
+            one.RelevanceEvaluator(QRELS, {measure})
+
+
+@pytest.mark.parametrize("measure", ["P.0", "recall_5,05", "ndcg.10", "map_cut_0", "G_1"])
+def test_measures_that_end_the_process_there(measure):
+    with pytest.raises(ValueError, match=r"\w"):
+        ours.RelevanceEvaluator(QRELS, {measure})
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        *({}, {"7": {"a": 1.0}}, {"1": {}}, {"1": {}, "2": {"a": 1.0}}, {"1": {"a": 1}}, {"1": {"a": True}}),
+        *({"1": {"a": np.float64(1)}}, {"1": {"a": 10**30, "b": 1e300}}, {"1": {"é": 1.0, "a": 0.0}}),
+    ],
+)
+def test_runs(run):
+    check(QRELS, run, {"map", "num_ret", "ndcg", "gm_map", "P.5"})
+    check(QRELS, run, [])
+    check({}, run, {"map"})
+    check({"1": {"a": True, "b": -1 * 0}}, run, {"map"})
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        *({"1": {"a": "1"}}, {"1": {1: 1.0}}, {1: {"a": 1.0}}, [("1", "a", 1)], {"1": [1]}, {"1": {b"a": 1.0}}),
+        *({"1": {"a": np.float32(1)}}, {"1": {"a": None}}, {"1": {"a": 1.0}, "2": {"b": "x"}}),
+    ],
+)
+def test_runs_of_wrong_types(run):
+    for one in (ours, theirs):
+        with pytest.raises(TypeError):
+            one.RelevanceEvaluator(QRELS, {"map"}).evaluate(run)
+
+
+@pytest.mark.parametrize(
+    ("qrels", "level"),
+    [
+        *(({"1": {"a": grade}}, 1) for grade in (1.0, "1", np.int64(1), None)),
+        *(({"1": {1: 1}}, 1), ({1: {"a": 1}}, 1), ({"1": [1]}, 1), (QRELS, 0), (QRELS, 1.5)),
+    ],
+)
+def test_qrels_of_wrong_types(qrels, level):
+    for one in (ours, theirs):
+        with pytest.raises(TypeError):
+            one.RelevanceEvaluator(qrels, {"map"}, level)
+
+
+def test_what_is_wrong_is_named():
+    evaluator = ours.RelevanceEvaluator(QRELS, {"map"})
+    with pytest.raises(ValueError, match=r"^scores: query '2': the score of document 'd' is NaN$"):
+        evaluator.evaluate({"1": {"a": 1.0}, "2": {"c": 1.0, "d": math.nan}})
+    with pytest.raises(TypeError, match="query '2': the score of document 'd' has the wrong type: None"):
+        evaluator.evaluate({"1": {"a": 1.0}, "2": {"c": 1.0, "d": None}})
+    with pytest.raises(ValueError, match=r"^scores:2: the document id 'd\\ud800' cannot be encoded"):
+        evaluator.evaluate({"1": {"a": 1.0}, "2": {"d\ud800": 1.0}})
+    with pytest.raises(ValueError, match=r"^qrels:1: the document id 'd\\x00' contains a NUL byte"):
+        ours.RelevanceEvaluator({"1": {"d\0": 1}}, {"map"})
+
+
+def test_lines():
+    run, qrels = ["1 Q0 a 1 1.5 t", " 1 Q0 b 2 1e0 t\n"], ["1 0 a 1", "2\t0 a -1\n"]
+    assert ours.parse_run(run) == theirs.parse_run(run)
+    assert ours.parse_qrel(qrels) == theirs.parse_qrel(qrels)
+    for one in (ours, theirs):
+        for lines in (["1 Q0 a 1"], ["1 Q0 a 1 x t"]):
+            with pytest.raises(ValueError, match=r"\w"):
+                one.parse_run(lines)
+        with pytest.raises(ValueError, match="invalid literal"):
+            one.parse_qrel(["1 0 a 1.5"])
+        with pytest.raises(AssertionError):
+            one.parse_run(run[:1] * 2)
+        with pytest.raises(AssertionError):
+            one.parse_qrel(qrels[:1] * 2)
+
+
+def test_summaries():
+    values = np.random.default_rng(1).random(1000).tolist()
+    for measure in ("num_q", "gm_map", "map", "ndcg_cut_10"):
+        found, expected = (one.compute_aggregated_measure(measure, values) for one in (ours, theirs))
+        assert type(found) is float and found == expected
