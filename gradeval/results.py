@@ -216,6 +216,28 @@ class Results:
                 columns.append(Column(spec, values[m], texts, of_ends))
         return columns
 
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with the columns run, query, metric and value, a row for each value of a query."""
+        from gradeval.render.frames import to_pandas
+
+        return to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """The same as a polars.DataFrame."""
+        from gradeval.render.frames import to_polars
+
+        return to_polars(self)
+
+    def to_arrow(self) -> Any:
+        """The same as a pyarrow.Table."""
+        from gradeval.render.frames import to_arrow
+
+        return to_arrow(self)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The same for any library that reads Arrow's C stream, as duckdb.sql('from results') does."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def to_dict(self, *, per_query: bool = False, summary: bool = True) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact, counts are int, undefined is None."""
         from gradeval.render import content
