@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-import csv
+import re
 from functools import partial
 
-from gradeval.render.layout import RenderOptions, Row, blocks, texts_of, with_ends
+from gradeval.render.layout import RenderOptions, blocks, joined, texts_of, with_ends
 from gradeval.results import Column, Results
 
+_SPECIAL = re.compile(r'[,"\r\n]')
 _FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # text that begins so is a formula in spreadsheets
 
 
 def render(results: Results, options: RenderOptions) -> str:
-    lines = Lines()
-    writer = csv.writer(lines)  # with its own line ends it quotes a CR too
     escape = not_a_formula if options.spreadsheet else str
     write = partial(texts_of, digits=options.digits, escape=escape)
-    writer.writerow(["run", "query", "metric", "value", *(("low", "high") if results.has_tie_range else ())])
+    has_ends = results.has_tie_range
+    lines = ["run,query,metric,value" + (",low,high\n" if has_ends else "\n")]
 
-    def cells(column: Column) -> list[Row]:
-        return with_ends(column, write) if results.has_tie_range else list(zip(write(column), strict=True))
+    def cells(column: Column) -> list[str]:
+        rows = with_ends(column, write) if has_ends else zip(write(column), strict=True)
+        is_plain = column.texts is None  # a number needs no quotes
+        return list(map(",".join, rows)) if is_plain else [",".join(map(_quoted, row)) for row in rows]
 
     for block in blocks(results, options, cells):
-        run = escape(block.run.name)
-        names = [escape(str(spec)) for spec in block.specs]
-        for query, row in zip(map(escape, block.queries), block.rows, strict=False):
-            writer.writerows((run, query, name, *cell) for name, cell in zip(names, row, strict=True))
+        run = _quoted(escape(block.run.name))
+        starts = [f"{run},{_quoted(escape(query))}," for query in block.queries]
+        columns = [
+            part
+            for spec, texts in zip(block.specs, block.cells, strict=True)
+            for part in (starts, _quoted(escape(str(spec))) + ",", texts, "\n")
+        ]
+        lines.append(joined(columns, len(starts)))
     return "".join(lines)
+
+
+def _quoted(text: str) -> str:
+    """The text as a field, in quotes where it needs them."""
+    return '"' + text.replace('"', '""') + '"' if _SPECIAL.search(text) else text
 
 
 def not_a_formula(text: str) -> str:

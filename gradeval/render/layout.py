@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,12 +35,17 @@ class RenderOptions(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Consecutive rows of one run: its queries, or its summary. A row has a cell for each column."""
+    """Consecutive rows of one run: its queries, or its summary. cells: the texts of each column."""
 
     run: RunResult
     queries: list[str]
     columns: list[Column]
-    rows: list[tuple[Any, ...]]
+    cells: list[list[Any]]
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """A cell of each column."""
+        return list(zip(*self.cells, strict=True))
 
     @property
     def specs(self) -> list[Spec]:
@@ -75,14 +82,68 @@ class Sheet(NamedTuple):
 
 def decimals(values: Floats, whole: bool, *, digits: Digits, width: int = 0, signed: bool = False) -> list[str]:
     """Values as text. Counts have no decimals. Zero has no sign; with signed, a rounded negative has."""
-    numbers = (values + 0.0).tolist()  # + 0.0 makes -0.0 a plain 0.0
+    values = values + 0.0  # makes -0.0 a plain 0.0
     if whole:
-        return [str(int(number)) if number == number else "nan" for number in numbers]
+        return _of_distinct(values, lambda number: str(int(number)) if number == number else "nan")
     if digits == "full":
-        return [repr(number) for number in numbers]
+        return _of_distinct(values, repr)
     pattern = f"%{width}.{digits}f"
-    texts = [pattern % number for number in numbers]
-    return texts if signed else [text if text[0] != "-" or text.strip("-0.") else text[1:] for text in texts]
+
+    def write(number: float) -> str:
+        text = pattern % number
+        return text if signed or text[0] != "-" or text.strip("-0.") else text[1:]
+
+    return _rounded(values, digits, write)
+
+
+_FEW = 100  # values that are written one by one
+_UNITS = 10**6  # the most units of the last decimal for which texts are looked up
+
+
+def _of_distinct(values: Floats, write: Callable[[float], str]) -> list[str]:
+    """write(value) for each value, called once for equal ones where there seem to be many."""
+    first = values[:_FEW].tolist()
+    if len(values) <= _FEW or len(set(first)) > 0.9 * len(first):
+        return list(map(write, values.tolist()))
+    distinct, index = np.unique(values, return_inverse=True)
+    return _looked_up(list(map(write, distinct.tolist())), index)
+
+
+def _rounded(values: Floats, digits: int, write: Callable[[float], str]) -> list[str]:
+    """write(value) for each value, which rounds to so many decimals.
+
+    A value is first rounded to a number of units by arithmetic, and that number's text looked up. What is near
+    to the middle of two such numbers, below 0, or large is written by itself.
+    """
+    if len(values) <= _FEW or digits > 6:
+        return _of_distinct(values, write)
+    unit = 10.0**digits
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = values * unit
+        nearest = np.rint(scaled)
+        is_sure = (scaled >= 0) & (scaled < _UNITS) & (np.abs(scaled - nearest) < 0.49999)
+    count = np.where(is_sure, nearest, 0).astype(np.int64)
+    present = np.flatnonzero(np.bincount(count))
+    index = np.empty(_UNITS + 1, np.int32)
+    index[present] = np.arange(len(present))
+    texts = _looked_up([write(number / unit) for number in present.tolist()], index[count])
+    others = np.flatnonzero(~is_sure)
+    for row, text in zip(others.tolist(), _of_distinct(values[others], write), strict=True):
+        texts[row] = text
+    return texts
+
+
+def _looked_up(texts: list[str], index: Any) -> list[str]:
+    found: list[str] = np.array(texts, object)[index].tolist()
+    return found
+
+
+def joined(columns: Sequence[Sequence[str] | str], count: int) -> str:
+    """The text of so many rows, of a text of each column; a column that is a string is the same in all rows."""
+    pieces: list[str] = [""] * (count * len(columns))
+    for place, column in enumerate(columns):
+        pieces[place :: len(columns)] = [column] * count if isinstance(column, str) else column
+    return "".join(pieces)
 
 
 def texts_of(column: Column, *, escape: Callable[[str], str] = str, **how: Any) -> list[str]:
@@ -90,6 +151,20 @@ def texts_of(column: Column, *, escape: Callable[[str], str] = str, **how: Any) 
     if column.texts is not None:
         return list(map(escape, column.texts))
     return decimals(column.values, column.spec.metric.is_count, **how)
+
+
+def exact_texts(column: Column) -> list[str]:
+    """The values of a column as JSON."""
+    if column.texts is not None:
+        return list(map(json.dumps, column.texts))
+    write: Callable[[float], str] = repr
+    if column.spec.metric.is_count:
+        write = _integer
+    return _of_distinct(column.values + 0.0, lambda number: write(number) if math.isfinite(number) else "null")
+
+
+def _integer(number: float) -> str:
+    return str(int(number))
 
 
 def with_ends(column: Column, write: Callable[[Column], list[str]], absent: str = "") -> list[Row]:
@@ -106,8 +181,7 @@ def blocks(results: Results, options: RenderOptions, cells: Callable[[Column], l
             if is_wanted:
                 columns = results.columns(r, per_query=per_query)
                 queries = results.counted_queries(r) if per_query else [ALL]
-                rows = list(zip(*map(cells, columns), strict=True))
-                yield Block(run, queries, columns, rows)
+                yield Block(run, queries, columns, list(map(cells, columns)))
 
 
 def sheets(results: Results, options: RenderOptions) -> Iterator[Sheet]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from gradeval.render.layout import ALL, RenderOptions, blocks, one_field, texts_of
+from gradeval.render.layout import ALL, RenderOptions, blocks, joined, one_field, texts_of
 from gradeval.results import Results
 
 
@@ -24,12 +24,10 @@ def render(results: Results, options: RenderOptions, labels: Sequence[str] | Non
         if block.run is not above and not named:
             lines.append(f"{'runid':<22}\t{ALL}\t{one_field(block.run.name)}\n")
         above = block.run
-        names = [label[spec] + "\t" for spec in block.specs]
-        quotes = ["" if spec.metric.has_summary else "'" for spec in block.specs]  # of relstring
-        for query, row in zip(block.queries, block.rows, strict=False):
-            middle = one_field(query) + "\t"
-            lines += [
-                f"{name}{middle}{quote}{text}{quote}\n"
-                for name, quote, text in zip(names, quotes, row, strict=True)
-            ]
+        queries = list(map(one_field, block.queries))
+        columns: list[str | list[str]] = []
+        for spec, texts in zip(block.specs, block.cells, strict=True):
+            quote = "" if spec.metric.has_summary else "'"  # of relstring
+            columns += (label[spec] + "\t", queries, "\t" + quote, texts, quote + "\n")
+        lines.append(joined(columns, len(queries)))
     return "".join(lines)

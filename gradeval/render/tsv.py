@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from gradeval.render.layout import RenderOptions, blocks, one_field, texts_of, with_ends
+from gradeval.render.layout import RenderOptions, blocks, joined, one_field, texts_of, with_ends
 from gradeval.results import Column, Results
 
 
@@ -17,8 +17,11 @@ def render(results: Results, options: RenderOptions) -> str:
 
     for block in blocks(results, options, cells):
         run = one_field(block.run.name)
-        names = [f"\t{spec}\t" for spec in block.specs]
-        for query, row in zip(block.queries, block.rows, strict=False):
-            start = f"{run}\t{one_field(query)}"
-            lines += [f"{start}{name}{text}\n" for name, text in zip(names, row, strict=True)]
+        starts = [f"{run}\t{one_field(query)}" for query in block.queries]
+        columns = [
+            part
+            for spec, texts in zip(block.specs, block.cells, strict=True)
+            for part in (starts, f"\t{spec}\t", texts, "\n")
+        ]
+        lines.append(joined(columns, len(starts)))
     return "".join(lines)

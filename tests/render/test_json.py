@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 import gradeval
 from gradeval.render import render
@@ -51,3 +52,17 @@ def test_options_that_json_does_not_know_are_text(make) -> None:
     results = make("AP", {"a": [[0.5]]})
     odd = Results(results.qrels, None, results.queries, results.specs, results.runs, {"k": 1 + 2j})
     assert json.loads(render(odd, "json"))["options"] == {"k": "(1+2j)"}
+
+
+def test_many_queries_are_written_as_json_dumps_writes_them() -> None:
+    """Columns are formatted at once; other ways of rounding and writing must not differ in a byte."""
+    draw = random.Random(8)
+    qrels = {f'q{q}é"\\': {f"d{d}": draw.randrange(-1, 4) for d in range(6)} for q in range(300)}
+    runs = {name: {q: {f"d{d}": draw.randrange(4) for d in range(9)} for q in qrels} for name in ("a", "b\n")}
+    names = "AP nDCG tau rankDCG num_ret relstring num_q gm_map"
+    for tie_range in (False, True):
+        results = gradeval.evaluate(qrels, runs, names, tie_range=tie_range)
+        for per_query in (False, True):
+            for summary in (False, True):
+                expected = json.dumps(results.to_dict(per_query=per_query, summary=summary), indent=2) + "\n"
+                assert results.render("json", per_query=per_query, summary=summary) == expected

@@ -12,6 +12,7 @@ import pytest
 
 from gradeval.registry.spec import parse
 from gradeval.render import render
+from gradeval.render.layout import decimals
 from gradeval.results import Results, RunResult
 
 NAN = float("nan")
@@ -98,3 +99,21 @@ def test_a_large_collection_takes_no_time(format: str) -> None:
     start = time.process_time()
     assert render(results, format, per_query=True).count("\n") >= 6 * size
     assert time.process_time() - start < 2  # 0.1 is usual; a loop of slow steps takes more than this
+
+
+@pytest.mark.parametrize("digits", [0, 1, 2, 4, 6, 7, "full"])
+@pytest.mark.parametrize("signed", [False, True])
+def test_many_values_are_written_as_one(digits: int | str, signed: bool) -> None:
+    """What is looked up by units of the last decimal, against each value by itself."""
+    draw = np.random.default_rng(4)
+    halves = (draw.integers(0, 2000, 300) + 0.5) / 10.0 ** draw.integers(0, 8, 300)
+    near = np.concatenate([np.nextafter(halves, 0), halves, np.nextafter(halves, np.inf)])
+    odd = [np.nan, 0, -0.0, 1e9, 1e300]
+    values = np.concatenate([near, -near, draw.random(500), draw.integers(0, 5, 500), odd])
+    for chosen in (values, draw.permutation(values), np.repeat(values[:40], 9)):
+        found = decimals(chosen, False, digits=digits, signed=signed, width=6)
+        ones = np.split(chosen, len(chosen))
+        single = [decimals(one, False, digits=digits, signed=signed, width=6) for one in ones]
+        assert found == [text for [text] in single]
+    counts = draw.integers(0, 50, 500).astype(float)
+    assert decimals(counts, True, digits=digits) == [str(int(count)) for count in counts]
