@@ -16,6 +16,7 @@ Values = dict[tuple[str, str], str]  # (run, metric): the value with 4 decimals
 Results = dict[str, Result]
 
 PEERS = Path(__file__).with_name("peers.py")
+IN_PROCESS = Path(__file__).with_name("inprocess.py")
 OURS = "gradeval"
 DEFAULTS = "gradeval, defaults"
 METRICS = ("-m", "AP", "-m", "nDCG@10")
@@ -269,6 +270,35 @@ def shuffled(folder: Path) -> Benchmark:
     )
 
 
+def said(tool: str, name: str) -> Callable[[Results], float]:
+    """What a tool printed under this name, behind a tab."""
+
+    def value(results: Results) -> float:
+        lines = (dict(line.split("\t") for line in output.splitlines()) for output in results[tool].outputs)
+        return statistics.median(float(found[name]) for found in lines)
+
+    return value
+
+
+def in_memory(folder: Path) -> Benchmark:
+    qrels, run = collection(folder)
+    library = "in one process"
+    limits = {
+        "dicts, of pytrec_eval": 0.5,
+        "Evaluator, 50 x 100, of pytrec_eval": 1,
+        "Evaluator, one query of 10": 0.001,
+        "pandas, of ir_measures": 0.06,
+        "polars, of ir_measures": 0.03,
+        "10^7 rows from Arrow, MiB added": 300,
+    }
+    return Benchmark(
+        "1,000 queries × 1,000 documents in memory, 50 judgments a query",
+        [*both(qrels, run), Tool(library, [sys.executable, str(IN_PROCESS), str(qrels), str(run)], once=True)],
+        [Target(name, limit, said(library, name)) for name, limit in limits.items()],
+        "the library is called in one process with its peers, as far as they are installed",
+    )
+
+
 SUITE: dict[str, Callable[[Path], Benchmark]] = {
     "a": msmarco,
     "b": many_queries,
@@ -277,4 +307,5 @@ SUITE: dict[str, Callable[[Path], Benchmark]] = {
     "e": letor,
     "f": twenty_runs,
     "g": shuffled,
+    "h": in_memory,
 }

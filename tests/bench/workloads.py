@@ -194,6 +194,11 @@ def shuffled(folder: Path, scale: float) -> None:
         file.writelines(map(text.__getitem__, order))
 
 
+def in_memory(folder: Path, scale: float) -> None:
+    """(h) 1,000 queries × 1,000 documents, 50 judgments a query."""
+    write_collection(folder, scaled(1000, scale), 1000, 50, {"bm25": 1000})
+
+
 WORKLOADS: dict[str, Callable[[Path, float], None]] = {
     "a": msmarco,
     "b": many_queries,
@@ -202,6 +207,7 @@ WORKLOADS: dict[str, Callable[[Path, float], None]] = {
     "e": letor,
     "f": twenty_runs,
     "g": shuffled,
+    "h": in_memory,
 }
 
 

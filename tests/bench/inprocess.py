@@ -1,0 +1,141 @@
+"""gradeval and its peers as libraries, in one process: `python inprocess.py QRELS RUN`.
+
+Prints a line for each measurement, its name and its median of interleaved calls: seconds, or for a ratio what
+the first takes of the second.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gradeval
+from gradeval import pytrec_eval as dialect
+
+METRICS, MEASURES = "AP nDCG@10", {"map", "ndcg_cut.10"}
+ROWS = 10**7
+
+
+def interleaved(calls: dict[str, Callable[[], object]], repeat: int) -> dict[str, float]:
+    """The median seconds of each call."""
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    for turn in range(repeat):
+        for name in list(calls)[:: -1 if turn % 2 else 1]:
+            start = time.perf_counter()
+            calls[name]()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(found) for name, found in seconds.items()}
+
+
+def say(name: str, value: float) -> None:
+    print(f"{name}\t{value:.6f}", flush=True)
+
+
+def peak() -> float:
+    """The largest resident set since the last reset(), in MiB."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+
+def reset() -> None:
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def of_dicts(qrels: Any, run: Any) -> None:
+    import pytrec_eval
+
+    found = interleaved(
+        {
+            "ours": lambda: gradeval.evaluate(qrels, run, METRICS),
+            "theirs": lambda: pytrec_eval.RelevanceEvaluator(qrels, MEASURES).evaluate(run),
+            "dialect": lambda: dialect.RelevanceEvaluator(qrels, MEASURES).evaluate(run),
+        },
+        5,
+    )
+    say("dicts", found["ours"])
+    say("dicts, of pytrec_eval", found["ours"] / found["theirs"])
+    say("gradeval.pytrec_eval, of pytrec_eval", found["dialect"] / found["theirs"])
+    some = {query: dict(islice(documents.items(), 100)) for query, documents in islice(run.items(), 50)}
+    judged = {query: qrels[query] for query in some}
+    evaluator, peer = gradeval.Evaluator(judged, METRICS), pytrec_eval.RelevanceEvaluator(judged, MEASURES)
+    query, documents = next(iter(run.items()))
+    one = {query: dict(islice(documents.items(), 10))}
+    single = gradeval.Evaluator({query: qrels[query]}, METRICS)
+    calls = {"ours": lambda: evaluator.evaluate(some), "theirs": lambda: peer.evaluate(some)}
+    found = interleaved({**calls, "one": lambda: single.evaluate(one)}, 101)
+    say("Evaluator, 50 x 100", found["ours"])
+    say("Evaluator, 50 x 100, of pytrec_eval", found["ours"] / found["theirs"])
+    say("Evaluator, one query of 10", found["one"])
+
+
+def of_frames(qrels: Any, run: Any) -> None:
+    import ir_measures
+    import pandas
+
+    rows = [(query, document, score) for query, of in run.items() for document, score in of.items()]
+    frame = pandas.DataFrame(rows, columns=["query_id", "doc_id", "score"])
+    judged = pandas.DataFrame(
+        [(query, document, grade) for query, of in qrels.items() for document, grade in of.items()],
+        columns=["query_id", "doc_id", "relevance"],
+    )
+    measures = [ir_measures.parse_measure(name) for name in METRICS.split()]
+    calls: dict[str, Callable[[], object]] = {"pandas": lambda: gradeval.evaluate(judged, frame, METRICS)}
+    if find_spec("polars"):
+        import polars
+
+        table = polars.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+        calls["polars"] = lambda: gradeval.evaluate(judged, table, METRICS)
+    theirs = interleaved({"": lambda: ir_measures.calc_aggregate(measures, judged, frame)}, 1)[""]
+    for name, seconds in interleaved(calls, 5).items():
+        say(name, seconds)
+        say(f"{name}, of ir_measures", seconds / theirs)
+
+
+def of_memory() -> None:
+    """What the evaluation of ROWS rows from Arrow adds to the frame's own memory."""
+    import polars
+
+    numbers = polars.int_range(ROWS, eager=True)
+    rank = polars.Series(np.arange(ROWS) % 1000)
+    frame = polars.DataFrame(
+        {
+            "query_id": (numbers // 1000).cast(polars.String),
+            "doc_id": "document-" + numbers.cast(polars.String),
+            "score": 1000.0 - rank,
+        }
+    )
+    judged = frame.filter(rank < 20).rename({"score": "relevance"}).with_columns(relevance=polars.lit(1.0))
+    reset()
+    before = peak()
+    gradeval.evaluate(judged, frame, METRICS)
+    say("10^7 rows from Arrow, MiB added", peak() - before)
+
+
+def main(qrels_path: str, run_path: str) -> None:
+    qrels: dict[str, dict[str, int]] = {}
+    for line in Path(qrels_path).read_text().splitlines():
+        query, _, document, grade = line.split()
+        qrels.setdefault(query, {})[document] = int(grade)
+    run: dict[str, dict[str, float]] = {}
+    for line in Path(run_path).read_text().splitlines():
+        query, _, document, _, score, _ = line.split()
+        run.setdefault(query, {})[document] = float(score)
+    if find_spec("pytrec_eval"):
+        of_dicts(qrels, run)
+    if find_spec("ir_measures") and find_spec("pandas"):
+        of_frames(qrels, run)
+    del qrels, run
+    if find_spec("polars") and Path("/proc/self/clear_refs").exists():
+        of_memory()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
