@@ -37,6 +37,7 @@ from gradeval.tables.reduced import Reduced
 from gradeval.tables.run_names import run_names
 from gradeval.ties import TRIALS, spread
 
+_FEW = 1 << 13  # judgments that are scored before another thread has started
 Judge = Callable[[slice | Ints, Floats], Judgments]
 
 
@@ -264,6 +265,7 @@ def _evaluate(
     if not (has_lines & wanted).any():
         raise InputError(run.path, f"it has no query in common with {qrels.path}", hint="Check the query ids")
     judge = judge_of(qrels, reduced, options, reduced.tag or run.name or run.path)
+    jobs = jobs if len(qrels.grade) > _FEW else 1
     found = score_queries(qrels, judge, reduced.rank, specs, jobs)
     counted = wanted & has_lines if options.queries == "both" else wanted
     notices = [*query_notices(qrels, reduced, wanted, options)]
