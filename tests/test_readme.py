@@ -82,7 +82,8 @@ def row(*cells: str) -> str:
 
 
 def format_rows() -> str:
-    return "".join(row(f"`{name}`", about) for name, about in FORMATS.items())
+    formats = FORMATS.items()
+    return "".join(row(f"`{name}`", of.about, f"`{of.ending}`" if of.ending else "") for name, of in formats)
 
 
 def under(head: str) -> str:
@@ -96,7 +97,7 @@ def head(*cells: str) -> str:
     return row(*cells) + row(*["---"] * len(cells))
 
 
-FORMAT_TABLE = head("format", "description")
+FORMAT_TABLE = head("format", "description", "ending of `-o`")
 
 
 def test_formats_are_those_of_the_code():

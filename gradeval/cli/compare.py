@@ -172,7 +172,7 @@ def compare_command(
     check_inputs([*files, *extra])
     file = output_file(output, [*files, *extra, *([query_ids] if query_ids else [])], with_groups=files)
     on_terminal = file is None and out.on_terminal()
-    format_ = format_ or ("table" if on_terminal else "tsv")
+    format_ = format_ or out.default_format(file, FORMATS)
     if spreadsheet and format_ != "csv":
         raise click.UsageError("--spreadsheet requires -f csv.")
 

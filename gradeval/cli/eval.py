@@ -94,7 +94,7 @@ def eval_command(
     check_inputs(inputs)
     file = output_file(output, [*inputs, *filter(None, [query_ids])], with_groups=(qrels, *runs))
     on_terminal = file is None and out.on_terminal()
-    format_ = format_ or ("table" if on_terminal else "tsv")
+    format_ = format_ or out.default_format(file, FORMATS)
     if spreadsheet and format_ != "csv":
         raise click.UsageError("--spreadsheet requires -f csv.")
     if options["tie_range"] and format_ == "trec":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings as python_warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +24,7 @@ from gradeval.options import (
     RUN_FORMATS,
     TIES,
 )
+from gradeval.render import FORMATS
 
 if TYPE_CHECKING:
     from gradeval.cli.output_file import OutputFile
@@ -155,15 +156,17 @@ def query_options() -> Callable[[Decorated], Decorated]:
     )
 
 
-def output_options(formats: Mapping[str, str]) -> Callable[[Decorated], Decorated]:
+def output_options(formats: Iterable[str]) -> Callable[[Decorated], Decorated]:
     """The format, and where to write. formats: those that the command has."""
+    formats = tuple(formats)
+    endings = ", ".join(FORMATS[name].ending for name in formats if FORMATS[name].ending)
     return _together(
         output(
             "-f",
             "--format",
             "format_",
-            type=click.Choice(tuple(formats)),
-            help="Default: table on a terminal, tsv elsewhere.",
+            type=click.Choice(formats),
+            help="Default: by the ending of -o; otherwise table on a terminal, tsv elsewhere.",
         ),
         output(
             "--digits",
@@ -184,7 +187,7 @@ def output_options(formats: Mapping[str, str]) -> Callable[[Decorated], Decorate
             "--output",
             type=File(),
             metavar="FILE",
-            help="Write to this file, atomically.",
+            help=f"Write to this file, atomically. Its ending sets the format: {endings}.",
         ),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
@@ -42,6 +43,15 @@ def report(error: GradevalError) -> None:
 def on_terminal() -> bool:
     """Whether standard output is one."""
     return sys.stdout is not None and sys.stdout.isatty()
+
+
+def default_format(file: OutputFile | None, formats: Iterable[str]) -> str:
+    """The one of the formats that results have by default. Raises OptionError for a file of none of them."""
+    from gradeval.render import format_of
+
+    if file is None:
+        return "table" if on_terminal() else "tsv"
+    return (None if file.is_device else format_of(file.path, formats)) or "tsv"
 
 
 def columns() -> int:

@@ -16,7 +16,7 @@ from gradeval.waiting import write_all
 class OutputFile:
     """A file to write to. Problems are found before the evaluation begins.
 
-    path: as the user named it. inputs: the files that are read, '-' for standard input; it must not be one.
+    path: as the user named it. is_device: whether it is one, such as /dev/null. inputs: the files that are read, '-' for standard input; it must not be one.
     Raises OptionError.
     """
 
@@ -24,6 +24,7 @@ class OutputFile:
         self.path = path
         self._replaced: str | None = None  # the file whose place a new one takes
         self._descriptor: int | None = None  # the descriptor of ours that the path names
+        self.is_device = False
         if not path:
             raise OptionError("--output: no file given")
         try:
@@ -46,6 +47,7 @@ class OutputFile:
     def _prepare(self, about: os.stat_result | None, inputs: Iterable[str]) -> str:
         """Choose the way to write, or return what prevents it."""
         is_plain = about is None or stat.S_ISREG(about.st_mode)
+        self.is_device = about is not None and (stat.S_ISCHR(about.st_mode) or stat.S_ISBLK(about.st_mode))
         if about is not None and stat.S_ISDIR(about.st_mode):
             return "it is a directory"
         if about is not None and is_plain and any(_is_file(about, path) for path in inputs):

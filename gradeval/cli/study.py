@@ -408,7 +408,7 @@ def _study(
 
         file = OutputFile(output, [*inputs, *(path + suffix for path in files for suffix in GROUP_SUFFIXES)])
     on_terminal = file is None and out.on_terminal()
-    format_ = format_ or ("table" if on_terminal else "tsv")
+    format_ = format_ or out.default_format(file, FORMATS)
     if table is not None and format_ not in ("tsv", "csv"):
         raise click.UsageError("--table requires -f tsv or -f csv.")
 

@@ -5,9 +5,11 @@ Each module has render(results, options) -> str. It orders and formats values, a
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from importlib import import_module
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gradeval.errors import OptionError
 
@@ -16,18 +18,43 @@ if TYPE_CHECKING:
 
 Digits = int | Literal["full"]
 
+
+class Format(NamedTuple):
+    """A row of FORMATS: its description, and the ending of the names of its files, '' if it has none."""
+
+    about: str
+    ending: str = ""
+
+
 # modules are imported when used, so that a TSV does not wait for rich
 FORMATS = {
-    "table": "human-readable table: metrics as columns, runs as rows",
-    "tsv": "run, query, metric and value separated by tabs",
-    "csv": "run, query, metric and value, quoted where needed",
-    "json": "one object with inputs, options and exact values",
-    "jsonl": "one object per line: run, query, metric, exact value",
-    "md": "a table for GitHub's Markdown",
-    "latex": "a tabular for LaTeX with booktabs",
-    "trec": "trec_eval's columns",
+    "table": Format("human-readable table: metrics as columns, runs as rows", ".txt"),
+    "tsv": Format("run, query, metric and value separated by tabs", ".tsv"),
+    "csv": Format("run, query, metric and value, quoted where needed", ".csv"),
+    "json": Format("one object with inputs, options and exact values", ".json"),
+    "jsonl": Format("one object per line: run, query, metric, exact value", ".jsonl"),
+    "md": Format("a table for GitHub's Markdown", ".md"),
+    "latex": Format("a tabular for LaTeX with booktabs", ".tex"),
+    "trec": Format("trec_eval's columns"),
 }
 BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a query 'all'
+
+
+def format_of(path: str, formats: Iterable[str] = FORMATS) -> str | None:
+    """The one of the formats that the ending of the path stands for; None for a path without an ending.
+
+    Raises OptionError for another ending.
+    """
+    ending = os.path.splitext(path)[1].lower()
+    if ending in ("", "."):
+        return None
+    by_ending = {FORMATS[name].ending: name for name in formats if FORMATS[name].ending}
+    if ending not in by_ending:
+        known = ", ".join(by_ending)
+        raise OptionError(
+            f"{path}: no format has the ending {ending}; the endings are {known}. -f sets the format"
+        )
+    return by_ending[ending]
 
 
 def render(

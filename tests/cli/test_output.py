@@ -93,6 +93,39 @@ def test_json_lists_the_runs_that_failed(folder: Path) -> None:
     assert json.loads(gradeval("q", "r", "-m", "AP", "-f", "json").out)["failed"] == []
 
 
+@pytest.mark.parametrize("name", [name for name, format in FORMATS.items() if format.ending])
+def test_the_ending_of_the_file_sets_the_format(name: str) -> None:
+    for path in (f"out{FORMATS[name].ending}", f"a.b{FORMATS[name].ending.upper()}"):
+        assert gradeval("q", "r", "-m", "AP", "-o", path, terminal=True).code == 0
+        assert Path(path).read_text() == gradeval("q", "r", "-m", "AP", "-f", name).out
+        assert gradeval("q", "r", "-m", "AP", "-o", path, "-f", "trec").code == 0
+        assert Path(path).read_text().startswith(STARTS["trec"])
+
+
+@pytest.mark.parametrize("path", ["out", ".out", "a.b/out", "out."])
+def test_a_file_without_an_ending_is_tsv(path: str) -> None:
+    os.mkdir("a.b")
+    assert gradeval("q", "r", "-m", "AP", "-o", path).code == 0
+    assert Path(path).read_text() == TSV
+
+
+def test_an_unknown_ending_is_an_error(folder: Path) -> None:
+    assert fails("q", "r", "-o", "out.xlsx") == (
+        "gradeval: out.xlsx: no format has the ending .xlsx; the endings are "
+        ".txt, .tsv, .csv, .json, .jsonl, .md, .tex. -f sets the format"
+    )
+    assert fails("q", "r", "-o", "out.tsv.gz").startswith("gradeval: out.tsv.gz: no format has the ending .gz;")
+    assert not list(folder.glob("out*"))
+    assert gradeval("q", "r", "-m", "AP", "-o", "out.xlsx", "-f", "tsv").code == 0
+    assert Path("out.xlsx").read_text() == TSV
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="for POSIX")
+def test_a_device_has_no_ending() -> None:
+    os.symlink("/dev/null", "null.xlsx")
+    assert gradeval("q", "r", "-m", "AP", "-o", "null.xlsx").code == 0
+
+
 # Files
 
 
