@@ -13,7 +13,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.errors import GradevalError, InputError, UnknownQueryError
+from gradeval.errors import GradevalError, InputError, OptionError, UnknownQueryError, named
 from gradeval.findings import (
     first_ranks,
     judged_notices,
@@ -131,6 +131,7 @@ class Evaluator:
 
     def evaluate_each(self, runs: Sequence[tuple[str | None, Any]]) -> Results:
         """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed, beside the others."""
+        _check_labels(runs)
         outcomes = with_fewer(partial(self._outcomes, self._opened(runs)), self._jobs)
         done = [one for one in outcomes if isinstance(one, _Outcome)]
         names = names_of_runs([one.run for one in done])
@@ -173,7 +174,7 @@ class Evaluator:
         opened: list[Run | FailedRun] = []
         for name, run in runs:
             position = len(opened) + 1
-            path = name or _path_of(run, position)
+            path = _path_of(run, name or f"run{position}")
             try:
                 found = open_runs(name, run, self._given, self._options, self._prepare, position)
                 opened += [one if isinstance(one, Run) else FailedRun(path, one) for one in found]
@@ -286,16 +287,28 @@ def _evaluate(
 
 
 def names_of_runs(runs: Sequence[Run]) -> list[str]:
-    """A unique name for each run; given names are kept."""
-    made = iter(run_names([run.path for run in runs if run.name is None]))
-    names = [next(made) if run.name is None else run.name for run in runs]
-    return names if len(set(names)) == len(names) else run_names([run.path for run in runs])
+    """A unique name for each run; labels are kept."""
+    others = [run for run in runs if run.name is None]
+    labels = [run.name for run in runs if run.name is not None]
+    made = iter(run_names([run.path for run in others], [run.short_name for run in others], labels))
+    return [next(made) if run.name is None else run.name for run in runs]
 
 
-def _path_of(run: Any, position: int) -> str:
-    """The path in Results.failed of a run that cannot be read."""
+def _check_labels(runs: Sequence[tuple[str | None, Any]]) -> None:
+    """Raise OptionError where two runs have the same label."""
+    first: dict[str, Any] = {}
+    for label, run in runs:
+        if label is not None and label in first:
+            both = f": {first[label]} and {run}" if is_path(run) and is_path(first[label]) else ""
+            raise OptionError(f"two runs have the label {named(label)}{both}")
+        if label is not None:
+            first[label] = run
+
+
+def _path_of(run: Any, name: str) -> str:
+    """The path in Results.failed of a run that cannot be read; the name if it has none."""
     try:
-        return source_of(run).name if is_path(run) else f"run{position}"
+        return source_of(run).name if is_path(run) else name
     except InputError as error:
         return error.path
 

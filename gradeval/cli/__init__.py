@@ -108,7 +108,8 @@ class _EvalByDefault(Command, click.Group):
 def app() -> None:
     """Evaluate rankings against relevance judgments.
 
-    QRELS and each RUN are TREC or LETOR files, plain or compressed. '-' is standard input.
+    QRELS and each RUN are TREC or LETOR files, plain or compressed. '-' is standard input. NAME=RUN labels a
+    run.
     """
 
 

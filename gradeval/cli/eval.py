@@ -80,7 +80,11 @@ def eval_command(
 
     QRELS is a TREC file with lines 'query iter document grade', or a LETOR file. A RUN is a TREC file with
     lines 'query Q0 document rank score tag', or a file with one score for each line of the LETOR file.
+    NAME=RUN names it in the results.
     """
+    from gradeval.tables.run_names import labelled
+
+    labels, runs = [labelled(run)[0] for run in runs], tuple(labelled(run)[1] for run in runs)
     check_queries(complete, options["queries"])
     if no_summary and not per_query:
         raise click.UsageError("-n requires -q: nothing would be printed.")
@@ -123,7 +127,7 @@ def eval_command(
         with Progress(enabled=False if quiet else None) as progress:
             results = evaluate_all(
                 qrels,
-                [(None, run) for run in runs or (qrels,)],
+                list(zip(labels, runs, strict=True)) or [(None, qrels)],
                 specs,
                 chosen,
                 watch=progress.watch,

@@ -87,7 +87,8 @@ def measure_options(default: str) -> Callable[[Decorated], Decorated]:
             multiple=True,
             metavar="NAME",
             shell_complete=complete_metric,
-            help="One or several metrics, such as 'nDCG@5,10 AP(rel=2)'. 'gradeval metrics' lists them. "
+            help="One or several metrics, such as 'nDCG@5,10 AP(rel=2)', or groups, such as trec-dl. "
+            "'gradeval metrics' lists them. "
             f"Default: {default}.",
         ),
         measure(

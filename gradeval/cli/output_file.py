@@ -16,8 +16,8 @@ from gradeval.waiting import write_all
 class OutputFile:
     """A file to write to. Problems are found before the evaluation begins.
 
-    path: as the user named it. is_device: whether it is one, such as /dev/null. inputs: the files that are read, '-' for standard input; it must not be one.
-    Raises OptionError.
+    path: as the user named it. inputs: the files that are read, '-' for standard input; it must not be one.
+    is_device: whether it is one, such as /dev/null. Raises OptionError.
     """
 
     def __init__(self, path: str, inputs: Iterable[str]) -> None:

@@ -50,7 +50,7 @@ class Run(NamedTuple):
     """A run that can be reduced to the judgments.
 
     path: its name in messages. reduce: (qrels, ties, jobs) -> Reduced. source: its file, if it has one.
-    name: its name in tables, None for one made from the path. ties: the default rule for its tied scores.
+    name: its label, None for a name made from short_name, or from the path. ties: the default rule for its tied scores.
     """
 
     path: str
@@ -58,6 +58,7 @@ class Run(NamedTuple):
     source: Source | None = None
     name: str | None = None
     ties: str = DEFAULT_TIES
+    short_name: str | None = None
 
     def sha256(self) -> str | None:
         """The SHA-256 of its file, None without one."""
@@ -193,7 +194,7 @@ def open_runs(
         letor = given.letor if own is not None else None
         if letor is None:
             letor = _read_letor(source, set(options.features), options, options.jobs or default_jobs())
-        return _feature_runs(source, letor, options)
+        return _feature_runs(source, letor, options, name)
     if kind == "scores":
         return [_in_memory(source.name, lambda: _scores(source, given), source, name, LETOR_TIES)]
     columns = reader(kind).run_columns
@@ -244,13 +245,18 @@ def _read_letor(source: Source, wanted: Set[int], options: Options, jobs: int) -
     return with_fewer(lambda jobs: read_letor(source, wanted, options.groups, jobs), jobs)
 
 
-def _feature_runs(source: Source, letor: Letor, options: Options) -> list[Run | InputError]:
-    """A run for each feature that the file has, and one error for the others."""
+def _feature_runs(source: Source, letor: Letor, options: Options, label: str | None) -> list[Run | InputError]:
+    """A run for each feature that the file has, and one error for the others.
+
+    label: the name of the run of a single feature, and the beginning of the names of several.
+    """
 
     def run(feature: int) -> Run:
-        name = f"feature{feature}"
-        path = f"{source.name}:{name}"
-        return _in_memory(path, lambda: letor.columns(letor.feature(feature)), source, name, LETOR_TIES)
+        short = f"feature{feature}"
+        name = label if label is None or len(options.features) == 1 else f"{label}:{short}"
+        path = f"{source.name}:{short}"
+        of = _in_memory(path, lambda: letor.columns(letor.feature(feature)), source, name, LETOR_TIES)
+        return of._replace(short_name=short)
 
     runs: list[Run | InputError] = [run(feature) for feature in options.features if feature in letor.features]
     missing = [feature for feature in options.features if feature not in letor.features]

@@ -1,35 +1,55 @@
-"""Names of runs, made from their paths."""
+"""Names of runs: labels that the user gave, and names made from paths."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _COMPRESSED = re.compile(r"(?<=.)\.(?:gz|bz2|xz|zst)$")
 _SUFFIX = re.compile(r"(?<=.)\.(?:run|txt|res)$")
 
 
-def run_names(paths: Iterable[str]) -> list[str]:
+def labelled(argument: str) -> tuple[str | None, str]:
+    """'BM25=runs/bm25.run' -> the label and the path; the label is None for a path alone.
+
+    A file whose name is the whole argument is that file, and a label contains no '/'.
+    """
+    label, _, path = argument.partition("=")
+    if not label or not path or "/" in label or os.path.lexists(argument):
+        return None, argument
+    return label, path
+
+
+def run_names(
+    paths: Iterable[str], short: Sequence[str | None] | None = None, taken: Iterable[str] = ()
+) -> list[str]:
     """A name for each run, all different: the file name without directory and suffix.
 
     Runs whose names would be equal are named by their paths, and a path that comes again gets #2, #3.
+    short: names to use where they are not None. taken: labels, which no name may equal.
     """
-    paths = list(paths)
-    names = [_SUFFIX.sub("", _COMPRESSED.sub("", os.path.basename(path))) or path for path in paths]
+    paths, labels = list(paths), set(taken)
+    names = [name or _short(path) for name, path in zip(short or [None] * len(paths), paths, strict=True)]
     while True:  # again because a path can be another run's short name
         count = Counter(names)
-        apart = [path if count[name] > 1 else name for name, path in zip(names, paths, strict=True)]
+        apart = [
+            path if count[name] > 1 or name in labels else name for name, path in zip(names, paths, strict=True)
+        ]
         if apart == names:
             break
         names = apart
-    taken = set(names)
-    seen: Counter[str] = Counter()
+    in_use = labels | set(names)
+    seen = Counter(labels)
     for i, name in enumerate(names):
         seen[name] += 1
         if seen[name] > 1:
-            while f"{name}#{seen[name]}" in taken:
+            while f"{name}#{seen[name]}" in in_use:
                 seen[name] += 1
             names[i] = f"{name}#{seen[name]}"
     return names
+
+
+def _short(path: str) -> str:
+    return _SUFFIX.sub("", _COMPRESSED.sub("", os.path.basename(path))) or path

@@ -359,6 +359,32 @@ def test_runs_are_named_by_their_files() -> None:
     ]  # fmt: skip
 
 
+def names(*args: str) -> list[str]:
+    return [line.split("\t")[0] for line in gradeval(*args, "-m", "AP", "-f", "tsv").out.splitlines()[1:]]
+
+
+def test_labels_name_runs() -> None:
+    Path("k=1").write_bytes(Path("r").read_bytes())
+    os.mkdir("d")
+    Path("d/r").write_bytes(Path("r").read_bytes())
+    assert names("q", "BM25+RM3=r", "k=1", "r", "x=k=1") == ["BM25+RM3", "k=1", "r", "x"]
+    assert names("q", "r=k=1", "r", "d/r") == ["r", "r#2", "d/r"]
+    assert names("l", "A=l", "m=s", "--feature", "2") == ["A"]  # s has no features
+    assert names("l", "A=l", "--feature", "1,2") == ["A:feature1", "A:feature2"]
+    assert names("l", "best=s") == ["best"]
+    assert gradeval("q", "x=-", "-m", "AP", stdin="r").out.startswith("run\tquery\tmetric\tvalue\nx\tall")
+    assert fails("q", "a=r", "a=k=1") == "gradeval: two runs have the label 'a': r and k=1"
+    assert fails("q", "a=none") == "none: no such file. Check the path"
+    assert "'-' can be given once only" in fails("q", "a=-", "b=-")
+    assert "it is one of the input files" in fails("q", "a=r", "-o", "r")
+
+
+def test_features_of_several_files_are_named_by_their_paths() -> None:
+    os.mkdir("d")
+    Path("d/l").write_bytes(Path("l").read_bytes())
+    assert names("l", "l", "d/l", "--feature", "1") == ["l:feature1", "d/l:feature1"]
+
+
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("jobs", [1, 2, 4])
 def test_a_bad_run_is_reported_and_the_others_are_printed(place: int, jobs: int) -> None:

@@ -44,7 +44,7 @@ def ranks_of(run, qrels=QRELS, ties="trec", **options):
             for _ in range(n)
         ]
         found = {(query_of[row], documents[row]): at for row, at in places if at[0] != np.inf}
-        result.append((one.name, found))
+        result.append((one.name or one.short_name, found))
     return result
 
 

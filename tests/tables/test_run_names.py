@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradeval.tables.run_names import run_names
+from gradeval.tables.run_names import labelled, run_names
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,33 @@ def test_run_names_differ(paths: list[str]) -> None:
     names = run_names(paths)
     assert len(set(names)) == len(names) == len(paths)
     assert all(names)
+
+
+def test_names_are_not_those_of_labels() -> None:
+    assert run_names(["x/a.run", "b.run"], taken=["a"]) == ["x/a.run", "b"]
+    assert run_names(["a", "a"], taken=["a", "a#2"]) == ["a#3", "a#4"]
+    assert run_names(["l:f1", "m:f1", "m:f2"], ["f1", "f1", "f2"]) == ["l:f1", "m:f1", "f2"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "label", "path"),
+    [
+        ("a.run", None, "a.run"),
+        ("BM25=a.run", "BM25", "a.run"),
+        ("BM25 + RM3=runs/k=9.run", "BM25 + RM3", "runs/k=9.run"),
+        ("x=-", "x", "-"),
+        ("x=/dev/fd/63", "x", "/dev/fd/63"),
+        ("runs/k1=0.9", None, "runs/k1=0.9"),
+        ("./k1=0.9", None, "./k1=0.9"),
+        ("b=0.4", None, "b=0.4"),
+        ("=a.run", None, "=a.run"),
+        ("a=", None, "a="),
+        ("-", None, "-"),
+        ("", None, ""),
+    ],
+)
+def test_labels(argument: str, label: str | None, path: str, tmp_path, monkeypatch) -> None:
+    """An existing file of the whole name, here b=0.4, wins."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b=0.4").touch()
+    assert labelled(argument) == (label, path)
