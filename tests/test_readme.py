@@ -23,7 +23,7 @@ from gradeval.cli.compare import compare_command
 from gradeval.cli.eval import eval_command
 from gradeval.options import DEFAULT_METRICS
 from gradeval.registry import spec
-from gradeval.registry.dialects.trec_eval import GROUPS
+from gradeval.registry.groups import BENCHMARKS, TREC_EVAL
 from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY
 from gradeval.render import FORMATS
@@ -115,8 +115,11 @@ def test_metrics_that_are_named_exist():
 
 
 def test_groups_that_are_named_are_those_of_the_code():
-    [named] = re.findall(r"The groups (.*) are trec_eval's", README.read_text("utf-8"))
-    assert set(re.findall(r"`(\w+)`", named)) == set(GROUPS)
+    text = README.read_text("utf-8")
+    [named] = re.findall(r"The groups (.*) are trec_eval's", text)
+    assert set(re.findall(r"`(\w+)`", named)) == set(TREC_EVAL)
+    [named] = re.findall(r"The groups (.*) are\nwhat", text)
+    assert set(re.findall(r"`([\w-]+)`", named)) == set(BENCHMARKS)
 
 
 def test_default_metrics_are_named():

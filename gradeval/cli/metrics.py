@@ -16,8 +16,9 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
     """The completions of a metric name: our names, aliases, trec_eval's names, groups."""
     from click.shell_completion import CompletionItem
 
-    from gradeval.registry.dialects.trec_eval import GROUPS, names_of
+    from gradeval.registry.dialects.trec_eval import names_of
     from gradeval.registry.families import load
+    from gradeval.registry.groups import GROUPS
     from gradeval.registry.metric import REGISTRY
     from gradeval.registry.spec import fold
 

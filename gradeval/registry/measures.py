@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from gradeval.errors import MetricError
 from gradeval.registry.dialects import ir_measures
-from gradeval.registry.dialects.trec_eval import GROUPS, MEASURES
+from gradeval.registry.dialects.trec_eval import MEASURES
+from gradeval.registry.groups import TREC_EVAL
 from gradeval.registry.spec import Spec, parse, parse_one
 
 _OTHER_INPUT = re.compile(r"(all_)?prefs|prefs_\w+|qrels_jg|\w+_avgjg")
@@ -35,12 +36,12 @@ def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[Measure]:
         if _OTHER_INPUT.fullmatch(name):
             hint = "gradeval reads qrels only; this measure requires preferences or several judges"
             raise MetricError(f"{text}: not a measure for qrels", hint=hint)
-        if name in GROUPS and dot:
+        if name in TREC_EVAL and dot:
             raise MetricError(f"{text}: {name} is a group of measures and takes no value after '.'")
         if dot and not values:
             raise MetricError(f"{text}: the value after '.' is missing")
-        if name in GROUPS:
-            named = GROUPS[name].measures
+        if name in TREC_EVAL:
+            named = TREC_EVAL[name].measures
         elif name in MEASURES:
             named = (name,)
         else:

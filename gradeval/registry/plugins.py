@@ -92,7 +92,8 @@ def _names(metric: Metric) -> list[str]:
 def _names_in_use() -> dict[str, str]:
     """All names in use, folded -> their meaning."""
     from gradeval.registry.dialects.other import aliases
-    from gradeval.registry.dialects.trec_eval import GROUPS, MEASURES
+    from gradeval.registry.dialects.trec_eval import MEASURES
+    from gradeval.registry.groups import GROUPS
     from gradeval.registry.spec import fold
 
     return (

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradeval.errors import MetricError, described
 from gradeval.registry.dialects import trec_eval
-from gradeval.registry.dialects.trec_eval import GROUPS, to_ours, to_theirs
+from gradeval.registry.dialects.trec_eval import to_ours, to_theirs
 from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY, Metric, in_ascii
 from gradeval.registry.params import Param
+
+if TYPE_CHECKING:
+    from gradeval.registry.groups import Group
 
 
 class Spec(NamedTuple):
@@ -92,8 +95,9 @@ def split(text: str) -> list[str]:
 
 def parse_one(text: str) -> list[Spec]:
     """The Specs of one name; several if it lists cutoffs, or names a group."""
-    if fold(text) in GROUPS:
-        return [spec for name in GROUPS[fold(text)].measures for spec in parse_one(name)]
+    group = group_of(text)
+    if group is not None:
+        return [spec for name in group.measures for spec in parse_one(name)]
     found = _dotted_or_plugin(text)
     if found is not None:
         return found
@@ -120,6 +124,15 @@ def parse_one(text: str) -> list[Spec]:
         at = metric.by_name[takes.param]
         return [_spec(metric, {**params, at.name: at.parse(one)}, text) for one in takes.values.split(",")]
     return [_spec(metric, params, text)]
+
+
+def group_of(text: str) -> Group | None:
+    """The group of this name, None for other texts. Groups are imported only if the name is not one of ours."""
+    if "(" in text or "@" in text or fold(text) in _names():
+        return None
+    from gradeval.registry.groups import GROUPS
+
+    return GROUPS.get(fold(text))
 
 
 def metric_of(text: str) -> Metric:
@@ -346,6 +359,7 @@ def _named(name: str, text: str) -> Metric:
         if fold(name) in _names(plugins):
             return _names(plugins)[fold(name)]
     from gradeval.registry.dialects.other import aliases
+    from gradeval.registry.groups import GROUPS
     from gradeval.registry.plugins import load_plugins
     from gradeval.registry.suggest import nearest
 

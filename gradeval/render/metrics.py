@@ -10,8 +10,9 @@ from textwrap import fill
 from gradeval.errors import MetricError
 from gradeval.registry.dialects.ir_measures import ties
 from gradeval.registry.dialects.other import aliases, spellings
-from gradeval.registry.dialects.trec_eval import GROUPS, MEASURES, Group, names_of
+from gradeval.registry.dialects.trec_eval import MEASURES, names_of
 from gradeval.registry.example import ABOUT, value_of
+from gradeval.registry.groups import GROUPS, Group
 from gradeval.registry.metric import REGISTRY, Metric
 from gradeval.registry.params import Param
 from gradeval.registry.plugins import load_plugins
@@ -79,7 +80,7 @@ def _group_page(name: str, group: Group) -> str:
             name,
             group.about,
             "Measures:\n" + _wrapped("  ", ", ".join(group.measures)),
-            "Cutoffs are those of trec_eval. 'gradeval metrics NAME' describes a measure.",
+            _wrapped("", f"{group.source} 'gradeval metrics NAME' describes a measure."),
             f"Example: gradeval -m {name} qrels.txt my.run",
         ]
     )

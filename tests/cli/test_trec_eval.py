@@ -8,7 +8,8 @@ import pytest
 
 from gradeval.cli.trec_eval import DIFFERENCES
 from gradeval.errors import MetricError
-from gradeval.registry.dialects.trec_eval import GROUPS, MEASURES
+from gradeval.registry.dialects.trec_eval import MEASURES
+from gradeval.registry.groups import TREC_EVAL
 from gradeval.registry.measures import parse_trec_eval
 
 from .command import fails, gradeval
@@ -128,7 +129,7 @@ def test_every_measure_is_one() -> None:
     assert [measure.printed.split("_")[0] for name in MEASURES for measure in parse_trec_eval([name])[:1]] == [
         name.split("_")[0] for name in MEASURES
     ]
-    assert set(GROUPS["official"].measures) < set(GROUPS["all_trec"].measures)
+    assert set(TREC_EVAL["official"].measures) < set(TREC_EVAL["all_trec"].measures)
 
 
 def test_level() -> None:

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradeval.registry.dialects.trec_eval import GROUPS
+from gradeval.registry.groups import GROUPS
 from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY
 

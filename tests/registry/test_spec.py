@@ -258,3 +258,21 @@ def test_specs_are_values():
     assert len({*parse("AP nDCG@10"), *parse("map ndcg_cut.10")}) == 2
     assert parse("nDCG@10")[0].metric is REGISTRY["nDCG"]
     assert parse("nDCG(gain=exp)@10")[0].params == {"gain": "exp", "cutoff": 10}
+
+
+@pytest.mark.parametrize(
+    ("name", "metrics"),
+    [
+        ("trec-dl", "nDCG@10 AP(rel=2) RR(rel=2) R(rel=2)@100 Judged@10"),
+        ("beir", "nDCG@10 R@100"),
+        ("MSMARCO", "RR@10 R@1000"),
+    ],
+)
+def test_groups_of_benchmarks(name: str, metrics: str) -> None:
+    assert parse(name) == parse(metrics)
+    assert parse(f"AP {name},P@5") == parse(f"AP {metrics} P@5")
+
+
+def test_a_group_takes_no_cutoff() -> None:
+    with pytest.raises(MetricError, match="beir@5: did you mean beir"):
+        parse("beir@5")

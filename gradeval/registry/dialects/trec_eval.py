@@ -162,27 +162,3 @@ def to_ours(text: str) -> str:
 def to_theirs(text: str) -> str:
     """A value, or a message about it, with trec_eval's separators."""
     return text.translate(str.maketrans("/:", ",="))
-
-
-class Group(NamedTuple):
-    """A group of measures, with a description of one line."""
-
-    about: str
-    measures: tuple[str, ...]
-
-
-_ALL = tuple(MEASURES)
-_OFFICIAL = _ALL[: _ALL.index("relstring")]
-_SEPARATE = {"dcg", "ideal_dcg", "ndcg_p", "yaap"}  # in trec_eval, but in none of its groups
-_SET = {*_ALL[:5], "set_P", "set_relative_P", "set_recall", "set_map", "set_F", "utility"}
-GROUPS = {
-    "official": Group("The measures that trec_eval prints by default.", _ALL[: _ALL.index("relstring")]),
-    "set": Group(
-        "trec_eval's measures of the retrieved set, independent of its order.",
-        tuple(name for name in _ALL if name in _SET),
-    ),
-    "all_trec": Group(
-        f"All measures of trec_eval for qrels, except {', '.join(sorted(_SEPARATE))}.",
-        tuple(name for name in _ALL if name not in _SEPARATE),
-    ),
-}
