@@ -11,6 +11,7 @@ import click
 from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.abbreviated import AbbreviatedCommand
+from gradeval.cli.metrics import complete_ir_measures
 from gradeval.cli.types import File, Integer
 from gradeval.errors import MetricError
 from gradeval.notices import Kind
@@ -32,7 +33,7 @@ SUMMARY = "all"
 )
 @click.argument("qrels", type=File())
 @click.argument("run", type=File())
-@click.argument("measures", nargs=-1, required=True)
+@click.argument("measures", nargs=-1, required=True, shell_complete=complete_ir_measures)
 @click.option("-p", "--places", type=Integer(-1, 100), default=PLACES, help="Number of decimals; -1 for all.")
 @click.option(
     "-q",

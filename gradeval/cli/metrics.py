@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -11,28 +13,64 @@ from gradeval.cli.command import Command
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+_LAST = re.compile(r"(?s)(.*(?:\s|,(?!\d))|)(.*)")  # a comma before a digit is between cutoffs
+
 
 def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The completions of a metric name: our names, aliases, trec_eval's names, groups."""
-    from click.shell_completion import CompletionItem
+    """The completions of a metric name, the last one of several: our names, aliases, trec_eval's names, groups."""
+    return _completed(incomplete, _ours())
 
+
+def complete_trec_eval(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The completions of a measure of trec_eval, or of a metric of ours."""
+    from gradeval.registry.dialects.trec_eval import MEASURES
+    from gradeval.registry.groups import TREC_EVAL
+    from gradeval.registry.metric import REGISTRY
+
+    ours = _ours()
+    measures = {name: REGISTRY[measure.metric].summary for name, measure in MEASURES.items()}
+    return _completed(incomplete, measures | {name: group.about for name, group in TREC_EVAL.items()} | ours)
+
+
+def complete_ir_measures(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The completions of a measure of ir_measures, or of a metric of ours."""
+    from gradeval.registry.dialects.ir_measures import MEASURES
+    from gradeval.registry.spec import metric_of
+
+    ours = _ours()
+    return _completed(incomplete, {name: metric_of(name).summary for name in MEASURES} | ours)
+
+
+def _ours() -> dict[str, str]:
+    """The names that -m accepts, with a line about each."""
     from gradeval.registry.dialects.trec_eval import names_of
     from gradeval.registry.families import load
     from gradeval.registry.groups import GROUPS
     from gradeval.registry.metric import REGISTRY
-    from gradeval.registry.spec import fold
 
     load()
-    names = {fold(metric.name): (metric.name, metric.summary) for metric in REGISTRY.values()}
+    names = {metric.name: metric.summary for metric in REGISTRY.values()}
     for metric in REGISTRY.values():
         for name in (*metric.aliases, *names_of(metric.name)):
-            names.setdefault(fold(name), (name, metric.summary))
-    names |= {name: (name, group.about) for name, group in GROUPS.items()}
-    return [
-        CompletionItem(name, help=about)
-        for folded, (name, about) in names.items()
-        if folded.startswith(fold(incomplete))
-    ]
+            names.setdefault(name, metric.summary)
+    return names | {name: group.about for name, group in GROUPS.items()}
+
+
+def _completed(incomplete: str, names: Mapping[str, str]) -> list[CompletionItem]:
+    """The names that begin as the last of several; names that differ in case only are offered once."""
+    from click.shell_completion import CompletionItem
+
+    from gradeval.registry.spec import fold
+
+    match = _LAST.fullmatch(incomplete)
+    assert match is not None  # it matches every text
+    before, last = match.groups()
+    found: dict[str, tuple[str, str]] = {}
+    is_parameter = before.count("(") > before.count(")")
+    for name, about in () if is_parameter else names.items():
+        if fold(name).startswith(fold(last)):
+            found.setdefault(fold(name), (name, about))
+    return [CompletionItem(before + name, help=about) for name, about in found.values()]
 
 
 @click.command("metrics", cls=Command, context_settings={"help_option_names": ["-h", "--help"]})

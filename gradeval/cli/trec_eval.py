@@ -10,6 +10,7 @@ from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.abbreviated import AbbreviatedCommand
 from gradeval.cli.command import version_option
+from gradeval.cli.metrics import complete_trec_eval
 from gradeval.cli.types import File, Finite, Integer
 from gradeval.options import RANGES
 
@@ -111,6 +112,7 @@ class _Only(click.ParamType):  # type: ignore[type-arg]
     "measures",
     multiple=True,
     metavar="NAME[.VALUES]",
+    shell_complete=complete_trec_eval,
     help="A measure, such as map, P.5,10 or ndcg.1=3,2=9; a group: official (the default), all_trec or set; "
     "or a "
     "metric of gradeval, such as muAP. 'gradeval metrics NAME' describes it.",

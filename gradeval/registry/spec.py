@@ -219,7 +219,20 @@ def _dotted_or_plugin(text: str) -> list[Spec] | None:
     except MetricError:
         if fold(text) in _names(plugins=True):
             return None
+        _suggest(text)
         raise
+
+
+def _suggest(text: str) -> None:
+    """Raise MetricError if the text stands for a metric in a notation that is not parsed."""
+    from gradeval.registry.suggest import meant
+
+    for name in meant(text, _names()):
+        try:
+            parse_one(name)
+        except MetricError:
+            continue
+        raise MetricError(text, hint=f"did you mean {name}?")
 
 
 def dotted(text: str) -> list[Spec] | None:
@@ -358,6 +371,7 @@ def _named(name: str, text: str) -> Metric:
     for plugins in (False, True):
         if fold(name) in _names(plugins):
             return _names(plugins)[fold(name)]
+    _suggest(text)
     from gradeval.registry.dialects.other import aliases
     from gradeval.registry.groups import GROUPS
     from gradeval.registry.plugins import load_plugins

@@ -1,8 +1,59 @@
-"""Suggestions for misspelled names."""
+"""Suggestions for misspelled names, and for names in notations that nobody parses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from gradeval.registry.metric import Metric
+
+# names in papers and libraries -> ours, where no tool's notation has them (those are in dialects/)
+_WORDS = {
+    "hit": "Success",
+    "hitrate": "Success",
+    "hitratio": "Success",
+    "hr": "Success",
+    "avgprec": "AP",
+    "averageprecision": "AP",
+    "meanaverageprecision": "AP",
+    "prec": "P",
+    "reciprocalrank": "RR",
+    "meanreciprocalrank": "RR",
+}
+_KEYS = {"rel": ("l",)}  # options of trec_eval for parameters
+
+
+def meant(text: str, metrics: Mapping[str, Metric]) -> Iterator[str]:
+    """Names in our notation that a text may stand for: 'nDCG_exp' -> 'nDCG(gain=exp)', 'map-l2' -> 'AP(rel=2)'.
+
+    metrics: by their names in lower case. A name may still be wrong, as where the metric has no cutoff.
+    """
+    name, at, cutoffs = text.partition("@")
+    if "(" in text:
+        return
+    word = _WORDS.get(re.sub("[-_]", "", name.lower()))
+    if word:
+        yield word + at + cutoffs
+    for separator in re.finditer("[-_.:]", name):
+        metric = metrics.get(name[: separator.start()].lower())
+        texts = metric and _value(metric, name[separator.end() :])
+        if metric and texts:
+            yield metric.written(metric.name, texts) + at + cutoffs
+
+
+def _value(metric: Metric, text: str) -> dict[str, str]:
+    """The parameter and the value of 'exp', 'l2' or 'p=0.8'; {} if it is none of the metric."""
+    for param in metric.params:
+        values = [] if text.replace(".", "").isdigit() else [text]
+        for key in (param.name, *param.aliases, *_KEYS.get(param.name, ())):
+            if text.lower().startswith(key.lower()):
+                values.append(text[len(key) :].lstrip("=:_-"))
+        for value in () if param.after_at else values:
+            try:
+                return {param.name: param.text(param.parse(value))}
+            except ValueError:
+                continue
+    return {}
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

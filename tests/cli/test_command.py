@@ -96,6 +96,20 @@ def test_usage_errors_are_one_line(line: str, what: str) -> None:
     assert "\n" not in said
 
 
+@pytest.mark.parametrize(
+    ("option", "meant"), [("--metrics", "--metric"), ("--querys", "--queries"), ("--jbos", "--jobs")]
+)
+def test_a_misspelled_option_gets_one_suggestion(option: str, meant: str) -> None:
+    assert fails(option, "q", "r") == (
+        f"gradeval: No such option '{option}'. Did you mean '{meant}'? Try 'gradeval --help'."
+    )
+
+
+@pytest.mark.parametrize("option", ["--threshold", "--output-file-name", "--cutoff"])
+def test_an_option_like_no_other_gets_none(option: str) -> None:
+    assert fails(option, "q", "r") == f"gradeval: No such option '{option}'. Try 'gradeval --help'."
+
+
 def test_version() -> None:
     assert gradeval("--version") == (0, f"gradeval {__version__}\n", "")
 
@@ -325,6 +339,12 @@ def test_values_are_completed(line: str, found: list[str]) -> None:
         ("-m o", {"official"}),
         ("-m AP -m ALL", {"all_trec"}),
         ("metrics set", {"set", "set_P", "set_F"}),
+        ("-m trec", {"trec-dl"}),
+        ("trec_eval -m nd", {"ndcg", "ndcg_cut", "ndcg_rel", "nDCGphi"}),
+        ("trec_eval q r -m map -m P", {"P"}),
+        ("trec_eval -m off", {"official"}),
+        ("ir_measures q r nD", {"nDCG", "nDCGphi"}),
+        ("ir_measures q r AP Set", {"SetP", "SetF", "SetAP"}),
     ],
 )
 def test_names_of_metrics_are_completed(line: str, found: set[str]) -> None:
@@ -333,6 +353,17 @@ def test_names_of_metrics_are_completed(line: str, found: set[str]) -> None:
     assert found <= {item.value for item in offered}
     start = line.split()[-1].lower().replace("µ", "mu")
     assert all(item.value.lower().startswith(start) and item.help for item in offered)
+
+
+@pytest.mark.parametrize("before", ["AP,", "AP ", "nDCG(gain=exp)@5,10,", "AP, P(rel=2)@5 "])
+def test_the_last_of_several_metrics_is_completed(before: str) -> None:
+    def found(incomplete: str) -> list[str]:
+        complete = ShellComplete(app, {}, "gradeval", "_GRADEVAL_COMPLETE")
+        return [item.value for item in complete.get_completions(["q", "r", "-m"], incomplete)]
+
+    assert found(before + "rank") == [f"{before}rankDCG"]
+    assert len(found(before)) > 80
+    assert found(f"{before}nDCG(gain=exp,r") == found(f"{before}P@5,1") == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

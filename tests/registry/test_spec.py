@@ -276,3 +276,32 @@ def test_groups_of_benchmarks(name: str, metrics: str) -> None:
 def test_a_group_takes_no_cutoff() -> None:
     with pytest.raises(MetricError, match="beir@5: did you mean beir"):
         parse("beir@5")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("nDCG_exp", "nDCG(gain=exp)"),
+        ("ndcg-exp@5", "nDCG(gain=exp)@5"),
+        ("map-l2", "AP(rel=2)"),
+        ("P_l2@5", "P(rel=2)@5"),
+        ("recall-rel2@5", "R(rel=2)@5"),
+        ("AP_rel=1.5", "AP(rel=1.5)"),
+        ("rbp-p0.8", "rbp(p=0.8)"),
+        ("hit@10", "Success@10"),
+        ("HR@5,10", "Success@5,10"),
+        ("mean_average_precision", "AP"),
+    ],
+)
+def test_a_notation_that_nobody_parses_gets_a_suggestion(text: str, meant: str) -> None:
+    with pytest.raises(MetricError) as caught:
+        parse(text)
+    assert str(caught.value) == f"{text}: did you mean {meant}?"
+    parse(meant)
+
+
+@pytest.mark.parametrize("text", ["nDCG_foo", "map-2", "AP-l", "hit(rel=2)@5", "num_q_l2", "qqq-l2"])
+def test_no_suggestion_is_better_than_a_wrong_one(text: str) -> None:
+    with pytest.raises(MetricError) as caught:
+        parse(text)
+    assert "did you mean" not in str(caught.value)
