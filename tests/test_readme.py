@@ -23,8 +23,8 @@ from gradeval.cli.compare import compare_command
 from gradeval.cli.eval import eval_command
 from gradeval.options import DEFAULT_METRICS
 from gradeval.registry import spec
-from gradeval.registry.groups import BENCHMARKS, TREC_EVAL
 from gradeval.registry.families import load
+from gradeval.registry.groups import BENCHMARKS, TREC_EVAL
 from gradeval.registry.metric import REGISTRY
 from gradeval.render import FORMATS
 from gradeval.render.metrics import page

@@ -146,7 +146,7 @@ def run(args: Sequence[str] | None = None) -> int:
         has_own_help = path[1:2] in (["compare"], ["trec_eval"], ["ir_measures"], ["study"])
         asked = " ".join(path) if has_own_help else "gradeval"
         hint = "" if type(error) is click.BadParameter else f" Try '{asked} --help'."
-        message = error.format_message()
+        message = (_with_typos(error) if isinstance(error, click.NoSuchOption) else error).format_message()
         stop = "" if message.endswith((".", "?")) else "."  # click leaves it out here and there
         return _failed(f"gradeval: {message}{stop}{hint}")
     except GradevalError as error:
@@ -161,6 +161,14 @@ def run(args: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _failed("gradeval: out of memory")
     return code if isinstance(code, int) else 0
+
+
+def _with_typos(error: click.NoSuchOption) -> click.NoSuchOption:
+    """The error, which suggests an option only where the unknown one is a typo of it."""
+    from gradeval.registry.suggest import nearest
+
+    near = nearest(error.option_name, error.possibilities or ())
+    return click.NoSuchOption(error.option_name, possibilities=[near] if near else [])
 
 
 def _failed(text: str) -> int:

@@ -17,7 +17,7 @@ _LAST = re.compile(r"(?s)(.*(?:\s|,(?!\d))|)(.*)")  # a comma before a digit is 
 
 
 def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The completions of a metric name, the last one of several: our names, aliases, trec_eval's names, groups."""
+    """The completions of a metric name, the last of several: our names, aliases, trec_eval's, groups."""
     return _completed(incomplete, _ours())
 
 

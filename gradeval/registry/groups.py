@@ -54,8 +54,8 @@ BENCHMARKS = {
     "msmarco": Group(
         "MS MARCO passage ranking: the official metric, and recall of the first stage.",
         ("RR@10", "R@1000"),
-        'Source: Bajaj et al., "MS MARCO: A Human Generated MAchine Reading COmprehension Dataset", 2016; MRR@10 '
-        "is the metric of the leaderboard for passage ranking.",
+        'Source: Bajaj et al., "MS MARCO: A Human Generated MAchine Reading COmprehension Dataset", 2016; '
+        "MRR@10 is the metric of the leaderboard for passage ranking.",
     ),
 }
 

@@ -28,17 +28,17 @@ def meant(text: str, metrics: Mapping[str, Metric]) -> Iterator[str]:
 
     metrics: by their names in lower case. A name may still be wrong, as where the metric has no cutoff.
     """
-    name, at, cutoffs = text.partition("@")
-    if "(" in text:
-        return
+    end = min((text + "(").index("("), (text + "@").index("@"))
+    name, rest = text[:end], text[end:]
     word = _WORDS.get(re.sub("[-_]", "", name.lower()))
     if word:
-        yield word + at + cutoffs
+        yield word + rest
     for separator in re.finditer("[-_.:]", name):
         metric = metrics.get(name[: separator.start()].lower())
         texts = metric and _value(metric, name[separator.end() :])
         if metric and texts:
-            yield metric.written(metric.name, texts) + at + cutoffs
+            written = metric.written(metric.name, texts)
+            yield f"{written[:-1]},{rest[1:]}" if rest.startswith("(") else written + rest
 
 
 def _value(metric: Metric, text: str) -> dict[str, str]:

@@ -50,7 +50,8 @@ class Run(NamedTuple):
     """A run that can be reduced to the judgments.
 
     path: its name in messages. reduce: (qrels, ties, jobs) -> Reduced. source: its file, if it has one.
-    name: its label, None for a name made from short_name, or from the path. ties: the default rule for its tied scores.
+    name: its label, None for a name made from short_name, or from the path. ties: the default rule for its tied
+    scores.
     """
 
     path: str

@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from gradeval import __version__, cli
 from gradeval.cli import app
 from gradeval.cli.eval import eval_command
-from gradeval.registry.groups import GROUPS
 from gradeval.registry.families import load
+from gradeval.registry.groups import GROUPS
 from gradeval.registry.metric import REGISTRY
 from gradeval.registry.plugins import load_plugins
 

@@ -290,6 +290,8 @@ def test_a_group_takes_no_cutoff() -> None:
         ("rbp-p0.8", "rbp(p=0.8)"),
         ("hit@10", "Success@10"),
         ("HR@5,10", "Success@5,10"),
+        ("hit(rel=2)@5", "Success(rel=2)@5"),
+        ("nDCG_exp(judged_only=true)@5", "nDCG(gain=exp,judged_only=true)@5"),
         ("mean_average_precision", "AP"),
     ],
 )
@@ -300,7 +302,9 @@ def test_a_notation_that_nobody_parses_gets_a_suggestion(text: str, meant: str) 
     parse(meant)
 
 
-@pytest.mark.parametrize("text", ["nDCG_foo", "map-2", "AP-l", "hit(rel=2)@5", "num_q_l2", "qqq-l2"])
+@pytest.mark.parametrize(
+    "text", ["nDCG_foo", "map-2", "AP-l", "num_q_l2", "qqq-l2"]
+)
 def test_no_suggestion_is_better_than_a_wrong_one(text: str) -> None:
     with pytest.raises(MetricError) as caught:
         parse(text)

@@ -10,8 +10,8 @@ import gradeval
 from gradeval.registry import example
 from gradeval.registry.dialects.other import NAMES
 from gradeval.registry.dialects.trec_eval import names_of
-from gradeval.registry.groups import GROUPS
 from gradeval.registry.families import load
+from gradeval.registry.groups import GROUPS
 from gradeval.registry.metric import REGISTRY
 from gradeval.registry.spec import parse
 from gradeval.render.metrics import WIDTH, page, table
