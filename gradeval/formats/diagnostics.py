@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from gradeval.arrays import Ints
 from gradeval.errors import InputError, InputErrors, named
 
+if TYPE_CHECKING:
+    from gradeval.formats.sources import Block
+
 SHOWN = 20
+ALIKE = 3  # from so many problems on, the first stands for all where every line has the same one
+HEAD = 4096  # bytes that show what a file looks like
+_VARIABLE = re.compile(r"'.*'|\d+( fields?)?")  # what differs between problems of the same kind
 
 
 class Problem(NamedTuple):
@@ -25,24 +32,38 @@ class Problem(NamedTuple):
 class LineProblems(NamedTuple):
     """What is wrong with some lines: the first SHOWN problems by line, and how many there are.
 
-    final: the rest of the file need not be read.
+    final: the rest of the file need not be read. bad: how many lines have a problem. rows: the lines of data of
+    the block. head: the beginning of the file, if the block has it.
     """
 
     first: tuple[Problem, ...] = ()
     total: int = 0
     final: bool = False
+    bad: int = 0
+    rows: int = 0
+    head: bytes = b""
 
     @classmethod
     def of(cls, lines: Ints, what: Callable[[int], str], hint: str = "") -> LineProblems:
         """A problem with each of the lines. what(i) describes the i-th, and is called only for those shown."""
         order = np.argsort(lines, kind="stable")[:SHOWN].tolist()
-        return cls(tuple(Problem(int(lines[i]), what(i), hint) for i in order), len(lines))
+        first = tuple(Problem(int(lines[i]), what(i), hint) for i in order)
+        return cls(first, len(lines), bad=len(np.unique(lines)))
 
     @classmethod
     def joined(cls, parts: Iterable[LineProblems]) -> LineProblems:
         parts = list(parts)
         first = sorted(chain(*(part.first for part in parts)), key=_line)[:SHOWN]
-        return cls(tuple(first), sum(part.total for part in parts), any(part.final for part in parts))
+        total, bad = sum(part.total for part in parts), sum(part.bad for part in parts)
+        return cls(tuple(first), total, any(part.final for part in parts), bad)
+
+    def within(self, block: Block, rows: int) -> LineProblems:
+        """The same problems, of a block with so many lines of data."""
+        if not self.total:
+            return self
+        return self._replace(
+            rows=rows, head=block.bytes[: min(block.size, HEAD)].tobytes() if block.first else b""
+        )
 
 
 def _line(problem: Problem) -> int:
@@ -68,12 +89,18 @@ _Part = TypeVar("_Part", bound=Part)
 class Problems:
     """The problems of one file, of which the first by line are kept.
 
-    lines: how many have been read. end: the line, from 1, at which reading stopped before the file's end.
+    role: what the file was given as, such as 'run'; with it, a file without a good line is one error that names
+    what it looks like instead. lines: how many have been read. end: the line, from 1, at which reading stopped
+    before the file's end.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, role: str = "") -> None:
         self.path = path
+        self.role = role
         self.found = LineProblems()
+        self.rows = 0
+        self.head = b""
+        self.has_good = False
         self.lines = 0
         self.end: int | None = None
 
@@ -96,6 +123,9 @@ class Problems:
             before = self.lines
             self.lines += part.lines
             self.add(part.problems, before)
+            self.rows += part.problems.rows
+            self.head = self.head or part.problems.head
+            self.has_good |= part.problems.bad < part.problems.rows if part.problems.total else part.lines > 0
             yield before, part
             if part.problems.final:
                 self.end = before + (part.problems.first[-1].line or 0) + 1
@@ -111,6 +141,16 @@ class Problems:
 
     def error(self) -> InputError | InputErrors:
         """All problems as one error; there must be at least one."""
+        if self.role and self.rows and not self.has_good and not self.found.final:
+            from gradeval.formats.looks import look
+
+            first, hint = self.found.first[0], look(self.head, self.role)
+            kinds = {_VARIABLE.sub("", problem.what) for problem in self.found.first}
+            if first.line is not None and (hint or (self.rows >= ALIKE and len(kinds) == 1)):
+                lines = f"{self.rows:,} lines" + (" read" if self.end is not None else "")
+                scope = f"and so in all {lines}" if len(kinds) == 1 else f"and none of the {lines} is right"
+                what = first.what + (f", {scope}" if self.rows > 1 else "")
+                return InputError(self.path, what, line=first.line + 1, hint=hint or first.hint)
         errors = [
             InputError(self.path, what, line=None if line is None else line + 1, hint=hint)
             for line, what, hint in self.found.first

@@ -34,7 +34,7 @@ def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
         if block.too_long:
             raise InputError(source.name, TOO_LONG, line=before + 1, hint="Is this the right file?")
         if b"\0" in text:
-            _, what, hint = binary_data(text, before)
+            _, what, hint = binary_data(b"" if before else text, before)
             raise InputError(source.name, what, hint=hint)
         yield before, text
         before += text.count(b"\n")

@@ -135,7 +135,7 @@ def read_letor(source: Source, wanted: Set[int], groups: str | None = None, jobs
 
     groups: a file of group sizes, for SVMlight without qid; by default FILE.query or FILE.group.
     """
-    problems = Problems(source.name)
+    problems = Problems(source.name, "letor")
     parts: list[_Part] = []
     is_wanted = np.zeros(max(wanted, default=-1) + 2, bool)
     is_wanted[list(wanted)] = True
@@ -197,7 +197,7 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     query = Ids(block.bytes, query.start + 4, length)
     first_feature = first_token + 1 + has_query
     values, of_values = _values(block.bytes, tokens, data, first_feature, comment[data], is_wanted)
-    problems = LineProblems.joined([of_labels, of_queries, of_values])
+    problems = LineProblems.joined([of_labels, of_queries, of_values]).within(block, len(data))
     document = _documents(block.bytes, tokens, data, comment[data])
     return _Part(query.compact(), document.compact(), label, data, values, tokens.lines, block.last, problems)
 

@@ -45,7 +45,7 @@ def read_numbers(
     integers: they must be non-negative integers. lines: the data lines of the LETOR file. Reading stops where
     there are more scores, or more sizes above 0: it may be a pipe that never ends.
     """
-    problems = Problems(source.name)
+    problems = Problems(source.name, name)
     made = (_read_numbers(block, name, integers) for block in source.blocks())
     values: list[Floats] = []
     places: list[Ints] = []
@@ -82,4 +82,5 @@ def _read_numbers(block: Block, name: str, integers: bool) -> _Numbers:
             rows.line[odd], lambda i: f"the {name} {shown(text[int(odd[i])])} is not a non-negative integer"
         )
         found.append(not_integers)
-    return _Numbers(value, rows.line, rows.lines, block.last, LineProblems.joined(found))
+    problems = LineProblems.joined(found).within(block, len(rows.line) + len(rows.odd))
+    return _Numbers(value, rows.line, rows.lines, block.last, problems)

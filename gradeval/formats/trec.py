@@ -7,7 +7,6 @@ import re
 
 import numpy as np
 
-from gradeval.arrays.segments import distinct
 from gradeval.formats.columns import Columns, RankCheck, grouped
 from gradeval.formats.diagnostics import LineProblems, shown
 from gradeval.formats.scan import Rows, bare_cr_pattern, floats, split, unreadable
@@ -23,8 +22,7 @@ _QRELS_BARE_CR, _RUN_BARE_CR = (
 def qrels_columns(block: Block) -> Columns:
     """The judgments of a block; the value is the grade."""
     rows = split(block.bytes, block.size, (0, 2, 3), 4, 4)
-    hint = "This looks like a run; the qrels come first, then the runs"
-    problems = _odd(rows, block.first, "qrels have 4 (query iter document grade)", (5, 6), hint)
+    problems = _odd(rows, "qrels have 4 (query iter document grade)")
     read = _columns(block, rows, "grade", _QRELS_BARE_CR, problems)
     return read._replace(queries=read.queries.light(), documents=read.documents.light())
 
@@ -33,8 +31,7 @@ def run_columns(block: Block) -> Columns:
     """The run lines of a block; the value is the score. The tag may be missing; what follows it is ignored."""
     # the rank column decides nothing; in the first block it is compared with the scores
     rows = split(block.bytes, block.size, (0, 2, 4, 3) if block.first else (0, 2, 4), 5)
-    hint = "This looks like qrels; the qrels come first, then the runs"
-    problems = _odd(rows, block.first, "a run has 6 (query Q0 document rank score tag)", (4,), hint)
+    problems = _odd(rows, "a run has 6 (query Q0 document rank score tag)")
     columns = _columns(block, rows, "score", _RUN_BARE_CR, problems)
     checked = _rank_check(rows) if block.first else RankCheck()
     return columns._replace(tag=_last_tag(block, rows), ranks=checked)
@@ -61,22 +58,13 @@ def _last_tag(block: Block, rows: Rows) -> bytes | None:
     return fields[3] if len(fields) > 3 else b""
 
 
-def _odd(rows: Rows, is_first: bool, expected: str, others: tuple[int, ...], hint: str) -> LineProblems:
-    """The lines with too few or too many fields; only the first is reported where all are of the other format.
-
-    others: the number of fields in a line of the other format.
-    """
+def _odd(rows: Rows, expected: str) -> LineProblems:
+    """The lines with too few or too many fields."""
 
     def what(i: int) -> str:
         count = int(rows.odd_counts[i])
         return f"{count} field{'s' * (count != 1)} where {expected}"
 
-    if len(rows.odd) and is_first and not len(rows.line):
-        counts = set(distinct(rows.odd_counts).tolist())
-        if counts == {1}:
-            hint = "Scores, one per line, need a LETOR file as qrels"
-        if counts == {1} or counts <= set(others):
-            return LineProblems.of(rows.odd[:1], what, hint)._replace(final=True)
     return LineProblems.of(rows.odd, what)
 
 
@@ -91,6 +79,7 @@ def _columns(block: Block, rows: Rows, name: str, bare_cr: bytes, problems: Line
     elif len(bad):
         of_values = LineProblems.of(line[bad], lambda i: not_a_number(name, text[int(bad[i])]))
         problems = LineProblems.joined([problems, of_values])
+    problems = problems.within(block, len(rows.line) + len(rows.odd))
     if len(bad):
         good = np.ones(len(value), bool)
         good[bad] = False

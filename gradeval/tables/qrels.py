@@ -46,7 +46,7 @@ class Qrels:
         Raises InputError(s) of the reader, and where a grade is out of range, or a document has two different
         grades for a query; the same grade twice is a warning.
         """
-        problems = Problems(path)
+        problems = Problems(path, "qrels")
         parts = [part for _, part in problems.until_enough(blocks)]
         problems.check()
         if not any(len(part.value) for part in parts):

@@ -177,7 +177,7 @@ def _in_one_pass(
         )  # of one query, whose duplicates are otherwise found at its end
         return whole._replace(enough=may_be_endless and is_within and _holds_enough(read, qrels))
 
-    problems = Problems(source.name)
+    problems = Problems(source.name, "run")
     total, order = Total(qrels), _Order(qrels)
     cut: list[_Cut] = []  # parts of a query that may continue in the next block; lines are counted in the file
 

@@ -76,7 +76,7 @@ def reduce_by_sorting(
         texts = documents.text(), ids.text()
         return _Sorted(kept, texts, bounds, read.lines, read.last, read.problems, read.tag, read.ranks)
 
-    problems = Problems(source.name)
+    problems = Problems(source.name, "run")
     total = Total(qrels)
     with tempfile.TemporaryFile() as file:
         places = []  # for each block: the offsets of each share's rows and ids, (3, shares + 1)

@@ -227,8 +227,9 @@ def test_a_zip_archive() -> None:
 def test_the_files_in_the_wrong_order_are_one_error(lines: int) -> None:
     Path("q").write_text("".join(f"q1 0 d{n} 1\n" for n in range(lines)))
     Path("r").write_text("".join(f"q1 Q0 d{n} 1 {n} tag\n" for n in range(lines)))
-    as_qrels = f"r:1: 6 fields {QRELS_HAVE}{LOOKS_LIKE_A_RUN}"
-    as_run = f"q:1: 4 fields {A_RUN_HAS}{LOOKS_LIKE_QRELS}"
+    alike = f", and so in all {lines:,} lines" if lines > 1 else ""
+    as_qrels = f"r:1: 6 fields {QRELS_HAVE}{alike}{LOOKS_LIKE_A_RUN}"
+    as_run = f"q:1: 4 fields {A_RUN_HAS}{alike}{LOOKS_LIKE_QRELS}"
     assert fails("r", "q") == fails("r", "r") == as_qrels
     assert fails("q", "q") == as_run
     Path("r").write_text("".join(f"q1 Q0 d{n} 1 {n}\n" for n in range(lines)))
@@ -242,7 +243,7 @@ def test_a_file_of_another_format() -> None:
         "s: scores, one per line, need a LETOR file as qrels, but q is not one. Give the LETOR file as qrels"
     )
     assert fails("q", "--feature", "1") == "q: this is not a LETOR file. --feature requires LETOR files"
-    scores = f"1 field {QRELS_HAVE}. Scores, one per line, need a LETOR file as qrels"
+    scores = f"1 field {QRELS_HAVE}, and so in all 4 lines. Scores, one per line, need a LETOR file as qrels"
     assert fails("s", "r", "--qrels-format", "trec") == f"s:1: {scores}"
     Path("wide").write_text(QRELS, encoding="utf-16")
     Path("plain").write_text("1 1:2\n")

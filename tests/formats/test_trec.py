@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -183,20 +184,26 @@ def test_errors_name_the_line(line, what, size, before, path):
 @pytest.mark.parametrize(
     ("line", "fields", "hint"),
     [
-        (b"q", "1 field", ". Scores, one per line, need a LETOR file as qrels"),
+        (b"q", "1 field", ""),
+        (b"0.5", "1 field", ". Scores, one per line, need a LETOR file as qrels"),
         (b"q Q0 d 1 2.5", "5 fields", ". This looks like a run; the qrels come first, then the runs"),
         (b"q Q0 d 1 2.5 tag", "6 fields", ". This looks like a run; the qrels come first, then the runs"),
         (b"q 0 d 1 x y z", "7 fields", ""),
     ],
 )
-def test_the_first_lines_tell_what_a_file_looks_like(line, fields, hint, size, path):
-    """All of them must look so: a bad line of its own is no run."""
+def test_a_file_without_a_good_line_is_one_error(line, fields, hint, size, path):
+    """All of them must fail alike: a bad line of its own is no run."""
     what = f"{fields} where qrels have 4 (query iter document grade)"
-    of_other_lines = [] if hint else [f"{n}: {what}" for n in range(2, 21)]
-    errors = errors_of(path, (line + b"\n") * 100, size)
-    assert errors[:20] == [f"1: {what}{hint}", *of_other_lines]
+    [error] = errors_of(path, (line + b"\n") * 100, size)
+    count = "100 lines" if size > 40 else "[2-9][0-9] lines read"
+    assert re.fullmatch(f"1: {re.escape(what)}, and so in all {count}{re.escape(hint)}", error)
+    assert errors_of(path, line, size) == [f"1: {what}{hint}"]
     assert errors_of(path, b"q 0 a 1\n" + line, size) == [f"2: {what}"]
     assert errors_of(path, b"q 0 a 1\n" * 99 + line, size) == [f"100: {what}"]
+    assert errors_of(path, line + b"\n" + b"q 0 a x\n" * 30)[:20] == [
+        f"1: {what}",
+        *(f"{n}: the grade 'x' is not a number" for n in range(2, 21)),
+    ]
 
 
 @pytest.mark.parametrize("before", [b"", b"q 0 a 1\n" * 500])

@@ -302,9 +302,7 @@ def test_a_notation_that_nobody_parses_gets_a_suggestion(text: str, meant: str) 
     parse(meant)
 
 
-@pytest.mark.parametrize(
-    "text", ["nDCG_foo", "map-2", "AP-l", "num_q_l2", "qqq-l2"]
-)
+@pytest.mark.parametrize("text", ["nDCG_foo", "map-2", "AP-l", "num_q_l2", "qqq-l2"])
 def test_no_suggestion_is_better_than_a_wrong_one(text: str) -> None:
     with pytest.raises(MetricError) as caught:
         parse(text)

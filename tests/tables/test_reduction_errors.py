@@ -138,7 +138,7 @@ class Endless(Source):
 @pytest.mark.parametrize(
     ("lines", "what"),
     [
-        ([b"1 Q0 a 0 x\n"], "reading stopped here"),
+        ([b"1 Q0 a 0 x\n"], "and so in all [0-9,]+ lines read"),
         ([b"1 Q0 a\n", b"1 Q0 b 0 1\n", b"2 Q0 c 0 1\n"], "reading stopped here"),
         ([b"1 Q0 a 0 1\n"], "the file seems to hold the run twice"),
         ([b"1 Q0 %d 0 1\n" % n for n in range(9)], "the file seems to hold the run twice"),
