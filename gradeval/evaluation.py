@@ -282,7 +282,7 @@ def _evaluate(
     notices += undefined_notices(qrels, specs, found, counted)
     cutoff = first_ranks(specs, options)
     share = judged_share(qrels, reduced, counted, cutoff)
-    notices += judged_notices(share, cutoff, specs, options)
+    notices += judged_notices(share, cutoff, specs, qrels.scale, options)
     return _Outcome(run, found, tie_range, counted, notices, share)
 
 

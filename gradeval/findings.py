@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gradeval.arrays import Bools, Ints
+from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import Texts
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import Options
@@ -39,13 +39,15 @@ def judged_share(qrels: Qrels, reduced: Reduced, counted: Bools, cutoff: int) ->
     )
 
 
-def judged_notices(share: float, cutoff: int, specs: Sequence[Spec], options: Options) -> Iterator[Notice]:
+def judged_notices(
+    share: float, cutoff: int, specs: Sequence[Spec], scale: Floats, options: Options
+) -> Iterator[Notice]:
     """Where so little is judged that the metrics, which take the rest as not relevant, can mislead."""
     measure = f"Judged@{cutoff}"
     misled = [
         spec.metric.higher_is_better is not None
         and not spec.metric.is_count
-        and UNJUDGED_IGNORED not in spec.metric.invariants
+        and not spec.metric.holds(UNJUDGED_IGNORED, spec.params, scale)
         and not spec.params.get("judged_only", options.judged_only)
         for spec in specs
     ]

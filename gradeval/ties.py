@@ -18,7 +18,6 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.hashing import mix
 from gradeval.arrays.segments import Segments, distinct, stable_order
 from gradeval.arrays.threads import ordered_map
-from gradeval.metrics._kernels import mapped
 from gradeval.registry.invariants import PROMOTION_HELPS
 from gradeval.registry.spec import Spec
 from gradeval.scoring import Scored, scored
@@ -176,10 +175,7 @@ def spread(
 
 def rises(spec: Spec, scale: Floats) -> bool:
     """Whether moving a better graded document up never lowers the value."""
-    gain = spec.params.get("gain")
-    if isinstance(gain, tuple) and (np.diff(mapped(np.append(0.0, scale[scale > 0]), gain)) < 0).any():
-        return False  # a listed gain may fall where the grade rises
-    return PROMOTION_HELPS in spec.metric.invariants
+    return spec.metric.holds(PROMOTION_HELPS, spec.params, scale)
 
 
 def _shares(queries: Ints, qrels: Qrels) -> Iterator[slice]:

@@ -13,7 +13,7 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.numbers import log2
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
-from gradeval.registry.params import Pairs
+from gradeval.registry.params import Pairs, mapped
 from gradeval.tables.judgments import Hits, Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
@@ -71,13 +71,6 @@ def _small_gains(gain: Floats, grade: Floats, scale: float | Floats) -> Floats:
     if not small.any():
         return gain
     return np.where(small, np.expm1(np.minimum(grade, _CANCELS) * math.log(2)) * scale, gain)
-
-
-def mapped(grade: Floats, gains: Pairs) -> Floats:
-    """The mapped gain of each grade; other grades are their own gain, and those below 0 have gain 0."""
-    grades, values = np.array(gains).T
-    place = np.minimum(np.searchsorted(grades, grade), len(grades) - 1)
-    return np.where(grades[place] == grade, values[place], np.maximum(grade, 0.0))
 
 
 class Gain(NamedTuple):

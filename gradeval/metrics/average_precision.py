@@ -15,7 +15,7 @@ from gradeval.tables.terms import Terms
 
 @metric(
     "AP",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
+    invariants=[IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE.unless("rel"), PROMOTION_HELPS],
     aliases=["MAP"],
     example="AP(rel=2)@100",
     needs_relevant=True,

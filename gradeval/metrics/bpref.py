@@ -19,7 +19,7 @@ def _worse_above(judgments: Judgments, hits: Hits) -> Ints:
     return judgments.judged_seen[hits.rows] - hits.seen
 
 
-@metric("bpref", invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED], needs_relevant=True)
+@metric("bpref", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], needs_relevant=True)
 def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Binary preference: how often relevant documents are ranked above judged non-relevant ones.
 
@@ -40,7 +40,7 @@ def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     return Terms(hits.segments, hits.rows, 1.0 - above / np.maximum(most, 1)[query], relevant)
 
 
-@metric("infAP", invariants=[SCALE_FREE], needs_relevant=True)
+@metric("infAP", invariants=[SCALE_FREE.unless("rel")], needs_relevant=True)
 def inferred_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Inferred average precision, for judgments of a sample of the pool.
 

@@ -32,7 +32,7 @@ def _agreement(p: float, deepest: int) -> Floats:
 
 @metric(
     "Compat",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    invariants=[IDEAL_IS_ONE.where(normalize=True), SCALE_FREE, PROMOTION_HELPS],
     aliases=["Compatibility"],
     needs_relevant=True,
 )

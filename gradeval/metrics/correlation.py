@@ -145,7 +145,13 @@ def pearson(judgments: Judgments) -> Terms:
 
 @metric(
     "AUC",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
+    invariants=[
+        IDEAL_IS_ONE,
+        SCALE_FREE.unless("rel"),
+        PROMOTION_HELPS,
+        REVERSE_IS_ZERO,
+        UNJUDGED_IGNORED,
+    ],
     undefined=True,
 )
 def area_under_curve(judgments: Judgments, *, rel: Rel | None = None) -> Terms:

@@ -41,7 +41,7 @@ def retrieved_count(judgments: Judgments) -> Floats:
     return judgments.retrieved.astype(np.float64)
 
 
-@metric("num_rel", invariants=[SCALE_FREE, UNJUDGED_IGNORED], **COUNT)
+@metric("num_rel", invariants=[SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], **COUNT)
 def relevant_judged_count(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
     """Number of relevant documents.
 
@@ -53,7 +53,9 @@ def relevant_judged_count(judgments: Judgments, *, rel: Rel | None = None) -> Fl
     return judgments.hits(rel).relevant.astype(np.float64)
 
 
-@metric("num_rel_ret", invariants=[SCALE_FREE, PROMOTION_HELPS], example="num_rel_ret(rel=2)", **COUNT)
+@metric(
+    "num_rel_ret", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], example="num_rel_ret(rel=2)", **COUNT
+)
 def relevant_retrieved_count(
     judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
@@ -68,7 +70,7 @@ def relevant_retrieved_count(
     return one_each(judgments.hits(rel, cutoff))
 
 
-@metric("num_nonrel_judged_ret", invariants=[SCALE_FREE, UNJUDGED_IGNORED], **COUNT)
+@metric("num_nonrel_judged_ret", invariants=[SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], **COUNT)
 def nonrelevant_retrieved_count(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Number of judged non-relevant documents retrieved.
 

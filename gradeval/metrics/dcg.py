@@ -10,11 +10,11 @@ import numpy as np
 
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
-from gradeval.metrics._kernels import Gain, dcg, exp2_gain, graded, mapped, normalized_dcg
+from gradeval.metrics._kernels import Gain, dcg, exp2_gain, graded, normalized_dcg
 from gradeval.metrics._kernels import discount as divisor
-from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
+from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
-from gradeval.registry.params import Cutoff, Top, Worth, choice, positive
+from gradeval.registry.params import Cutoff, Top, Worth, choice, mapped, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
@@ -27,7 +27,7 @@ Discount = Annotated[
 ]
 
 
-@metric("CG", range=(0, None), invariants=[PROMOTION_HELPS], example="CG(gain=exp)@10")
+@metric("CG", range=(0, None), invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="CG(gain=exp)@10")
 def cumulated_gain(
     judgments: Judgments, *, gain: Worth = "linear", top: Top | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
@@ -42,7 +42,7 @@ def cumulated_gain(
     return dcg(*graded(judgments, gain, top), cutoff, "none")
 
 
-@metric("DCG", range=(0, None), invariants=[PROMOTION_HELPS], example="DCG(gain=exp)@10")
+@metric("DCG", range=(0, None), invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="DCG(gain=exp)@10")
 def discounted_cumulated_gain(
     judgments: Judgments,
     *,
@@ -96,7 +96,11 @@ def _check_ideal(params: Mapping[str, Any]) -> None:
 
 @metric(
     "nDCG",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    invariants=[
+        IDEAL_IS_ONE.where(GAIN_RISES, ideal=("global", "local")),
+        SCALE_FREE.where(gain="linear").unless("max_grade"),
+        PROMOTION_HELPS.where(GAIN_RISES, ideal=("global", "max")),
+    ],
     check=_check_ideal,
     example="nDCG(gain=exp)@10",
     needs_relevant=True,

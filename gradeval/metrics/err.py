@@ -11,10 +11,10 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
-from gradeval.metrics._kernels import before_rows, exp2_share, linear_gain, mapped, with_rows
-from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS
+from gradeval.metrics._kernels import before_rows, exp2_share, linear_gain, with_rows
+from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS
 from gradeval.registry.metric import metric
-from gradeval.registry.params import Cutoff, Gain, Pairs, fraction, positive
+from gradeval.registry.params import Cutoff, Gain, Pairs, fraction, mapped, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
@@ -92,7 +92,7 @@ def _reciprocal(rank: Floats) -> Floats:
     return 1 / rank
 
 
-@metric("ERR", invariants=[PROMOTION_HELPS], example="ERR@20")
+@metric("ERR", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="ERR@20")
 def expected_reciprocal_rank(
     judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
@@ -112,7 +112,12 @@ def expected_reciprocal_rank(
     return of_run(judgments, satisfaction(judgments, gain, max_grade), cutoff, _reciprocal)
 
 
-@metric("nERR", invariants=[IDEAL_IS_ONE, PROMOTION_HELPS], example="nERR(gain=linear)@10", needs_relevant=True)
+@metric(
+    "nERR",
+    invariants=[IDEAL_IS_ONE.where(GAIN_RISES), PROMOTION_HELPS.where(GAIN_RISES)],
+    example="nERR(gain=linear)@10",
+    needs_relevant=True,
+)
 def normalized_expected_reciprocal_rank(
     judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
@@ -137,7 +142,7 @@ def normalized_expected_reciprocal_rank(
 Patience = Annotated[float, fraction("the factor by which utility decreases with each rank")]
 
 
-@metric("iRBU", invariants=[PROMOTION_HELPS], example="iRBU(p=0.95)@10")
+@metric("iRBU", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="iRBU(p=0.95)@10")
 def intentwise_rank_biased_utility(
     judgments: Judgments,
     *,

@@ -21,7 +21,7 @@ from gradeval.tables.terms import Terms
 
 @metric(
     "gm_map",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS, BINARY_IS_AP.unless("rel")],
     aliases=["GMAP"],
     kind=Kind.GEOMETRIC,
     needs_relevant=True,
@@ -39,7 +39,7 @@ def geometric_average_precision(judgments: Judgments, *, rel: Rel | None = None)
 
 @metric(
     "gm_bpref",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), UNJUDGED_IGNORED],
     kind=Kind.GEOMETRIC,
     needs_relevant=True,
 )
@@ -54,7 +54,7 @@ def geometric_binary_preference(judgments: Judgments, *, rel: Rel | None = None)
     return binary_preference(judgments, rel=rel)
 
 
-@metric("yaap", range=(None, None), invariants=[SCALE_FREE, PROMOTION_HELPS])
+@metric("yaap", range=(None, None), invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS])
 def yet_another_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
     """Yet another average precision: AP as log odds.
 

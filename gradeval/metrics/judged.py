@@ -32,7 +32,7 @@ def judged(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     return Terms(judgments.segments.take(rows), rows, 1.0, retrieved)
 
 
-@metric("Accuracy", invariants=[SCALE_FREE], undefined=True, example="Accuracy(rel=2)@100")
+@metric("Accuracy", invariants=[SCALE_FREE.unless("rel")], undefined=True, example="Accuracy(rel=2)@100")
 def accuracy(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Floats:
     """Probability that a relevant document is ranked above a non-relevant one, among those retrieved.
 

@@ -123,7 +123,7 @@ def _check_points(params: Mapping[str, Any]) -> None:
 
 @metric(
     "nDCGφ",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("points"), PROMOTION_HELPS],
     check=_check_points,
     example="nDCGphi(variant=released)@10",
     needs_relevant=True,

@@ -26,7 +26,7 @@ def harmonic(precision: Floats, recall: Floats, x: float) -> Floats:
     return (x + 1) * precision * recall / np.where(below == 0, 1.0, below)
 
 
-@metric("P", invariants=[SCALE_FREE, PROMOTION_HELPS], example="P(rel=2)@10")
+@metric("P", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], example="P(rel=2)@10")
 def precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Precision.
 
@@ -40,7 +40,9 @@ def precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -
     return one_each(judgments.hits(rel, cutoff), cutoff)
 
 
-@metric("R", invariants=[SCALE_FREE, PROMOTION_HELPS], example="R(rel=2)@100", needs_relevant=True)
+@metric(
+    "R", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], example="R(rel=2)@100", needs_relevant=True
+)
 def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Recall.
 
@@ -53,7 +55,7 @@ def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> T
     return one_each(hits, hits.relevant)
 
 
-@metric("F", invariants=[SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
+@metric("F", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
 def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, cutoff: Cutoff) -> Floats:
     """F-measure of precision and recall.
 
@@ -66,7 +68,7 @@ def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, 
     return harmonic(hits.count / cutoff, quotient(hits.count, hits.relevant), x)
 
 
-@metric("set_P", invariants=[SCALE_FREE])
+@metric("set_P", invariants=[SCALE_FREE.unless("rel")])
 def set_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision of the retrieved set.
 
@@ -80,7 +82,7 @@ def set_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
 
 @metric(
     "set_recall",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), UNJUDGED_IGNORED],
     aliases=["set_R"],
     needs_relevant=True,
 )
@@ -96,7 +98,7 @@ def set_recall(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     return one_each(hits, hits.relevant)
 
 
-@metric("set_F", invariants=[SCALE_FREE], example="set_F(x=0.5)", needs_relevant=True)
+@metric("set_F", invariants=[SCALE_FREE.unless("rel")], example="set_F(x=0.5)", needs_relevant=True)
 def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0) -> Floats:
     """F-measure of the retrieved set.
 
@@ -109,7 +111,7 @@ def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1
     return harmonic(ratio(hits.count, judgments.retrieved), quotient(hits.count, hits.relevant), x)
 
 
-@metric("set_map", invariants=[SCALE_FREE], needs_relevant=True)
+@metric("set_map", invariants=[SCALE_FREE.unless("rel")], needs_relevant=True)
 def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
     """Precision times recall of the retrieved set.
 
@@ -122,7 +124,7 @@ def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Fl
     return quotient(hits.count * hits.count, np.maximum(judgments.retrieved, 1) * hits.relevant)
 
 
-@metric("set_relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE], needs_relevant=True)
+@metric("set_relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel")], needs_relevant=True)
 def set_relative_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision of the retrieved set, relative to the highest possible.
 
@@ -137,7 +139,7 @@ def set_relative_precision(judgments: Judgments, *, rel: Rel | None = None) -> T
     return one_each(hits, np.minimum(judgments.retrieved, hits.relevant))
 
 
-@metric("relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
+@metric("relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
 def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Precision, relative to the highest possible.
 
@@ -152,7 +154,7 @@ def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: 
 
 @metric(
     "Success",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS],
     example="Success@5",
 )
 def success(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
@@ -166,7 +168,7 @@ def success(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> 
     return one_each(judgments.hits(rel).first.top(cutoff))
 
 
-@metric("RR", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], aliases=["MRR"])
+@metric("RR", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], aliases=["MRR"])
 def reciprocal_rank(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Reciprocal rank.
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from gradeval.metrics._kernels import graded, normalized_dcg
-from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
+from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Gain, Top, positive
 from gradeval.tables.judgments import Judgments
@@ -17,7 +17,13 @@ from gradeval.tables.terms import Terms
 Beta = Annotated[float, positive("the weight of the gains relative to the number of relevant documents")]
 
 
-@metric("Q", invariants=[IDEAL_IS_ONE], aliases=["Q-measure"], example="Q(beta=10)@10", needs_relevant=True)
+@metric(
+    "Q",
+    invariants=[IDEAL_IS_ONE.where(GAIN_RISES)],
+    aliases=["Q-measure"],
+    example="Q(beta=10)@10",
+    needs_relevant=True,
+)
 def q_measure(
     judgments: Judgments, *, beta: Beta = 1.0, gain: Gain = "linear", cutoff: Cutoff | None = None
 ) -> Terms:
@@ -61,7 +67,11 @@ def _check_base(params: Mapping[str, Any]) -> None:
 
 @metric(
     "JKnDCG",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    invariants=[
+        IDEAL_IS_ONE.where(GAIN_RISES),
+        SCALE_FREE.where(gain="linear"),
+        PROMOTION_HELPS.where(GAIN_RISES),
+    ],
     check=_check_base,
     example="JKnDCG(base=4)@10",
     needs_relevant=True,

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.metrics._kernels import graded
-from gradeval.registry.invariants import PROMOTION_HELPS
+from gradeval.registry.invariants import GAIN_RISES, PROMOTION_HELPS
 from gradeval.registry.metric import metric
 from gradeval.registry.params import REL, WORTH, Cutoff, OutOfRange, Pairs, fraction
 from gradeval.tables.judgments import Judgments
@@ -62,7 +62,7 @@ def _check(params: Mapping[str, Any]) -> None:
         raise ValueError("rel and gain are mutually exclusive")
 
 
-@metric("rbp", invariants=[PROMOTION_HELPS], check=_check, example="rbp(p=0.8)")
+@metric("rbp", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], check=_check, example="rbp(p=0.8)")
 def rank_biased_precision(
     judgments: Judgments,
     *,

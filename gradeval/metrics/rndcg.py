@@ -10,7 +10,7 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.numbers import log2, quotient, ratio
 from gradeval.metrics._kernels import dcg, graded, ideal_dcg, normalized_dcg
-from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
+from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Pairs, Rel, Worth
 from gradeval.tables.judgments import Judgments
@@ -66,7 +66,11 @@ class _Gains:
         return np.searchsorted(place, query * width + depth, "right") - found.offsets[query]
 
 
-@metric("ndcg_rel", invariants=[IDEAL_IS_ONE, SCALE_FREE], needs_relevant=True)
+@metric(
+    "ndcg_rel",
+    invariants=[IDEAL_IS_ONE.where(GAIN_RISES), SCALE_FREE.where(gain="linear")],
+    needs_relevant=True,
+)
 def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     """nDCG averaged over the documents with a gain above 0.
 
@@ -84,7 +88,12 @@ def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     return quotient(np.maximum(total, 0.0), gains.number)
 
 
-@metric("Rndcg", invariants=[IDEAL_IS_ONE, SCALE_FREE], example="Rndcg(gain=1:3/2:9)", needs_relevant=True)
+@metric(
+    "Rndcg",
+    invariants=[IDEAL_IS_ONE.where(GAIN_RISES), SCALE_FREE.where(gain="linear").unless("rel")],
+    example="Rndcg(gain=1:3/2:9)",
+    needs_relevant=True,
+)
 def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth = "linear") -> Floats:
     """nDCG averaged over the ranks at which the gain of the ideal ranking decreases.
 
@@ -110,7 +119,15 @@ def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth 
     return quotient(total + at_end, np.where(judgments.hits(rel).relevant * points > 0, points + further, 0))
 
 
-@metric("ndcg_p", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
+@metric(
+    "ndcg_p",
+    invariants=[
+        IDEAL_IS_ONE.where(GAIN_RISES),
+        SCALE_FREE.where(gain="linear"),
+        PROMOTION_HELPS.where(GAIN_RISES),
+    ],
+    needs_relevant=True,
+)
 def trec_eval_9_ndcg(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     """nDCG with the discount of its original definition, as in the first releases of trec_eval 9.
 
@@ -160,7 +177,7 @@ def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     )
 
 
-@metric("binG", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
+@metric("binG", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
 def binary_gain(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Binary G: each relevant document is discounted by the number of non-relevant documents above it.
 

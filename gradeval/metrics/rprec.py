@@ -29,7 +29,7 @@ Rounding = Annotated[
 Multiple = Annotated[float, at_least(0.0, "the cutoff as a multiple of R", example="0.5", after_at=True)]
 
 
-@metric("Rprec", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
+@metric("Rprec", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
 def r_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision at R, the number of relevant documents.
 
@@ -44,7 +44,7 @@ def r_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     return one_each(hits.top(hits.relevant), hits.relevant)
 
 
-@metric("Rprec_mult", invariants=[SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
+@metric("Rprec_mult", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
 def r_precision_at_multiple(judgments: Judgments, *, rel: Rel | None = None, multiple: Multiple) -> Terms:
     """Precision at a multiple of R, the number of relevant documents.
 
@@ -74,7 +74,9 @@ def interpolated(judgments: Judgments, rel: float | None, recall: float, roundin
     return judgments.once(("interpolated", rel, recall, rounding), find)
 
 
-@metric("iprec_at_recall", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
+@metric(
+    "iprec_at_recall", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True
+)
 def interpolated_precision(
     judgments: Judgments, *, rel: Rel | None = None, rounding: Rounding = "nearest", recall: Recall
 ) -> Floats:
@@ -93,7 +95,7 @@ def interpolated_precision(
 
 @metric(
     "11pt_avg",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS],
     example="11pt_avg(points=0.2/0.5/0.8)",
     needs_relevant=True,
 )

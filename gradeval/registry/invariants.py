@@ -1,11 +1,90 @@
-"""The invariants a metric can declare; tests/registry/test_invariants.py checks them on every metric."""
+"""The invariants a metric can declare, and the parameters for which they hold.
+
+tests/registry/test_invariants.py tries each under exactly these parameters, and finds a counterexample where
+one of the conditions is not met.
+"""
 
 from __future__ import annotations
 
-IDEAL_IS_ONE = "the ideal ranking scores 1 if any document is relevant"
-SCALE_FREE = "multiplying all grades by a positive number does not change the value"
-PROMOTION_HELPS = "swapping a document with a higher-graded one below it never decreases the value"
-BINARY_IS_AP = "with a single grade above 0 it equals AP"
-REVERSAL_NEGATES = "reversing the ranking negates the value"
-REVERSE_IS_ZERO = "the reversed ideal ranking scores 0"
-UNJUDGED_IGNORED = "unjudged documents do not affect the value"
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gradeval.arrays import Floats
+from gradeval.registry.params import mapped
+
+Given = Mapping[str, Any]
+"""The parameters of a metric by name, with their defaults."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a parameter must be for an invariant to hold.
+
+    about: the condition in words. is_met: (parameters, the distinct grades of the qrels, ascending) -> bool.
+    """
+
+    param: str
+    about: str
+    is_met: Callable[[Given, Floats], bool]
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """A property of the values of a metric. conditions: it holds where all are met."""
+
+    about: str
+    conditions: tuple[Condition, ...] = ()
+
+    def __str__(self) -> str:
+        only = " and ".join(condition.about for condition in self.conditions)
+        return self.about + (f"; only {only}" if only else "")
+
+    def where(self, *conditions: Condition, **allowed: Any) -> Invariant:
+        """The invariant under more conditions: allowed: parameter -> its value, or a tuple of values."""
+        return replace(self, conditions=(*self.conditions, *conditions, *map(_one_of, allowed.items())))
+
+    def unless(self, *params: str) -> Invariant:
+        """The invariant where none of these parameters is given."""
+        return replace(self, conditions=(*self.conditions, *map(_without, params)))
+
+    def holds(self, given: Given, scale: Floats) -> bool:
+        """Whether all conditions are met."""
+        return all(condition.is_met(given, scale) for condition in self.conditions)
+
+
+def _one_of(item: tuple[str, Any]) -> Condition:
+    param, value = item
+    values = value if isinstance(value, tuple) else (value,)
+    texts = [str(one).lower() if isinstance(one, bool) else str(one) for one in values]
+    about = f"with {param}={' or '.join(texts)}"
+    return Condition(param, about, lambda given, scale: given.get(param) in values)
+
+
+_WRITTEN = {"cutoff": "@k", "rel": "rel= and --rel"}
+
+
+def _without(param: str) -> Condition:
+    about = f"without {_WRITTEN.get(param, f'{param}=')}"
+    return Condition(param, about, lambda given, scale: given.get(param) is None)
+
+
+def _gain_rises(given: Given, scale: Floats) -> bool:
+    gain = given.get("gain")
+    if not isinstance(gain, tuple):
+        return True
+    grades = np.arange(len(given["top"]) + 1.0) if given.get("top") is not None else scale
+    return bool((np.diff(mapped(grades, gain), prepend=0.0) >= 0).all())
+
+
+GAIN_RISES = Condition("gain", "with gains of at least 0 that never decrease with the grade", _gain_rises)
+
+IDEAL_IS_ONE = Invariant("the ideal ranking scores 1 if any document is relevant")
+SCALE_FREE = Invariant("multiplying all grades by a positive number does not change the value")
+PROMOTION_HELPS = Invariant("swapping a document with a higher-graded one below it never decreases the value")
+BINARY_IS_AP = Invariant("with a single grade above 0 it equals AP")
+REVERSAL_NEGATES = Invariant("reversing the ranking negates the value")
+REVERSE_IS_ZERO = Invariant("the reversed ideal ranking scores 0")
+UNJUDGED_IGNORED = Invariant("unjudged documents do not affect the value")

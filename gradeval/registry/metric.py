@@ -15,6 +15,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats
 from gradeval.errors import MetricError
 from gradeval.registry.families import family_of
+from gradeval.registry.invariants import Invariant
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
@@ -43,7 +44,8 @@ class Metric:
     display: its name as tables show it, with Greek letters.
     function: Judgments, and parameters as keywords -> the value of each query, (Q,).
     range: the lowest and the highest value, None where there is no bound.
-    invariants: those of invariants.py that hold; the property tests check them.
+    invariants: those of invariants.py that hold, with the parameters for which they do; the property tests
+    check them.
     aliases: other names for it.
     kind: the type of its values, and how their summary is computed.
     higher_is_better: False if lower is better, None for a count or a diagnostic.
@@ -58,7 +60,7 @@ class Metric:
     display: str
     function: Function
     range: tuple[float | None, float | None] = (0, 1)
-    invariants: Sequence[str] = ()
+    invariants: Sequence[Invariant] = ()
     aliases: Sequence[str] = ()
     kind: Kind = Kind.MEAN
     higher_is_better: bool | None = True
@@ -105,6 +107,16 @@ class Metric:
         at = self.at.name if self.at else ""
         inside = ",".join(f"{key}={text}" for key, text in texts.items() if key != at)
         return name + (f"({inside})" if inside else "") + (f"@{texts[at]}" if at in texts else "")
+
+    def holds(self, invariant: Invariant, params: Mapping[str, Any], scale: Floats) -> bool:
+        """Whether it declares the invariant, and that with these parameters, on this scale of grades.
+
+        judged_only removes documents with a grade below 0, so that others move up: nothing is declared of that.
+        """
+        given = {param.name: param.default for param in self.params} | dict(params)
+        if given["judged_only"] and (scale < 0).any():
+            return False
+        return any(one.about == invariant.about and one.holds(given, scale) for one in self.invariants)
 
     @property
     def group(self) -> str:

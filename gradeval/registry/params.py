@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated, Any, get_args
 
+import numpy as np
+
+from gradeval.arrays import Floats
 from gradeval.grades import RANGE, is_grade
 from gradeval.options import parse_number
 
@@ -203,6 +206,13 @@ def pairs(text: str, what: str) -> Pairs:
     return found
 
 
+def mapped(grade: Floats, gains: Pairs) -> Floats:
+    """The mapped gain of each grade; other grades are their own gain, and those below 0 have gain 0."""
+    grades, values = np.array(gains).T
+    place = np.minimum(np.searchsorted(grades, grade), len(grades) - 1)
+    return np.where(grades[place] == grade, values[place], np.maximum(grade, 0.0))
+
+
 def _gain(text: str) -> str | Pairs:
     found = _worth(text)
     if not isinstance(found, str) and any(gain < 0 for _, gain in found):
@@ -248,7 +258,8 @@ TOP = Param(
     without="the judged grades",
 )
 JUDGED_ONLY = flag(
-    "remove unjudged documents from the ranking first (condensed list), as --judged-only does",
+    "remove unjudged documents from the ranking first (condensed list), as --judged-only does; it removes "
+    "those with a grade below 0 too, and then the invariants need not hold",
     name="judged_only",
     default=False,
 )

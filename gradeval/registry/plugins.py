@@ -14,6 +14,7 @@ from gradeval.errors import MetricError, described, named
 from gradeval.registry import metric as registry
 from gradeval.registry.containment import contain, contained, is_bound, one_line, plugin_of
 from gradeval.registry.families import load
+from gradeval.registry.invariants import Invariant
 from gradeval.registry.metric import REGISTRY, Declaration, Kind, Metric, in_ascii
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
 
@@ -175,7 +176,10 @@ _MUST: dict[str, tuple[str, Callable[[Any], bool]]] = {
         "(lowest, highest)",
         lambda value: _is_list_of(value, is_bound) and len(value) == 2,
     ),
-    "invariants": ("a list of strings", lambda value: _is_list_of(value, _is_line)),
+    "invariants": (
+        "a list of those in gradeval/registry/invariants.py",
+        lambda value: _is_list_of(value, _is_a(Invariant)),
+    ),
     "aliases": (
         "a list of names without spaces and any of (),@=.",
         lambda value: _is_list_of(value, _is_form(r"[^\s(),@=.]+")),

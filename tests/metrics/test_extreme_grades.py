@@ -42,7 +42,9 @@ def spec(name: str) -> str:
     return f"{name}({given_})" if given_ else name
 
 
-UNIT_FREE = [spec(name) for name in REGISTRY if SCALE_FREE in REGISTRY[name].invariants]
+UNIT_FREE = [
+    spec(name) for name in REGISTRY if any(one.about == SCALE_FREE.about for one in REGISTRY[name].invariants)
+]
 NAMES = [*(spec(name) for name in REGISTRY if not REGISTRY[name].text), *VARIANTS]
 
 EXTREME = {

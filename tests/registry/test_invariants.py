@@ -1,4 +1,4 @@
-"""What metrics promise: their ranges, and each invariant on every metric that claims it."""
+"""What metrics promise: their ranges, and each invariant on every metric that claims it, for its parameters."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from random import Random
 
 import pytest
 from helpers import Query, check_each, examples, judgments_of, ranking
-from hypothesis import Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
+from hypothesis.errors import UnsatisfiedAssumption
 from metrics import strategies
 
+from gradeval.arrays import Floats
+from gradeval.errors import MetricError
 from gradeval.registry import invariants as registry
+from gradeval.registry.invariants import Condition, Invariant
 from gradeval.registry.metric import REGISTRY, Metric
 
 NUMBERS = {name: metric for name, metric in REGISTRY.items() if not metric.text}
 TABLES = strategies.tables | strategies.crowds(100)
-Check = Callable[[Metric], None]
-TRIALS: dict[str, Callable[[st.DataObject], Check]] = {}
+Params = Callable[[Metric, Floats], dict[str, object]]
+"""(metric, the distinct grades) -> the parameters that it is tried with."""
+Check = Callable[[Metric, Params], None]
+TRIALS: dict[Invariant, Callable[[st.DataObject], Check]] = {}
 
 
 def trial(invariant):
@@ -31,14 +37,69 @@ def trial(invariant):
     return keep
 
 
-def draw_params(data, *, optional=False) -> Callable[[Metric], dict[str, object]]:
-    """metric -> the parameters that it needs, and where `optional` a cutoff if it takes one."""
+def some_params(data, *, optional=False) -> Params:
+    """The parameters that a metric needs, and where `optional` a cutoff if it takes one."""
     needed = {p.name for metric in NUMBERS.values() for p in metric.params if p.required} | {"cutoff"}
     values = data.draw(st.fixed_dictionaries({name: strategies.VALUES[name] for name in sorted(needed)}))
 
-    def params_of(metric: Metric) -> dict[str, object]:
+    def params_of(metric: Metric, scale: Floats) -> dict[str, object]:
         names = {p.name for p in metric.params if p.required or (optional and p.name == "cutoff")}
         return {name: values[name] for name in sorted(names)}
+
+    return params_of
+
+
+def declared(metric: Metric, invariant: Invariant) -> Invariant:
+    """The invariant with the conditions under which the metric declares it."""
+    return next((one for one in metric.invariants if one.about == invariant.about), invariant)
+
+
+def declares(metric: Metric, invariant: Invariant) -> bool:
+    return any(one.about == invariant.about for one in metric.invariants)
+
+
+def unmet(metric: Metric, invariant: Invariant, params: dict[str, object], scale: Floats) -> list[Condition]:
+    given = {param.name: param.default for param in metric.params} | params
+    return [one for one in declared(metric, invariant).conditions if not one.is_met(given, scale)]
+
+
+def without(params: dict[str, object], conditions: Collection[Condition]) -> dict[str, object]:
+    """The parameters without those that the conditions are about."""
+    dropped = {condition.param for condition in conditions}
+    return {
+        k: v for k, v in params.items() if k not in dropped and not (k == "max_grade" and "ideal" in dropped)
+    }
+
+
+def params_under(invariant: Invariant, parameters: strategies.Parameters) -> Params:
+    """Any parameters, but for those under which the metric does not declare the invariant."""
+
+    def params_of(metric: Metric, scale: Floats) -> dict[str, object]:
+        params = strategies.params_of(metric, parameters)
+        if (scale < 0).any():
+            params.pop("judged_only", None)
+        return without(params, unmet(metric, invariant, params, scale))
+
+    return params_of
+
+
+def params_outside(invariant: Invariant, condition: Condition, parameters: strategies.Parameters) -> Params:
+    """Parameters with which this condition alone is not met; assume()s that they do that."""
+    forced = {
+        name: (name == condition.param or present, value) for name, (present, value) in parameters.items()
+    }
+    if condition.param == "max_grade":
+        forced["ideal"] = (True, "max")
+    if condition.param == "gain":
+        forced["rel"] = (False, 0.0)
+
+    def params_of(metric: Metric, scale: Floats) -> dict[str, object]:
+        params = strategies.params_of(metric, forced)
+        params.pop("judged_only", None)
+        others = [one for one in unmet(metric, invariant, params, scale) if one is not condition]
+        params = without(params, others)
+        assume(unmet(metric, invariant, params, scale) == [condition])
+        return params
 
     return params_of
 
@@ -49,8 +110,8 @@ def draw_queries(data, fits: Callable[[Query], bool] = lambda query: True) -> li
     return queries
 
 
-def some_relevant(query: Query) -> bool:
-    return any(grade > 0 for grade in query[0].values())
+def some_relevant(query: Query, level: float | None = None) -> bool:
+    return any(grade > 0 if level is None else grade >= level for grade in query[0].values())
 
 
 def retrieved(query: Query) -> bool:
@@ -67,17 +128,12 @@ def same(a: float, b: float) -> bool:
     return (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
 
 
-def compare(
-    queries: Sequence[Query],
-    others: Sequence[Query],
-    agree: Callable[[float, float], bool],
-    params: Callable[[Metric], dict[str, object]] = lambda metric: {},
-) -> Check:
+def compare(queries: Sequence[Query], others: Sequence[Query], agree: Callable[[float, float], bool]) -> Check:
     """The values of the queries and of the others, which are made from them, agree one by one."""
     tables = judgments_of(queries), judgments_of(others)
 
-    def check(metric):
-        given = params(metric)
+    def check(metric, params):
+        given = params(metric, tables[0].scale)
         found = zip(*(metric(table, **given).tolist() for table in tables), queries, others, strict=True)
         for first, second, query, other in found:
             assert agree(first, second), f"{first} of {query}, but {second} of {other}: {given}"
@@ -85,14 +141,16 @@ def compare(
     return check
 
 
-def always(queries: Sequence[Query], expected: float, params: Callable[[Metric], dict[str, object]]) -> Check:
-    """Each query has this value, or none."""
+def always(queries: Sequence[Query], expected: float) -> Check:
+    """Each query that has something relevant to the metric has this value, or none."""
     table = judgments_of(queries)
 
-    def check(metric):
-        given = params(metric)
-        for value, query in zip(metric(table, **given).tolist(), queries, strict=True):
-            assert math.isnan(value) or same(value, expected), f"{value} of {query}: {given}"
+    def check(metric, params):
+        given = params(metric, table.scale)
+        values, _ = metric.values(table, **given)  # NaN where a metric that needs a relevant document has none
+        for value, query in zip(values.tolist(), queries, strict=True):
+            if some_relevant(query, given.get("rel")):
+                assert math.isnan(value) or same(value, expected), f"{value} of {query}: {given}"
 
     return check
 
@@ -100,14 +158,14 @@ def always(queries: Sequence[Query], expected: float, params: Callable[[Metric],
 @trial(registry.IDEAL_IS_ONE)
 def _(data):
     queries = [(qrels, ordered(qrels)) for qrels, _ in draw_queries(data, some_relevant)]
-    return always(queries, 1.0, draw_params(data))
+    return always(queries, 1.0)
 
 
 @trial(registry.SCALE_FREE)
 def _(data):
     queries, factor = draw_queries(data), data.draw(st.floats(0.001, 1000))
     scaled = [({d: factor * grade for d, grade in qrels.items()}, run) for qrels, run in queries]
-    return compare(queries, scaled, same, draw_params(data, optional=True))
+    return compare(queries, scaled, same)
 
 
 @trial(registry.PROMOTION_HELPS)
@@ -125,20 +183,21 @@ def _(data):
     assume(plain)
 
     def no_lower(before: float, after: float) -> bool:
-        return math.isnan(before) or after >= before - 1e-12
+        return math.isnan(before) or after >= before - 1e-12 * max(1.0, abs(before))
 
-    return compare(plain, promoted, no_lower, draw_params(data, optional=True))
+    return compare(plain, promoted, no_lower)
 
 
 @trial(registry.BINARY_IS_AP)
 def _(data):
     top = data.draw(st.sampled_from([1.0, 3.0, 0.1, 7.3]))
     queries = [({d: top if g > 0 else g for d, g in qrels.items()}, run) for qrels, run in draw_queries(data)]
-    table, params = judgments_of(queries), draw_params(data)
-    expected = REGISTRY["AP"](table).tolist()
+    table = judgments_of(queries)
 
-    def check(metric):
-        found = metric(table, **params(metric)).tolist()
+    def check(metric, params):
+        given = params(metric, table.scale)
+        expected = REGISTRY["AP"](table, judged_only=given.get("judged_only", False)).tolist()
+        found = metric(table, **given).tolist()
         for one, ap, query in zip(found, expected, queries, strict=True):
             assert one == ap, f"{one}, not {ap}: {query}"  # to the bit
 
@@ -155,7 +214,7 @@ def _(data):
 @trial(registry.REVERSE_IS_ZERO)
 def _(data):
     queries = [(qrels, ordered(qrels, 1.0)) for qrels, _ in draw_queries(data, some_relevant)]
-    return always(queries, 0.0, draw_params(data))
+    return always(queries, 0.0)
 
 
 @trial(registry.UNJUDGED_IGNORED)
@@ -166,27 +225,69 @@ def _(data):
     scores = data.draw(st.lists(strategies.scores, min_size=1, max_size=5))
     new = {f"new{place}": score for place, score in enumerate(scores)}
     longer = [(qrels, run | new) for qrels, run in queries]
-    return compare(queries, longer, same, draw_params(data, optional=True))
+    return compare(queries, longer, same)
 
 
-def try_out(invariant: str, metrics: Collection[Metric], how: settings) -> None:
+def try_out(invariant: Invariant, metrics: Collection[Metric], how: settings) -> None:
     @how
-    @given(data=st.data())
-    def run(data):
-        check_each(metrics, TRIALS[invariant](data))
+    @given(strategies.parameters, st.data())
+    def run(parameters, data):
+        check, params = TRIALS[invariant](data), params_under(invariant, parameters)
+        check_each(metrics, lambda metric: check(metric, params))
 
     run()
 
 
 CLAIMS = {
-    invariant: [metric for metric in REGISTRY.values() if invariant in metric.invariants]
-    for invariant in TRIALS
+    invariant: [metric for metric in REGISTRY.values() if declares(metric, invariant)] for invariant in TRIALS
 }
 
 
-@pytest.mark.parametrize("invariant", TRIALS)
+@pytest.mark.parametrize("invariant", TRIALS, ids=lambda invariant: invariant.about[:30])
 def test_holds(invariant):
     try_out(invariant, CLAIMS[invariant], examples(times=1))
+
+
+class _AllFoundError(Exception):
+    """Ends the search for counterexamples."""
+
+
+CONDITIONS = {
+    invariant: [(metric, one) for metric in metrics for one in declared(metric, invariant).conditions]
+    for invariant, metrics in CLAIMS.items()
+}
+
+
+@pytest.mark.parametrize(
+    "invariant", [one for one in TRIALS if CONDITIONS[one]], ids=lambda invariant: invariant.about[:30]
+)
+def test_does_not_hold_outside_its_conditions(invariant):
+    """No condition is there without need: where it alone is not met, some query shows that."""
+    pending = {(metric.name, one.about): (metric, one) for metric, one in CONDITIONS[invariant]}
+
+    @settings(
+        max_examples=400,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=[*HealthCheck],
+    )
+    @given(strategies.parameters, st.data())
+    def run(parameters, data):
+        check = TRIALS[invariant](data)
+        for name, (metric, condition) in [*pending.items()]:
+            try:
+                check(metric, params_outside(invariant, condition, parameters))
+            except AssertionError:
+                del pending[name]
+            except (MetricError, UnsatisfiedAssumption):
+                pass
+        if not pending:
+            raise _AllFoundError
+
+    with pytest.raises(_AllFoundError):
+        run()
 
 
 @pytest.mark.parametrize(
@@ -201,7 +302,7 @@ def test_holds(invariant):
     ],
 )
 def test_a_metric_without_it_is_caught(invariant, name):
-    assert REGISTRY[name] not in CLAIMS[invariant]
+    assert not declares(REGISTRY[name], invariant)
     assert is_caught(invariant, REGISTRY[name])
 
 
@@ -219,8 +320,8 @@ def is_caught(invariant: str, metric: Metric) -> bool:
 
 
 def test_every_invariant_is_tried_and_claimed():
-    declared = {text for name, text in vars(registry).items() if name.isupper() and isinstance(text, str)}
-    assert declared == set(TRIALS)
+    known = {one for one in vars(registry).values() if isinstance(one, Invariant)}
+    assert known == set(TRIALS)
     assert all(CLAIMS.values())
     assert sum(map(len, CLAIMS.values())) == sum(len(metric.invariants) for metric in REGISTRY.values())
 
@@ -252,11 +353,11 @@ OF_THE_WHOLE_QRELS = {"gP", "gR", "ERR", "nERR", "iRBU"}  # the largest grade co
 @given(TABLES, strategies.queries(), TABLES, st.data())
 def test_queries_do_not_touch_each_other(before, query, after, data):
     """A query's value is the same to the bit, whatever queries stand around it."""
-    params = draw_params(data, optional=True)
+    params = some_params(data, optional=True)
     alone, among = judgments_of([query]), judgments_of([*before, query, *after])
 
     def check(metric):
-        given = params(metric)
+        given = params(metric, alone.scale)
         [expected] = metric(alone, **given).tolist()
         found = float(metric(among, **given)[len(before)])
         equal = found == expected or (math.isnan(expected) and math.isnan(found))

@@ -17,7 +17,7 @@ from gradeval.registry.params import Cutoff, fraction
 
 load()
 
-INVARIANTS = {text for name, text in vars(invariants).items() if name.isupper() and isinstance(text, str)}
+INVARIANTS = {one.about for one in vars(invariants).values() if isinstance(one, invariants.Invariant)}
 
 
 @pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
@@ -57,8 +57,10 @@ class TestEach:
             assert param.required or param.default is not None or param.without
 
     def test_claims(self, metric: Metric):
-        assert set(metric.invariants) <= INVARIANTS
-        assert len(set(metric.invariants)) == len(metric.invariants)
+        claimed = [one.about for one in metric.invariants]
+        assert set(claimed) <= INVARIANTS
+        assert len(set(claimed)) == len(claimed)
+        assert {one.param for claim in metric.invariants for one in claim.conditions} <= set(metric.by_name)
         assert metric.per_query or metric.has_summary
 
 

@@ -185,8 +185,10 @@ DECLARATIONS = {
     "range must be (lowest, highest), not (0,)": declared(range=(0,)),
     "range must be (lowest, highest), not ('a', 1)": declared(range=("a", 1)),
     "range must be (lowest, highest), not 5": declared(range=5),
-    "invariants must be a list of strings, not [5]": declared(invariants=[5]),
-    "invariants must be a list of strings, not 'mine'": declared(invariants="mine"),
+    "invariants must be a list of those in gradeval/registry/invariants.py, not [5]": declared(invariants=[5]),
+    "invariants must be a list of those in gradeval/registry/invariants.py, not 'mine'": declared(
+        invariants="mine"
+    ),
     "aliases must be a list of names without spaces and any of (),@=., not 'plaything'": declared(
         aliases="plaything"
     ),
