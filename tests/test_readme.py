@@ -191,7 +191,7 @@ def test_the_metric_that_is_added():
         assert len(metric.invariants) == 3
         for invariant in metric.invariants:
             test_invariants.try_out(invariant, [metric], examples(times=0.2))
-        assert page("grr").startswith("GRR\n\nGraded reciprocal rank.\n\nGRR@k = ")
+        assert page("grr").startswith("GRR\n\nGraded reciprocal rank.\n\nUse when the user wants one result")
     finally:
         del REGISTRY["GRR"]
         spec._names.cache_clear()

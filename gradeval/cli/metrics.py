@@ -75,12 +75,18 @@ def _completed(incomplete: str, names: Mapping[str, str]) -> list[CompletionItem
 
 @click.command("metrics", cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_metric)
-def metrics_command(names: tuple[str, ...]) -> None:
+@click.option("--family", default="", metavar="NAME", help="List the metrics of a family.")
+@click.option("--graded", is_flag=True, help="List metrics that distinguish degrees of relevance.")
+@click.option("--search", default="", metavar="WORD", help="List metrics whose name or page contains WORD.")
+def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: str) -> None:
     """List the metrics, or show the formula, parameters, range and source of NAME."""
     from gradeval.cli import output as out
     from gradeval.registry.plugins import load_plugins
     from gradeval.render.metrics import page, table
 
-    out.write(("\n\n".join(page(name) for name in names) if names else table()) + "\n")
+    if names and (family or graded or search):
+        raise click.UsageError("NAME and --family, --graded or --search are mutually exclusive.")
+    text = "\n\n".join(page(name) for name in names) if names else table(family, search, graded)
+    out.write(text + "\n")
     for failed in () if names else load_plugins():
         out.echo_error(f"warning: {failed}")

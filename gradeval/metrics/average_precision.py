@@ -23,6 +23,9 @@ from gradeval.tables.terms import Terms
 def average_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Average precision.
 
+    Use when relevance is binary, judgments are nearly complete, and the user wants many relevant documents.
+    Not when grades matter (muAP), or the user stops at the first answer (RR).
+
     AP@k = (sum over the relevant documents retrieved in the first k ranks of P at their rank) / R, where R
     is the number of relevant documents in the qrels.
 
@@ -44,6 +47,10 @@ def average_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: C
 )
 def mu_average_precision(judgments: Judgments) -> Terms:
     """Graded average precision: AP at every relevance level, weighted by the differences between the levels.
+
+    Use when relevance has several grades and AP's view of the whole ranking is wanted: one value for all
+             thresholds.
+    Not when the differences between grades have no meaning, as they are the weights of the thresholds.
 
     µAP = (sum over i of d_i AP(rel=t_i)) / (sum of d_i), with t_1 < t_2 < … the distinct judged grades
     above 0 of the query, d_i = t_i - t_(i-1) and t_0 = 0. Also written µAP or µMAP.

@@ -23,6 +23,9 @@ def _worse_above(judgments: Judgments, hits: Hits) -> Ints:
 def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Binary preference: how often relevant documents are ranked above judged non-relevant ones.
 
+    Use when judgments are incomplete, and the run retrieves many unjudged documents.
+    Not when judgments are nearly complete: it uses only the order of judged documents.
+
     bpref = (sum over the relevant documents retrieved of 1 - min(n, R) / min(N, R)) / R, with n the number of
     judged non-relevant documents above it, N the number of all judged non-relevant documents, and R the
     number of relevant documents. A document with a grade below 0 counts as unjudged; the ir_measures provider
@@ -43,6 +46,9 @@ def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
 @metric("infAP", invariants=[SCALE_FREE.unless("rel")], needs_relevant=True)
 def inferred_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Inferred average precision, for judgments of a sample of the pool.
+
+    Use when judgments are a random sample of a pool, marked as such in the qrels (grade -1).
+    Not when judgments were not sampled uniformly: the estimate of AP is then biased.
 
     infAP = (sum over the relevant documents retrieved of P) / R, with P the expected precision at rank k:
     P = 1/k + (k-1)/k · d/(k-1) · (r + e)/(r + n + 2e). Of the k-1 documents above rank k, d are in the pool,
@@ -66,6 +72,9 @@ def inferred_average_precision(judgments: Judgments, *, rel: Rel | None = None) 
 @metric("unj", invariants=[SCALE_FREE], higher_is_better=None)
 def unjudged(judgments: Judgments, *, cutoff: Cutoff) -> Floats:
     """Share of unjudged documents in the first ranks: other metrics are unreliable where it is high.
+
+    Use when a value is to be trusted only where enough of the first ranks is judged.
+    Not when systems are compared by it: a new system with good documents has many unjudged ones.
 
     unj@k = (unjudged documents in the first k ranks) / k. A document with a grade below 0 counts as unjudged.
 

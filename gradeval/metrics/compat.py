@@ -39,6 +39,9 @@ def _agreement(p: float, deepest: int) -> Floats:
 def compatibility(judgments: Judgments, *, p: Persistence = 0.95, normalize: Normalize = True) -> Terms:
     """Compatibility: rank-biased overlap (RBO) with the most similar ideal ranking.
 
+    Use when judgments are an order of preferred documents, of which the first ones matter most.
+    Not when grades express amounts of gain: only their order counts.
+
     Compat = RBO(ranking) / RBO(ideal), with RBO(x) = (sum over the ranks i up to n of p^(i-1) |documents that
     the first i of x and the first i of the ideal ranking have in common| / i) / (sum of p^(i-1)).
     normalize=false omits the division by RBO(ideal). The ideal ranking contains the documents with grades

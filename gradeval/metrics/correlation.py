@@ -47,6 +47,9 @@ def _correlation(judgments: Judgments, within: Segments, order: Ints, parts: Flo
 def kendall(judgments: Judgments) -> Terms:
     """Kendall's τ-b between score and grade, over the judged documents retrieved.
 
+    Use when the system predicts an order or a score for all items, and every pair of items counts alike.
+    Not when errors at the top matter more than others: it weighs all ranks alike (nDCG, rankDCG).
+
     τ-b = (concordant - discordant pairs) / sqrt((pairs not tied in score) (pairs not tied in grade)).
 
     Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where nothing was
@@ -107,6 +110,9 @@ def _products(judgments: Judgments, x: Floats, y: Floats) -> Terms:
 def spearman(judgments: Judgments) -> Terms:
     """Spearman's ρ between score and grade, over the judged documents retrieved.
 
+    Use when the system predicts an order for all items, and large differences in rank should weigh more.
+    Not when errors at the top matter more than others, or grades have many ties.
+
     ρ = Pearson's r between the ranks by score and the ranks by grade; tied documents have their mean rank.
 
     Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where nothing was
@@ -129,6 +135,9 @@ def spearman(judgments: Judgments) -> Terms:
 )
 def pearson(judgments: Judgments) -> Terms:
     """Pearson's r between score and grade, over the judged documents retrieved.
+
+    Use when scores are predictions of the grades, and their linear relation counts.
+    Not when only the order counts (tau, rho): it changes when scores are rescaled nonlinearly.
 
     r = covariance(score, grade) / (standard deviation of score * standard deviation of grade).
 
@@ -156,6 +165,10 @@ def pearson(judgments: Judgments) -> Terms:
 )
 def area_under_curve(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Area under the ROC curve: the probability that a relevant document is ranked above a non-relevant one.
+
+    Use when all judged documents are ranked by a classifier, and all pairs count alike.
+    Not when the top of the ranking is what users see: with few relevant documents it can be high all the
+             same.
 
     AUC = (pairs of a relevant and a judged non-relevant document in which the relevant one has the higher
     score, plus half of those with equal scores) / (all such pairs). Documents that were not retrieved are

@@ -21,6 +21,9 @@ COUNT: dict[str, Any] = {"range": (0, None), "kind": Kind.COUNT, "higher_is_bett
 def query_count(judgments: Judgments) -> Floats:
     """Number of queries.
 
+    Use when the number of queries behind a mean is to be reported.
+    Not when systems are compared.
+
     num_q = 1 for each query.
 
     Returns float64 (Q,), 1; the summary is their sum. Unit: queries.
@@ -33,6 +36,9 @@ def query_count(judgments: Judgments) -> Floats:
 def retrieved_count(judgments: Judgments) -> Floats:
     """Number of documents retrieved.
 
+    Use when the depth of a run is to be checked.
+    Not when systems are compared.
+
     num_ret = documents in the run for the query, judged and unjudged.
 
     Returns float64 (Q,), at least 0; the summary is their sum. Unit: documents.
@@ -44,6 +50,9 @@ def retrieved_count(judgments: Judgments) -> Floats:
 @metric("num_rel", invariants=[SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], **COUNT)
 def relevant_judged_count(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
     """Number of relevant documents.
+
+    Use when the number of relevant documents behind a value is to be reported.
+    Not when systems are compared.
 
     num_rel = documents in the qrels that are relevant to the query.
 
@@ -61,6 +70,9 @@ def relevant_retrieved_count(
 ) -> Terms:
     """Number of relevant documents retrieved.
 
+    Use when the relevant documents found are to be counted over all queries.
+    Not when queries must count alike: those with many relevant documents dominate (R).
+
     num_rel_ret@k = documents in the first k ranks that are relevant to the query; without a cutoff, in the
     whole run.
 
@@ -73,6 +85,9 @@ def relevant_retrieved_count(
 @metric("num_nonrel_judged_ret", invariants=[SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], **COUNT)
 def nonrelevant_retrieved_count(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Number of judged non-relevant documents retrieved.
+
+    Use when the number of judged mistakes in a run is to be counted.
+    Not when runs have different depths or judged shares.
 
     num_nonrel_judged_ret = documents in the run that are not relevant to the query and have a grade >= 0.
 

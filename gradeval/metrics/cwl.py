@@ -77,6 +77,9 @@ def inst(
 ) -> Terms:
     """INST: a user with a target gain, who is less likely to continue the closer the target is.
 
+    Use when the number of relevant documents that the user wants, T, is known and differs by task.
+    Not when the largest grade of the scale is unknown: max_rel is the grade with gain 1.
+
     INST = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1, W(i+1) = C(i) W(i) and
     C(i) = ((i + 2T - G(i) - 1) / (i + 2T - G(i)))^2, where G(i) = g(1) + … + g(i). The gain g is
     (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0.
@@ -105,6 +108,9 @@ def insq(
 ) -> Terms:
     """INSQ: a user who is more likely to continue the larger the target gain and the deeper the rank.
 
+    Use when as INST, for a user who does not adapt to what was found.
+    Not when the user would stop earlier after good results (INST).
+
     INSQ = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(i) = (2T / (2T + i - 1))^2.
     The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0.
 
@@ -128,6 +134,9 @@ def bejeweled_player_model(
 ) -> Terms:
     """Bejeweled player model: a user who stops when the target gain is reached, or at the cutoff.
 
+    Use when the user has a goal T and limited patience k, and leaves when either is reached.
+    Not when documents after the goal is reached should still count.
+
     BPM@k = (g(1) + … + g(i)) / i, with i the first rank where g(1) + … + g(i) >= T, at most k. The gain g is
     (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0.
 
@@ -145,6 +154,9 @@ def bejeweled_player_model(
 @metric("SDCG", invariants=[PROMOTION_HELPS], check=_check_sdcg)
 def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, cutoff: Cutoff) -> Terms:
     """Scaled discounted cumulated gain: DCG divided by that of k documents of full gain.
+
+    Use when DCG is to be read as gain per document inspected, in [0, 1] without the ideal ranking.
+    Not when queries differ in how much there is to find: the ideal ranking scores below 1 (nDCG).
 
     SDCG@k = (sum over the first k ranks i of g(i) / log2(i + 1)) / (sum of 1 / log2(i + 1)). The gain g is
     (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0. With min_rel=0
@@ -183,6 +195,9 @@ def _nearly_err(
 def nearly_err_8(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, cutoff: Cutoff) -> Terms:
     """Nearly ERR, equation 8: a user who stops when satisfied, or at the cutoff.
 
+    Use when ERR's user is meant, but the value is to be a rate of gain, comparable with INST or rbp.
+    Not when values are compared with published ERR.
+
     NERR8@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
     W(i+1) = (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1];
     unjudged documents have gain 0.
@@ -198,6 +213,9 @@ def nearly_err_8(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel
 @metric("NERR9", check=_check)
 def nearly_err_9(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, cutoff: Cutoff) -> Terms:
     """Nearly ERR, equation 9: a user who stops when satisfied, with decreasing patience, or at the cutoff.
+
+    Use when as NERR8, with ERR's decrease of patience by rank.
+    Not when values are compared with published ERR.
 
     NERR9@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
     W(i+1) = (1 - g(i)) W(i) i / (i + 1). The gain g is (grade - min_rel) / (max_rel - min_rel), kept within
@@ -223,6 +241,9 @@ def nearly_err_10(
 ) -> Terms:
     """Nearly ERR, equation 10: a user who stops when satisfied, or at any rank with constant probability.
 
+    Use when as NERR8, with rbp's constant persistence p.
+    Not when values are compared with published ERR.
+
     NERR10 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
     W(i+1) = p (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1];
     unjudged documents have gain 0.
@@ -245,6 +266,9 @@ def nearly_err_11(
     judgments: Judgments, *, T: Target = 1.0, min_rel: MinRel = 0.0, max_rel: MaxRel, n: Ranks = 1000
 ) -> Terms:
     """Nearly ERR, equation 11: a user who stops when satisfied, or as in INSQ.
+
+    Use when as NERR8, with INSQ's user who wants T documents.
+    Not when values are compared with published ERR.
 
     NERR11 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
     W(i+1) = (1 - g(i)) W(i) ((i + 2T - 1) / (i + 2T))^2. The gain g is (grade - min_rel) / (max_rel -

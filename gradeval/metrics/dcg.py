@@ -33,6 +33,9 @@ def cumulated_gain(
 ) -> Terms:
     """Cumulated gain.
 
+    Use when all results are seen at once, as in a grid, and the total gain counts.
+    Not when the order of the results matters (DCG), or queries are compared with each other (nDCG).
+
     CG@k = sum of gain(grade) over the first k ranks, with gain(grade) = grade (linear), 2^grade - 1 (exp),
     or a mapping. Unjudged documents and grades <= 0 have gain 0, unless the mapping assigns grade 0 a gain.
 
@@ -52,6 +55,10 @@ def discounted_cumulated_gain(
     cutoff: Cutoff | None = None,
 ) -> Terms:
     """Discounted cumulated gain.
+
+    Use when gain is to be measured in its own unit, and early ranks count more than late ones.
+    Not when queries with different numbers of relevant documents are averaged: those with many dominate
+             (nDCG).
 
     DCG@k = sum over the first k ranks i of gain(grade) / d(i), with gain(grade) = grade (linear),
     2^grade - 1 (exp), or a mapping, and d(i) = log2(i + 1) (log2), max(1, log2(i)) (letor), i (zipf), or 1
@@ -117,6 +124,10 @@ def normalized_discounted_cumulated_gain(
 ) -> Terms:
     """Normalized discounted cumulated gain.
 
+    Use when relevance is graded, early ranks matter most, and queries differ in how much there is to find.
+    Not when the best that exists may be bad: a query whose only documents are poor can still score 1. It
+             says nothing about what is missing beyond the cutoff (R), or unjudged (Judged).
+
     nDCG@k = DCG@k / ideal DCG@k, with DCG as in 'DCG'. The ideal ranking contains all judged documents of
     the query by descending grade (global), k documents of the largest grade in the qrels or of max_grade
     (max), or all retrieved documents by descending grade (local). Scheel et al. call nDCG(gain=exp) NDCG;
@@ -161,8 +172,15 @@ def _largest_grade(judgments: Judgments, max_grade: float | None) -> float:
 def ndcng(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Normalized discounted cumulative normalized gain.
 
+    Use when scales differ between queries or assessors, so that only the ratio to the query's largest grade
+             counts.
+    Not when a grade means the same for every query: 1 of 1 and 4 of 4 count alike (nDCG(gain=exp)).
+
     NDCNG@k = DCG@k / ideal DCG@k, with gain 2^(grade/m) - 1, m the largest judged grade of the query,
     and discount log2(rank + 1). Unjudged documents and grades <= 0 have gain 0.
+
+    For a query whose median judged grade is 0 or below, or that has one distinct grade above 0, nDCGphi
+    (variant=paper) is equal to it.
 
     Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, eq. 5.

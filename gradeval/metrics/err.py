@@ -98,6 +98,10 @@ def expected_reciprocal_rank(
 ) -> Terms:
     """Expected reciprocal rank.
 
+    Use when the user stops at the first satisfying document, so that what is above a document changes its
+             worth.
+    Not when several good documents are wanted: after a very relevant one, the others add almost nothing.
+
     ERR@k = sum over the first k ranks r of (1/r) s(r) (1 - s(1)) … (1 - s(r-1)), where s, the
     probability that the document at a rank satisfies the user, is gain(grade) / (gain(largest grade) + 1):
     with gain=exp, (2^grade - 1) / 2^largest. For unjudged documents and grades <= 0 it is 0.
@@ -122,6 +126,9 @@ def normalized_expected_reciprocal_rank(
     judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
     """Normalized expected reciprocal rank.
+
+    Use when as ERR, where queries without highly relevant documents must be able to reach 1.
+    Not when values are compared with gdeval's ERR, which is not normalized.
 
     nERR@k = ERR@k / ideal ERR@k, with ERR as in 'ERR'. The ideal ranking contains all judged documents of
     the query by descending grade. NTCIREVAL's nERR is nERR(gain=linear,max_grade=…) with its gains as grades.
@@ -152,6 +159,9 @@ def intentwise_rank_biased_utility(
     cutoff: Cutoff | None = None,
 ) -> Terms:
     """Intentwise rank-biased utility.
+
+    Use when the user stops when satisfied, as in ERR, but is patient: utility falls slowly with rank.
+    Not when early ranks must weigh much more than later ones (ERR).
 
     iRBU@k = sum over the first k ranks r of p^r s(r) (1 - s(1)) … (1 - s(r-1)), with s as in 'ERR': the
     probability that the user is satisfied, discounted by rank. NTCIREVAL's iRBU is

@@ -29,6 +29,9 @@ from gradeval.tables.terms import Terms
 def geometric_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Geometric mean of average precision: difficult queries have more weight than in the mean.
 
+    Use when improving the worst queries matters more than improving good ones.
+    Not when single values are read: it is dominated by queries near 0, and by the limit 0.00001.
+
     gm_map = exp((sum over the queries of ln max(AP, 0.00001)) / queries).
 
     Returns float64 (Q,), in [0, 1]; AP, 0 where no document is relevant. Unitless.
@@ -46,6 +49,9 @@ def geometric_average_precision(judgments: Judgments, *, rel: Rel | None = None)
 def geometric_binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Geometric mean of bpref.
 
+    Use when as gm_map, for incomplete judgments.
+    Not when single values are read: it is dominated by queries near 0.
+
     gm_bpref = exp((sum over the queries of ln max(bpref, 0.00001)) / queries).
 
     Returns float64 (Q,), in [0, 1]; bpref, 0 where no document is relevant. Unitless.
@@ -57,6 +63,9 @@ def geometric_binary_preference(judgments: Judgments, *, rel: Rel | None = None)
 @metric("yaap", range=(None, None), invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS])
 def yet_another_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
     """Yet another average precision: AP as log odds.
+
+    Use when AP is to be compared by tests or models that assume unbounded values.
+    Not when the value is to be read by itself: log odds have no simple meaning.
 
     yaap = ln((1 + S) / (1 + R - S)), with S the sum of P at the ranks of the relevant documents retrieved,
     and R the number of relevant documents.

@@ -27,6 +27,9 @@ def _shares(judgments: Judgments, which: Bools) -> Terms:
 def generalized_precision(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Generalized precision.
 
+    Use when grades are to count in precision in proportion to their size.
+    Not when the order within the first k matters (nDCG).
+
     gP@k = (sum of grade / m over the first k ranks) / k, with m the largest grade in the qrels. Without a
     cutoff, k is the number of documents retrieved. Unjudged documents and grades <= 0 count as 0.
 
@@ -40,6 +43,9 @@ def generalized_precision(judgments: Judgments, *, cutoff: Cutoff | None = None)
 @metric("gR", invariants=[SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
 def generalized_recall(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Generalized recall.
+
+    Use when grades are to count in recall in proportion to their size.
+    Not when the order within the first k matters (nDCG).
 
     gR@k = (sum of grade / m over the first k ranks) / (sum of grade / m over all judged documents of the
     query), with m the largest grade in the qrels. Unjudged documents and grades <= 0 count as 0.

@@ -20,6 +20,9 @@ from gradeval.tables.terms import Terms
 def judged(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Share of judged documents among those retrieved.
 
+    Use when any metric is read that takes unjudged documents as not relevant.
+    Not when systems are compared by it: a new system with good documents has many unjudged ones.
+
     Judged@k = (documents in the first k ranks that are in the qrels) / (documents in the first k ranks).
 
     If fewer than k documents were retrieved, the divisor is their number, as in ir_measures.
@@ -35,6 +38,9 @@ def judged(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
 @metric("Accuracy", invariants=[SCALE_FREE.unless("rel")], undefined=True, example="Accuracy(rel=2)@100")
 def accuracy(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Floats:
     """Probability that a relevant document is ranked above a non-relevant one, among those retrieved.
+
+    Use when the documents retrieved are reranked, and each pair of them counts alike.
+    Not when the top matters most, or runs retrieve different documents.
 
     Accuracy@k = (pairs of a relevant and a non-relevant document with the relevant one ranked higher) / (all
     such pairs), both in the first k ranks. Unjudged documents count as non-relevant.

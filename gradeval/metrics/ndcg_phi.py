@@ -137,12 +137,18 @@ def ndcg_phi(
 ) -> Terms:
     """Normalized discounted cumulated gain with gains from the divergence of the query's grades.
 
+    Use when grades are numbers such as views or sales, with few large values that must not be misplaced.
+    Not when grades are few levels set by assessors: below the median all count 0.
+
     nDCGφ@k = DCG@k / ideal DCG@k, with gain 2^φ(grade) - 1 and discount log2(rank + 1). φ is the monotone
     cubic interpolation (pchip) through (min, 0), (median, 0), (max, 1) of the query's judged grades and, if
     max is above w = Q3 + 1.5 (Q3 - Q1), through (w, 1 - (max - w) / (max - min)). With variant=released, φ is
     computed from the grades above 0, w is the largest of them that is not above the fence from Tukey's
     hinges, and the first point is (0, 0). Coinciding points are merged: two points make a line, and if the
     median equals max, φ is 1 for max and 0 below. Also written nDCGφ.
+
+    For a query whose median grade is 0 or below, or that has one distinct grade above 0, it equals NDCNG: all
+    control points are then on the line φ = grade / max. So it is on pools with mostly non-relevant documents.
 
     Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, section 3.

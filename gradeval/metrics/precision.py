@@ -30,6 +30,10 @@ def harmonic(precision: Floats, recall: Floats, x: float) -> Floats:
 def precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Precision.
 
+    Use when the user sees the first k results at once, and order among them does not matter.
+    Not when queries have fewer than k relevant documents: then even the ideal ranking is below 1
+             (relative_P).
+
     P@k = (relevant documents in the first k ranks) / k, also if fewer than k documents were retrieved.
 
     The ir_measures provider cwl_eval considers at most 1,000 ranks.
@@ -46,6 +50,10 @@ def precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -
 def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Recall.
 
+    Use when a later stage, such as a reranker or a reader, takes the first k documents: has it what it
+             needs?
+    Not when the order within the first k matters, or the judgments are a small part of what is relevant.
+
     R@k = (relevant documents in the first k ranks) / (relevant documents in the qrels).
 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
@@ -59,6 +67,9 @@ def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> T
 def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, cutoff: Cutoff) -> Floats:
     """F-measure of precision and recall.
 
+    Use when precision and recall at a cutoff are to be one number.
+    Not when the two must be told apart, or rank matters.
+
     F@k = (x + 1) P R / (x P + R), with P = P@k and R = R@k; with x = 1 it is their harmonic mean.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing relevant is in the first k ranks. Unitless.
@@ -71,6 +82,9 @@ def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, 
 @metric("set_P", invariants=[SCALE_FREE.unless("rel")])
 def set_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision of the retrieved set.
+
+    Use when the system returns a set, as in filtering or Boolean search.
+    Not when the system ranks and returns as many documents as it likes.
 
     set_P = (relevant documents retrieved) / (documents retrieved).
 
@@ -89,6 +103,9 @@ def set_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
 def set_recall(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Recall of the retrieved set.
 
+    Use when the system returns a set, or the whole candidate list of a first stage is evaluated.
+    Not when runs return different numbers of documents: a longer run is never worse.
+
     set_recall = (relevant documents retrieved) / (relevant documents in the qrels).
 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
@@ -101,6 +118,9 @@ def set_recall(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
 @metric("set_F", invariants=[SCALE_FREE.unless("rel")], example="set_F(x=0.5)", needs_relevant=True)
 def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0) -> Floats:
     """F-measure of the retrieved set.
+
+    Use when a returned set is to have both precision and recall, as one number.
+    Not when the result is a ranking of arbitrary length.
 
     set_F = (x + 1) P R / (x P + R), with P = set_P and R = set_recall; with x = 1 it is their harmonic mean.
 
@@ -115,6 +135,9 @@ def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1
 def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
     """Precision times recall of the retrieved set.
 
+    Use when a returned set is evaluated as trec_eval does it, with precision times recall.
+    Not when the value is to be read by others: set_F is the common choice.
+
     set_map = (relevant documents retrieved)^2 / (documents retrieved · relevant documents in the qrels).
 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
@@ -127,6 +150,9 @@ def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Fl
 @metric("set_relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel")], needs_relevant=True)
 def set_relative_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision of the retrieved set, relative to the highest possible.
+
+    Use when sets are small, and precision must not suffer from queries with few relevant documents.
+    Not when sets of different sizes are compared: returning less can raise it.
 
     set_relative_P = (relevant documents retrieved) / min(documents retrieved, relevant documents).
 
@@ -142,6 +168,9 @@ def set_relative_precision(judgments: Judgments, *, rel: Rel | None = None) -> T
 @metric("relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
 def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Precision, relative to the highest possible.
+
+    Use when P@k is wanted, but some queries have fewer than k relevant documents.
+    Not when values are compared with published P@k.
 
     relative_P@k = (relevant documents in the first k ranks) / min(k, relevant documents in the qrels).
 
@@ -160,6 +189,9 @@ def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: 
 def success(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Success: whether a relevant document is retrieved.
 
+    Use when one relevant result on the first page is enough, as in known-item search or question answering.
+    Not when small differences matter: each query is 0 or 1, so that many queries are needed.
+
     Success@k = 1 if a relevant document is in the first k ranks, otherwise 0.
 
     Returns float64 (Q,), 0 or 1; 0 where no document is relevant. Unitless.
@@ -171,6 +203,9 @@ def success(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> 
 @metric("RR", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], aliases=["MRR"])
 def reciprocal_rank(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Reciprocal rank.
+
+    Use when the user wants one result: known items, questions, autocompletion.
+    Not when several results are wanted. It sees only the first one, so that it changes much between queries.
 
     RR@k = 1 / (rank of the first relevant document), 0 if that rank is below k.
 

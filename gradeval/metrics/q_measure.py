@@ -29,6 +29,9 @@ def q_measure(
 ) -> Terms:
     """Q-measure: average precision that also counts the gain of each document.
 
+    Use when AP is wanted for graded relevance: as sensitive to late ranks as AP, with cumulated gain.
+    Not when the user looks at the first ranks only (nDCG@k, ERR).
+
     Q@k = (sum of BR(r) over the ranks r up to k of documents with a gain above 0) / min(k, R), with
     BR(r) = (C(r) + beta G(r)) / (r + beta G*(r)). C(r) is the number of documents with a gain above 0 in the
     first r ranks, G(r) the sum of their gains, G*(r) the sum of the first r gains of the ideal ranking, and R
@@ -85,6 +88,9 @@ def original_ndcg(
     cutoff: Cutoff | None = None,
 ) -> Terms:
     """Normalized discounted cumulated gain as first defined, without a discount for the first ranks.
+
+    Use when values with the original discount are to be reproduced, or a patient user is modelled (base).
+    Not when the first ranks must differ: up to the base they count alike (nDCG).
 
     JKnDCG@k = DCG@k / ideal DCG@k, with DCG@k = sum over the first k ranks i of gain(grade) / max(1, log i),
     and gain(grade) = grade (linear), 2^grade - 1 (exp), or a mapping. A larger base of the logarithm models a

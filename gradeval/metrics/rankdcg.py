@@ -33,6 +33,9 @@ from gradeval.tables.terms import DiscountedTerms, Terms
 def rank_dcg(judgments: Judgments) -> Terms:
     """Rank discounted cumulated gain.
 
+    Use when the order of all judged documents is the question, as in ordering by popularity or influence.
+    Not when documents are to be found among many unjudged ones: unjudged documents have no effect.
+
     rankDCG = (DCG' - min) / (max - min), with DCG' = sum over the positions i of the judged documents of
     level(i) / discount(i), max the DCG' of the ideal ranking and min that of its reverse. The K distinct
     grades are the levels 1..K, in ascending order; discount(i) = K + 1 - the level at position i of the ideal

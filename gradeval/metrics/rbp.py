@@ -73,6 +73,9 @@ def rank_biased_precision(
 ) -> Terms:
     """Rank-biased precision.
 
+    Use when a user model is wanted whose persistence p can be stated, and values must not depend on R.
+    Not when the ideal ranking is to score 1, or judgments are so shallow that rbp_resid is large.
+
     rbp@k = (1 - p) · (sum over the documents in the first k ranks of gain · p^(rank - 1)), with gain(grade) =
     grade (linear), 2^grade - 1 (exp), a mapping, or 1 for relevant documents (binary). Gains outside [0, 1]
     are scaled to (gain - lowest) / (largest - lowest), of 0, the gains of the query's judged documents and
@@ -108,6 +111,9 @@ def rank_biased_precision(
 @metric("rbp_resid", higher_is_better=None)
 def rank_biased_residual(judgments: Judgments, *, p: Persistence = 0.9) -> Floats:
     """Residual of rank-biased precision: its largest possible increase if all documents were judged.
+
+    Use when rbp is reported: it says how far unjudged documents could raise it.
+    Not when systems are compared by it: it measures the judgments, not the ranking.
 
     rbp_resid = p^n + (1 - p) · (sum over the unjudged of the n documents retrieved of p^(rank - 1)): the
     contribution of these and of the ranks below n with full gain; 0 where all retrieved documents are judged.

@@ -18,6 +18,9 @@ _NOT_IN_POOL, _NOT_JUDGED, _ZERO, _HIGHER = b"-.0>"
 def run_id(judgments: Judgments) -> Strings:
     """Run tag.
 
+    Use when output is to carry the tag that the run gives itself.
+    Not when runs share a tag: the file name is safer.
+
     runid = the last field of the last line of the run; the name of the run if it has no tags.
 
     Returns str (Q,), the same for each query. Unit: name.
@@ -29,6 +32,9 @@ def run_id(judgments: Judgments) -> Strings:
 @metric("relstring", kind=Kind.TEXT)
 def grades_in_a_row(judgments: Judgments, *, length: Length = 10) -> Strings:
     """Grades of the documents in the first ranks, one character each.
+
+    Use when the first ranks of a query are to be seen at a glance.
+    Not when grades have decimals or exceed 9.
 
     relstring@k = for each rank the integer part of the grade, '>' if it is above 9, '.' if the grade is below
     0, and '-' if the document is not in the qrels.

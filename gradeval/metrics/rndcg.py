@@ -74,6 +74,9 @@ class _Gains:
 def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     """nDCG averaged over the documents with a gain above 0.
 
+    Use when nDCG is to be averaged over the places of the documents found, as AP averages precision.
+    Not when results are to be compared with other tools: it is experimental and rarely reported.
+
     ndcg_rel = (sum of nDCG@r over the ranks r of those retrieved + nDCG at the last rank for each of those
     not retrieved) / (their number in the qrels).
 
@@ -96,6 +99,9 @@ def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
 )
 def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth = "linear") -> Floats:
     """nDCG averaged over the ranks at which the gain of the ideal ranking decreases.
+
+    Use when nDCG is to be seen at the depth where each grade of the ideal ranking ends.
+    Not when results are to be compared with other tools: it is experimental and rarely reported.
 
     Rndcg = (sum of nDCG@k over the points k) / (number of points). The points are the last ranks of each gain
     above 0 in the ideal ranking, and the last rank of the run if that is 2 or more below these.
@@ -131,6 +137,9 @@ def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth 
 def trec_eval_9_ndcg(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     """nDCG with the discount of its original definition, as in the first releases of trec_eval 9.
 
+    Use when values of the first releases of trec_eval 9 are to be reproduced.
+    Not when a new evaluation is made: ranks 1 and 2 count alike (nDCG).
+
     ndcg_p = nDCG(discount=letor). trec_eval 10 contains its source, but does not offer the measure.
 
     Returns float64 (Q,), in [0, 1]; 0 where the ideal DCG is 0. Unitless.
@@ -143,6 +152,9 @@ def trec_eval_9_ndcg(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
 def ideal_discounted_cumulated_gain(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     """Discounted cumulated gain of the ideal ranking.
 
+    Use when the normalizer of nDCG is to be inspected: how much there is to find for each query.
+    Not when systems are compared: it does not depend on the run.
+
     ideal_dcg = DCG of all judged documents by descending grade; nDCG = DCG / ideal_dcg.
 
     Returns float64 (Q,), at least 0; 0 where no judged document has a gain. Unit: gain.
@@ -154,6 +166,9 @@ def ideal_discounted_cumulated_gain(judgments: Judgments, *, gain: Worth = "line
 @metric("G", needs_relevant=True)
 def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     """Normalized gain: each gain is discounted by the gain missed so far.
+
+    Use when a rank is to be discounted by what was missed above it, not by its number.
+    Not when results are to be compared with other tools: it is experimental and rarely reported.
 
     G = (sum over the documents retrieved of gain / log2(2 + most - gained)) / (sum of all gains), with
     gained the cumulated gain up to and including its rank, and most that of the ideal ranking at this
@@ -180,6 +195,9 @@ def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
 @metric("binG", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
 def binary_gain(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Binary G: each relevant document is discounted by the number of non-relevant documents above it.
+
+    Use when only non-relevant documents above a relevant one are to cost something.
+    Not when results are to be compared with other tools: it is experimental and rarely reported.
 
     binG = (sum over the relevant documents retrieved of 1 / log2(2 + n)) / R, with n the number of
     non-relevant documents above it, and R the number of relevant documents.

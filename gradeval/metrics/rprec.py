@@ -33,6 +33,9 @@ Multiple = Annotated[float, at_least(0.0, "the cutoff as a multiple of R", examp
 def r_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Precision at R, the number of relevant documents.
 
+    Use when queries differ in their number of relevant documents, and one cutoff would not fit all.
+    Not when the first page is all that counts: R can be far below it.
+
     Rprec = (relevant documents in the first R ranks) / R, which is also the recall at R.
 
     The ir_measures provider trectools prints nan where none of them is relevant.
@@ -47,6 +50,9 @@ def r_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
 @metric("Rprec_mult", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
 def r_precision_at_multiple(judgments: Judgments, *, rel: Rel | None = None, multiple: Multiple) -> Terms:
     """Precision at a multiple of R, the number of relevant documents.
+
+    Use when precision is to be seen before and beyond R, at the same relative depth for each query.
+    Not when a cutoff in ranks is meant (P).
 
     Rprec_mult@m = (relevant documents in the first n ranks) / n, with n = floor(m R + 0.9).
 
@@ -82,6 +88,9 @@ def interpolated_precision(
 ) -> Floats:
     """Interpolated precision at a recall level.
 
+    Use when a precision-recall curve is drawn, or precision at a required recall is asked for.
+    Not when one number for a ranking is wanted (AP).
+
     iprec_at_recall@r = the highest precision at any rank by which at least n relevant documents were
     retrieved, with n = r R, rounded, and R the number of relevant documents; 0 if fewer than n were
     retrieved.
@@ -103,6 +112,9 @@ def eleven_point_average(
     judgments: Judgments, *, rel: Rel | None = None, rounding: Rounding = "nearest", points: Points = RECALLS
 ) -> Floats:
     """Interpolated precision, averaged over eleven recall levels.
+
+    Use when results are compared with early TREC publications.
+    Not when AP is possible: it needs no interpolation.
 
     11pt_avg = (sum of iprec_at_recall at each of the points) / (number of points).
 

@@ -32,6 +32,9 @@ def scaled_utility(
 ) -> Floats:
     """Scaled utility.
 
+    Use when a filtering system decides which documents to deliver, with a cost for each wrong one.
+    Not when the result is a ranking without a decision where to stop.
+
     SU = (max(u, U(s)) - U(s)) / (MaxU - U(s)), with u = a (relevant retrieved) + b (non-relevant retrieved),
     U(s) = b s, and MaxU = a (relevant documents in the qrels). The defaults are TREC-8's LF1.
 
@@ -60,6 +63,9 @@ def set_utility(
     size: Size = 0.0,
 ) -> Floats:
     """Utility of the documents retrieved and of those not retrieved.
+
+    Use when gains and costs of delivered and missed documents are known.
+    Not when queries are averaged that differ in size: it is not normalized (scaled_utility).
 
     utility = a (relevant retrieved) + b (non-relevant retrieved) + c (relevant not retrieved)
     + d (non-relevant not retrieved), with a/b/c/d the weights, in a collection of `size` documents.

@@ -11,7 +11,7 @@ from gradeval.errors import MetricError
 from gradeval.registry.dialects.ir_measures import ties
 from gradeval.registry.dialects.other import aliases, spellings
 from gradeval.registry.dialects.trec_eval import MEASURES, names_of
-from gradeval.registry.example import ABOUT, value_of
+from gradeval.registry.example import ABOUT, ideal_of, is_graded, sum_of, value_of, without_relevant
 from gradeval.registry.groups import GROUPS, Group
 from gradeval.registry.metric import REGISTRY, Metric
 from gradeval.registry.params import Param
@@ -19,23 +19,52 @@ from gradeval.registry.plugins import load_plugins
 from gradeval.registry.spec import fold, metric_of, parse
 
 WIDTH = 105  # of the pages in the docstrings
+_RETURNS = re.compile(r"^Returns .*?^(Source: )", re.MULTILINE | re.DOTALL)  # for readers of the code
 _VALUE_LEFT = re.compile(r"\((\w+)\)")  # in RBP(p)@k
 
 
-def table() -> str:
-    """Every metric with its summary, by family; then the groups."""
+def table(family: str = "", word: str = "", graded: bool = False) -> str:
+    """The metrics with their summaries, by family; then the groups. Raises MetricError if there are none.
+
+    family: part of the name of a family. word: part of a name or of the text of the page, for those metrics
+    only. graded: those only that distinguish grades above the relevance threshold.
+    """
     load_plugins()
-    width = max(len(name) for name in REGISTRY)
-    lines = []
-    metrics = sorted(REGISTRY.values(), key=lambda metric: metric.group)
-    for family, members in groupby(metrics, key=lambda metric: metric.group):
-        lines += [family, *(f"  {metric.name:<{width}}  {metric.summary}" for metric in members), ""]
-    lines += [
-        "groups",
-        *(f"  {name:<{width}}  {group.about}" for name, group in GROUPS.items()),
-        "",
+    families = sorted({metric.group for metric in REGISTRY.values()}, key=str.lower)
+    if not any(family.lower() in one.lower() for one in families):
+        raise MetricError(f"unknown family {family!r}", hint=f"the families are {', '.join(families)}")
+    metrics = [
+        metric
+        for metric in REGISTRY.values()
+        if family.lower() in metric.group.lower() and _has(metric, word) and (not graded or _is_graded(metric))
     ]
+    everything = not (family or word or graded)
+    groups = GROUPS if everything else {}
+    if not metrics:
+        raise MetricError("no metric fits all of these", hint="'gradeval metrics' lists the metrics")
+    width = max(len(name) for name in (REGISTRY if everything else [metric.name for metric in metrics]))
+    lines = []
+    for one in families:
+        members = [metric for metric in metrics if metric.group == one]
+        if members:
+            lines += [one, *(f"  {metric.name:<{width}}  {metric.summary}" for metric in members), ""]
+    if groups:
+        lines += ["groups", *(f"  {name:<{width}}  {group.about}" for name, group in groups.items()), ""]
     return "\n".join([*lines, "'gradeval metrics NAME' shows the formula, parameters and source of a metric."])
+
+
+def _has(metric: Metric, word: str) -> bool:
+    """Whether a word is in the names of the metric here or in other tools, or in its page."""
+    others = [names for _, names in _elsewhere(metric)]
+    texts = (metric.name, metric.display, *metric.aliases, *others, metric.about)
+    return any(word.lower() in " ".join(text.split()).lower() for text in texts)
+
+
+def _is_graded(metric: Metric) -> bool:
+    try:
+        return is_graded(metric)
+    except MetricError:  # of a plugin
+        return False
 
 
 def page(name: str) -> str:
@@ -43,35 +72,63 @@ def page(name: str) -> str:
     if fold(name) in GROUPS:
         return _group_page(fold(name), GROUPS[fold(name)])
     metric = metric_of(name)
+    rows = [("@k" if param.after_at else f"{param.name}=", _about(metric, param)) for param in metric.params]
     parts = [
         f"{metric.name}" + (f"  ({metric.display})" if metric.display != metric.name else ""),
-        metric.about,
+        _RETURNS.sub(r"\1", metric.about),
+        _facts(metric),
+        _listed("Parameters:", rows),
+        "Aliases: " + ", ".join(metric.aliases) if metric.aliases else "",
+        _listed("Equivalents:", _elsewhere(metric)),
+        _listed("Order of ties in ir_measures, by provider:", ties(metric.name)),
+        _listed("Invariants:", [("", str(invariant)) for invariant in metric.invariants]),
+        _example(metric),
     ]
-    rows = [("@k" if param.after_at else f"{param.name}=", _about(metric, param)) for param in metric.params]
-    parts.append(_listed("Parameters:", rows))
-    if metric.aliases:
-        parts.append("Aliases: " + ", ".join(metric.aliases))
-    parts += filter(
-        None,
-        [
-            _listed("Equivalents:", _elsewhere(metric)),
-            _listed("Order of ties in ir_measures, by provider:", ties(metric.name)),
-        ],
-    )
-    if metric.invariants:
-        parts.append("Invariants:\n" + "\n".join(f"  {invariant}" for invariant in metric.invariants))
-    more = "" if metric.has_summary else "-q "
-    command = f"gradeval {more}-m '{metric.usage}' qrels.txt my.run"
-    parts.append(f"Example: {command}\n" + _wrapped("  ", _on_example(metric)))
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, parts))
 
 
-def _on_example(metric: Metric) -> str:
-    """The value for the example ranking, or the error of a plugin."""
+def _facts(metric: Metric) -> str:
+    """The range of its values, and what it does for a query without a relevant document."""
+    if metric.text:
+        return ""
+    low, high = metric.range
+    bounds = "any number" if low is None else f"at least {low:g}" if high is None else f"{low:g} to {high:g}"
+    direction = {True: "; higher is better", False: "; lower is better", None: ""}[metric.higher_is_better]
     try:
-        return f"{', '.join(value_of(spec) for spec in parse(metric.usage))} {ABOUT}"
+        empty = _wrapped("", f"A query without a relevant document: {without_relevant(metric)}.")
+    except MetricError:  # of a plugin
+        empty = ""
+    return "\n".join(filter(None, [f"Range: {bounds}{direction}", empty]))
+
+
+def _example(metric: Metric) -> str:
+    """The command of the example, and how its value comes about, or the error of a plugin."""
+    more = "" if metric.has_summary else "-q "
+    command = f"Example: gradeval {more}-m '{metric.usage}' qrels.txt my.run"
+    try:
+        [spec] = parse(metric.usage)
+        rows = sum_of(spec)
+        if rows is None:
+            return f"{command}\n{_wrapped('  ', f'{value_of(spec)} {ABOUT}')}"
     except MetricError as error:
-        return str(error)
+        return f"{command}\n{_wrapped('  ', str(error))}"
+    ideal = ideal_of(spec)
+    return "\n".join([command, *_aligned(rows), *([_wrapped("  ideal: ", ideal)] if ideal else [])])
+
+
+def _aligned(rows: list[list[str]]) -> Iterator[str]:
+    """The rows of a table: the first column to the left, the others to the right."""
+    columns = len(rows[0])
+    # a row that has only its first and its last cell leaves room for its name
+    widths = [max(len(row[i]) for row in rows if i or any(row[1:-1])) for i in range(columns)]
+    for row in rows:
+        head = row[0].ljust(widths[0])
+        cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        if not any(row[1:-1]):
+            wide = widths[0] + sum(width + 2 for width in widths[1:-1])
+            yield f"  {row[0]:<{wide}}  {cells[-1]}"
+        else:
+            yield "  " + "  ".join([head, *cells]).rstrip()
 
 
 def _group_page(name: str, group: Group) -> str:
@@ -111,9 +168,9 @@ def _also(metric: Metric, param: Param) -> Iterator[str]:
 def _listed(heading: str, rows: list[tuple[str, str]]) -> str:
     """Two columns under a heading; '' if there are no rows."""
     width = max((len(name) for name, _ in rows), default=0)
-    return (
-        "\n".join([heading, *(_wrapped(f"  {name:<{width}}  ", text) for name, text in rows)]) if rows else ""
-    )
+    indents = [f"  {name:<{width}}  " if width else "  " for name, _ in rows]
+    lines = [_wrapped(indent, text) for indent, (_, text) in zip(indents, rows, strict=True)]
+    return "\n".join([heading, *lines]) if rows else ""
 
 
 def _elsewhere(metric: Metric) -> list[tuple[str, str]]:

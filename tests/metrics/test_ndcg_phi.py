@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import statistics
+
 import numpy as np
 import pytest
 from helpers import judgments_of, ranked, value, values
@@ -113,3 +116,24 @@ def test_paper_points_by_hand_are_the_paper():
 def test_nothing_above_0_is_0(name):
     assert values(name, ranked([0, -1, None]), ({}, {}), ({"a": 1.0}, {}), ({}, {"a": 1.0})) == [0, 0, 0, 0]
     assert values(name) == []
+
+
+def is_as_ndcng(grades: list[float]) -> bool:
+    """The condition on the pages of both: the control points of φ are then on the line grade / max."""
+    return statistics.median(grades) <= 0 or len({grade for grade in grades if grade > 0}) <= 1
+
+
+def test_it_equals_ndcng_exactly_where_the_pages_say_so():
+    """Where it does not, some document alone in the ranking shows that."""
+    rng, seen = random.Random(3), set()
+    for _ in range(300):
+        scale = rng.choice(
+            [[0, 1], [0, 0, 0, 1, 2, 3], [-1, 0, 1, 2], [1, 2, 3, 4, 5], [n / 8 for n in range(40)]]
+        )
+        grades = [float(rng.choice(scale)) for _ in range(rng.randint(1, 12))]
+        alone = [ranked([grade], missed=grades[:n] + grades[n + 1 :]) for n, grade in enumerate(grades)]
+        shuffled = ranked(rng.sample(grades, len(grades)))
+        found, expected = (values(name, shuffled, *alone) for name in ("nDCGphi", "NDCNG"))
+        seen.add(is_as_ndcng(grades))
+        assert (found == pytest.approx(expected, abs=1e-12)) == is_as_ndcng(grades), grades
+    assert seen == {True, False}

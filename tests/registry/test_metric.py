@@ -24,6 +24,7 @@ INVARIANTS = {one.about for one in vars(invariants).values() if isinstance(one, 
 class TestEach:
     def test_page(self, metric: Metric):
         head, _, more = metric.about.partition("\n\n")
+        use, _, more = more.partition("\n\n")
         least, most = metric.range
         range_ = (
             "any number" if least is None else f"at least {least}" if most is None else f"in [{least}, {most}]"
@@ -34,12 +35,16 @@ class TestEach:
         assert (
             head == metric.summary
             and head.endswith((".", "?"))
+            and use.startswith("Use when ")
+            and "\nNot when " in use
             and " = " in more.partition("\n\n")[0]
             and f"\nReturns {returns}" in metric.about
             and "Unit" in metric.about
             and "\nSource: " in metric.about
             and all(len(line) <= 106 for line in metric.about.splitlines())
-        ), f"{metric.name}'s docstring: what it is; its formula; 'Returns {returns}…'; 'Unit …'; 'Source: …'"
+        ), (
+            f"{metric.name}'s docstring: what it is; when to use it; formula; 'Returns {returns}…'; 'Unit …'; Source"
+        )
 
     def test_example(self, metric: Metric):
         [one] = spec.parse(metric.usage)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -22,7 +23,7 @@ load()
 def test_the_list_has_a_line_for_each_by_family():
     *blocks, groups, _ = [block.splitlines() for block in table().split("\n\n")]
     assert groups[1:] == [f"  {name:<21}  {group.about}" for name, group in GROUPS.items()]
-    assert [block[0] for block in blocks] == sorted({metric.group for metric in REGISTRY.values()})
+    assert [block[0] for block in blocks] == sorted({one.group for one in REGISTRY.values()}, key=str.lower)
     listed = {line.split()[0]: block[0] for block in blocks for line in block[1:]}
     assert listed == {metric.name: metric.group for metric in REGISTRY.values()}
     assert all(REGISTRY[line.split()[0]].summary in line for block in blocks for line in block[1:])
@@ -32,25 +33,156 @@ def test_the_list_has_a_line_for_each_by_family():
 def test_page(name):
     metric, text = REGISTRY[name], page(name)
     assert text.startswith(name)
-    assert metric.about in text
+    before, _, after = metric.about.partition("Returns ")
+    assert before in text
+    assert after[after.index("Source: ") :] in text
+    assert "float64" not in text and "(Q,)" not in text
     for param in metric.params:
         assert f"\n  {'@k' if param.after_at else param.name + '='}" in text
     for invariant in metric.invariants:
-        assert f"  {invariant}" in text
+        assert str(invariant) in " ".join(text.split())
     for other in (*metric.aliases, *names_of(metric.name)):
         assert other in text
     assert re.search(rf"Example: gradeval (-q )?-m '{re.escape(metric.usage)}' qrels.txt my.run\n  ", text)
     assert all(len(line) <= WIDTH + 1 for line in text.splitlines())
 
 
-@pytest.mark.parametrize("name", [name for name, metric in REGISTRY.items() if not metric.text])
+QRELS = {"q": {"a": 1, "c": 3, "d": 0, "e": 2, "f": 2}}
+RUN = {"q": {"a": 9, "b": 8, "c": 7, "d": 6, "e": 5}}
+NUMBERS = [name for name, metric in REGISTRY.items() if not metric.text]
+
+
+def shown(name: str) -> tuple[list[list[str]], str]:
+    """The lines of the example, in words, and its value."""
+    lines = [line.split() for line in page(name).partition("Example: ")[2].splitlines()[1:]]
+    if lines[0][0] == "rank":
+        return lines, next(line[1] for line in lines if line[0] == "value")
+    assert " ".join(lines[0][1:]).startswith("for the example ranking: grades 1, unjudged, 3, 0, 2 by rank;")
+    return [], lines[0][0]
+
+
+@pytest.mark.parametrize("name", NUMBERS)
 def test_the_value_of_the_example_is_what_the_command_would_print(name):
-    [shown] = re.findall(r"^  (\S+) for the example ranking: (.*)$", page(name), re.MULTILINE)
-    assert shown[1] == "grades 1, unjudged, 3, 0, 2 by rank; not retrieved: 2"
-    qrels = {"q": {"a": 1, "c": 3, "d": 0, "e": 2, "f": 2}}
-    run = {"q": {"a": 9, "b": 8, "c": 7, "d": 6, "e": 5}}
-    results = gradeval.evaluate(qrels, run, REGISTRY[name].usage)
-    assert float(shown[0]) == pytest.approx(results.values(0, 0)[0], abs=5.1e-5)
+    results = gradeval.evaluate(QRELS, RUN, REGISTRY[name].usage)
+    assert float(shown(name)[1]) == pytest.approx(results.values(0, 0)[0], abs=5.1e-5)
+
+
+SUMS = [name for name in NUMBERS if shown(name)[0]]
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_the_example_can_be_redone_by_hand(name):
+    """From what is shown alone: the terms, the numbers below them, and the sum of the ideal ranking."""
+    lines, value = shown(name)
+    head = lines[0]
+    documents = [line for line in lines if line[0].isdigit() or line[0] == "not"]
+    assert [line[1] for line in documents if line[0].isdigit()] == ["1", "unjudged", "3", "0", "2"]
+    total = 0.0
+    for line in documents:
+        cells = line[2 + (line[0] == "not") :]
+        total += float(cells[-1]) if cells else 0.0
+        if cells and "gain" in head:
+            gain, discount, term = map(float, cells[-3:])
+            assert gain / discount == pytest.approx(term, rel=2e-4, abs=1e-4)
+    below = {line[0]: float(line[-1]) for line in lines if line[0] in ("sum", "minus", "times", "divided")}
+    assert below["sum"] == pytest.approx(total, abs=5e-4)
+    by_hand = (total - below.get("minus", 0)) * below.get("times", 1)
+    divisor = below.get("divided", 1)
+    assert float(value) == pytest.approx(by_hand / divisor if divisor else 0, abs=1e-3)
+    for line in lines:
+        if line[0] == "ideal:":
+            terms, _, ideal = " ".join(line[1:]).partition(" = ")
+            assert eval(terms.replace(" - ", " - 1 * ")) == pytest.approx(float(ideal), abs=1e-3)
+            assert float(ideal) == pytest.approx(divisor, abs=1e-4)
+
+
+def test_which_examples_are_sums():
+    assert {"nDCG", "AP", "rankDCG", "rbp", "ERR", "P", "RR", "Compat", "gR", "tau"} <= set(SUMS)
+    assert "\n  ideal: 7/1 + 3/1.5850 + 3/2 + 1/2.3219 = 10.8235" in page("nDCG")
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_the_page_says_what_a_query_without_a_relevant_document_counts(name):
+    """As declared, so as evaluated."""
+    [line] = re.findall(r"^A query without a relevant document: (.*?)\.$", page(name), re.M | re.S)
+    metric = REGISTRY[name]
+    needed = [f"{p.name}={p.example}" for p in metric.params if p.required]
+    spec = f"{name}({','.join(needed)})"
+    for grades in ((0, 0), (0, -1)):
+        qrels, run = {"q": dict(zip("ab", grades, strict=True))}, {"q": {"a": 2, "x": 1}}
+        found = {}
+        for rule in ("0", "1", "skip"):
+            value = gradeval.evaluate(qrels, run, spec, no_relevant=rule).values(0, 0)[0]
+            found[rule] = None if math.isnan(value) else value
+        if line.startswith("counts as 0; --no-relevant 1 or skip changes that"):
+            assert found == {"0": 0, "1": 1, "skip": None}
+        elif line.startswith("undefined if all its judged grades are equal"):
+            assert found["0"] is None or grades == (0, -1)
+        elif line.startswith("undefined"):
+            assert set(found.values()) == {None}
+        elif line.startswith("0;"):
+            assert set(found.values()) == {0}
+        else:
+            assert line.startswith("evaluated as any other") and len(set(found.values())) == 1
+
+
+def test_which_of_them_follow_no_relevant():
+    def about(name):
+        return " ".join(page(name).split()).partition("A query without a relevant document: ")[2]
+
+    assert all(
+        about(name).startswith("counts as 0") for name in ["AP", "nDCG", "R", "Rprec", "bpref", "muAP", "Q"]
+    )
+    assert all(about(name).startswith("0; ") for name in ["P", "RR", "ERR", "Success", "rbp"])
+    assert all(about(name).startswith("undefined") for name in ["rankDCG", "tau", "rho", "pearson", "AUC"])
+    assert all(about(name).startswith("evaluated as any other") for name in ["num_ret", "Judged", "utility"])
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_a_page_starts_with_when_to_use_it(name):
+    _, _, use, *_ = page(name).split("\n\n")
+    lines = use.splitlines()
+    [second] = [n for n, line in enumerate(lines) if line.startswith("Not when ")]
+    assert lines[0].startswith("Use when ") and 1 <= second <= 2 and len(lines) - second <= 2
+    assert all(line.startswith(" " * 9) for n, line in enumerate(lines) if n not in (0, second))
+
+
+GRADED = """muAP CG DCG nDCG NDCNG nDCGphi rankDCG ndcg_rel Rndcg ndcg_p ideal_dcg G rbp gP gR tau rho pearson
+    ERR nERR iRBU INST INSQ BPM SDCG NERR8 NERR9 NERR10 NERR11 Q JKnDCG Compat relstring"""
+
+
+def listed(**which) -> set[str]:
+    return {line.split()[0] for line in table(**which).splitlines() if line.startswith("  ")}
+
+
+def test_the_list_of_graded_metrics():
+    assert listed(graded=True) == set(GRADED.split())
+
+
+def test_the_list_of_a_family():
+    assert listed(family="ndcg") == {name for name, one in REGISTRY.items() if one.group == "nDCG"}
+    assert listed(family="ndcg") > {"nDCG", "DCG", "NDCNG", "nDCGphi"}
+    assert listed(family="incomplete") == {"bpref", "infAP", "unj", "Judged", "Accuracy"}
+    assert listed(family="precision", graded=True) == {"muAP", "gP", "gR"}
+
+
+def test_the_list_of_a_search():
+    assert "nDCGphi" in listed(word="views")
+    assert listed(word="msndcg@k") == {"nDCG"}
+    assert listed(word="KENDALL") == {"tau"}
+    assert listed(word="stops", graded=True) < set(GRADED.split())
+
+
+@pytest.mark.parametrize(
+    ("which", "what"),
+    [
+        ({"family": "zz"}, r"unknown family 'zz': the families are average precision, .*, nDCG, .*"),
+        ({"word": "zzz"}, "no metric fits all of these: 'gradeval metrics' lists the metrics"),
+    ],
+)
+def test_a_list_of_nothing(which, what):
+    with pytest.raises(gradeval.MetricError, match=what):
+        table(**which)
 
 
 def test_examples_say_something():
