@@ -1,4 +1,4 @@
-"""Agreement of scores with grades: Kendall, Spearman, Pearson, and the area under the ROC curve."""
+"""Agreement of scores with grades: Kendall, Spearman, Pearson, and the share of pairs in the right order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradeval.registry.invariants import (
     UNJUDGED_IGNORED,
 )
 from gradeval.registry.metric import metric
-from gradeval.registry.params import Rel
+from gradeval.registry.params import Cutoff, Rel
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
@@ -190,3 +190,29 @@ def area_under_curve(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     above = (good_so_far - good / 2) / 2
     won = np.where(relevant, below[ties.query], above[ties.query])
     return Terms(within, np.arange(len(won)), won, _normalizer(judgments, all_good * all_bad))
+
+
+@metric("Accuracy", invariants=[SCALE_FREE.unless("rel")], undefined=True, example="Accuracy(rel=2)@100")
+def accuracy(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Floats:
+    """Probability that a relevant document is ranked above a non-relevant one, among those retrieved.
+
+    Use when the documents retrieved are reranked, and each pair of them counts alike.
+    Not when the top matters most, or runs retrieve different documents.
+
+    Accuracy@k = (pairs of a relevant and a non-relevant document with the relevant one ranked higher) / (all
+    such pairs), both in the first k ranks. Unjudged documents count as non-relevant.
+
+    ir_measures excludes queries without a value from the mean too, but counts them as 0 if other measures are
+    requested in the same call, and fails if all retrieved documents are relevant.
+
+    Returns float64 (Q,), in [0, 1]; NaN where none or all of the retrieved documents are relevant, 0 where
+    nothing was retrieved. Unitless.
+    Source: ir_measures.
+    """
+    rows = np.flatnonzero(judgments.relevant(rel) & judgments.top(cutoff))
+    found = judgments.segments.take(rows)
+    retrieved = judgments.retrieved if cutoff is None else np.minimum(judgments.retrieved, cutoff)
+    pairs = found.lengths * (retrieved - found.lengths)
+    wrong = found.sum(judgments.rank[rows] - found.place - 1)
+    value = 1 - np.divide(wrong, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
+    return np.where(retrieved > 0, value, 0.0)
