@@ -30,7 +30,8 @@ from gradeval.evaluation import judge_of, score_queries
 from gradeval.formats.memory import Numeric
 from gradeval.formats.python import Nested
 from gradeval.options import Options
-from gradeval.registry.dialects.trec_eval import GROUPS, MEASURES
+from gradeval.registry.dialects.trec_eval import MEASURES
+from gradeval.registry.groups import TREC_EVAL
 from gradeval.registry.measures import Measure, parse_trec_eval
 from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec
@@ -48,7 +49,7 @@ __all__ = [
 _LATER = {"dcg", "ideal_dcg", "ndcg_p", "yaap", "rbp", "rbp_resid", "unj"}  # of trec_eval 10
 supported_measures: set[str] = {*MEASURES} - _LATER
 supported_nicknames: dict[str, set[str]] = {
-    name: supported_measures.intersection(group.measures) for name, group in GROUPS.items()
+    name: supported_measures.intersection(group.measures) for name, group in TREC_EVAL.items()
 }
 
 _PARAMETERS = re.compile(r"[._]([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)")

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from gradeval.errors import named
-from gradeval.formats.diagnostics import HEAD
 
 QRELS, RUN = "query iter document grade", "query Q0 document rank score tag"
 _ORDER = "the qrels come first, then the runs"
@@ -44,8 +43,7 @@ def look(head: bytes, role: str) -> str:
     head: its first bytes. role: what it was given as: 'qrels', 'run', or what else its lines are.
     """
     text = head.decode("utf-8", "replace")
-    if len(head) == HEAD:  # the last line may be cut off
-        text = text.rpartition("\n")[0] or text
+    text = text.rpartition("\n")[0] or text  # what follows the last line end may be a part of a line
     lines = [line.strip(" \t\r") for line in text.split("\n")]
     lines = [line for line in lines if line and not line.startswith("#")]
     return next(filter(None, (one(lines, role) for one in _LOOKS)), "") if lines else ""

@@ -43,7 +43,8 @@ class TestEach:
             and "\nSource: " in metric.about
             and all(len(line) <= 106 for line in metric.about.splitlines())
         ), (
-            f"{metric.name}'s docstring: what it is; when to use it; formula; 'Returns {returns}…'; 'Unit …'; Source"
+            f"{metric.name}'s docstring: what it is; when to use it; formula; 'Returns {returns}…'; 'Unit …'; "
+            "Source"
         )
 
     def test_example(self, metric: Metric):

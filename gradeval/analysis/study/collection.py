@@ -130,7 +130,7 @@ class Collection:
                 *query_notices(self.qrels, run, every, options),
                 *self._tie_notices(run, rule, counted, specs, of),
                 *undefined_notices(self.qrels, specs, of, counted),
-                *judged_notices(share, cutoff, specs, options),
+                *judged_notices(share, cutoff, specs, self.qrels.scale, options),
             ):
                 yield replace(notice, subject=name)
 
