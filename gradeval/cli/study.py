@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-import os
-import warnings as python_warnings
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradeval.cli import output as out
 from gradeval.cli.command import Command
-from gradeval.cli.eval import eval_command
-from gradeval.cli.types import File, Integer
-from gradeval.options import GROUP_SUFFIXES, parse_number
-from gradeval.render.study import FORMATS
+from gradeval.cli.study_options import (
+    EVALUATION,
+    INPUT,
+    OTHER,
+    Numbers,
+    as_eval_has,
+    check_apart,
+    count_option,
+    example,
+    integer,
+    metrics_option,
+    printed,
+    run_study,
+    seed_option,
+)
+from gradeval.cli.types import File
+from gradeval.options import parse_number
 
 if TYPE_CHECKING:
     from gradeval.analysis.study.tables import Study
     from gradeval.render.progress import Progress
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-_MOST = 10**6
-_EVALUATION = ("rel", "zero_grade", "depth", "judged_only", "ties", "queries", "no_relevant")
-_INPUT = ("qrels_format", "run_format", "features", "qrels_feature", "groups")
-_OUTPUT = ("digits", "output")
-_OTHER = ("jobs", "quiet", "strict", "allow")
-_SEPARATOR = "\b\nExamples:\n"
 
 
 class _Group(Command, click.Group):
@@ -40,98 +40,6 @@ class _Group(Command, click.Group):
             click.echo(ctx.get_help(), err=True)
             ctx.exit(2)
         return super().parse_args(ctx, args)
-
-
-def _as_eval_has(*names: str) -> Callable[[Decorated], Decorated]:
-    """The options of gradeval eval with these parameters' names."""
-
-    def decorate(function: Decorated) -> Decorated:
-        own = {param.name: param for param in eval_command.params}
-        # click lists the options of a function in the reverse order
-        added: list[click.Parameter] = getattr(function, "__click_params__", [])
-        function.__click_params__ = [*added, *(own[name] for name in reversed(names))]  # type: ignore[attr-defined]
-        return function
-
-    return decorate
-
-
-def _printed(*tables: str) -> Callable[[Decorated], Decorated]:
-    """The options of the output. tables: the names of those that the study has."""
-
-    def decorate(function: Decorated) -> Decorated:
-        for option in (
-            _as_eval_has(*_OUTPUT),
-            click.option(
-                "--table",
-                type=click.Choice(tables),
-                help="The table that -f tsv and -f csv print. Default: the first. -f json has all.",
-            ),
-            click.option(
-                "-f",
-                "--format",
-                "format_",
-                type=click.Choice(tuple(FORMATS)),
-                help="Default: table on a terminal, tsv elsewhere.",
-            ),
-        ):
-            function = option(function)
-        return function
-
-    return decorate
-
-
-def _metrics(default: str) -> Callable[[Decorated], Decorated]:
-    from gradeval.cli.metrics import complete_metric
-
-    return click.option(
-        "-m",
-        "--metric",
-        "metrics",
-        multiple=True,
-        metavar="NAME",
-        shell_complete=complete_metric,
-        help=f"One or several metrics; 'gradeval metrics' lists them. Default: {default}.",
-    )
-
-
-def _count(
-    name: str, default: int, text: str, low: int = 1, high: int = _MOST
-) -> Callable[[Decorated], Decorated]:
-    return click.option(
-        name, type=Integer(low, high), default=default, show_default=True, metavar="N", help=text
-    )
-
-
-_seed = partial(_count, "--seed", 1, low=0, high=2**63 - 1)
-
-
-class _Numbers(click.ParamType):  # type: ignore[type-arg]
-    """Comma-separated numbers."""
-
-    name = "LIST"
-
-    def __init__(self, number: Callable[[str], float], what: str) -> None:
-        self.number, self.what = number, what
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[float, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            return tuple(self.number(one.strip()) for one in value.split(","))
-        except ValueError:
-            self.fail(f"'{value}' is not a comma-separated list of {self.what}.", param, ctx)
-
-
-def _integer(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise ValueError(text)
-    return int(text)
-
-
-def _example(*examples: str) -> str:
-    return _SEPARATOR + "\n".join(f"  {example}" for example in examples)
 
 
 @click.group(
@@ -152,27 +60,27 @@ def study_command() -> None:
     cls=Command,
     short_help="Swap pairs of an ideal ranking: does a metric depend on the number of levels?",
     context_settings=_SETTINGS,
-    epilog=_example(
+    epilog=example(
         "gradeval study swaps",
         "gradeval study swaps -m 'rankDCG nDCGphi tau' --levels 3,5 --items 50",
         "gradeval study swaps -f tsv --table curves -o curves.tsv",
     ),
 )
-@_metrics("muAP NDCNG nDCG(gain=exp)")
+@metrics_option("muAP NDCNG nDCG(gain=exp)")
 @click.option(
     "--levels",
-    type=_Numbers(_integer, "integers"),
+    type=Numbers(integer, "integers"),
     default="2,10,20,50",
     show_default=True,
     metavar="LIST",
     help="Numbers of relevance levels.",
 )
-@_count("--items", 100, "Documents of a ranking.", low=2)
-@_count("--repeats", 100, "Rankings that are averaged.")
-@_count("--swaps", 99, "The largest number of swaps.")
-@_seed("Seed of the random numbers.")
-@_printed("distances", "curves")
-@_as_eval_has("jobs", "quiet")
+@count_option("--items", 100, "Documents of a ranking.", low=2)
+@count_option("--repeats", 100, "Rankings that are averaged.")
+@count_option("--swaps", 99, "The largest number of swaps.")
+@seed_option("Seed of the random numbers.")
+@printed("distances", "curves")
+@as_eval_has("jobs", "quiet")
 def swaps_command(metrics: tuple[str, ...], **given: Any) -> int:
     """How metrics fall as random pairs of an ideal ranking are swapped.
 
@@ -186,7 +94,7 @@ def swaps_command(metrics: tuple[str, ...], **given: Any) -> int:
 
         return swaps(metrics or METRICS, **options, progress=progress.steps)
 
-    return _study(run, given)
+    return run_study(run, given)
 
 
 @study_command.command(
@@ -194,7 +102,7 @@ def swaps_command(metrics: tuple[str, ...], **given: Any) -> int:
     cls=Command,
     short_help="AP at every threshold, and the metrics that combine them.",
     context_settings=_SETTINGS,
-    epilog=_example(
+    epilog=example(
         "gradeval study levels qrels.txt bm25.run dense.run",
         "gradeval study levels test.letor --feature 1,5,9",
         "gradeval study levels test.letor --feature 1,5,9 --qrels-feature 9",
@@ -203,10 +111,10 @@ def swaps_command(metrics: tuple[str, ...], **given: Any) -> int:
 )
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="[RUN]...", type=File(), nargs=-1)
-@_metrics("muAP nDCG(gain=exp) NDCNG")
-@_as_eval_has(*_EVALUATION)
-@_printed("values", "orders")
-@_as_eval_has(*_INPUT, *_OTHER)
+@metrics_option("muAP nDCG(gain=exp) NDCNG")
+@as_eval_has(*EVALUATION)
+@printed("values", "orders")
+@as_eval_has(*INPUT, *OTHER)
 def levels_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> int:
     """Average precision at every threshold, and the metrics that combine the thresholds.
 
@@ -219,7 +127,7 @@ def levels_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], 
 
         return levels(qrels, runs or None, metrics or METRICS, **options, watch=progress.watch)
 
-    return _study(run, given, [qrels, *runs], needs_runs=True)
+    return run_study(run, given, [qrels, *runs], needs_runs=True)
 
 
 @study_command.command(
@@ -227,7 +135,7 @@ def levels_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], 
     cls=Command,
     short_help="nDCG beside nDCGφ, whose gains follow the gaps between grades.",
     context_settings=_SETTINGS,
-    epilog=_example(
+    epilog=example(
         "gradeval study divergence",
         "gradeval study divergence --cutoff 5 --draws 200 -f json",
         "gradeval study divergence shares.qrels my.run",
@@ -236,14 +144,14 @@ def levels_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], 
 )
 @click.argument("qrels", type=File(), required=False)
 @click.argument("runs", metavar="[RUN]...", type=File(), nargs=-1)
-@_metrics("nDCG(gain=exp,top=10/25/50) and nDCGphi at the cutoff")
-@_count("--cutoff", 10, "The cutoff of the default metrics, and the rank of the errors.")
-@_count("--items", 100, "Without QRELS: documents of a ranking.", low=2)
-@_count("--draws", 1000, "Without QRELS: random rankings.")
-@_seed("Without QRELS: seed of the random numbers.")
-@_as_eval_has(*_EVALUATION)
-@_printed("quartiles", "impact", "draws", "differences", "queries")
-@_as_eval_has(*_INPUT, *_OTHER)
+@metrics_option("nDCG(gain=exp,top=10/25/50) and nDCGphi at the cutoff")
+@count_option("--cutoff", 10, "The cutoff of the default metrics, and the rank of the errors.")
+@count_option("--items", 100, "Without QRELS: documents of a ranking.", low=2)
+@count_option("--draws", 1000, "Without QRELS: random rankings.")
+@seed_option("Without QRELS: seed of the random numbers.")
+@as_eval_has(*EVALUATION)
+@printed("quartiles", "impact", "draws", "differences", "queries")
+@as_eval_has(*INPUT, *OTHER)
 def divergence_command(qrels: str | None, runs: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> int:
     """nDCG beside nDCGφ, whose gains follow the gaps between the grades.
 
@@ -260,10 +168,10 @@ def divergence_command(qrels: str | None, runs: tuple[str, ...], metrics: tuple[
             return divergence(qrels, runs or None, metrics or None, **options, watch=progress.watch)
         return divergence(metrics=metrics or None, **options)
 
-    own, other = ("items", "draws", "seed"), (*_EVALUATION, *_INPUT)
-    _check_apart(other if qrels is None else own, "requires QRELS" if qrels is None else "is for random scores")
+    own, other = ("items", "draws", "seed"), (*EVALUATION, *INPUT)
+    check_apart(other if qrels is None else own, "requires QRELS" if qrels is None else "is for random scores")
     given = {name: value for name, value in given.items() if name not in (other if qrels is None else own)}
-    return _study(run, given, [] if qrels is None else [qrels, *runs], needs_runs=qrels is not None)
+    return run_study(run, given, [] if qrels is None else [qrels, *runs], needs_runs=qrels is not None)
 
 
 @study_command.command(
@@ -271,14 +179,14 @@ def divergence_command(qrels: str | None, runs: tuple[str, ...], metrics: tuple[
     cls=Command,
     short_help="Which of four criteria for orderings a metric meets.",
     context_settings=_SETTINGS,
-    epilog=_example(
+    epilog=example(
         "gradeval study criteria",
         "gradeval study criteria -m 'muAP NDCNG nDCGphi rankDCG rho'",
         "gradeval study criteria -f tsv",
     ),
 )
-@_metrics("tau AP(rel=2) nDCG rankDCG")
-@_printed("verdicts", "values")
+@metrics_option("tau AP(rel=2) nDCG rankDCG")
+@printed("verdicts", "values")
 def criteria_command(metrics: tuple[str, ...], **given: Any) -> int:
     """Which of four criteria for metrics of orderings a metric meets.
 
@@ -297,7 +205,7 @@ def criteria_command(metrics: tuple[str, ...], **given: Any) -> int:
 
         return criteria(metrics or METRICS, **options)
 
-    return _study(run, given)
+    return run_study(run, given)
 
 
 @study_command.command(
@@ -305,7 +213,7 @@ def criteria_command(metrics: tuple[str, ...], **given: Any) -> int:
     cls=Command,
     short_help="Do metrics, or two sets of judgments, order systems alike?",
     context_settings=_SETTINGS,
-    epilog=_example(
+    epilog=example(
         "gradeval study agreement qrels.txt *.run",
         "gradeval study agreement qrels.txt *.run -m 'nDCG@10 AP' --test tukey",
         "gradeval study agreement people.qrels --qrels2 llm.qrels *.run",
@@ -314,7 +222,7 @@ def criteria_command(metrics: tuple[str, ...], **given: Any) -> int:
 )
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
-@_metrics("muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP")
+@metrics_option("muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP")
 @click.option("--qrels2", type=File(), metavar="FILE", help="A second set of judgments, to compare with QRELS.")
 @click.option(
     "--test",
@@ -332,26 +240,28 @@ def criteria_command(metrics: tuple[str, ...], **given: Any) -> int:
 )
 @click.option(
     "--alpha",
-    type=_Numbers(parse_number, "numbers"),
+    type=Numbers(parse_number, "numbers"),
     default="0.05",
     show_default=True,
     metavar="P",
     help="A pair is separated where its corrected p is below it.",
 )
-@_count("--samples", 100_000, "Permutations of the tests randomization and tukey, and of maxt.", high=10**9)
-@_count("--splits", 100, "Random halves of the queries.", high=10**5)
+@count_option(
+    "--samples", 100_000, "Permutations of the tests randomization and tukey, and of maxt.", high=10**9
+)
+@count_option("--splits", 100, "Random halves of the queries.", high=10**5)
 @click.option(
     "--rescale",
-    type=_Numbers(parse_number, "numbers"),
+    type=Numbers(parse_number, "numbers"),
     default="0.5,2",
     show_default=True,
     metavar="LIST",
     help="Factors by which all grades are multiplied.",
 )
-@_seed("Seed of the random numbers.")
-@_as_eval_has(*_EVALUATION)
-@_printed("correlations", "power", "halves", "rescaled", "systems", "judgments", "kappa", "confusion")
-@_as_eval_has(*_INPUT, *_OTHER)
+@seed_option("Seed of the random numbers.")
+@as_eval_has(*EVALUATION)
+@printed("correlations", "power", "halves", "rescaled", "systems", "judgments", "kappa", "confusion")
+@as_eval_has(*INPUT, *OTHER)
 def agreement_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> int:
     """Whether metrics order systems alike, how well they separate them, how stable their orders are.
 
@@ -373,71 +283,5 @@ def agreement_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...
         raise click.BadParameter("give one number.", param_hint="'--alpha'")
     [given["alpha"]] = given["alpha"]
     if given["test"] == "tukey":
-        _check_apart(("correction",), "does not go with --test tukey, which corrects for all pairs")
-    return _study(run, given, [qrels, *filter(None, [given["qrels2"]]), *runs], needs_runs=True)
-
-
-def _check_apart(names: Iterable[str], why: str) -> None:
-    """Raise UsageError where one of these options is given."""
-    from click.core import ParameterSource
-
-    context = click.get_current_context()
-    for param in context.command.params:
-        if param.name in names and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{max(param.opts, key=len)} {why}.")
-
-
-def _study(
-    run: Callable[[Progress, dict[str, Any]], Study],
-    given: dict[str, Any],
-    files: Sequence[str] = (),
-    needs_runs: bool = False,
-) -> int:
-    """Run a study, and print it. given: its options, and those that all studies have."""
-    format_, table, digits = (given.pop(name) for name in ("format_", "table", "digits"))
-    output, quiet, strict = (given.pop(name, None) for name in ("output", "quiet", "strict"))
-    allow = given.pop("allow", ())
-    if needs_runs and len(files) < 2 and not given["features"]:
-        raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
-    inputs = [*files, *filter(None, [given.get("groups")])]
-    if inputs.count("-") > 1:
-        raise click.UsageError("'-' can be given once only: there is one standard input.")
-    file = None
-    if output is not None and output != "-":
-        from gradeval.cli.output_file import OutputFile
-
-        file = OutputFile(output, [*inputs, *(path + suffix for path in files for suffix in GROUP_SUFFIXES)])
-    on_terminal = file is None and out.on_terminal()
-    format_ = format_ or out.default_format(file, FORMATS)
-    if table is not None and format_ not in ("tsv", "csv"):
-        raise click.UsageError("--table requires -f tsv or -f csv.")
-
-    from gradeval.render.progress import Progress
-    from gradeval.render.study import render
-
-    if quiet or strict:  # the warnings of other code, such as a plugin's, too
-        python_warnings.simplefilter("error" if strict else "ignore")
-    if "jobs" in given:
-        given["jobs"] = given["jobs"] or 0
-    with Progress(enabled=False if quiet else None) as progress:
-        study = run(progress, given)
-    warnings = study.messages(informational=False)
-    if not quiet or strict:
-        for warning in warnings:
-            out.echo_error(f"warning: {warning}")
-    if not quiet:
-        for note in study.messages(informational=True):
-            out.echo_error(f"note: {note}")
-    if strict and any(notice.kind not in allow for notice in study.notices if not notice.informational):
-        out.echo_error("gradeval: warnings are treated as errors (--strict)")
-        return 2
-    text = render(
-        study,
-        format_,
-        table=table,
-        digits=digits,
-        colour=on_terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb",
-        width=out.columns() if on_terminal else None,
-    )
-    out.write(text, file, styled=format_ == "table")
-    return 0
+        check_apart(("correction",), "does not go with --test tukey, which corrects for all pairs")
+    return run_study(run, given, [qrels, *filter(None, [given["qrels2"]]), *runs], needs_runs=True)

@@ -13,6 +13,7 @@ from gradeval.errors import MetricError, OptionError, described
 from gradeval.notices import Notice, lines
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, parse
+from gradeval.version import __version__
 
 Value = str | bool | int | float | None
 Row = tuple[Value, ...]
@@ -87,8 +88,6 @@ class Study(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact, undefined ones None."""
-        from gradeval import __version__
-
         return {
             "gradeval": __version__,
             "format": FORMAT_VERSION,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 
 from gradeval.analysis.comparison import Comparison
-from gradeval.render.comparison.layout import ComparisonRenderOptions, plain_rows
+from gradeval.render.comparison.layout import ComparisonRenderOptions
+from gradeval.render.comparison.rows import plain_rows
 from gradeval.render.csv import Lines, not_a_formula
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from string import ascii_lowercase
 from typing import Literal, NamedTuple
 
@@ -323,91 +323,3 @@ def legend(comparison: Comparison, options: ComparisonRenderOptions, with_letter
             "Needed: the queries for 80 % power at the observed difference."
         )
     return sentences
-
-
-def plain_rows(
-    comparison: Comparison, options: ComparisonRenderOptions
-) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
-    """The tables of tsv and csv, each with its head: comparisons, and the further output."""
-    if options.summary:
-        yield _comparison_rows(comparison, options)
-        if comparison.options.anova:
-            yield _anova_rows(comparison, options.digits)
-        if comparison.options.worst or comparison.options.best:
-            yield _change_rows(comparison, options.digits)
-    if options.per_query:
-        yield _query_rows(comparison, options.digits)
-
-
-ALL = "all"  # stands where a group would
-
-_Table = tuple[Sequence[str], list[list[str]]]
-
-
-def _plain(value: float, digits: Digits) -> str:
-    return "nan" if math.isnan(value) else number(value, digits)
-
-
-def _significant(value: float, digits: Digits) -> str:
-    """A p-value with so many significant digits, so that a small one is not 0."""
-    return repr(value) if digits == "full" else f"{value:.{max(digits, 1)}g}"
-
-
-def _comparison_rows(comparison: Comparison, options: ComparisonRenderOptions) -> _Table:
-    digits, has_power = options.digits, comparison.options.power
-    head = ["group", "run", "baseline", "metric", "n", "baseline_mean", "mean", "difference"]
-    head += ["relative_percent"] if options.relative else []
-    head += ["low", "high", "estimate", "p", "p_corrected", "effect_size", "won", "tied", "lost", "verdict"]
-    head += ["smallest", "needed"] if has_power else []
-    rows = []
-    for section in comparison.sections:
-        for one in section.comparisons:
-            row = [ALL if section.group is None else section.group, one.run, one.baseline, one.metric]
-            row += [str(one.n), *(_plain(x, digits) for x in (one.baseline_mean, one.mean, one.difference))]
-            row += [_plain(one.relative, digits)] if options.relative else []
-            row += [_plain(end, digits) for end in (one.low, one.high, one.estimate)]
-            row += [_significant(p, digits) for p in (one.p, one.p_corrected)]
-            row += [_plain(one.effect_size, digits), str(one.won), str(one.tied), str(one.lost), one.verdict]
-            if one.power is not None:
-                needed = one.power.needed
-                row += [_plain(one.power.smallest, digits)]
-                row += [str(int(needed)) if math.isfinite(needed) else repr(needed)]
-            rows.append([*row, one.reason])
-    return [*head, "reason"], rows
-
-
-def _anova_rows(comparison: Comparison, digits: Digits) -> _Table:
-    rows = []
-    for section in comparison.sections:
-        for column, anova in zip(comparison.values.metrics, section.anova, strict=True):
-            for name in ("system", "query", "residual", "total"):
-                source = getattr(anova, name)
-                row = [ALL if section.group is None else section.group, column.name, name]
-                row += [_plain(source.squares, digits), str(source.df), _plain(source.mean_square, digits)]
-                rows.append([*row, _plain(source.f, digits), _significant(source.p, digits)])
-    return ("group", "metric", "source", "squares", "df", "mean_square", "f", "p"), rows
-
-
-def _change_rows(comparison: Comparison, digits: Digits) -> _Table:
-    rows = [
-        [
-            *(one.kind, str(one.rank), one.run, one.baseline, one.metric, one.query),
-            *(_plain(x, digits) for x in (one.baseline_value, one.value, one.difference)),
-        ]
-        for one in comparison.changes
-    ]
-    head = ("change", "rank", "run", "baseline", "metric", "query", "baseline_value", "value", "difference")
-    return head, rows
-
-
-def _query_rows(comparison: Comparison, digits: Digits) -> _Table:
-    values = comparison.values
-    differences = [values.differences(*pair).tolist() for pair in comparison.pairs]
-    numbers = values.values.tolist()
-    pairs = [f"{values.runs[run]} - {values.runs[baseline]}" for baseline, run in comparison.pairs]
-    rows = [
-        [query, column.name, *(_plain(of[m][q], digits) for of in (*numbers, *differences))]
-        for q, query in enumerate(values.queries)
-        for m, column in enumerate(values.metrics)
-    ]
-    return ("query", "metric", *values.runs, *pairs), rows

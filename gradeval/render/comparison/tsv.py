@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gradeval.analysis.comparison import Comparison
-from gradeval.render.comparison.layout import ComparisonRenderOptions, plain_rows
+from gradeval.render.comparison.layout import ComparisonRenderOptions
+from gradeval.render.comparison.rows import plain_rows
 from gradeval.render.layout import one_field
 
 

@@ -1,0 +1,179 @@
+"""What the commands of gradeval study share: their options, and the way from a study to its output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from gradeval.cli import output as out
+from gradeval.cli.eval import eval_command
+from gradeval.cli.options import check_inputs, has_colour, output_file, treat_warnings
+from gradeval.cli.types import Integer
+from gradeval.render.study import FORMATS
+
+if TYPE_CHECKING:
+    from gradeval.analysis.study.tables import Study
+    from gradeval.render.progress import Progress
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+EVALUATION = ("rel", "zero_grade", "depth", "judged_only", "ties", "queries", "no_relevant")
+INPUT = ("qrels_format", "run_format", "features", "qrels_feature", "groups")
+OTHER = ("jobs", "quiet", "strict", "allow")
+_OUTPUT = ("digits", "output")
+_MOST = 10**6
+_SEPARATOR = "\b\nExamples:\n"
+
+
+def as_eval_has(*names: str) -> Callable[[Decorated], Decorated]:
+    """The options of gradeval eval with these parameters' names."""
+
+    def decorate(function: Decorated) -> Decorated:
+        own = {param.name: param for param in eval_command.params}
+        # click lists the options of a function in the reverse order
+        added: list[click.Parameter] = getattr(function, "__click_params__", [])
+        function.__click_params__ = [*added, *(own[name] for name in reversed(names))]  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+def printed(*tables: str) -> Callable[[Decorated], Decorated]:
+    """The options of the output. tables: the names of those that the study has."""
+
+    def decorate(function: Decorated) -> Decorated:
+        for option in (
+            as_eval_has(*_OUTPUT),
+            click.option(
+                "--table",
+                type=click.Choice(tables),
+                help="The table that -f tsv and -f csv print. Default: the first. -f json has all.",
+            ),
+            click.option(
+                "-f",
+                "--format",
+                "format_",
+                type=click.Choice(tuple(FORMATS)),
+                help="Default: table on a terminal, tsv elsewhere.",
+            ),
+        ):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def metrics_option(default: str) -> Callable[[Decorated], Decorated]:
+    from gradeval.cli.metrics import complete_metric
+
+    return click.option(
+        "-m",
+        "--metric",
+        "metrics",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=complete_metric,
+        help=f"One or several metrics; 'gradeval metrics' lists them. Default: {default}.",
+    )
+
+
+def count_option(
+    name: str, default: int, text: str, low: int = 1, high: int = _MOST
+) -> Callable[[Decorated], Decorated]:
+    return click.option(
+        name, type=Integer(low, high), default=default, show_default=True, metavar="N", help=text
+    )
+
+
+seed_option = partial(count_option, "--seed", 1, low=0, high=2**63 - 1)
+
+
+class Numbers(click.ParamType):  # type: ignore[type-arg]
+    """Comma-separated numbers."""
+
+    name = "LIST"
+
+    def __init__(self, number: Callable[[str], float], what: str) -> None:
+        self.number, self.what = number, what
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(self.number(one.strip()) for one in value.split(","))
+        except ValueError:
+            self.fail(f"'{value}' is not a comma-separated list of {self.what}.", param, ctx)
+
+
+def integer(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise ValueError(text)
+    return int(text)
+
+
+def example(*examples: str) -> str:
+    return _SEPARATOR + "\n".join(f"  {example}" for example in examples)
+
+
+def check_apart(names: Iterable[str], why: str) -> None:
+    """Raise UsageError where one of these options is given."""
+    from click.core import ParameterSource
+
+    context = click.get_current_context()
+    for param in context.command.params:
+        if param.name in names and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{max(param.opts, key=len)} {why}.")
+
+
+def run_study(
+    run: Callable[[Progress, dict[str, Any]], Study],
+    given: dict[str, Any],
+    files: Sequence[str] = (),
+    needs_runs: bool = False,
+) -> int:
+    """Run a study, and print it. given: its options, and those that all studies have."""
+    format_, table, digits = (given.pop(name) for name in ("format_", "table", "digits"))
+    output, quiet, strict = (given.pop(name, None) for name in ("output", "quiet", "strict"))
+    allow = given.pop("allow", ())
+    if needs_runs and len(files) < 2 and not given["features"]:
+        raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
+    inputs = [*files, *filter(None, [given.get("groups")])]
+    check_inputs(inputs)
+    file = output_file(output, inputs, files)
+    on_terminal = file is None and out.on_terminal()
+    format_ = format_ or out.default_format(file, FORMATS)
+    if table is not None and format_ not in ("tsv", "csv"):
+        raise click.UsageError("--table requires -f tsv or -f csv.")
+
+    from gradeval.render.progress import Progress
+    from gradeval.render.study import render
+
+    treat_warnings(quiet, strict)
+    if "jobs" in given:
+        given["jobs"] = given["jobs"] or 0
+    with Progress(enabled=False if quiet else None) as progress:
+        study = run(progress, given)
+    if not quiet or strict:
+        for warning in study.messages(informational=False):
+            out.echo_error(f"warning: {warning}")
+    if not quiet:
+        for note in study.messages(informational=True):
+            out.echo_error(f"note: {note}")
+    if strict and any(notice.kind not in allow for notice in study.notices if not notice.informational):
+        out.echo_error("gradeval: warnings are treated as errors (--strict)")
+        return 2
+    text = render(
+        study,
+        format_,
+        table=table,
+        digits=digits,
+        colour=has_colour(on_terminal),
+        width=out.columns() if on_terminal else None,
+    )
+    out.write(text, file, styled=format_ == "table")
+    return 0
