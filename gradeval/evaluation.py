@@ -47,8 +47,28 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
     qrels: a path, a dict of dicts {query: {document: grade}}, tuples (query, document, grade), or a data frame.
     runs: one run (a path, {query: {document: score}}, tuples (query, document, score), or a data frame), a list
     of runs, or a dict of runs by name. Data frames are read by column name: query_id, doc_id, relevance or
-    score, and other common names. metrics: names as on the command line. options: the fields of
-    options.Options; query_ids is a list, or a string separated by commas or spaces as on the command line.
+    score, and other common names. metrics: names as on the command line, such as 'nDCG@5,10 AP(rel=2)', or a
+    list of these.
+
+    Options, each with its default:
+    rel: the relevance threshold, the lowest grade that counts as relevant (None: any grade above 0).
+    zero_grade: the grade that means non-relevant; subtracted from every grade first (0).
+    depth: evaluate the first ranks of each query only, so many of them (None: all).
+    judged_only: remove unjudged documents from the rankings first (False).
+    ties: the order of tied scores, 'trec', 'input', 'best' or 'worst' (None: 'input' for features and scores
+    of LETOR files, else 'trec', with a notice if another order could change a value).
+    tie_range: find the lowest and the highest value over the orders of tied scores too (False).
+    no_relevant: the value of metrics that divide by what is relevant, for a query without a relevant document:
+    '0', '1' or 'skip' (None: '0', with a notice).
+    by_level: add AP with each grade as the relevance threshold, before muAP (False).
+    queries: average over all 'judged' queries, or those in 'both' qrels and run ('judged').
+    query_ids: evaluate these queries only: a list, or a string such as '401,402' (None: all).
+    qrels_format: 'trec' or 'letor' (None: detected from the content).
+    run_format: 'trec', 'letor' or 'scores' (None: detected from the content).
+    features: the features of LETOR files that are runs: a list, or a string such as '1,5,9-12' (none).
+    qrels_feature: the feature of a LETOR file that is the grade (None: its label).
+    groups: the file of the sizes of queries, for SVMlight files without qid (None: FILE.query or FILE.group).
+    jobs: the number of threads (0: the number of processors).
 
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """

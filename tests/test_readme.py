@@ -135,6 +135,38 @@ def test_command_shows_this(command, output):
     assert run(command) == output
 
 
+[GATE] = [command for command, _ in COMMANDS if "good enough" in command]
+
+
+@pytest.mark.parametrize(
+    ("change", "passes"),
+    [
+        ({}, True),
+        ({"{dense,hybrid}": "{bm25,hybrid}"}, False),  # the first of them is below
+        ({"{dense,hybrid}": "{hybrid,bm25}"}, False),
+        ({"{dense,hybrid}": "{nowhere,hybrid}"}, False),
+        ({"{dense,hybrid}": "nowhere"}, False),
+        ({"qrels.txt": "nowhere.txt"}, False),
+        ({"0.65": "0.7"}, False),
+        (
+            {  # undefined: all grades are equal
+                "nDCG@10": "rankDCG",
+                "sample_data/search/qrels.txt": "<(printf '401 0 a 1\\n')",
+                "sample_data/search/{dense,hybrid}.run": "<(printf '401 Q0 a 1 2 t\\n')",
+            },
+            False,
+        ),
+    ],
+)
+def test_the_recipe_for_ci(change, passes):
+    """It passes only if every run has a value that is high enough."""
+    command = GATE
+    for old, new in change.items():
+        assert old in command
+        command = command.replace(old, new)
+    assert run(command).endswith("good enough\n") == passes
+
+
 def test_every_command_of_ours_is_run():
     for block in blocks("sh"):
         assert not re.search(r"^gradeval ", block, re.MULTILINE)

@@ -22,7 +22,8 @@ class Peer:
 
     names: its measures -> ours. evaluate: does it. needs: the module it is in. ties: how it orders tied scores,
     a name in data.ORDERS, 'ours' for what we do, '' where it is not asked about them. tolerance: how far its
-    digits go. fits: what it can take.
+    digits go. fits: what it can take. no_relevant: the option of ours with which it counts queries without a
+    relevant document.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Peer:
     ties: str = ""
     tolerance: float = 1e-9
     fits: Callable[[Collection], bool] = lambda given: True
+    no_relevant: str | None = None
 
     @property
     def there(self) -> bool:
@@ -240,9 +242,67 @@ def ntcireval(names: Sequence[str], given: Collection) -> Values:
     return {name: {query: one(name, query) for query in given.run} for name in names}
 
 
+EXP10 = {"ndcg@1": "nDCG(gain=exp)@1", "ndcg@5": "nDCG(gain=exp)@5", "ndcg@10": "nDCG(gain=exp)@10"}
+
+
+def _labels(given: Collection, query: str) -> tuple[list[int], list[float]]:
+    """The labels and the scores of a query, in the order of the run; unjudged documents have label 0."""
+    run, grades = given.run[query], given.qrels[query]
+    return [grades.get(document, 0) for document in run], list(run.values())
+
+
+def _with_lightgbm(label_gain: Sequence[float] | None = None) -> Callable[[Sequence[str], Collection], Values]:
+    def evaluate(names: Sequence[str], given: Collection) -> Values:
+        """Of a booster without trees, whose predictions are the scores that it starts from."""
+        import lightgbm
+        import numpy as np
+
+        cutoffs = [int(name.partition("@")[2]) for name in names]
+        small = {"verbose": -1, "min_data_in_bin": 1, "min_data_in_leaf": 1, "num_threads": 1}
+        params = small | {"objective": "lambdarank", "metric": "ndcg", "eval_at": cutoffs}
+        if label_gain is not None:
+            params["label_gain"] = list(label_gain)
+        found: Values = {name: {} for name in names}
+        for query in given.run:
+            labels, scores = _labels(given, query)
+            rows = np.arange(len(labels), dtype=np.float64)[:, None]
+            data = lightgbm.Dataset(rows, labels, group=[len(labels)], init_score=scores, params=small)
+            for _, name, value, _ in lightgbm.Booster(params, data).eval_train():
+                found[name][query] = float(value)
+        return found
+
+    return evaluate
+
+
+def _with_xgboost(**more: Any) -> Callable[[Sequence[str], Collection], Values]:
+    def evaluate(names: Sequence[str], given: Collection) -> Values:
+        """Of a booster without trees, whose predictions are the margins that it starts from."""
+        import numpy as np
+        import xgboost
+
+        params = {"objective": "rank:ndcg", "eval_metric": list(names), "nthread": 1, **more}
+        found: Values = {name: {} for name in names}
+        for query in given.run:
+            labels, scores = _labels(given, query)
+            nothing = np.zeros((len(labels), 1))
+            data = xgboost.DMatrix(nothing, label=labels, group=[len(labels)], base_margin=scores)
+            shown = xgboost.Booster(params, [data]).eval_set([(data, "all")], 0)
+            for one in shown.split("\t")[1:]:
+                name, _, value = one.removeprefix("all-").rpartition(":")
+                found[name][query] = float(value)
+        return found
+
+    return evaluate
+
+
 def same(names: Sequence[str]) -> dict[str, str]:
     """Names that mean the same as they are."""
     return {name: name for name in names}
+
+
+def _for_learning_to_rank(given: Collection) -> bool:
+    """Whether it is a file of labels and predictions: a score for each judged document, few grades."""
+    return given.complete and given.largest <= 4
 
 
 # as gradeval/registry/dialects/ir_measures.py says; compat has another order in the ideal ranking
@@ -273,4 +333,20 @@ PEERS = [
     Peer("scikit-learn: pairs", same(["roc_auc_score"]), scikit_learn, "sklearn", ties="ours"),
     Peer("SciPy", same(["kendalltau", "spearmanr", "pearsonr"]), scikit_learn, "sklearn", ties="ours"),
     Peer("NTCIREVAL", NTCIREVAL, ntcireval, "pyNTCIREVAL", fits=lambda given: given.largest <= 4),
+    *(
+        Peer(name, names, evaluate, needs, ties="run", no_relevant=empty, fits=_for_learning_to_rank)
+        for name, needs, evaluate, names, empty in (
+            ("LightGBM", "lightgbm", _with_lightgbm(), EXP10, "1"),
+            (
+                "LightGBM: label_gain",
+                "lightgbm",
+                _with_lightgbm([0, 1, 3, 10, 20]),
+                {"ndcg@5": "nDCG(gain=0:0/1:1/2:3/3:10/4:20)@5"},
+                "1",
+            ),
+            ("XGBoost", "xgboost", _with_xgboost(), EXP10 | {"ndcg": "nDCG(gain=exp)@32"}, "1"),
+            ("XGBoost: linear", "xgboost", _with_xgboost(ndcg_exp_gain=False), {"ndcg@5": "nDCG@5"}, "1"),
+            ("XGBoost: ndcg@k-", "xgboost", _with_xgboost(), {"ndcg@5-": "nDCG(gain=exp)@5"}, "0"),
+        )
+    ),
 ]

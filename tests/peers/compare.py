@@ -42,7 +42,8 @@ class Comparisons:
         theirs = peer.evaluate(names, given)
         specs = [parse(peer.names[name])[0] for name in names]
         mine = without_ties(given, peer.ties) if peer.ties in ORDERS else given
-        results = gradeval.evaluate(given.qrels, {"run": mine.run}, list(dict.fromkeys(map(str, specs))))
+        metrics = list(dict.fromkeys(map(str, specs)))
+        results = gradeval.evaluate(given.qrels, {"run": mine.run}, metrics, no_relevant=peer.no_relevant)
         for name, spec in zip(names, specs, strict=True):
             key = (str(spec), peer.name)
             row = self.found.setdefault(key, Comparison(str(spec), peer))

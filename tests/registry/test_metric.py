@@ -42,10 +42,7 @@ class TestEach:
             and "Unit" in metric.about
             and "\nSource: " in metric.about
             and all(len(line) <= 106 for line in metric.about.splitlines())
-        ), (
-            f"{metric.name}'s docstring: what it is; when to use it; formula; 'Returns {returns}…'; 'Unit …'; "
-            "Source"
-        )
+        ), f"{metric.name}'s docstring: what it is; when to use it; formula; 'Returns {returns}'; unit; source"
 
     def test_example(self, metric: Metric):
         [one] = spec.parse(metric.usage)
