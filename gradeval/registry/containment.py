@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, described, printable
+from gradeval.registry.invariants import Condition
 from gradeval.registry.metric import Function, Kind, Metric
 from gradeval.registry.params import Param
 from gradeval.tables.judgments import Judgments
@@ -115,9 +116,18 @@ def contain(metric: Metric, params: tuple[Param, ...]) -> Metric:
         annotation = Annotated[Any, param.but(parse=parser(param))]
         own[param.name] = own[param.name].replace(annotation=annotation)
     compute.__dict__["__signature__"] = signature.replace(parameters=list(own.values()))
+
+    def within(condition: Condition) -> Condition:
+        return replace(
+            condition,
+            is_met=lambda given, scale: contained(prefix, lambda: bool(condition.is_met(given, scale))),
+        )
+
+    invariants = [replace(one, conditions=tuple(map(within, one.conditions))) for one in metric.invariants]
     return replace(
         metric,
         function=compute,
+        invariants=invariants,
         check=check and (lambda given: contained(prefix, lambda: check(given), (ValueError,))),
         undefined=True,
     )

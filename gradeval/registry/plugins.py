@@ -157,6 +157,10 @@ def _is_list_of(value: Any, is_right: Callable[[Any], object]) -> bool:
     return isinstance(value, (list, tuple)) and all(map(is_right, value))
 
 
+def _is_invariant(value: Any) -> bool:
+    return isinstance(value, Invariant) and _is_line(str(value))
+
+
 def _is_form(form: str) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, str) and re.fullmatch(form, in_ascii(value)) is not None
 
@@ -178,7 +182,7 @@ _MUST: dict[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "invariants": (
         "a list of those in gradeval/registry/invariants.py",
-        lambda value: _is_list_of(value, _is_a(Invariant)),
+        lambda value: _is_list_of(value, _is_invariant),
     ),
     "aliases": (
         "a list of names without spaces and any of (),@=.",

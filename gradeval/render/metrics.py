@@ -136,6 +136,7 @@ def _group_page(name: str, group: Group) -> str:
         [
             name,
             group.about,
+            f"{_wrapped('Use when ', group.use)}\n{_wrapped('Not when ', group.not_use)}",
             "Measures:\n" + _wrapped("  ", ", ".join(group.measures)),
             _wrapped("", f"{group.source} 'gradeval metrics NAME' describes a measure."),
             f"Example: gradeval -m {name} qrels.txt my.run",

@@ -216,8 +216,9 @@ def test_pages_by_other_names() -> None:
 def test_a_page_for_each_group(name: str) -> None:
     done = gradeval("metrics", name.upper())
     assert (done.code, done.err) == (0, "")
-    title, about, measures, *_, example = done.out[:-1].split("\n\n")
+    title, about, use, measures, *_, example = done.out[:-1].split("\n\n")
     assert (title, about) == (name, GROUPS[name].about)
+    assert use.startswith("Use when ") and "\nNot when " in use
     assert measures.split() == ["Measures:", *", ".join(GROUPS[name].measures).split()]
     assert example == f"Example: gradeval -m {name} qrels.txt my.run"
     assert gradeval("q", "r", "-m", name).out == gradeval("q", "r", "-m", " ".join(GROUPS[name].measures)).out
