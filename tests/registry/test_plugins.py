@@ -10,6 +10,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import pytest
 from junk import junk
 
@@ -20,6 +21,7 @@ from gradeval.registry import plugins
 from gradeval.registry.dialects.other import aliases
 from gradeval.registry.dialects.trec_eval import MEASURES
 from gradeval.registry.families import load
+from gradeval.registry.invariants import PROMOTION_HELPS, Condition
 from gradeval.registry.metric import REGISTRY
 from gradeval.registry.params import flag
 from gradeval.registry.spec import parse
@@ -315,3 +317,13 @@ def test_warnings_of_a_plugin(warned):
     done = warned("-m", "Toy", "--strict")
     assert (done.returncode, done.stdout) == (2, "")
     assert "plugin toy_warns cannot be loaded: UserWarning: loaded so" in done.stderr
+
+
+def test_a_condition_of_an_invariant_is_contained(plugin):
+    """It is code of the plugin, which the search for the orders of ties runs."""
+    broken = Condition("cutoff", "with luck", lambda given, scale: 1 / 0)
+    plugin(declaring("Toy", total, invariants=[PROMOTION_HELPS.where(broken)]))
+    assert plugins.load_plugins() == []
+    assert "; only with luck" in page("Toy")
+    with pytest.raises(MetricError, match="failed: ZeroDivisionError"):
+        REGISTRY["Toy"].holds(PROMOTION_HELPS, {}, np.zeros(1))
