@@ -147,6 +147,21 @@ class Results:
         )
         return replace(self, queries=tuple(self.queries[q] for q in order.tolist()), runs=tuple(runs))
 
+    def sorted_by(self, metric: str | Spec | int, *, worst_first: bool = False) -> Results:
+        """The same results with the runs ordered by the summary value of a metric, the best first.
+
+        For a metric of which neither high nor low is better, such as a count, the highest is first. Undefined
+        values are last, and runs with equal values stay in order.
+        """
+        m = self._numeric(metric)
+        descending = (self.specs[m].metric.higher_is_better is not False) != worst_first
+        means = self.means[:, m].tolist()
+
+        def key(r: int) -> tuple[bool, float]:
+            return means[r] != means[r], -means[r] if descending else means[r]
+
+        return replace(self, runs=tuple(self.runs[r] for r in sorted(range(len(means)), key=key)))
+
     def mean(self, run: str | int, metric: str | Spec | int) -> float:
         """The summary value: the mean over the counted queries where it is defined, or the sum of a count."""
         return float(self.means[self._run(run), self._numeric(metric)])
@@ -251,15 +266,17 @@ class Results:
         per_query: bool = False,
         summary: bool = True,
         digits: int | Literal["full"] = 4,
+        wide: bool = False,
     ) -> str:
         """The results as text in one of the formats of gradeval.render, with '\\n' at the end of each line.
 
         digits: decimals, or 'full' for the shortest representation that round-trips; JSON is always exact.
+        wide: queries are rows and runs columns, for each metric.
         Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
         """
         from gradeval.render import render
 
-        return render(self, format, per_query=per_query, summary=summary, digits=digits)
+        return render(self, format, per_query=per_query, summary=summary, digits=digits, wide=wide)
 
     def compare(self, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
         """Compare the runs with a baseline, or all with each other.

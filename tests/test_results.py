@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.evaluation import evaluate
-from gradeval.registry.spec import parse
+from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results, RunResult
 
 NAN = float("nan")
@@ -165,3 +165,25 @@ def test_range() -> None:
     assert ranged.range(0, "RR") == (0.5, 1)
     with pytest.raises(MetricError, match="is text"):
         ranged.range(0, "relstring")
+
+
+def test_sorted_by() -> None:
+    """The best run first, undefined ones last; runs that are equal stay in order."""
+    values = {"a": 0.5, "b": float("nan"), "c": 0.75, "d": 0.5, "e": 0.25}
+    runs = tuple(
+        RunResult(name, name, None, np.array([[value], [10 * value]]), np.ones(1, bool))
+        for name, value in values.items()
+    )
+    results = Results("q", None, ("1",), tuple(parse("AP num_ret")), runs)
+
+    def names(*args: object, **options: bool) -> str:
+        return "".join(run.name for run in results.sorted_by(*args, **options).runs)
+
+    assert names("AP") == names("map") == names(0) == names("num_ret") == "cadeb"
+    assert names("AP", worst_first=True) == "eadcb"
+    assert [results.sorted_by("AP").mean(r, "AP") for r in range(2)] == [0.75, 0.5]
+    with pytest.raises(MetricError, match="was not evaluated"):
+        results.sorted_by("RR")
+    error = Spec(replace(results.specs[0].metric, higher_is_better=False))
+    results = replace(results, specs=(error, results.specs[1]))
+    assert names(0) == "eadcb"

@@ -26,6 +26,7 @@ from gradeval.cli.options import (
     query_options,
     treat_warnings,
 )
+from gradeval.cli.options import output as output_option
 from gradeval.cli.types import File
 from gradeval.errors import UnknownQueryError
 from gradeval.notices import Kind
@@ -56,6 +57,12 @@ if TYPE_CHECKING:
 @queries("-n", "--no-summary", is_flag=True, help="Do not print the summary; requires -q.")
 @query_options()
 @output_options(FORMATS)
+@output_option(
+    "--sort",
+    metavar="METRIC",
+    help="Order the runs by this metric, the best first; -METRIC orders them worst first.",
+)
+@output_option("--wide", is_flag=True, help="With -q: queries as rows, runs side by side, for each metric.")
 @input_options()
 @other_options()
 def eval_command(
@@ -68,6 +75,8 @@ def eval_command(
     format_: str | None,
     digits: Digits,
     spreadsheet: bool,
+    sort: str | None,
+    wide: bool,
     output: str | None,
     query_ids: str | None,
     jobs: int | None,
@@ -101,6 +110,11 @@ def eval_command(
     format_ = format_ or out.default_format(file, FORMATS)
     if spreadsheet and format_ != "csv":
         raise click.UsageError("--spreadsheet requires -f csv.")
+    if wide and not per_query:
+        raise click.UsageError("--wide requires -q.")
+    if wide and (options["tie_range"] or format_ == "trec"):
+        other = "--tie-range" if options["tie_range"] else "-f trec"
+        raise click.UsageError(f"--wide and {other} are mutually exclusive.")
     if options["tie_range"] and format_ == "trec":
         raise click.UsageError(
             "--tie-range and -f trec are mutually exclusive: the format has no columns for ranges."
@@ -115,8 +129,11 @@ def eval_command(
     treat_warnings(quiet, strict)
     heap.imported()
     specs = parse(metrics or DEFAULT_METRICS)
+    by = sort and parse(sort.removeprefix("-"))
     if not options["by_level"]:
         _check_printed(specs, per_query, not no_summary)
+        if by and (len(by) > 1 or by[0] not in specs):
+            raise click.UsageError(f"--sort {sort}: give one of the metrics: {', '.join(map(str, specs))}.")
     asked = None
     if query_ids is not None:
         from gradeval.cli.query_ids import QueryIds
@@ -147,6 +164,8 @@ def eval_command(
     if not passes(warnings, results.notices, len(results.runs), quiet, strict, allow):
         return 2
     if results.runs:
+        if by:
+            results = results.sorted_by(str(sort).removeprefix("-"), worst_first=str(sort).startswith("-"))
         text = render(
             results,
             format_,
@@ -156,6 +175,7 @@ def eval_command(
             colour=has_colour(on_terminal),
             width=out.columns() if on_terminal else None,
             spreadsheet=spreadsheet,
+            wide=wide,
         )
         out.write(text, file, styled=format_ == "table")
     return 2 if results.failed else 0

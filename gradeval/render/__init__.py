@@ -67,6 +67,7 @@ def render(
     colour: bool = False,
     width: int | None = None,
     spreadsheet: bool = False,
+    wide: bool = False,
 ) -> str:
     """The results in one of FORMATS, with '\\n' at the end of each line.
 
@@ -74,6 +75,7 @@ def render(
     digits: decimals, or 'full' for the shortest representation that round-trips; json and jsonl are always
     exact. colour, width: for table only: terminal codes, and the width of the terminal (None: no limit).
     spreadsheet: for csv only: a single quote before text that a spreadsheet would read as a formula.
+    wide: queries are rows and runs columns, for each metric; json and jsonl stay as they are.
     Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
     """
     if not isinstance(format, str) or format not in FORMATS:
@@ -81,11 +83,14 @@ def render(
     is_integer = isinstance(digits, Integral) and not isinstance(digits, bool)
     if digits != "full" and not (is_integer and 0 <= digits <= 100):
         raise OptionError(f"digits must be an integer from 0 to 100, or 'full', not '{digits}'")
+    if wide and (format == "trec" or results.has_tie_range):
+        what = "the format trec" if format == "trec" else "ranges over ties"
+        raise OptionError(f"{what} cannot be printed wide")
     from gradeval.render.layout import RenderOptions
 
     digits = digits if digits == "full" else int(digits)
     text: str = import_module(f"{__name__}.{format}").render(
-        results, RenderOptions(per_query, summary, digits, colour, width, spreadsheet)
+        results, RenderOptions(per_query, summary, digits, colour, width, spreadsheet, wide)
     )
     return text
 

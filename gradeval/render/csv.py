@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from gradeval.render.layout import RenderOptions, blocks, joined, texts_of, with_ends
+from gradeval.render.layout import RenderOptions, blocks, joined, side_by_side, texts_of, with_ends
 from gradeval.results import Column, Results
 
 _SPECIAL = re.compile(r'[,"\r\n]')
@@ -15,6 +15,11 @@ _FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # text that begins so is a formula i
 def render(results: Results, options: RenderOptions) -> str:
     escape = not_a_formula if options.spreadsheet else str
     write = partial(texts_of, digits=options.digits, escape=escape)
+    if options.wide:
+        rows = [["query", "metric", *(escape(run.name) for run in results.runs)]]
+        for spec, by_query in side_by_side(results, options, write):
+            rows += ([escape(query), escape(str(spec)), *texts] for query, texts in by_query)
+        return "".join(",".join(map(_quoted, row)) + "\n" for row in rows)
     has_ends = results.has_tie_range
     lines = ["run,query,metric,value" + (",low,high\n" if has_ends else "\n")]
 

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,10 @@ ALL = "all"  # the query id of the summary
 
 
 class RenderOptions(NamedTuple):
-    """What to print, and how; colour and width are for table, spreadsheet is for csv."""
+    """What to print, and how; colour and width are for table, spreadsheet is for csv.
+
+    wide: whether queries are rows, and runs columns.
+    """
 
     per_query: bool = False
     summary: bool = True
@@ -32,6 +35,7 @@ class RenderOptions(NamedTuple):
     colour: bool = False
     width: int | None = None
     spreadsheet: bool = False
+    wide: bool = False
 
 
 class Block(NamedTuple):
@@ -64,7 +68,8 @@ class Block(NamedTuple):
 
 class Sheet(NamedTuple):
     """A table to draw: each row is a label and values. best: the (row, column) of values to set in bold.
-    ranges: (row, column) -> '[low, high]' of values that the order of ties changes.
+    ranges: (row, column) -> '[low, high]' of values that the order of ties changes. runs: whether the 'rows' or
+    the 'columns' are runs, '' if none are.
 
     All text is safe for a terminal: it has no control characters or marks of direction.
     """
@@ -73,7 +78,16 @@ class Sheet(NamedTuple):
     head: Row
     rows: list[Row]
     best: frozenset[tuple[int, int]]
-    ranges: Mapping[tuple[int, int], str]
+    ranges: Mapping[tuple[int, int], str] = {}
+    runs: Literal["rows", "columns", ""] = ""
+
+    @property
+    def turned(self) -> Sheet:
+        """The summary of runs with a row for each metric."""
+        labels, *columns = zip(self.head, *self.rows, strict=True)
+        best = frozenset((c - 1, r + 1) for r, c in self.best)
+        ranges = {(c - 1, r + 1): text for (r, c), text in self.ranges.items()}
+        return Sheet(self.title, ("metric", *labels[1:]), columns, best, ranges, "columns")
 
     def range(self, row: int, column: int) -> str:
         """' [low, high]' after a value, '' if the order of ties does not change it."""
@@ -187,6 +201,14 @@ def blocks(results: Results, options: RenderOptions, cells: Callable[[Column], l
 def sheets(results: Results, options: RenderOptions) -> Iterator[Sheet]:
     """A sheet of queries for each run, then one of the summaries, as the options say."""
     cells = partial(texts_of, digits=options.digits, escape=visible)
+    if options.wide:
+        names = tuple(visible(run.name) for run in results.runs)
+        several = len(results.specs) > 1
+        for spec, by_query in side_by_side(results, options, cells):
+            rows: list[Row] = [(visible(query), *texts) for query, texts in by_query]
+            best = frozenset((r, c) for r, row in enumerate(rows) for c in _best_in_row(spec, row))
+            yield Sheet(spec.display if several else "", ("query", *names), rows, best, runs="columns")
+        return
     for block in blocks(results, options._replace(summary=False), cells):
         head = ("query", *(spec.display for spec in block.specs))
         rows = [(visible(query), *row) for query, row in zip(block.queries, block.rows, strict=False)]
@@ -197,7 +219,47 @@ def sheets(results: Results, options: RenderOptions) -> Iterator[Sheet]:
         rows = [(visible(block.run.name), *row) for block in summaries for row in block.rows or [()]]
         found = (block.ranges(cells).items() for block in summaries)
         ranges = {(r, c): text for r, items in enumerate(found) for (_, c), text in items}
-        yield Sheet("", head, rows, _best(results, rows), ranges)
+        yield Sheet("", head, rows, _best(results, rows), ranges, "rows")
+
+
+def side_by_side(
+    results: Results, options: RenderOptions, cells: Callable[[Column], list[str]]
+) -> Iterator[tuple[Spec, list[tuple[str, list[str]]]]]:
+    """For each metric the rows of its queries and then its summary: the query, and the cell of each run.
+
+    A cell is '' where the query is not counted for the run. cells: formats a column.
+    """
+    texts: dict[bool, list[dict[Spec, list[str]]]] = {
+        per_query: [
+            {column.spec: cells(column) for column in results.columns(r, per_query=per_query)}
+            for r in range(len(results.runs))
+        ]
+        for per_query in (True, False)
+    }
+    counted = [results.counted_queries(r) for r in range(len(results.runs))]
+    in_any = set().union(*counted)
+    for spec in results.specs:
+        rows: list[tuple[str, list[str]]] = []
+        if options.per_query and spec.metric.per_query:
+            of_runs = [
+                dict(zip(queries, of[spec], strict=True))
+                for queries, of in zip(counted, texts[True], strict=True)
+            ]
+            rows += [(q, [of.get(q, "") for of in of_runs]) for q in results.queries if q in in_any]
+        if options.summary and spec.metric.has_summary:
+            rows.append((ALL, ["".join(of[spec]) for of in texts[False]]))
+        if rows:
+            yield spec, rows
+
+
+def _best_in_row(spec: Spec, row: Row) -> list[int]:
+    """The columns of the best values of several runs; values with the same text are equally good."""
+    higher_is_better = spec.metric.higher_is_better
+    texts = [text for text in row[1:] if text not in ("", "nan")]
+    if len(row) < 3 or higher_is_better is None or spec.metric.text or not texts:
+        return []
+    winner = (max if higher_is_better else min)(texts, key=float)
+    return [c for c, text in enumerate(row[1:], 1) if text == winner]
 
 
 def _best(results: Results, rows: list[Row]) -> frozenset[tuple[int, int]]:

@@ -1,12 +1,13 @@
 """Human-readable tables, with metrics as columns and the best value of each column in bold.
 
-Values are never truncated: metrics that do not fit the width go to a further table. rich measures and styles
+Values are never truncated. Where the metrics do not fit the width, long names of runs are shortened in the
+middle, or the table is turned, with metrics as rows, or metrics go to a further table. rich measures and styles
 the cells; its own Table would take 0.35 ms per row, and collections have many queries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -16,6 +17,8 @@ from gradeval.results import Results
 
 GAP = "  "
 MIN_WIDTH = 40  # of the values, however long the names of the runs are
+MIN_NAME = 16  # of the name of a run, however many metrics there are
+MIN_HEAD = 8  # the same for a name above a column
 
 BOLD, DIM = Style(bold=True), Style(dim=True)
 
@@ -26,8 +29,8 @@ def render(results: Results, options: RenderOptions) -> str:
 
 def _draw(sheet: Sheet, options: RenderOptions) -> Iterator[str]:
     """The tables that a sheet takes."""
-    rows = [sheet.head, *_with_ranges(sheet)]
-    widths = [max(map(text_width, texts)) for texts in zip(*rows, strict=True)]
+    sheet = sheet if options.width is None else _fitted(sheet, options.width)
+    rows, widths = _measured(sheet)
     title = styled(sheet.title, BOLD, options.colour) + "\n" if sheet.title else ""
     for columns in parts(widths, options.width):
         lines = [_line(row, columns, widths) for row in rows]
@@ -40,6 +43,67 @@ def _draw(sheet: Sheet, options: RenderOptions) -> Iterator[str]:
             lines = [line.rstrip() for line in lines]
         yield title + "\n".join(lines) + "\n"
         title = ""
+
+
+def _measured(sheet: Sheet) -> tuple[list[Row], list[int]]:
+    """All rows with their ranges, and the width of each column."""
+    rows = [sheet.head, *_with_ranges(sheet)]
+    return rows, [max(map(text_width, texts)) for texts in zip(*rows, strict=True)]
+
+
+def _fitted(sheet: Sheet, width: int) -> Sheet:
+    """The sheet with the names of its runs shortened, or turned, so that it fits the width if it can."""
+    if sheet.runs == "rows" and len(sheet.head) > 1 and sheet.rows:
+        _, widths = _measured(sheet)
+        room = width - sum(of + len(GAP) for of in widths[1:])
+        short = _with_labels(sheet, max(room, MIN_NAME))
+        if _fits(short, width):
+            return short
+        turned = _with_heads(sheet.turned, width)
+        return turned if _fits(turned, width) else _with_labels(sheet, max(width // 3, MIN_NAME))
+    return _with_heads(sheet, width) if sheet.runs == "columns" else sheet
+
+
+def _fits(sheet: Sheet, width: int) -> bool:
+    _, widths = _measured(sheet)
+    return sum(widths) + len(GAP) * (len(widths) - 1) <= width
+
+
+def _with_labels(sheet: Sheet, room: int) -> Sheet:
+    """The sheet with its labels no wider than this, if they stay different."""
+    names = shortened([row[0] for row in sheet.rows], room)
+    return sheet._replace(rows=[(name, *row[1:]) for name, row in zip(names, sheet.rows, strict=True)])
+
+
+def _with_heads(sheet: Sheet, width: int) -> Sheet:
+    """The sheet with shorter names of columns, if it does not fit the width."""
+    if _fits(sheet, width) or len(sheet.head) < 2:
+        return sheet
+    _, (label, *_) = _measured(sheet)
+    _, values = _measured(sheet._replace(head=(sheet.head[0], *[""] * (len(sheet.head) - 1))))
+    room = (width - label) // (len(sheet.head) - 1) - len(GAP)
+    return sheet._replace(head=(sheet.head[0], *shortened(sheet.head[1:], max(room, MIN_HEAD, *values[1:]))))
+
+
+def shortened(names: Sequence[str], room: int) -> list[str]:
+    """The names, no wider than this where they stay different: each with its middle replaced by '…'."""
+    widest = max(map(text_width, names), default=0)
+    while room < widest:
+        short = [_without_middle(name, room) for name in names]
+        if len(set(short)) == len(set(names)):
+            return short
+        room += 1
+    return list(names)
+
+
+def _without_middle(name: str, room: int) -> str:
+    kept = room - 1
+    short = name
+    while text_width(short) > room:
+        end = kept // 2
+        short = f"{name[: kept - end]}…{name[len(name) - end :]}"
+        kept -= 1
+    return short
 
 
 def _with_ranges(sheet: Sheet) -> list[Row]:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 
-from gradeval.render.layout import RenderOptions, blocks, joined, one_field, texts_of, with_ends
+from gradeval.render.layout import RenderOptions, blocks, joined, one_field, side_by_side, texts_of, with_ends
 from gradeval.results import Column, Results
 
 
 def render(results: Results, options: RenderOptions) -> str:
     write = partial(texts_of, digits=options.digits, escape=one_field)
+    if options.wide:
+        runs = "".join(f"\t{one_field(run.name)}" for run in results.runs)
+        return f"query\tmetric{runs}\n" + "".join(
+            "\t".join([one_field(query), str(spec), *texts]) + "\n"
+            for spec, rows in side_by_side(results, options, write)
+            for query, texts in rows
+        )
     lines = ["run\tquery\tmetric\tvalue" + ("\tlow\thigh\n" if results.has_tie_range else "\n")]
 
     def cells(column: Column) -> list[str]:

@@ -451,3 +451,39 @@ def test_a_run_whose_name_is_no_utf8(folder: Path) -> None:
         pytest.skip("no such names here")
     assert gradeval("q", name, "-m", "AP").out == TSV.replace("r\tall", f"{name}\tall")
     assert fails("q", name + "2") == "r\\udcff2: no such file. Check the path"
+
+
+def test_sort() -> None:
+    Path("worst").write_text("q1 Q0 b 1 9 t\nq2 Q0 e 1 9 t\n")
+    Path("best").write_text("q1 Q0 a 1 9 t\nq2 Q0 a 1 9 t\n")
+    runs, order = ("worst", "mid=r", "best"), ["best", "mid", "worst"]
+    for sort, expected in (("AP", order), ("map", order), ("-AP", order[::-1])):
+        assert names("q", *runs, "--sort", sort) == expected
+        for format in ("table", "md", "csv", "trec"):
+            out = gradeval("q", *runs, "-m", "AP P@1", "-f", format, "--sort", sort, "--quiet").out
+            assert sorted(order, key=out.index) == expected
+    error = fails("q", "r", "-m", "AP", "--sort", "RR")
+    assert error.startswith("gradeval: --sort RR: give one of the metrics: AP.")
+    assert "give one of the metrics" in fails("q", "r", "-m", "P@1 P@2", "--sort", "P@1,2")
+    assert "did you mean nDCG@10" in fails("q", "r", "--sort", "nDGC@10")
+    assert "was not evaluated" in fails("q", "r", "--by-level", "--sort", "RR")
+    assert gradeval("q", "r", "-m", "muAP", "--by-level", "--sort", "AP(rel=2)").code == 0
+
+
+def test_wide() -> None:
+    Path("r2").write_bytes(Path("r").read_bytes())
+    assert gradeval("q", "r", "x=r2", "-m", "AP num_rel", "-q", "--wide", "--quiet").out == (
+        "query\tmetric\tr\tx\n"
+        "q1\tAP\t0.2778\t0.2778\n"
+        "q2\tAP\t0.5000\t0.5000\n"
+        "q3\tAP\t0.0000\t0.0000\n"
+        "all\tAP\t0.2593\t0.2593\n"
+        "q1\tnum_rel\t3\t3\n"
+        "q2\tnum_rel\t1\t1\n"
+        "q3\tnum_rel\t1\t1\n"
+        "all\tnum_rel\t5\t5\n"
+    )
+    assert gradeval("q", "r", "-m", "AP", "-qn", "--wide", "-f", "table").out.startswith("query       r\n")
+    assert fails("q", "r", "--wide").startswith("gradeval: --wide requires -q.")
+    assert "--wide and --tie-range are mutually exclusive." in fails("q", "r", "-q", "--wide", "--tie-range")
+    assert "--wide and -f trec are mutually exclusive." in fails("q", "r", "-q", "--wide", "-f", "trec")

@@ -1,0 +1,102 @@
+"""Queries as rows and runs side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gradeval.errors import OptionError
+from gradeval.registry.spec import Spec
+from gradeval.render import FORMATS, render
+from gradeval.results import Results
+
+NAN = float("nan")
+
+
+def both(format: str, results: Results, **options) -> str:
+    return render(results, format, per_query=True, wide=True, digits=2, **options)
+
+
+def test_tsv_and_csv(results: Results) -> None:
+    """A cell is empty where the query is not counted for the run; num_q has a summary only."""
+    assert both("tsv", results, summary=False).startswith(
+        'query\tmetric\tbm25_k1\tneural,"2"\n'
+        "q1\tmuAP\t0.50\t0.25\n"
+        "q2\tmuAP\t0.25\t0.25\n"
+        "a|b_%\udcff\tmuAP\t0.00\t\n"
+        "q1\tnDCG@10\t1.00\t1.00\n"
+    )
+    lines = both("csv", results).splitlines()
+    assert lines[:3] == ['query,metric,bm25_k1,"neural,""2"""', "all,num_q,3,2", "q1,muAP,0.50,0.25"]
+    assert lines[5] == "all,muAP,0.25,0.25"
+    assert len(lines) == 1 + 1 + 5 * 4
+
+
+def test_tables(make) -> None:
+    runs = {"a": [[0.5, 1, 0], [2, NAN, 3]], "b": [[0.25, 1, 0.125], [1, NAN, NAN]]}
+    results = make("AP rankDCG", runs)
+    assert both("table", results) == (
+        "AP\n"
+        "query     a     b\n"
+        "─────────────────\n"
+        "q1     0.50  0.25\n"
+        "q2     1.00  1.00\n"
+        "q3     0.00  0.12\n"
+        "all    0.50  0.46\n"
+        "\n"
+        "rankDCG\n"
+        "query     a     b\n"
+        "─────────────────\n"
+        "q1     2.00  1.00\n"
+        "q2      nan   nan\n"
+        "q3     3.00   nan\n"
+        "all    2.50  1.00\n"
+    )
+    one = make("AP", {name: rows[:1] for name, rows in runs.items()})
+    assert both("md", one) == (
+        "| query |        a |        b |\n"
+        "| :---- | -------: | -------: |\n"
+        "| q1    | **0.50** |     0.25 |\n"
+        "| q2    | **1.00** | **1.00** |\n"
+        "| q3    |     0.00 | **0.12** |\n"
+        "| all   | **0.50** |     0.46 |\n"
+    )
+    latex = both("latex", one)
+    assert r"q1 & \textbf{0.50} & 0.25 \\" in latex
+    assert r"\begin{tabular}{lrr}" in latex
+
+
+def test_the_lowest_is_best_where_lower_is_better(make) -> None:
+    results = make("AP unj@5", {"a": [[0.25, 1], [0.5, 1]], "b": [[0.5, NAN], [0.25, 2]]})
+    error = Spec(replace(results.specs[0].metric, higher_is_better=False))
+    [first, second] = both("md", replace(results, specs=(error, results.specs[1])), summary=False).split(
+        "**unj"
+    )
+    assert "**0.25** |     0.50" in first
+    assert "**1.00** |      nan" in first
+    assert "**0" not in second and "**1" not in second
+
+
+def test_json_stays_as_it_is(results: Results) -> None:
+    for format in ("json", "jsonl"):
+        assert both(format, results) == render(results, format, per_query=True, digits=2)
+
+
+def test_what_cannot_be_wide(results: Results) -> None:
+    with pytest.raises(OptionError, match="the format trec cannot be printed wide"):
+        both("trec", results)
+
+
+@pytest.mark.parametrize("format", [name for name in FORMATS if name != "trec"])
+def test_no_run_and_no_query(format: str, make) -> None:
+    both(format, make("AP num_q", {"a": np.empty((2, 0))}))
+
+
+def test_runs_that_do_not_fit_have_shorter_names(make) -> None:
+    names = [f"bm25-{'x' * 30}-k{n}" for n in range(3)]
+    text = render(make("AP", {name: [[0.5]] for name in names}), "table", per_query=True, wide=True, width=60)
+    head = text.splitlines()[0]
+    assert len(head) <= 60
+    assert [word[:4] + word[-3:] for word in head.split()[1:]] == ["bm25-k0", "bm25-k1", "bm25-k2"]
