@@ -1,19 +1,20 @@
 """Plugin code, contained: whatever it raises, or returns that it should not, is a MetricError of one line.
 
-A plugin is any code. Its metrics run, and their parameters are read, through contained(): nothing that they do
-affects another metric. Only the user's Ctrl-C passes.
+A plugin is any code. It is loaded, its metrics run, and their parameters are read, through contained(): nothing
+that they do affects another metric, and what they print goes to standard error. Only the user's Ctrl-C passes.
 """
 
 from __future__ import annotations
 
 import inspect
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import wraps
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TextIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ def contained(prefix: str, call: Callable[[], _Result], passing: tuple[type[Exce
     error: BaseException | None = None
     with _interrupts() as interrupts:
         try:
-            with np.errstate(all="ignore"):  # which also restores what the plugin sets
+            with _DIVERSION, np.errstate(all="ignore"):  # which also restores what the plugin sets
                 result = call()
         except BaseException as raised:  # sys.exit or raise KeyboardInterrupt do not end the program
             error = raised
@@ -56,6 +57,33 @@ def contained(prefix: str, call: Callable[[], _Result], passing: tuple[type[Exce
     if not isinstance(error, MetricError):
         text = f"{type(error).__name__}: {text}".removesuffix(": ")
     raise MetricError(prefix + text) from error
+
+
+class _Diversion:
+    """Standard output is standard error while any thread runs code of a plugin, since only results go to stdout.
+
+    Not redirect_stdout: of two threads that overlap, the last one would restore what the first one had set.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.depth = 0
+        self.before: TextIO | None = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.depth:
+                self.before, sys.stdout = sys.stdout, sys.stderr
+            self.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.depth -= 1
+            if not self.depth:
+                sys.stdout, self.before = self.before, None  # type: ignore[assignment]  # None where it is closed
+
+
+_DIVERSION = _Diversion()
 
 
 @contextmanager

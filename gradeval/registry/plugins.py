@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -36,7 +34,7 @@ def load_plugins() -> tuple[str, ...]:
     taken = _names_in_use()
     failed: list[str] = []
     for point in points:
-        with registry.collected() as declarations, redirect_stdout(sys.stderr):  # only results go to stdout
+        with registry.collected() as declarations:
             try:
                 contained(f"plugin {point.value} cannot be loaded: ", point.load)
             except MetricError as error:

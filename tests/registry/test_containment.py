@@ -349,3 +349,39 @@ def test_the_users_ctrl_c_goes_through(plugin, act):
 def test_a_handler_that_it_installs_is_taken_back(plugin):
     plugin(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     assert plugins.load_plugins() == ()
+
+
+def printing(judgments, *, level: Annotated[float, LEVEL] = 1.0):
+    for _ in range(20):  # in several threads at a time
+        print("computing")
+    return judgments.retrieved * level
+
+
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_what_it_prints_goes_to_standard_error(plugin, monkeypatch, capsys, jobs):
+    monkeypatch.setattr("gradeval.tables.qrels.SHARE", 1)  # a part for each query
+    before = sys.stdout
+    plugin(lambda: print("loading"), declaring("Toy", printing), declaring("Mute", total))
+    results = evaluated("Toy(level=2) Mute AP", jobs=jobs)
+    assert results.mean(0, "Toy(level=2)") == pytest.approx(2 * (3 + 2 + 1) / 3)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert set(err.split()) == {"loading", "computing"}
+    assert sys.stdout is before
+
+
+def test_a_standard_output_that_it_replaces_is_restored(plugin, capsys):
+    def replacing(judgments):
+        sys.stdout = None
+        return judgments.retrieved
+
+    before = sys.stdout
+    plugin(declaring("Toy", replacing))
+    evaluated("Toy AP")
+    assert sys.stdout is before
+    sys.stdout = None  # closed by the parent process
+    try:
+        evaluated("Toy AP")
+        assert sys.stdout is None
+    finally:
+        sys.stdout = before

@@ -74,8 +74,8 @@ def test_the_lowest_is_best_where_lower_is_better(make) -> None:
     [first, second] = both("md", replace(results, specs=(error, results.specs[1])), summary=False).split(
         "**unj"
     )
-    assert "**0.25** |     0.50" in first
-    assert "**1.00** |      nan" in first
+    assert "**0.25** | 0.50" in first
+    assert "**1.00** |  nan" in first
     assert "**0" not in second and "**1" not in second
 
 
