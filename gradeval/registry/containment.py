@@ -60,7 +60,7 @@ def contained(prefix: str, call: Callable[[], _Result], passing: tuple[type[Exce
 
 
 class _Diversion:
-    """Standard output is standard error while any thread runs code of a plugin, since only results go to stdout.
+    """Standard output is standard error while any thread runs code of a plugin: only results go to stdout.
 
     Not redirect_stdout: of two threads that overlap, the last one would restore what the first one had set.
     """
@@ -80,7 +80,7 @@ class _Diversion:
         with self.lock:
             self.depth -= 1
             if not self.depth:
-                sys.stdout, self.before = self.before, None  # type: ignore[assignment]  # None where it is closed
+                sys.stdout, self.before = self.before, None
 
 
 _DIVERSION = _Diversion()
