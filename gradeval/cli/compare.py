@@ -160,6 +160,7 @@ def compare_command(
     The first RUN is the baseline. For each other RUN and each metric: the difference of the means, its
     confidence interval, p before and after correction for multiple comparisons, effect size, and how many
     queries got better and worse. A RUN may be a saved result (gradeval -q -f json) too.
+    NAME=RUN labels a run.
     """
     check_queries(complete, given["queries"])
     if no_summary and not per_query:
@@ -167,7 +168,9 @@ def compare_command(
     if no_summary and format_ == "json":
         raise click.UsageError("-n and -f json are mutually exclusive: JSON has the comparisons.")
     _check_files(files, of_values, given, lower_is_better)
-    files = _with_baseline(files, of_values, given["baseline"])
+    qrels, arguments = ((), files) if of_values else (files[:1], files[1:])
+    runs = _with_baseline(arguments, of_values, given["baseline"])
+    files = (*qrels, *(path for _, path in runs))
     extra = [one for one in (by, given["groups"]) if one is not None]
     check_inputs([*files, *extra])
     file = output_file(output, [*files, *extra, *([query_ids] if query_ids else [])], with_groups=files)
@@ -197,9 +200,8 @@ def compare_command(
         else:
             evaluation = {name: value for name, value in given.items() if name not in names or name == "jobs"}
             evaluation["jobs"] = evaluation["jobs"] or 0
-            found = _compare_runs(
-                files, metrics, Options.of(**evaluation), options, asked, quiet, hashes=format_ == "json"
-            )
+            chosen, with_hashes = Options.of(**evaluation), format_ == "json"
+            found = _compare_runs(qrels[0], runs, metrics, chosen, options, asked, quiet, with_hashes)
             if found is None:
                 return 2
             comparison = found
@@ -247,14 +249,21 @@ def _check_files(
         raise click.UsageError(f"Missing argument 'QRELS RUN RUN...': {hint}.")
 
 
-def _with_baseline(files: tuple[str, ...], of_values: bool, baseline: str | None) -> tuple[str, ...]:
-    """The files, and before the runs the baseline if it is another file; it may be the name of a run too."""
-    qrels, runs = ((), files) if of_values else (files[:1], files[1:])
-    if baseline is None or baseline in runs or not os.path.exists(baseline):
-        return files
-    from gradeval.tables.run_names import run_names
+def _with_baseline(
+    arguments: Sequence[str], of_values: bool, baseline: str | None
+) -> list[tuple[str | None, str]]:
+    """The labels and paths of the runs, or the paths of tables of values, which have no labels.
 
-    return files if baseline in run_names(runs) else (*qrels, baseline, *runs)
+    The baseline is before them if it is another file; it may be the name of a run too.
+    """
+    from gradeval.tables.run_names import labelled, run_names
+
+    runs = [(None, path) if of_values else labelled(path) for path in arguments]
+    if baseline is None or baseline in [path for _, path in runs] or not os.path.exists(baseline):
+        return runs
+    labels = [label for label, _ in runs if label is not None]
+    names = [*labels, *run_names([path for label, path in runs if label is None], taken=labels)]
+    return runs if baseline in names else [(None, baseline), *runs]
 
 
 def _groups(path: str | None) -> Groups:
@@ -267,7 +276,8 @@ def _groups(path: str | None) -> Groups:
 
 
 def _compare_runs(
-    files: Sequence[str],
+    qrels: str,
+    runs: Sequence[tuple[str | None, str]],
     metrics: Sequence[str],
     evaluation: Options,
     options: CompareOptions,
@@ -280,11 +290,10 @@ def _compare_runs(
     from gradeval.registry.spec import parse
     from gradeval.render.progress import Progress
 
-    qrels, *runs = files
     with Progress(enabled=False if quiet else None) as progress:
         results, specs = evaluate_to_compare(
             qrels,
-            [(None, run) for run in runs or [qrels]],
+            runs or [(None, qrels)],
             parse(metrics) if metrics else None,
             evaluation,
             watch=progress.watch,

@@ -395,3 +395,31 @@ def test_help_has_examples_that_parse() -> None:
     assert done.code == 0
     assert "gradeval compare qrels.txt *.run --all-pairs -f latex" in done.out
     assert "compare" in gradeval("--help").out
+
+
+def test_labels_name_runs() -> None:
+    found = rows("qrels", "A=poor.run", "B=good.run", "fair.run", "-m", "AP")
+    assert [(row["run"], row["baseline"]) for row in found] == [("B", "A"), ("fair", "A")]
+    for baseline in ("B", "good.run"):
+        found = rows("qrels", "A=poor.run", "B=good.run", "-m", "AP", "--baseline", baseline)
+        assert [(row["run"], row["baseline"]) for row in found] == [("A", "B")]
+    found = rows("qrels", "A=poor.run", "fair.run", "-m", "AP", "--baseline", "good.run")
+    assert [(row["run"], row["baseline"]) for row in found] == [("A", "good"), ("fair", "good")]
+    assert "two runs have the label 'A'" in fails("compare", "qrels", "A=poor.run", "A=good.run")
+    assert "'-' can be given once only" in fails("compare", "qrels", "A=-", "B=-")
+
+
+def test_the_ending_of_the_file_sets_the_format() -> None:
+    for ending, format in (
+        (".csv", "csv"),
+        (".md", "md"),
+        (".tex", "latex"),
+        (".json", "json"),
+        (".tsv", "tsv"),
+    ):
+        args = ("qrels", "poor.run", "good.run", "-m", "AP", "--quiet")
+        compare(*args, "-o", f"out{ending}")
+        assert Path(f"out{ending}").read_text() == compare(*args, "-f", format).out
+    assert "no format has the ending .jsonl; the endings are " in fails(
+        "compare", "qrels", "poor.run", "good.run", "-o", "x.jsonl"
+    )
