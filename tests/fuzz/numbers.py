@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -306,8 +307,10 @@ def _check_errors(case: Case, wrong: Sequence[int]) -> None:
     require(done.code == 2 and not done.out, "wrong numbers are taken", args, done)
     named = [line.split(":", 2) for line in done.lines if line.startswith("many:")]
     lines = [int(line[1]) - 1 for line in named if line[1].isdigit() and "reading stopped" not in line[2]]
+    # the first line stands for all where all are wrong
+    shown = 1 if re.search(", and (so in all|none of the) [0-9,]+ lines", done.err) else 20
     require(
-        lines == list(wrong)[: len(lines)] and len(lines) == min(20, len(wrong)),
+        lines == list(wrong)[: len(lines)] and len(lines) == min(shown, len(wrong)),
         f"lines {lines} are refused where it should be {wrong}",
         args,
         done,
