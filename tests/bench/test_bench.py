@@ -305,6 +305,7 @@ def test_targets_of_the_issue(tmp_path: Path) -> None:
         "e": [0.5, 0.5, 0.5],
         "f": [4],
         "g": [1],
+        "h": [0.5, 1, 0.001, 0.06, 0.03, 300],  # dicts, small dicts, a query, pandas, polars, MiB added
     }
 
 

@@ -197,7 +197,7 @@ def test_a_metric_that_ends_the_program_is_an_error(broken_site, tmp_path):
     done = command(broken_site, *files(tmp_path), "-m", "map bad", "-f", "tsv")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"gradeval: BadExit: plugin {NAME}.bad failed: SystemExit: 0\n"
-    done = command(broken_site, *files(tmp_path), "-m", "map ToyGain@1", "-f", "tsv")
+    done = command(broken_site, *files(tmp_path), "-m", "map ToyGain@1", "-f", "tsv", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.split("\t")[2:] for line in done.stdout.splitlines()[1:]] == [
         ["AP", "0.5556"],
