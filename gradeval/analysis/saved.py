@@ -47,7 +47,7 @@ def with_saved(qrels: Any, runs: Runs) -> tuple[Any, list[tuple[str | None, Any]
     if is_path(qrels):
         qrels = source_of(qrels)
         if _is_saved(qrels):
-            hint = "The qrels come first: gradeval compare QRELS RESULT.json ..."
+            hint = "The qrels come first, then runs and saved results"
             raise InputError(qrels.name, "this JSON file is in the place of the qrels", hint=hint)
     found: list[tuple[str | None, Any]] = []
     for name, run in runs:
@@ -141,16 +141,33 @@ def _check(saved: SavedResult, results: Results, specs: Sequence[Spec]) -> None:
         raise InputError(saved.path, what, hint="Evaluate the run again with these qrels")
     for name in _DECIDING:
         theirs, ours = _comparable(saved.options.get(name)), _comparable(results.options[name])
-        if theirs != ours:
+        if theirs != ours and not (name == "ties" and _same_ties(theirs, saved, ours, results)):
             flag = "--" + name.replace("_", "-")
             what = f"it was made with {flag} {_shown(theirs)}, and this command has {_shown(ours)}"
             raise InputError(saved.path, what, hint="Give the same options, or evaluate the run again")
+    check_metrics(saved, specs)
+    if not saved.runs:
+        raise InputError(saved.path, "it has no runs")
+
+
+def check_metrics(saved: SavedResult, specs: Sequence[Spec]) -> None:
+    """Raise InputError where the saved result lacks a metric."""
     lacking = [str(spec) for spec in specs if str(spec) not in saved.metrics]
     if lacking:
         what = f"it has no values of {', '.join(lacking)}, only of {', '.join(saved.metrics)}"
-        raise InputError(saved.path, what, hint="Choose other metrics with -m, or evaluate the run again")
-    if not saved.runs:
-        raise InputError(saved.path, "it has no runs")
+        raise InputError(saved.path, what, hint="Choose other metrics, or evaluate the run again")
+
+
+def _same_ties(theirs: Any, saved: SavedResult, ours: Any, results: Results) -> bool:
+    """Whether the order of ties is the same though only one of the two was asked for by its name."""
+    used = [_used_ties(theirs, saved.runs), _used_ties(ours, results.runs)]
+    return used[0] is not None and used[0] == used[1]
+
+
+def _used_ties(given: str | None, runs: Sequence[SavedRun] | Sequence[RunResult]) -> str | None:
+    """The order of ties that was asked for, or else that of all runs; None where it is unknown or differs."""
+    used = {run.ties for run in runs}
+    return used.pop() if given is None and len(used) == 1 else given
 
 
 def _comparable(value: Any) -> Any:

@@ -26,12 +26,16 @@ Values = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class SavedRun:
-    """One run of a saved result. name, path, sha256: of the run when it was evaluated."""
+    """One run of a saved result. name, path, sha256: of the run when it was evaluated.
+
+    ties: the order of tied scores, None where it is not said.
+    """
 
     name: str
     path: str
     sha256: str | None
     values: Values = field(repr=False)
+    ties: str | None = None
 
 
 @dataclass(frozen=True)
@@ -104,8 +108,8 @@ def _run(source: Source, run: Any) -> SavedRun:
         raise _invalid(source, f"run {named(name)} has no values per query, since it was made without -q")
     rows = _item(source, run, "per_query", dict)
     values = {query: _row(source, query, row) for query, row in rows.items()}
-    sha256 = run.get("sha256")
-    return SavedRun(name, str(run.get("path")), None if sha256 is None else str(sha256), values)
+    sha256, ties = (None if run.get(key) is None else str(run[key]) for key in ("sha256", "ties"))
+    return SavedRun(name, str(run.get("path")), sha256, values, ties)
 
 
 def _row(source: Source, query: str, row: Any) -> dict[str, float]:

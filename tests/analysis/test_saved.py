@@ -126,6 +126,17 @@ def test_made_with_other_options(saved: dict[str, Any], asked: dict[str, Any], m
 
 
 @pytest.mark.usefixtures("folder")
+def test_the_same_order_of_ties_by_default_and_by_name() -> None:
+    gradeval.compare("q", ["a.json", "b.run"], "AP", ties="trec")
+    save("named.json", "a.run", ties="trec")
+    gradeval.compare("q", ["named.json", "b.run"], "AP")
+    gradeval.compare("q", ["named.json", "a.json"], "AP", ties="trec")
+    assert "--ties at its default, and this command has input" in refused("a.json", "b.run", ties="input")
+    change("a.json", lambda content: content["runs"][0].pop("ties"))
+    assert "--ties at its default, and this command has trec" in refused("a.json", "b.run", ties="trec")
+
+
+@pytest.mark.usefixtures("folder")
 def test_the_order_of_ids_does_not_matter() -> None:
     save("some.json", "a.run", query_ids="q2,q1")
     found = gradeval.compare("q", ["some.json", "b.run"], "AP", query_ids="q1,q2")
@@ -136,7 +147,7 @@ def test_the_order_of_ids_does_not_matter() -> None:
 def test_without_a_metric() -> None:
     assert refused("a.json", "b.run", metrics="AP P@5") == (
         "a.json: it has no values of P@5, only of AP, nDCG@3, num_q, relstring, rankDCG. "
-        "Choose other metrics with -m, or evaluate the run again"
+        "Choose other metrics, or evaluate the run again"
     )
 
 

@@ -202,7 +202,7 @@ def test_saved_results() -> None:
     )
     assert fails("compare", "good.json", "good.json", "poor.run") == (
         "good.json: this JSON file is in the place of the qrels. "
-        "The qrels come first: gradeval compare QRELS RESULT.json ..."
+        "The qrels come first, then runs and saved results"
     )
     gradeval("qrels", "good.run", "-m", "AP", "-f", "json", "-o", "summary.json")
     assert fails("compare", "qrels", "summary.json", "poor.run") == (
