@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 _WIDTH = 60
+# what runners of CI services obey in a log: '::error::' at the start of a line, '##[error]' anywhere in one
+_COMMAND = re.compile(r"^(?P<space>\s*)(?P<char>:)(?=:)|(?P<hash>#)(?=#\w*\[)", re.MULTILINE)
 
 
 def _escape(char: str) -> str:
@@ -31,6 +34,15 @@ def visible(text: str) -> str:
 def visible_rows(text: str) -> str:
     """Rows of tab-separated text for a terminal, with the same escapes."""
     return text.translate(_INTERPRETED_WITHIN_ROWS)
+
+
+def inert(text: str, escape: str = r"\x") -> str:
+    """Lines for a log, in which no runner of a CI service finds a command. escape: of a hexadecimal code."""
+
+    def escaped(match: re.Match[str]) -> str:
+        return f"{match['space'] or ''}{escape}{ord(match['char'] or match['hash']):x}"
+
+    return _COMMAND.sub(escaped, text)
 
 
 def named(text: str) -> str:

@@ -11,6 +11,7 @@ from gradeval.errors import (
     InputError,
     InputErrors,
     OptionError,
+    inert,
     printable,
     visible,
     visible_rows,
@@ -39,6 +40,24 @@ def test_all_else_stays_in_a_table(text: str) -> None:
 
 def test_a_message_shows_all_that_cannot_be_seen() -> None:
     assert printable("a\u00a0b\u200c" + SURROGATE) == r"a\xa0b\u200c\udcff"
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("::error::x", r"\x3a:error::x"),
+        (" \t\u3000::error::x", " \t\u3000" + r"\x3a:error::x"),
+        ("a ::error::x b::c", "a ::error::x b::c"),  # a runner reads it at the start of a line only
+        ("a\n::error::x", "a\n" + r"\x3a:error::x"),
+        ("run ##[error]x", r"run \x23#[error]x"),
+        ("###[error]x", r"#\x23#[error]x"),
+        ("##vso[task.complete]", r"\x23#vso[task.complete]"),
+        ("C# ## [x]", "C# ## [x]"),
+    ],
+)
+def test_no_line_of_a_log_is_a_command_of_a_runner(line: str, shown: str) -> None:
+    assert inert(line) == shown
+    assert inert(line, r"\u00") == shown.replace(r"\x", r"\u00")
 
 
 def test_an_error_is_one_line_and_several_have_one_each() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
-from gradeval.errors import GradevalError, InputError, InputErrors, printable, visible_rows
+from gradeval.errors import GradevalError, InputError, InputErrors, inert, printable, visible_rows
 
 if TYPE_CHECKING:
     from gradeval.cli.output_file import OutputFile
@@ -18,7 +18,14 @@ def echo_error(line: str) -> None:
     """A line on standard error, if anyone is there to read it: that no one is must not cost the results."""
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
-            _put(sys.stderr, f"{printable(line)}\n".encode(sys.stderr.encoding, "backslashreplace"))
+            _put(sys.stderr, f"{inert(printable(line))}\n".encode(sys.stderr.encoding, "backslashreplace"))
+
+
+def command_runner(lines: str) -> None:
+    """Lines for the runner of a CI service, which reads commands in what is printed."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            _put(sys.stderr, lines.encode(sys.stderr.encoding, "backslashreplace"))
 
 
 def show_warning(
