@@ -9,6 +9,7 @@ from typing import Any
 
 MAX_QUERIES = 20  # whose ids a notice lists
 ENOUGH_QUERIES = 25  # a comparison of fewer is noted
+ENOUGH_TO_GATE = 50  # and so is a gate with fewer
 
 
 class Kind(str, Enum):
@@ -49,7 +50,7 @@ class Notice:
     queries: the ids of the first of these queries, MAX_QUERIES at most.
     rule: the option that decided what was done about it: --queries for MISSING, --ties for TIES, --no-relevant
     for NO_RELEVANT, the threshold for NONE_RELEVANT; the reason for NO_P, the names for EXCLUDED_METRICS and
-    SMALL_GROUPS.
+    SMALL_GROUPS; 'gate' for FEW_QUERIES of a gate.
     value: for TIES, the summary value that was printed; for JUDGED_SHARE, the share. low, high: for TIES, the
     range of the summary value over the orders tried, None where it is no number; for NONE_RELEVANT, high is the
     highest grade; for JUDGED_DIFFERS, the range of the shares. at_most: whether no other order goes beyond the
@@ -261,6 +262,9 @@ def _excluded_metrics(group: Sequence[Notice], runs: int) -> str:
 
 def _few_queries(group: Sequence[Notice], runs: int) -> str:
     [notice] = group
+    if notice.rule == "gate":
+        only = f"only {many(notice.count, 'query', 'queries')} to judge by"
+        return f"{only}; with fewer than {ENOUGH_TO_GATE}, means depend on few queries and intervals are wide"
     only = f"only {many(notice.count, 'query', 'queries')} to compare on"
     return f"{only}; with fewer than {ENOUGH_QUERIES}, only large differences are found and intervals are rough"
 

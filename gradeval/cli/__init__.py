@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 # each a module here, imported when used
-COMMANDS = ("compare", "eval", "ir_measures", "metrics", "study", "trec_eval")
+COMMANDS = ("compare", "eval", "gate", "ir_measures", "metrics", "study", "trec_eval")
 EPILOG = """\b
 Examples:
   gradeval qrels.txt bm25.run                     the default metrics
@@ -35,12 +35,14 @@ Examples:
   gradeval test.letor --feature 1-5,9             its features as runs
   zcat r.run.gz | gradeval q.txt - -f json        JSON, from a pipe
   gradeval compare qrels.txt bm25.run dense.run   is the second run better than the first
+  gradeval gate qrels.txt bm25.run --require 'AP >= 0.2'
+                                                  exit code 1 if it is lower
   gradeval metrics                                all metrics, one per line
   gradeval metrics nDCG                           the description of a metric
 
 \b
 To read a file that has the name of a command, give its path: gradeval ./metrics my.run
-Exit codes: 0 success, 2 wrong usage or input.
+Exit codes: 0 success, 1 a check of a gate did not hold, 2 wrong usage or input.
 """
 INTERRUPTED = 128 + signal.SIGINT
 
@@ -77,6 +79,7 @@ class _EvalByDefault(Command, click.Group):
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage("gradeval", "[OPTIONS] QRELS RUN...")
         formatter.write_usage("gradeval", "compare [OPTIONS] QRELS RUN RUN...", prefix="       ")
+        formatter.write_usage("gradeval", "gate [OPTIONS] QRELS RUN", prefix="       ")
         formatter.write_usage("gradeval", "metrics [NAME]...", prefix="       ")
         formatter.write_usage("gradeval", "study STUDY [OPTIONS]...", prefix="       ")
 
@@ -143,7 +146,7 @@ def run(args: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except click.UsageError as error:
         path = error.ctx.command_path.split() if error.ctx is not None else []
-        has_own_help = path[1:2] in (["compare"], ["trec_eval"], ["ir_measures"], ["study"])
+        has_own_help = path[1:2] in (["compare"], ["gate"], ["trec_eval"], ["ir_measures"], ["study"])
         asked = " ".join(path) if has_own_help else "gradeval"
         hint = "" if type(error) is click.BadParameter else f" Try '{asked} --help'."
         message = (_with_typos(error) if isinstance(error, click.NoSuchOption) else error).format_message()

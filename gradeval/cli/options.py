@@ -157,17 +157,25 @@ def query_options() -> Callable[[Decorated], Decorated]:
     )
 
 
-def output_options(formats: Iterable[str]) -> Callable[[Decorated], Decorated]:
-    """The format, and where to write. formats: those that the command has."""
+def output_options(
+    formats: Iterable[str], default: str = "table on a terminal, tsv elsewhere"
+) -> Callable[[Decorated], Decorated]:
+    """The format, and where to write. formats: those that the command has; default: for the help."""
     formats = tuple(formats)
     endings = ", ".join(FORMATS[name].ending for name in formats if FORMATS[name].ending)
+    spreadsheet = output(
+        "--spreadsheet",
+        is_flag=True,
+        help="With -f csv: prefix text that begins with =, +, - or @ with ', so that it is not read as a "
+        "formula.",
+    )
     return _together(
         output(
             "-f",
             "--format",
             "format_",
             type=click.Choice(formats),
-            help="Default: by the ending of -o; otherwise table on a terminal, tsv elsewhere.",
+            help=f"Default: by the ending of -o; otherwise {default}.",
         ),
         output(
             "--digits",
@@ -177,12 +185,7 @@ def output_options(formats: Iterable[str]) -> Callable[[Decorated], Decorated]:
             metavar="N|full",
             help="Number of decimals, or full for the shortest representation that round-trips.",
         ),
-        output(
-            "--spreadsheet",
-            is_flag=True,
-            help="With -f csv: prefix text that begins with =, +, - or @ with ', so that it is not read as a "
-            "formula.",
-        ),
+        *([spreadsheet] if "csv" in formats else []),
         output(
             "-o",
             "--output",
@@ -258,14 +261,16 @@ def check_inputs(inputs: Sequence[str]) -> None:
         raise click.UsageError("'-' can be given once only: there is one standard input.")
 
 
-def output_file(path: str | None, inputs: Iterable[str], with_groups: Iterable[str] = ()) -> OutputFile | None:
+def output_file(
+    path: str | None, inputs: Iterable[str], with_groups: Iterable[str] = (), option: str = "--output"
+) -> OutputFile | None:
     """The file of --output, None for standard output. with_groups: inputs that may have sizes beside them."""
     if path is None or path == "-":
         return None
     from gradeval.cli.output_file import OutputFile
 
     beside = [each + suffix for each in with_groups for suffix in GROUP_SUFFIXES]
-    return OutputFile(path, [*inputs, *beside])
+    return OutputFile(path, [*inputs, *beside], option)
 
 
 def treat_warnings(quiet: bool, strict: bool) -> None:

@@ -17,22 +17,22 @@ class OutputFile:
     """A file to write to. Problems are found before the evaluation begins.
 
     path: as the user named it. inputs: the files that are read, '-' for standard input; it must not be one.
-    is_device: whether it is one, such as /dev/null. Raises OptionError.
+    is_device: whether it is one, such as /dev/null. option: that which named it. Raises OptionError.
     """
 
-    def __init__(self, path: str, inputs: Iterable[str]) -> None:
+    def __init__(self, path: str, inputs: Iterable[str], option: str = "--output") -> None:
         self.path = path
         self._replaced: str | None = None  # the file whose place a new one takes
         self._descriptor: int | None = None  # the descriptor of ours that the path names
         self.is_device = False
         if not path:
-            raise OptionError("--output: no file given")
+            raise OptionError(f"{option}: no file given")
         try:
             problem = self._prepare(_stat(path), inputs)
         except OSError as error:
             problem = error.strerror or str(error)
         if problem:
-            raise OptionError(f"--output {path}: {problem}")
+            raise OptionError(f"{option} {path}: {problem}")
 
     def write(self, data: bytes) -> None:
         """Write all of it. Raises OSError; a file that is replaced is then as it was before."""

@@ -140,14 +140,19 @@ def test_help_has_every_option(line: str) -> None:
 @pytest.mark.usefixtures("wide")
 def test_help() -> None:
     out = gradeval("--help").out
-    usage = ("[OPTIONS] QRELS RUN...", "compare [OPTIONS] QRELS RUN RUN...", "metrics [NAME]...")
+    usage = (
+        "[OPTIONS] QRELS RUN...",
+        "compare [OPTIONS] QRELS RUN RUN...",
+        "gate [OPTIONS] QRELS RUN",
+        "metrics [NAME]...",
+    )
     assert out.startswith("Usage: " + "\n       ".join(f"gradeval {each}" for each in usage) + "\n")
     assert gradeval("eval", "-h").out.startswith("Usage: gradeval eval [OPTIONS] QRELS RUN...\n")
     for command in app.commands:
         assert f"\n  {command} " in out
     assert "--version" in out
     assert out.count("--help") == 1
-    assert "Exit codes: 0 success, 2 wrong usage or input." in out
+    assert "Exit codes: 0 success, 1 a check of a gate did not hold, 2 wrong usage or input." in out
     for inside in ("_EvalByDefault", "format_", "x>=", "NaN"):
         assert inside not in out
 
@@ -167,7 +172,8 @@ def test_the_examples_of_the_help_are_right(line: str) -> None:
     words = shlex.split(line.split("   ")[0])[1:]
     files = {"qrels.txt": "q", "bm25.run": "r", "dense.run": "r", "q.txt": "q", "r.run": "r",
              "test.letor": "l", "model.scores": "s", "1-5,9": "1-2"}  # fmt: skip
-    done = gradeval(*(files.get(word, word) for word in words))
+    more = ["--min-coverage", "0"] if words[0] == "gate" else []
+    done = gradeval(*(files.get(word, word) for word in words), *more)
     assert done.code == 0
     assert done.out
 

@@ -8,14 +8,14 @@ from gradeval.render.md import escape
 
 
 def render(comparison: Comparison, options: ComparisonRenderOptions) -> str:
-    drawn = [_draw(grid) for grid in grids(comparison, options, with_letters=False)]
+    drawn = [draw(grid) for grid in grids(comparison, options, with_letters=False)]
     sentences = legend(comparison, options, with_letters=False)
     if sentences:
         drawn.append(escape(" ".join(sentences)) + "\n")
     return "\n".join(drawn)
 
 
-def _draw(grid: Grid) -> str:
+def draw(grid: Grid) -> str:
     rows = [tuple(map(_cell, row)) for row in grid.rows]
     head = tuple(map(escape, grid.head))
     widths = [max(3, *map(len, texts)) for texts in zip(head, *rows, strict=True)]

@@ -16,7 +16,7 @@ def render(comparison: Comparison, options: ComparisonRenderOptions) -> str:
     drawn = [
         table
         for grid in grids(comparison, options, with_letters=False)
-        for table in _draw(grid, options.colour, options.width)
+        for table in draw(grid, options.colour, options.width)
     ]
     sentences = legend(comparison, options, with_letters=False)
     if sentences:
@@ -25,7 +25,7 @@ def render(comparison: Comparison, options: ComparisonRenderOptions) -> str:
     return "\n".join(drawn)
 
 
-def _draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
+def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
     """The tables that a grid takes: columns that do not fit the width go to a further table."""
     rows = [tuple(map(Cell, grid.head)), *grid.rows]
     columns = range(len(grid.head))

@@ -1,0 +1,393 @@
+"""gradeval gate: may this run be merged?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from gradeval.cli import heap
+from gradeval.cli import output as out
+from gradeval.cli.options import (
+    SectionedCommand,
+    check_inputs,
+    check_queries,
+    has_colour,
+    input_options,
+    measure_options,
+    other_options,
+    output_file,
+    output_options,
+    passes,
+    query_options,
+    section,
+    treat_warnings,
+)
+from gradeval.cli.types import File, Integer, Percentage
+from gradeval.errors import GradevalError, UnknownQueryError
+from gradeval.notices import Kind, lines
+from gradeval.options import Options
+from gradeval.render import Digits
+from gradeval.render.gate import FORMATS
+
+if TYPE_CHECKING:
+    from gradeval.analysis.checks import Check, GateConfig
+    from gradeval.analysis.gate import GateReport
+    from gradeval.analysis.saved import Runs
+    from gradeval.cli.output_file import OutputFile
+    from gradeval.cli.query_ids import QueryIds
+    from gradeval.registry.spec import Spec
+    from gradeval.results import Results
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+EPILOG = """\b
+Examples:
+  gradeval gate qrels.txt new.run --require 'nDCG@10 >= 0.45' --require 'Judged@10 >= 0.8'
+                                       values that the run must have
+  gradeval gate qrels.txt new.run --baseline old.run --max-drop 'nDCG@10 2%'
+                                       the mean may fall by 2 % at most
+  gradeval gate qrels.txt new.run --baseline old.run --no-worse 'nDCG@10 AP'
+                                       it must not be significantly worse
+  gradeval gate qrels.txt new.run --baseline old.run --non-inferior 'nDCG@10 0.01'
+                                       it must be shown to be no worse by 0.01
+  gradeval qrels.txt old.run -m 'nDCG@10 RR' -q -f json -o old.json
+  gradeval gate qrels.txt new.run --baseline old.json --max-query-drop 'RR 0.5 in 5%'
+                                       against a saved result
+  gradeval gate qrels.txt new.run --baseline old.run --init -o gates.toml
+  gradeval gate qrels.txt new.run --config gates.toml --github --junit gate.xml
+                                       checks in a file, reports for CI
+
+\b
+Checks are also read from [tool.gradeval.gate] of ./pyproject.toml.
+Exit codes: 0 all checks held, 1 some did not, 2 they could not be judged: wrong usage or
+input, an undefined value, or fewer of the judged queries than --min-coverage.
+"""
+# kind of check -> name of the parameter
+_PARAMETERS = {
+    "require": "require",
+    "max-drop": "max_drop",
+    "no-worse": "no_worse",
+    "non-inferior": "non_inferior",
+    "max-query-drop": "max_query_drop",
+}
+_WITH_VERDICT = ("table", "md")  # formats whose last line is the verdict
+_MOST_WORST = 10**6
+
+_checks = section("Checks (each option can be repeated)")
+_against = section("What is judged")
+_reports = section("Reports")
+
+
+def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Decorated]:
+    return _checks(f"--{name}", multiple=True, metavar=f"'{form}'", help=about)
+
+
+@click.command(
+    "gate",
+    cls=SectionedCommand,
+    short_help="Checks for CI: is the run good enough, no worse?",
+    options_metavar="[OPTIONS]",
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.argument("qrels", metavar="QRELS", type=File())
+@click.argument("run", metavar="RUN", type=File())
+@_check_option(
+    "require",
+    "METRIC >= X",
+    "The value must be >=, >, <= or < X. METRIC may be num_q, Judged@10, or coverage, the share of the judged "
+    "queries that are in the run.",
+)
+@_check_option(
+    "max-drop", "METRIC X", "The mean must not fall by more than X, or X% of the baseline's; a point check."
+)
+@_check_option(
+    "no-worse",
+    "METRIC",
+    "The run must not be significantly worse: the 95 % interval of the difference (paired t-test) must not lie "
+    "below 0. 2.5 % of such checks fail by chance; there is no correction for several.",
+)
+@_check_option(
+    "non-inferior",
+    "METRIC X",
+    "The run must be shown to be no worse by more than X: the interval must not reach below -X; inconclusive "
+    "where it contains -X.",
+)
+@_check_option(
+    "max-query-drop",
+    "METRIC X in N%",
+    "The value must not fall by more than X for more than N% of the queries (0 without 'in').",
+)
+@_against(
+    "--config",
+    type=File(),
+    metavar="FILE",
+    help="Checks in TOML, to which those of the command line are added. Default: ./pyproject.toml, if it has "
+    "[tool.gradeval.gate].",
+)
+@_against("--baseline", type=File(), metavar="FILE", help="The run to compare with, or its saved result.")
+@_against(
+    "--min-coverage",
+    type=Percentage(0.0, 100.0),
+    metavar="PERCENT",
+    help="Do not judge runs with fewer of the judged queries than this (exit code 2). Default: 100.",
+)
+@_against(
+    "--init", is_flag=True, help="Write a commented file of checks from today's values, and judge nothing."
+)
+@_reports(
+    "--worst",
+    type=Integer(0, _MOST_WORST),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Queries to list for each check that did not hold.",
+)
+@_reports("--junit", type=File(), metavar="FILE", help="Write a JUnit file too.")
+@_reports(
+    "--github",
+    is_flag=True,
+    help="Print annotations for GitHub Actions to standard error, and append to the file that "
+    "GITHUB_STEP_SUMMARY names.",
+)
+@measure_options("those of the checks; with --init nDCG@10 and AP, or those of a saved result")
+@query_options()
+@output_options(FORMATS, "table")
+@input_options()
+@other_options()
+def gate_command(
+    qrels: str,
+    run: str,
+    config: str | None,
+    baseline: str | None,
+    init: bool,
+    worst: int,
+    junit: str | None,
+    github: bool,
+    metrics: tuple[str, ...],
+    complete: bool,
+    format_: str | None,
+    digits: Digits,
+    output: str | None,
+    query_ids: str | None,
+    quiet: bool,
+    strict: bool,
+    allow: tuple[Kind, ...],
+    **given: Any,
+) -> int:
+    """Judge a run by checks, for CI: exit code 0 if all held, 1 if some did not, 2 if they could not be judged.
+
+    RUN and the baseline are runs, or saved results of one run (gradeval -q -f json). Better values never fail
+    a check against a baseline. Values that differ by less than 1e-9 are equal.
+    """
+    check_queries(complete, given["queries"])
+    own = {kind: given.pop(name) for kind, name in _PARAMETERS.items()}
+    min_coverage = given.pop("min_coverage")
+    judging = [*own.values(), config, junit, github, format_]
+    if init and any(judging):
+        raise click.UsageError("--init writes a file of checks, and goes with none and with no report.")
+    if metrics and not init:
+        raise click.UsageError("-m requires --init: the checks name their metrics.")
+    extra = [one for one in (baseline, config, given["groups"]) if one is not None]
+    check_inputs([qrels, run, *extra])
+    if junit is not None and output is not None and os.path.realpath(junit) == os.path.realpath(output):
+        raise click.UsageError("--junit and --output name the same file.")
+    treat_warnings(quiet, strict)
+    heap.imported()
+
+    from gradeval.analysis.gate import FULL_COVERAGE, GateReport, check_baseline, first_checks, judge
+
+    reports = _Reports(format_ or "table", digits, github)
+    warnings: list[str] = []
+    try:
+        inputs = [qrels, run, *extra, *([query_ids] if query_ids else [])]
+        reports.open(output, junit, inputs)
+        asked = None
+        if query_ids is not None:
+            from gradeval.cli.query_ids import QueryIds
+
+            asked = QueryIds(query_ids)
+        options = Options.of(**{**given, "jobs": given["jobs"] or 0})
+        evaluate = partial(_evaluated, qrels, run, options, asked, quiet)
+        if init:
+            specs = _parsed(metrics)
+            results, checks = evaluate(baseline, lambda runs: first_checks(runs, specs))
+            _write_config(results, checks, baseline, output, reports.file)
+            return 0
+        settings = _settings(config, own, baseline, min_coverage)
+        check_baseline(settings.checks, settings.baseline)
+        results, checks = evaluate(settings.baseline, lambda _: settings.checks, hashes=format_ == "json")
+        needed = FULL_COVERAGE if settings.min_coverage is None else settings.min_coverage
+        report = judge(results, checks, min_coverage=needed, worst=worst)
+        of_ids, runs = asked.warnings if asked else (), len(results.runs)
+        faults = [notice for notice in report.notices if not notice.informational]
+        warnings = [] if quiet else [*of_ids, *lines(faults, runs)]
+        if not passes(of_ids, report.notices, runs, quiet, strict, allow):
+            report = GateReport(problems=("warnings are treated as errors (--strict)",))
+    except GradevalError as error:
+        for each in error.errors if isinstance(error, _UnreadableRuns) else [error]:
+            out.report(each)
+        if init:
+            return 2
+        report = GateReport(problems=tuple(str(error).split("\n")))
+    return reports.publish(report, warnings)
+
+
+class _UnreadableRuns(GradevalError):
+    """The run, the baseline, or both. errors: text -> error."""
+
+    def __init__(self, errors: Mapping[str, GradevalError]) -> None:
+        self.errors = list(errors.values())
+        super().__init__(*(line for text in errors for line in text.split("\n")))
+
+
+def _parsed(metrics: Sequence[str]) -> list[Spec] | None:
+    from gradeval.registry.spec import parse
+
+    return parse(metrics) if metrics else None
+
+
+def _settings(
+    config: str | None, own: Mapping[str, Sequence[str]], baseline: str | None, min_coverage: float | None
+) -> GateConfig:
+    """The checks of the file, then those of the command line, whose baseline and coverage come first."""
+    from gradeval.analysis.checks import PYPROJECT, GateConfig, has_config, parse_checks, read_config
+    from gradeval.formats.sources import Source
+    from gradeval.formats.toml import read_toml
+
+    checks = [check for kind, texts in own.items() for text in texts for check in parse_checks(kind, text)]
+    settings = GateConfig(tuple(checks), baseline, min_coverage)
+    if config is not None:
+        return read_config(read_toml(Source(config))).with_more(settings)
+    if os.path.isfile(PYPROJECT) and has_config(file := read_toml(Source(PYPROJECT))):
+        return read_config(file).with_more(settings)
+    return settings
+
+
+def _evaluated(
+    qrels: str,
+    run: str,
+    options: Options,
+    asked: QueryIds | None,
+    quiet: bool,
+    baseline: str | None,
+    checks_of: Callable[[Runs], Sequence[Check]],
+    hashes: bool = False,
+) -> tuple[Results, Sequence[Check]]:
+    """The results of the run and of the baseline, and the checks of these. Raises GradevalError."""
+    from gradeval.analysis.gate import evaluate_to_gate
+    from gradeval.analysis.saved import with_saved
+    from gradeval.render.progress import Progress
+
+    judgments, runs = with_saved(qrels, [(None, path) for path in (run, baseline) if path is not None])
+    checks = checks_of(runs)
+    try:
+        with Progress(enabled=False if quiet else None) as progress:
+            results = evaluate_to_gate(
+                judgments,
+                runs,
+                checks,
+                options,
+                watch=progress.watch,
+                hashes=hashes,
+                query_ids=None if asked is None else asked.chosen,
+            )
+    except UnknownQueryError as error:
+        if asked is None:
+            raise
+        raise asked.unknown(error) from None
+    if results.failed:
+        raise _UnreadableRuns({str(failed.error): failed.error for failed in results.failed})
+    return results, checks
+
+
+def _write_config(
+    results: Results,
+    checks: Sequence[Check],
+    baseline: str | None,
+    output: str | None,
+    file: OutputFile | None,
+) -> None:
+    """A first file of checks; the path of the baseline is relative to it."""
+    from gradeval.render.gate.config import render
+
+    if baseline == "-":
+        baseline = None
+    elif baseline is not None and file is not None:
+        baseline = os.path.relpath(baseline, os.path.dirname(os.path.realpath(file.path)))
+    specs = dict.fromkeys(check.spec for check in checks if check.spec is not None)
+    out.write(render(results, list(specs), baseline), file)
+
+
+@dataclass
+class _Reports:
+    """Where the report goes. file: of --output; junit: of --junit; None where it is not asked for."""
+
+    format: str
+    digits: Digits
+    github: bool
+    file: OutputFile | None = None
+    junit: OutputFile | None = None
+
+    def open(self, output: str | None, junit: str | None, inputs: Sequence[str]) -> None:
+        """Find problems with the files before the evaluation. Raises OptionError."""
+        self.junit = output_file(junit, inputs, option="--junit")
+        self.file = output_file(output, inputs)
+
+    def publish(self, report: GateReport, warnings: Sequence[str]) -> int:
+        """Write and print the report; the exit code."""
+        from gradeval.analysis.gate import GateReport
+        from gradeval.render.gate.layout import verdict_line
+
+        has_verdict = self.file is None and self.format in _WITH_VERDICT and bool(report.outcomes)
+        try:
+            self._for_services(report, warnings)
+            self._print(report)
+        except BrokenPipeError:  # the consumer closed the pipe; the exit code is still that of the checks
+            has_verdict = False
+        except GradevalError as error:
+            out.report(error)
+            report, has_verdict = GateReport(problems=(str(error),)), False
+        if not has_verdict:
+            out.echo_error(verdict_line(report))
+        return report.exit_code
+
+    def _for_services(self, report: GateReport, warnings: Sequence[str]) -> None:
+        """The JUnit file, annotations and the step summary."""
+        from gradeval.render.gate import github, junit, md
+        from gradeval.render.gate.layout import GateRenderOptions
+
+        options = GateRenderOptions(self.digits)
+        if self.junit is not None:
+            out.write(junit.render(report, options), self.junit)
+        if not self.github:
+            return
+        out.command_runner(github.render(report, options, warnings))
+        if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+            text = f"## gradeval gate\n\n{md.render(report, options)}\n"
+            try:
+                with open(summary, "ab") as file:
+                    file.write(text.encode("utf-8", "backslashreplace"))
+            except OSError as error:
+                what = f"{summary} cannot be written ({error.strerror or error})"
+                raise GradevalError(f"GITHUB_STEP_SUMMARY: {what}") from None
+
+    def _print(self, report: GateReport) -> None:
+        if not report.outcomes:  # stdout is empty where nothing could be judged
+            return
+        from gradeval.render.gate import render
+
+        on_terminal = self.file is None and out.on_terminal()
+        text = render(
+            report,
+            self.format,
+            digits=self.digits,
+            colour=has_colour(on_terminal),
+            width=out.columns() if on_terminal else None,
+        )
+        out.write(text, self.file, styled=self.format == "table")

@@ -1,0 +1,18 @@
+"""Tables for a terminal and for a log, and the verdict as the last line."""
+
+from __future__ import annotations
+
+from gradeval.analysis.gate import GateReport
+from gradeval.errors import inert
+from gradeval.render.comparison.table import draw
+from gradeval.render.gate.layout import GateRenderOptions, grids, sentences, verdict_line
+from gradeval.render.table import BOLD, styled
+
+
+def render(report: GateReport, options: GateRenderOptions) -> str:
+    tables = [
+        table for grid in grids(report, options.digits) for table in draw(grid, options.colour, options.width)
+    ]
+    said = "".join(f"{sentence}\n" for sentence in sentences(report))
+    verdict = styled(verdict_line(report), BOLD, options.colour) + "\n"
+    return inert("\n".join([*tables, *([said] if said else []), verdict]))

@@ -1,0 +1,316 @@
+"""The checks of a gate: each against a slow statement of its definition, and what must never read as held."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from gradeval.analysis.checks import COVERAGE, KINDS, Check, parse_checks
+from gradeval.analysis.gate import CheckOutcome, GateReport, judge
+from gradeval.notices import Kind, Notice
+from gradeval.options import Options
+from gradeval.registry.spec import Spec, parse
+from gradeval.results import Results, RunResult
+
+NAN = math.nan
+SLACK = 1e-9
+[AP] = parse("AP")
+LOWER = AP._replace(metric=replace(AP.metric, higher_is_better=False))
+
+
+def results(*runs: Sequence[float], spec: Spec = AP, missing: int = 0, **options: object) -> Results:
+    """Results of one metric: the run, then its baseline. missing: judged queries that the run lacks."""
+    values = [np.array([of], np.float64) for of in runs]
+    names = ("run", "baseline", "third")[: len(runs)]
+    notices = [Notice(Kind.MISSING, "run", missing, queries=("q1",), rule="judged")] if missing else []
+    return Results(
+        "qrels",
+        None,
+        [f"q{q}" for q in range(len(runs[0]))],
+        (spec,),
+        tuple(
+            RunResult(name, f"{name}.txt", None, of, np.ones(of.shape[1], bool))
+            for name, of in zip(names, values, strict=True)
+        ),
+        {**Options().to_dict(), **options},
+        tuple(notices),
+    )
+
+
+def outcome(kind: str, text: str, *runs: Sequence[float], spec: Spec = AP, **more: object) -> CheckOutcome:
+    [check] = parse_checks(kind, text)
+    checks = [replace(check, spec=spec)] if check.spec is not None else [check]
+    [one] = judge(results(*runs, spec=spec, **more), checks).outcomes  # type: ignore[arg-type]
+    return one
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def stated(kind: str, run: Sequence[float], old: Sequence[float], x: float, percent: float, sign: int) -> str:
+    """What a check is, in so many words. sign: -1 where lower values are better."""
+    gains = [sign * (new - before) for new, before in zip(run, old, strict=True)]
+    fall = -mean(gains)
+    if kind == "max-drop":
+        return "held" if fall <= x + SLACK else "failed"
+    if kind == "max-drop %":
+        return "held" if fall <= x * abs(mean(old)) + SLACK else "failed"
+    if kind == "max-query-drop":
+        fallen = [gain for gain in gains if -gain > x + SLACK]
+        return "held" if 100 * len(fallen) <= percent * len(gains) else "failed"
+    interval = stats.ttest_1samp(gains, 0).confidence_interval(0.95)
+    if kind == "no-worse":
+        return "failed" if interval.high < -SLACK else "held"
+    if interval.low >= -x - SLACK:
+        return "held"
+    return "failed" if interval.high < -x - SLACK else "inconclusive"
+
+
+FORMS = {
+    "max-drop": "AP {x!r}",
+    "max-drop %": "AP {x_percent!r}%",
+    "max-query-drop": "AP {x!r} in {percent!r}%",
+    "no-worse": "AP",
+    "non-inferior": "AP {x!r}",
+}
+
+
+@pytest.mark.parametrize("kind", FORMS)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_checks_against_a_baseline_are_as_stated(kind: str, sign: int) -> None:
+    rng = np.random.default_rng(8)
+    seen = set()
+    for _ in range(150):
+        n = int(rng.integers(2, 40))
+        old = np.round(rng.random(n), 2)
+        run = np.round(np.clip(old + rng.normal(rng.choice([-0.05, 0, 0.03]), 0.1, n), 0, 1), 2)
+        x, percent = round(float(rng.choice([0, 0.01, 0.05, 0.1])), 2), float(rng.choice([0, 5, 20]))
+        text = FORMS[kind].format(x=x, percent=percent, x_percent=100 * x)
+        one = outcome(kind.split()[0], text, run, old, spec=AP if sign > 0 else LOWER)
+        if one.reason == "no interval: all differences are equal":
+            raise AssertionError("an interval of equal differences is that one value")
+        if len(set(np.round(run - old, 9))) == 1:  # scipy has no interval of these
+            continue
+        assert one.verdict == stated(kind, run.tolist(), old.tolist(), x, percent, sign)
+        assert (one.margin >= -SLACK) == (one.verdict == "held")
+        assert bool(one.worst) <= (one.verdict != "held")
+        seen.add(one.verdict)
+    assert {"held", "failed"} <= seen
+
+
+@pytest.mark.parametrize("operator", [">=", ">", "<=", "<"])
+def test_required_values_are_as_stated(operator: str) -> None:
+    for value in (0.44, 0.45, 0.45 - 1e-12, 0.45 + 1e-12, 0.46):
+        equal = abs(value - 0.45) <= SLACK
+        holds = {
+            ">=": value > 0.45 or equal,
+            ">": value > 0.45 and not equal,
+            "<=": value < 0.45 or equal,
+            "<": value < 0.45 and not equal,
+        }[operator]
+        one = outcome("require", f"AP {operator} 0.45", [value])
+        assert one.verdict == ("held" if holds else "failed")
+        assert (one.value, one.bound) == (value, 0.45)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FORMS if kind != "non-inferior"])
+def test_improvement_never_fails(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    text = FORMS[kind].format(x=0.0, percent=0.0, x_percent=0.0)
+    for spec, sign in ((AP, 1), (LOWER, -1)):
+        for n in (2, 30):
+            old = rng.random(n)
+            one = outcome(kind.split()[0], text, old + sign * rng.random(n), old, spec=spec)
+            assert one.verdict == "held" and not one.worst
+
+
+def test_rounding_does_not_decide() -> None:
+    old = np.array([0.1, 0.2, 0.3] * 20)
+    for fall, verdict in ((0.01, "held"), (0.01 + 5e-10, "held"), (0.01 + 5e-9, "failed")):
+        assert outcome("max-drop", "AP 0.01", old - fall, old).verdict == verdict
+        assert outcome("non-inferior", "AP 0.01", old - fall, old).verdict == verdict
+        assert outcome("max-query-drop", "AP 0.01 in 50%", old - fall, old).verdict == verdict
+    for fall, verdict in ((0, "held"), (5e-10, "held"), (5e-9, "failed")):
+        assert outcome("no-worse", "AP", old - fall, old).verdict == verdict
+    # 3 of 60 are 5 %, whatever 3 / 60 is in binary
+    fallen = np.where(np.arange(60) < 3, old - 0.09, old)
+    assert outcome("max-query-drop", "AP 0.05 in 5%", fallen, old).verdict == "held"
+
+
+def test_equal_differences() -> None:
+    """Their interval is that one value."""
+    old = [0.5, 0.25, 0.75]
+    worse = [value - 0.125 for value in old]
+    assert outcome("no-worse", "AP", old, old).verdict == "held"
+    assert outcome("no-worse", "AP", worse, old).verdict == "failed"
+    assert outcome("non-inferior", "AP 0.2", worse, old).verdict == "held"
+    assert outcome("non-inferior", "AP 0.1", worse, old).verdict == "failed"
+
+
+def test_the_numbers_of_a_check() -> None:
+    old, run = [0.5, 0.25, 0.75, 0.5], [0.5, 0.5, 0.25, 0.25]
+    drop = outcome("max-drop", "AP 10%", run, old)
+    assert (drop.value, drop.bound, drop.margin) == (0.375, 0.45, pytest.approx(-0.075))
+    assert (drop.mean, drop.baseline_mean, drop.n) == (0.375, 0.5, 4)
+    assert [(one.query, one.value, one.baseline_value) for one in drop.worst] == [
+        ("q2", 0.25, 0.75), ("q3", 0.25, 0.5)
+    ]  # fmt: skip
+    lower = outcome("max-drop", "AP 10%", old, run, spec=LOWER)  # it rises from 0.375 to 0.5
+    assert (lower.verdict, lower.bound, lower.margin) == (
+        "failed",
+        pytest.approx(0.4125),
+        pytest.approx(-0.0875),
+    )
+    assert [one.query for one in lower.worst] == ["q2", "q3"]
+    share = outcome("max-query-drop", "AP 0.3 in 20%", run, old)
+    assert (share.value, share.bound, share.margin) == (0.25, 0.2, pytest.approx(-0.05))
+    shown = outcome("non-inferior", "AP 0.1", run, old)
+    interval = stats.ttest_rel(run, old).confidence_interval(0.95)
+    assert (shown.low, shown.high) == pytest.approx((interval.low, interval.high))
+    assert (shown.value, shown.bound) == (-0.125, -0.1)
+    mirrored = outcome("non-inferior", "AP 0.1", old, run, spec=LOWER)
+    assert (mirrored.low, mirrored.high) == pytest.approx((-interval.high, -interval.low))
+    assert (mirrored.value, mirrored.bound, mirrored.margin) == (0.125, 0.1, pytest.approx(shown.margin))
+
+
+def test_the_worst_queries_of_a_required_value() -> None:
+    report = judge(results([0.5, 0.1, NAN, 0.1], [1, 2, 3, 4]), parse_checks("require", "AP > 0.9"), worst=2)
+    assert [(one.query, one.value, one.baseline_value) for one in report.outcomes[0].worst] == [
+        ("q1", 0.1, 2), ("q3", 0.1, 4)
+    ]  # fmt: skip
+    high = judge(results([0.5, 0.1]), parse_checks("require", "AP < 0.1"), worst=1).outcomes[0]
+    assert [one.query for one in high.worst] == ["q0"]
+
+
+# what must never read as held
+
+
+@pytest.mark.parametrize("kind", FORMS)
+@pytest.mark.parametrize(
+    ("run", "old", "reason"),
+    [
+        ([NAN, NAN], [0.5, 0.5], "AP is undefined: no query has a value in both runs"),
+        ([0.5, 0.5], [NAN, NAN], "AP is undefined: no query has a value in both runs"),
+        ([0.9, NAN, 0.8], [0.5, 0.5, 0.1], "AP is undefined for 1 query where the baseline has a value"),
+    ],
+)
+def test_undefined_values(kind: str, run: list[float], old: list[float], reason: str) -> None:
+    text = FORMS[kind].format(x=1.0, percent=100.0, x_percent=100.0)
+    one = outcome(kind.split()[0], text, run, old)
+    assert (one.verdict, one.reason, one.worst) == ("error", reason, ())
+
+
+@pytest.mark.parametrize("text", ["AP >= 0", "AP > -1", "AP <= 1", "AP < 9"])
+def test_undefined_required_values(text: str) -> None:
+    one = outcome("require", text, [NAN, NAN])
+    assert (one.verdict, one.reason) == ("error", "AP is undefined")
+    assert outcome("require", "AP <= 0.5", [NAN, 0.5]).verdict == "held"  # undefined values have a notice
+
+
+def test_a_sum_with_an_undefined_value_is_undefined() -> None:
+    [spec] = parse("num_rel_ret")
+    assert outcome("require", "num_rel_ret <= 9", [1, NAN], spec=spec).verdict == "error"
+
+
+def test_values_that_the_baseline_alone_lacks_are_left_out() -> None:
+    one = outcome("max-drop", "AP 0.1", [0.5, 0.1, 0.5], [0.5, NAN, 0.5])
+    assert (one.verdict, one.n) == ("held", 2)
+
+
+@pytest.mark.parametrize("kind", ["no-worse", "non-inferior"])
+def test_one_pair_has_no_interval(kind: str) -> None:
+    one = outcome(kind, "AP" if kind == "no-worse" else "AP 1", [0.9], [0.5])
+    assert (one.verdict, one.reason) == ("error", "no interval: fewer than 2 pairs")
+
+
+def test_coverage() -> None:
+    checks = [*parse_checks("require", "AP >= 0.1"), *parse_checks("require", "coverage >= 75%")]
+    some = results([0.5, 0, 0.5, 0.5], missing=1)
+    report = judge(some, checks)
+    assert [one.verdict for one in report.outcomes] == ["error", "error"]
+    assert report.exit_code == 2 and report.verdict == "error"
+    assert report.outcomes[0].reason == (
+        "run has 3 of 4 judged queries (75 %), fewer than --min-coverage 100 %"
+    )
+    allowed = judge(some, checks, min_coverage=75)
+    assert [one.verdict for one in allowed.outcomes] == ["held", "held"]
+    assert allowed.outcomes[1].value == 0.75
+    higher = judge(some, parse_checks("require", "coverage > 0.75"), min_coverage=0).outcomes[0]
+    assert (higher.verdict, [one.query for one in higher.worst]) == ("failed", ["q1"])
+
+
+def test_coverage_of_the_queries_in_both_and_of_chosen_queries() -> None:
+    both = results([0.5, NAN], queries="both")
+    run = replace(both.runs[0], counted=np.array([True, False]))
+    notice = Notice(Kind.MISSING, "run", 1, rule="both")
+    report = judge(replace(both, runs=(run,), notices=(notice,)), parse_checks("require", "AP > 0"))
+    assert (report.coverage[0].queries, report.coverage[0].judged, report.exit_code) == (1, 2, 2)
+    chosen = replace(results([0.5, NAN], query_ids=["q0"]), runs=(run,))
+    assert judge(chosen, parse_checks("require", "AP > 0")).exit_code == 0
+
+
+def test_the_baseline_must_be_covered_too() -> None:
+    """Queries that it lacks would count as 0, and hide a loss."""
+    both = results([0.5, 0.5], [0.5, 0])
+    lacking = replace(both, notices=(Notice(Kind.MISSING, "baseline", 1, rule="judged"),))
+    report = judge(lacking, parse_checks("max-drop", "AP 0.1"))
+    assert (report.exit_code, report.outcomes[0].verdict) == (2, "error")
+    assert report.outcomes[0].reason.startswith("baseline has 1 of 2 judged queries")
+
+
+def test_exit_codes() -> None:
+    def code(*verdicts: str) -> int:
+        check = Check("no-worse", AP)
+        return GateReport(tuple(CheckOutcome(check, one) for one in verdicts)).exit_code  # type: ignore[arg-type]
+
+    assert code("held") == code("held", "held") == 0
+    assert code("held", "failed") == code("inconclusive") == code("failed", "inconclusive") == 1
+    assert code("error") == code("held", "error") == code("failed", "error") == 2
+    assert code() == 2
+    assert GateReport((CheckOutcome(Check("no-worse", AP), "held"),), problems=("x",)).exit_code == 2
+
+
+def test_every_kind_can_be_judged() -> None:
+    from gradeval.analysis.gate import _JUDGES
+
+    assert tuple(_JUDGES) == KINDS
+
+
+def test_few_queries_are_noted() -> None:
+    assert judge(results([0.5] * 50), parse_checks("require", "AP > 0")).notices == ()
+    [notice] = judge(results([0.5] * 49), parse_checks("require", "AP > 0")).notices
+    assert str(notice) == (
+        "only 49 queries to judge by; with fewer than 50, means depend on few queries and intervals are wide"
+    )
+
+
+def test_number_of_queries() -> None:
+    [spec] = parse("num_q")
+    assert outcome("require", "num_q >= 3", [1, 1, 1], spec=spec).value == 3
+    assert outcome("require", "num_q >= 3", [NAN, NAN, NAN], spec=spec).value == 3  # of a saved result
+    assert outcome("require", "num_q > 3", [1, 1, 1], spec=spec).verdict == "failed"
+
+
+def test_the_order_of_queries_does_not_matter() -> None:
+    rng = np.random.default_rng(2)
+    run, old = rng.random((2, 60))
+    order = rng.permutation(60)
+    for kind, form in FORMS.items():
+        text = form.format(x=0.01, percent=5.0, x_percent=1.0)
+        first = outcome(kind.split()[0], text, run, old)
+        second = outcome(kind.split()[0], text, run[order], old[order])
+        assert replace(first, worst=()) == replace(second, worst=())
+
+
+def test_to_dict() -> None:
+    content = judge(results([NAN, NAN], [1, 1]), parse_checks("no-worse", "AP")).to_dict()
+    assert (content["verdict"], content["exit_code"]) == ("error", 2)
+    assert content["checks"][0]["value"] is None
+    assert [(run["role"], run["name"]) for run in content["runs"]] == [("run", "run"), ("baseline", "baseline")]
+    assert COVERAGE in content["runs"][0]
