@@ -34,12 +34,20 @@ def bound(one: CheckOutcome, digits: Digits) -> str:
 
 
 def margin(one: CheckOutcome, digits: Digits) -> str:
-    """The margin; one that would be rounded to 0 has a digit."""
+    """The margin; one that would be rounded to 0 has a significant digit."""
     if one.is_share or one.is_count:
         return ("+" if one.margin > 0 else "") + _number(one, one.margin, digits)
-    text = signed(one.margin, digits)
-    rounded_off = abs(one.margin) > TOLERANCE and not text.strip("+-0.")
-    return f"{one.margin:+.0e}" if rounded_off else text
+    return plain_margin(one, digits) if _vanishes(one, digits) else signed(one.margin, digits)
+
+
+def plain_margin(one: CheckOutcome, digits: Digits) -> str:
+    """The margin as a number alone."""
+    return f"{one.margin:.0e}" if _vanishes(one, digits) else number(one.margin, digits)
+
+
+def _vanishes(one: CheckOutcome, digits: Digits) -> bool:
+    """Whether the margin would be rounded to 0, though it decides."""
+    return abs(one.margin) > TOLERANCE and not number(one.margin, digits).strip("-0.")
 
 
 def _number(one: CheckOutcome, of: float, digits: Digits) -> str:

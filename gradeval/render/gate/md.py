@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from gradeval.analysis.gate import GateReport
-from gradeval.errors import inert
+from gradeval.errors import inert, visible
+from gradeval.render.comparison.layout import Cell, Grid
 from gradeval.render.comparison.md import draw
 from gradeval.render.gate.layout import GateRenderOptions, grids, sentences, verdict_line
 from gradeval.render.md import escape
 
 
 def render(report: GateReport, options: GateRenderOptions) -> str:
-    parts = [draw(grid) for grid in grids(report, options.digits)]
+    parts = [draw(grid) for grid in grids(report, options.digits)] if report.outcomes else []
+    if report.problems:  # in a table, where no text begins a heading or a list
+        parts.append(draw(Grid("Errors", ("error",), [(Cell(visible(one)),) for one in report.problems])))
     if said := sentences(report):
         parts.append(escape(" ".join(said)) + "\n")
-    parts += [f"{escape(problem)}\n" for problem in report.problems]
     return inert("\n".join([*parts, f"**{verdict_line(report)}**\n"]))

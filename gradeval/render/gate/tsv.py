@@ -8,7 +8,7 @@ from gradeval.analysis.gate import GateReport
 from gradeval.errors import inert
 from gradeval.render import Digits
 from gradeval.render.comparison.layout import number
-from gradeval.render.gate.layout import GateRenderOptions
+from gradeval.render.gate.layout import GateRenderOptions, plain_margin
 from gradeval.render.layout import one_field
 
 _NUMBERS = ("value", "bound", "margin", "mean", "baseline_mean", "low", "high")
@@ -18,6 +18,8 @@ def render(report: GateReport, options: GateRenderOptions) -> str:
     rows = [["check", "kind", "metric", *_NUMBERS, "n", "verdict", "reason"]]
     for one in report.outcomes:
         texts = [_plain(getattr(one, name), options.digits) for name in _NUMBERS]
+        if not math.isnan(one.margin):
+            texts[_NUMBERS.index("margin")] = plain_margin(one, options.digits)
         about = [str(one.check), one.check.kind, one.check.metric]
         rows.append([*about, *texts, str(one.n), one.verdict, one.reason])
     worst = [["check", "query", "baseline_value", "value", "difference"]]

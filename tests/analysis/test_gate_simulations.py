@@ -1,0 +1,68 @@
+"""Simulations of gates: how often they fail where nothing changed, and pass where the margin is exceeded.
+
+A rate is compared with what it should be to 4 standard errors of a binomial rate. Seeds are fixed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gradeval.analysis.checks import Check
+from gradeval.analysis.gate import judge
+
+from .test_gate import AP, results
+
+pytestmark = pytest.mark.slow
+
+QUERIES = 50
+REPETITIONS = 10_000
+
+
+def error(rate: float) -> float:
+    return 4 * math.sqrt(rate * (1 - rate) / REPETITIONS)
+
+
+def simulated(check: Check, kind: str, shift: float = 0.0) -> Iterator[str]:
+    """The verdicts on pairs of runs of two equal systems, the run's values shifted."""
+    rng = np.random.default_rng(len(kind))
+    template = results([0.0] * QUERIES, [0.0] * QUERIES)
+    for _ in range(REPETITIONS):
+        difficulty = rng.normal(size=QUERIES)
+        both = difficulty + rng.normal(size=(2, QUERIES))
+        if kind == "bounded":  # as AP: between 0 and 1, the same difficulty for both
+            both = 1 / (1 + np.exp(-both))
+        run, baseline = (
+            replace(of, values=values[None])
+            for of, values in zip(template.runs, both + np.array([[shift], [0]]), strict=True)
+        )
+        yield judge(replace(template, runs=(run, baseline)), [check], worst=0).outcomes[0].verdict
+
+
+@pytest.mark.parametrize("kind", ["normal", "bounded"])
+def test_false_alarms_of_no_worse(kind: str) -> None:
+    """On A/A data 2.5 % of the checks fail, as --help and the report say."""
+    verdicts = [*simulated(Check("no-worse", AP), kind)]
+    assert set(verdicts) == {"held", "failed"}
+    assert verdicts.count("failed") / REPETITIONS == pytest.approx(0.025, abs=error(0.025))
+
+
+@pytest.mark.parametrize("kind", ["normal", "bounded"])
+def test_level_of_non_inferior(kind: str) -> None:
+    """A run that is worse by exactly the margin passes in 2.5 % of cases, and has failed in as many."""
+    check = Check("non-inferior", AP, amount=0.125)
+    verdicts = [*simulated(check, kind, shift=-0.125)]
+    assert verdicts.count("held") / REPETITIONS == pytest.approx(0.025, abs=error(0.025))
+    assert verdicts.count("failed") / REPETITIONS == pytest.approx(0.025, abs=error(0.025))
+
+
+def test_several_checks_are_not_corrected() -> None:
+    """Of 5 independent checks, one or more fails in 1 - 0.975^5 of cases."""
+    verdicts = np.array([*simulated(Check("no-worse", AP), "normal")]).reshape(-1, 5)
+    rate, families = 1 - 0.975**5, REPETITIONS / 5
+    found = (verdicts == "failed").any(axis=1).mean()
+    assert found == pytest.approx(rate, abs=4 * math.sqrt(rate * (1 - rate) / families))

@@ -1,0 +1,449 @@
+"""gradeval gate: exit codes and the verdict, files of checks, reports for CI, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from gradeval.analysis.checks import KINDS
+from gradeval.cli.gate import EPILOG
+
+from .command import Done, fails, gradeval
+
+QUERIES = [f"q{q:02}" for q in range(60)]
+CODES = {"held": 0, "failed": 1, "not judged": 2}
+
+
+def grade(q: int, d: int) -> int:
+    return (q * 7 + d * 3) % 4
+
+
+@pytest.fixture(autouse=True)
+def files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """qrels of 60 queries; the runs good, fair and poor of them, and part, which lacks 6 queries."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    Path("qrels").write_text(
+        "".join(f"{x} 0 d{d} {grade(q, d)}\n" for q, x in enumerate(QUERIES) for d in range(9))
+    )
+    for name, noise in (("good", 3), ("fair", 5), ("poor", 40)):
+        rows = [
+            f"{x} Q0 d{d} 1 {grade(q, d) + (q * d * noise) % (2 * noise + 1) / 3 + d / 10} t\n"
+            for q, x in enumerate(QUERIES)
+            for d in range(9)
+        ]
+        Path(f"{name}.run").write_text("".join(rows))
+    Path("part.run").write_text("".join(Path("good.run").read_text().splitlines(keepends=True)[54:]))
+    return folder
+
+
+def save(run: str, *args: str, metrics: str = "nDCG@10 AP RR num_q tau") -> None:
+    done = gradeval("qrels", f"{run}.run", "-m", metrics, "-q", "-f", "json", "-o", f"{run}.json", *args)
+    assert done.code == 0, done.err
+
+
+def gate(line: str) -> Done:
+    """A gate as a shell calls it, whose last line is the verdict, with the exit code of the verdict."""
+    done = gradeval("gate", *shlex.split(line))
+    last = (done.out if done.out.startswith("Checks") else done.err).splitlines()[-1]
+    verdict = last.removeprefix("gate ").partition(":")[0]
+    assert last.startswith("gate ") and CODES[verdict] == done.code, done
+    assert not (done.code == 2 and "held" in last)
+    return done
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        # the run by itself
+        ("qrels good.run --require 'nDCG@10 >= 0.5'", 0),
+        ("qrels good.run --require 'nDCG@10 >= 0.999'", 1),
+        ("qrels good.run --require 'nDCG@10 >= 0.5' --require 'AP > 1'", 1),
+        ("qrels good.run --require 'num_q >= 60' --require 'coverage >= 100%' --require 'Judged@9 >= 1'", 0),
+        ("qrels good.run --require 'num_q > 60'", 1),
+        ("qrels good.run --require 'gm_map >= 0.1' --require 'num_rel_ret > 100'", 0),
+        ("qrels good.run --require 'AP < 0.5'", 1),
+        # against a baseline
+        ("qrels good.run --baseline poor.run --max-drop 'nDCG@10 0' --no-worse 'nDCG@10 AP'", 0),
+        ("qrels good.run --baseline poor.run --non-inferior 'AP 0' --max-query-drop 'AP 1'", 0),
+        ("qrels poor.run --baseline good.run --max-drop 'nDCG@10 0.01'", 1),
+        ("qrels poor.run --baseline good.run --max-drop 'nDCG@10 90%'", 0),
+        ("qrels poor.run --baseline good.run --no-worse nDCG@10", 1),
+        ("qrels poor.run --baseline good.run --non-inferior 'nDCG@10 0.001'", 1),
+        ("qrels poor.run --baseline good.run --non-inferior 'nDCG@10 0.9'", 0),
+        ("qrels poor.run --baseline good.run --max-query-drop 'AP 0.1 in 5%'", 1),
+        ("qrels poor.run --baseline good.run --max-query-drop 'AP 0.1 in 100%'", 0),
+        ("qrels good.run --baseline good.run --max-drop 'AP 0' --no-worse AP --non-inferior 'AP 0'", 0),
+        # could not be judged
+        ("qrels part.run --require 'nDCG@10 >= 0'", 2),
+        ("qrels part.run --require 'nDCG@10 >= 0' --queries both", 2),
+        ("qrels part.run --require 'nDCG@10 >= 0' --min-coverage 91", 2),
+        ("qrels part.run --require 'nDCG@10 >= 0' --min-coverage 90", 0),
+        ("qrels part.run --require 'coverage >= 95%' --min-coverage 0", 1),
+        ("qrels good.run --baseline part.run --max-drop 'AP 0.5'", 2),
+        ("qrels good.run --query-ids q59 --require 'AP > 0'", 0),
+        ("qrels good.run --query-ids q59 --baseline poor.run --no-worse AP", 2),
+        ("qrels good.run --require 'tau <= 1' -l 2", 0),
+        ("qrels good.run --query-ids q00 --require 'tau <= 1' --depth 1", 2),
+        ("qrels none.run --require 'AP >= 0'", 2),
+        ("none good.run --require 'AP >= 0'", 2),
+        ("qrels good.run --require 'AP >= 0' --baseline none.run", 2),
+        ("qrels good.run", 2),
+        ("qrels good.run --baseline poor.run", 2),
+        ("qrels good.run --max-drop 'AP 0.1'", 2),
+        ("qrels good.run --require 'AP >= x'", 2),
+        ("qrels good.run --require 'nDGC@10 >= 0'", 2),
+        ("qrels good.run --require 'AP >= 0' --config none.toml", 2),
+        ("qrels good.run --require 'AP >= 0' -o none/x", 2),
+        ("qrels good.run --require 'AP >= 0' --junit none/x", 2),
+        ("qrels good.run --require 'AP >= 0' --query-ids none", 2),
+        ("qrels r --require 'AP >= 0' --min-coverage 0", 2),
+        ("l l --feature 1,2 --require 'AP >= 0'", 2),
+        ("l l --feature 1 --require 'AP >= 0' --ties trec", 0),
+        ("l s --require 'AP >= 0'", 0),
+    ],
+)
+def test_exit_codes(line: str, code: int) -> None:
+    done = gate(line)
+    assert done.code == code, done
+    assert code == 2 or done.out
+
+
+def test_a_script_ends_where_a_gate_does_not_hold() -> None:
+    """In a real shell, also where nobody reads the report."""
+    script = """
+    set -euo pipefail
+    gradeval() { "$PYTHON" -m gradeval "$@"; }
+    gradeval gate qrels good.run --require 'AP >= 0.1' --quiet | tail -n 1
+    gradeval gate qrels good.run --require 'AP >= 0.1' -f json > report.json
+    gradeval gate qrels good.run --require 'AP >= 0.999' | true || echo "still $?"
+    gradeval gate qrels none --require 'AP >= 0' || echo "code $?"
+    gradeval gate qrels good.run --require 'AP > 1' > /dev/null
+    echo "not reached"
+    """
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        ["bash", "-c", script],
+        env=os.environ | {"PYTHON": sys.executable, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stdout == "gate held: 1 of 1 check held\nstill 1\ncode 2\n"
+    assert json.loads(Path("report.json").read_text())["verdict"] == "held"
+
+
+# saved results
+
+
+def test_saved_results_are_as_good_as_their_runs() -> None:
+    save("good")
+    save("poor")
+    checks = "--max-drop 'AP 1%' --no-worse nDCG@10 --max-query-drop 'RR 0.2 in 5%'"
+    expected = gate(f"qrels poor.run --baseline good.run {checks}")
+    assert expected.code == 1
+    for run in ("poor.run", "poor.json"):
+        for baseline in ("good.run", "good.json"):
+            done = gate(f"qrels {run} --baseline {baseline} {checks}")
+            assert (done.code, done.out) == (1, expected.out)
+    assert gate("qrels good.json --require 'num_q >= 60' --require 'AP > 0.1'").code == 0
+    assert gate("qrels good.json --require 'num_q > 60'").code == 1
+    assert gate(f"qrels poor.run --baseline good.json --ties trec {checks}").out == expected.out
+
+
+def test_saved_results_that_say_too_little() -> None:
+    save("good", metrics="AP num_q gm_map")
+    done = gate("qrels good.json --require 'AP > 0' --require 'nDCG@10 > 0'")
+    assert done.lines[0] == (
+        "good.json: it has no values of nDCG@10, only of AP, num_q, gm_map. Choose other metrics, or evaluate "
+        "the run again"
+    )
+    done = gate("qrels good.json --require 'gm_map > 0'")
+    assert done.lines[0].startswith("good.json: gm_map cannot be judged from a saved result")
+    # what only the run must have, its baseline may lack
+    assert gate("qrels good.run --baseline good.json --no-worse AP --require 'nDCG@10 > 0'").code == 0
+    assert gate("qrels good.run --baseline good.json --no-worse nDCG@10").code == 2
+    gradeval("qrels", "good.run", "poor.run", "-m", "AP", "-q", "-f", "json", "-o", "two.json")
+    assert gate("qrels two.json --require 'AP > 0'").lines[0] == (
+        "two.json: it has 2 runs, and a gate judges one. "
+        "Choose one with --feature, or save the results of one run"
+    )
+    assert gate("qrels good.run --baseline two.json --no-worse AP").code == 2
+    Path("qrels").write_text(Path("qrels").read_text() + "q99 0 d 1\n")
+    assert "it was made from other qrels" in gate("qrels good.json --require 'AP > 0'").err
+
+
+def test_missing_queries_of_a_saved_result_are_known() -> None:
+    save("part")
+    done = gate("qrels part.json --require 'AP >= 0'")
+    assert done.code == 2
+    assert "part has 54 of 60 judged queries (90 %), fewer than --min-coverage 100 %" in done.out
+    save("part", "--queries", "both")
+    assert gate("qrels part.json --require 'AP >= 0' --queries both").code == 2
+    assert gate("qrels part.json --require 'AP >= 0' --queries both --min-coverage 90").code == 0
+
+
+# files of checks
+
+
+def test_checks_in_a_file() -> None:
+    save("poor")
+    Path("ci").mkdir()
+    Path("ci/gates.toml").write_text('require = "AP > 0.1"\nno-worse = ["AP"]\nbaseline = "../poor.json"\n')
+    done = gate("qrels good.run --config ci/gates.toml")
+    assert done.out.endswith("gate held: 2 of 2 checks held\n")
+    done = gate("qrels poor.run --config ci/gates.toml --baseline good.run --require 'num_q > 1'")
+    assert done.out.endswith("gate failed: 1 of 3 checks did not hold (1 failed)\n")
+    Path("ci/gates.toml").write_text("min-coverage = 90\nrequire = 'AP > 0.1'\n")
+    assert gate("qrels part.run --config ci/gates.toml").code == 0
+    assert gate("qrels part.run --config ci/gates.toml --min-coverage 99").code == 2
+
+
+def test_checks_in_pyproject() -> None:
+    Path("pyproject.toml").write_text("[tool.gradeval.gate]\nrequire = 'AP > 0.999'\n")
+    assert gate("qrels good.run").code == 1
+    assert gate("qrels good.run --require 'AP > 0'").code == 1
+    assert gate("qrels good.run --config pyproject.toml").code == 1
+    Path("gates.toml").write_text("require = 'AP > 0'\n")
+    assert gate("qrels good.run --config gates.toml").code == 0
+    Path("pyproject.toml").write_text("[tool.gradeval.gate]\nmax_drop = 'AP 1%'\n")
+    assert gate("qrels good.run --require 'AP > 0'").lines[0] == (
+        "pyproject.toml:2: unknown key 'max_drop'. Did you mean 'max-drop'?"
+    )
+    Path("pyproject.toml").write_text("[tool.ruff]\nx = 1\n")
+    assert gate("qrels good.run --require 'AP > 0'").code == 0
+    Path("pyproject.toml").write_text("[tool.gradeval\n")
+    assert gate("qrels good.run --require 'AP > 0'").lines[0].startswith("pyproject.toml:1: this is not TOML")
+
+
+def test_init() -> None:
+    out = gradeval("gate", "qrels", "good.run", "--init", "--quiet")
+    assert out.code == 0 and "nDCG@10 >= 0." in out.out
+    Path("own.toml").write_text(out.out)
+    assert gate("qrels good.run --config own.toml").code == 0
+    assert gate("qrels poor.run --config own.toml").code == 1
+    Path("ci").mkdir()
+    args = ("--baseline", "poor.run", "-m", "AP(rel=2) Judged@5 num_rel_ret", "-o", "ci/gates.toml", "--quiet")
+    assert gradeval("gate", "qrels", "good.run", "--init", *args) == (0, "", "")
+    text = Path("ci/gates.toml").read_text()
+    assert '\nbaseline = "../poor.run"\n' in text and '\n  "Judged@5 >= 1",  # 1.0000\n' in text
+    assert gate("qrels good.run --config ci/gates.toml").code == 0
+    # everything that is commented out can be used too
+    full = "".join(f"{line}\n".removeprefix("# ") if "= [" in line or "min-" in line else f"{line}\n"
+                   for line in text.splitlines())  # fmt: skip
+    assert full.count("\n# ") < text.count("\n# ")
+    Path("ci/gates.toml").write_text(full)
+    done = gate("qrels good.run --config ci/gates.toml")
+    assert done.code == 0 and "max-query-drop num_rel_ret 0.5 in 5%" in done.out
+    assert all(kind in full for kind in KINDS)
+
+
+def test_init_from_a_saved_result_and_of_a_part() -> None:
+    save("part")
+    done = gradeval("gate", "qrels", "part.json", "--init", "--quiet")
+    assert done.code == 0
+    assert (
+        '\n  "num_q >= 60",\n' in done.out and '"RR >= ' in done.out and "\nmin-coverage = 90.0\n" in done.out
+    )
+    Path("gates.toml").write_text(done.out)
+    assert gate("qrels part.run --config gates.toml").code == 0
+
+
+def test_init_with_odd_names() -> None:
+    for name in ('a"b\\c\n#.run', "\x7f.run"):
+        Path(name).write_text(Path("good.run").read_text())
+        args = ("gate", "qrels", name, "--baseline", name, "--init", "-m", "AP", "-o", "odd.toml", "--quiet")
+        assert gradeval(*args).code == 0
+        assert gate("qrels good.run --config odd.toml").code == 0
+    name = os.fsdecode(b"\xff.run")
+    try:
+        Path(name).write_text(Path("good.run").read_text())
+    except OSError:
+        pytest.skip("the file system has names in UTF-8 only")
+    assert gradeval("gate", "qrels", name, "--init", "-o", "odd.toml", "--quiet").code == 0
+    Path("odd.toml").read_text("utf-8")
+    message = fails("gate", "qrels", name, "--baseline", name, "--init", "--quiet")
+    assert message == r"gradeval: \udcff.run is not UTF-8 and cannot be written to TOML"
+
+
+# reports
+
+
+def test_formats() -> None:
+    checks = "qrels poor.run --baseline good.run --max-drop 'AP 0' --quiet"
+    table = gate(checks)
+    assert table.err == ""
+    json_ = gate(f"{checks} -f json")
+    content = json.loads(json_.out)
+    assert json_.lines == ["gate failed: 1 of 1 check did not hold (1 failed)"]
+    assert (content["verdict"], content["exit_code"]) == ("failed", 1)
+    assert [run["path"] for run in content["runs"]] == ["poor.run", "good.run"]
+    assert len(content["qrels"]["sha256"]) == 64
+    [check] = content["checks"]
+    assert (check["check"], check["verdict"], check["n"]) == ("max-drop AP 0", "failed", 60)
+    assert check["margin"] == pytest.approx(check["mean"] - check["baseline_mean"])
+    tsv = gate(f"{checks} -f tsv --worst 2")
+    assert [line.split("\t")[0] for line in tsv.out.splitlines()] == [
+        "check", "max-drop AP 0", "", "check", "max-drop AP 0", "max-drop AP 0"
+    ]  # fmt: skip
+    md = gradeval("gate", *shlex.split(checks), "-f", "md")
+    assert md.out.splitlines()[-1] == "**gate failed: 1 of 1 check did not hold (1 failed)**"
+    done = gate(f"{checks} -o out")
+    assert done.out == "" and Path("out").read_text() == table.out
+
+
+def test_the_worst_queries() -> None:
+    values = [
+        {
+            query: float(value)
+            for _, query, _, value in (
+                line.split("\t")
+                for line in gradeval("qrels", run, "-m", "AP", "-q", "-n", "--digits", "full").out.splitlines()[
+                    1:
+                ]
+            )
+        }
+        for run in ("good.run", "poor.run")
+    ]
+    losses = sorted(QUERIES, key=lambda query: (round(values[1][query] - values[0][query], 9), query))
+    args = "qrels poor.run --baseline good.run --max-drop 'AP 0' --worst 3 -f json --quiet"
+    worst = json.loads(gate(args).out)["checks"][0]["worst"]
+    assert [one["query"] for one in worst] == losses[:3]
+    assert worst[0]["difference"] == pytest.approx(values[1][losses[0]] - values[0][losses[0]])
+
+
+def test_a_terminal() -> None:
+    done = gradeval("gate", "qrels", "good.run", "--require", "AP > 1", "--quiet", terminal=True)
+    assert "\x1b[1mfailed\x1b[0m" in done.out
+    assert done.out.splitlines()[-1] == "\x1b[1mgate failed: 1 of 1 check did not hold (1 failed)\x1b[0m"
+
+
+def test_junit() -> None:
+    line = "qrels good.run --require 'AP > 1' --require 'AP > 0' --junit gate.xml"
+    assert gate(line).code == 1
+    suites = ElementTree.parse("gate.xml").getroot()
+    assert suites.attrib == {"tests": "2", "failures": "1", "errors": "0"}
+    assert gate("qrels none --baseline nor --no-worse AP --junit gate.xml").code == 2
+    [error] = ElementTree.parse("gate.xml").getroot().iter("error")
+    assert (error.text or "").splitlines() == [
+        "none: no such file. Check the path", "nor: no such file. Check the path"
+    ]  # fmt: skip
+    assert gate("qrels part.run --require 'AP > 0' --junit gate.xml").code == 2
+    assert ElementTree.parse("gate.xml").getroot().attrib["errors"] == "1"
+    assert gate("qrels good.run --require 'AP > 0' --junit qrels").lines[0] == (
+        "gradeval: --junit qrels: it is one of the input files"
+    )
+
+
+def annotations(done: Done) -> list[str]:
+    return [line for line in done.lines if line.startswith("::")]
+
+
+def test_github(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "qrels good.run --require 'AP > 99%' --require 'AP > 0' --github"
+    done = gate(line)
+    assert [one.partition("gate::")[2][:16] for one in annotations(done)] == [
+        "AP > 0.99: faile",
+        "gate failed: 1 o",
+    ]
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    Path("summary.md").write_text("before\n")
+    gate(line)
+    gate("qrels none --require 'AP > 0' --github")
+    text = Path("summary.md").read_text()
+    assert text.startswith("before\n## gradeval gate\n\n**Checks**\n") and text.count("## gradeval gate") == 2
+    assert "| none: no such file. Check the path |" in text
+    held = gate("qrels good.run --require 'AP > 0' --github")
+    assert annotations(held) == ["::notice title=gradeval gate::gate held: 1 of 1 check held"]
+    warned = gate("qrels good.run --require 'AP > 0' --github --query-ids q59")
+    assert annotations(warned)[0].startswith("::warning title=gradeval gate::only 1 query to judge by")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "none/summary.md")
+    done = gate("qrels good.run --require 'AP > 0' --github")
+    assert (done.code, done.out) == (2, "")
+    assert "GITHUB_STEP_SUMMARY: none/summary.md cannot be written (No such file or directory)" in done.err
+
+
+def test_names_in_the_log_are_no_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of files, of runs and of queries, which a saved result can hold in any form."""
+    evil = ["::error::x", "\n::error::x", "##[error]x", " ::stop-commands::x", "%0A::error::x"]
+    Path("q").write_text("".join(f"q{n} 0 a 1\n" for n in range(len(evil))))
+    Path("r").write_text("".join(f"q{n} Q0 b 1 1 t\n" for n in range(len(evil))))
+    gradeval("q", "r", "-m", "AP", "-q", "-f", "json", "-o", "saved")
+    content = json.loads(Path("saved").read_text())
+    content["runs"][0]["name"] = evil[0]
+    for notice in content["notices"]:
+        notice["subject"] = evil[0]
+    for name in ("::error file=x::y", "x##[error]y"):
+        Path(name).write_text(json.dumps(content))
+        for args in (("q", name), ("q", "r"), (name, "r"), ("q", f"{name}.none")):
+            for format in ("table", "tsv", "json", "md"):
+                line = ("--require", "AP > 0", "-f", format, "--github", "--baseline", name, "--no-worse", "AP")
+                done = gradeval("gate", *args, *line)
+                ours = [one for one in annotations(done) if " title=gradeval gate::" in one]
+                assert ours
+                for text in (*done.out.splitlines(), *done.lines):
+                    assert text in ours or not (text.lstrip().startswith("::") or "##[" in text)
+
+
+def test_warnings() -> None:
+    done = gate("qrels good.run --require 'AP > 0' --query-ids q01,q02,q03")
+    assert done.code == 0
+    assert done.lines == [
+        "warning: only 3 queries to judge by; with fewer than 50, means depend on few queries and intervals "
+        "are wide"
+    ]
+    assert gate("qrels good.run --require 'AP > 0' --query-ids q01,q02 --quiet").err == ""
+    strict = gate("qrels good.run --require 'AP > 0' --query-ids q01,q02 --strict --junit gate.xml")
+    assert (strict.code, strict.out) == (2, "")
+    assert strict.lines[-2:] == [
+        "gradeval: warnings are treated as errors (--strict)", "gate not judged: see the errors"
+    ]  # fmt: skip
+    assert ElementTree.parse("gate.xml").getroot().attrib["errors"] == "1"
+    assert gate("qrels good.run --require 'AP > 0' --query-ids q01 --strict --allow few_queries").code == 0
+
+
+def test_the_level_of_no_worse_is_said() -> None:
+    done = gate("qrels good.run --baseline fair.run --no-worse 'AP RR'")
+    assert (
+        "Intervals: 95 % confidence, two-sided, paired t-test, uncorrected for the number of checks.\n"
+        "Where nothing changed, 2.5 % of the no-worse checks fail by chance.\n"
+    ) in done.out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "Missing argument 'QRELS'."),
+        ("qrels", "Missing argument 'RUN'."),
+        ("qrels good.run poor.run --require 'AP > 0'", "Got unexpected extra argument (poor.run)"),
+        ("qrels good.run -m AP --require 'AP > 0'", "-m requires --init: the checks name their metrics."),
+        ("qrels good.run --init --require 'AP > 0'", "--init writes a file of checks, and goes with none"),
+        ("qrels good.run --init --junit x", "--init writes a file of checks, and goes with none"),
+        ("qrels good.run --require 'AP > 0' --junit x -o x", "--junit and --output name the same file."),
+        ("qrels good.run --require 'AP > 0' --min-coverage 101", "'101' is not a percentage from 0 to 100."),
+        ("qrels - --baseline - --no-worse AP", "'-' can be given once only"),
+    ],
+)
+def test_usage(line: str, message: str) -> None:
+    said = fails("gate", *shlex.split(line))
+    assert said.startswith("gradeval: ") and message in said
+
+
+def test_help_has_examples_that_parse() -> None:
+    done = gradeval("gate", "--help")
+    assert done.code == 0 and "Exit codes: 0 all checks held" in done.out
+    save("fair")
+    names = {"qrels.txt": "qrels", "new.run": "good.run", "old.run": "fair.run", "old.json": "fair.json"}
+    examples = [one.strip() for one in EPILOG.splitlines() if one.startswith("  gradeval")]
+    assert len(examples) == 8
+    for example in examples:
+        words = [names.get(word, word) for word in shlex.split(example)[1:]]
+        assert gradeval(*words).code in (0, 1), example

@@ -1,0 +1,213 @@
+"""Reports of gates: every format against its whole output, and data that tries to be markup or a command."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+import gradeval
+from gradeval.analysis.checks import parse_checks
+from gradeval.analysis.gate import CheckOutcome, Coverage, GateReport, WorstQuery
+from gradeval.errors import printable, visible
+from gradeval.notices import Kind, Notice
+from gradeval.render.gate import FORMATS, github, junit, render
+from gradeval.render.gate.layout import GateRenderOptions, margin, verdict_line
+
+GOLDEN = Path(__file__).parent / "golden" / "gate"
+NAN = math.nan
+OPTIONS = GateRenderOptions()
+
+
+def outcome(kind: str, text: str, verdict: str, *numbers: float, **more: object) -> CheckOutcome:
+    [check] = parse_checks(kind, text)
+    return CheckOutcome(check, verdict, *numbers, **more)  # type: ignore[arg-type]
+
+
+def report() -> GateReport:
+    worst = (WorstQuery("a|b_%\udcff", 0.25, 0.75), WorstQuery("=4", 0.5, 0.625))
+    pairs = {"n": 5, "mean": 0.5, "baseline_mean": 0.53}
+    outcomes = (
+        outcome("require", "num_q >= 4", "held", 5.0, 4.0, 1.0),
+        outcome("require", "coverage >= 95%", "held", 1.0, 0.95, 0.05),
+        outcome("require", "nDCGphi@10 > 0.5", "failed", 0.499999, 0.5, -1e-6, n=5, worst=worst),
+        outcome("max-drop", "AP 2%", "failed", 0.5, 0.5194, -0.0194, worst=worst[:1], **pairs),
+        outcome("no-worse", "AP", "held", -0.03, 0.0, 0.01, low=-0.07, high=0.01, **pairs),
+        outcome("non-inferior", "AP 0.01", "inconclusive", -0.03, -0.01, -0.06, low=-0.07, high=0.01, **pairs),
+        outcome("max-query-drop", "RR 0.5 in 5%", "failed", 0.2, 0.05, -0.15, worst=worst[:1], **pairs),
+        outcome("max-drop", "tau 0.1", "error", reason="tau is undefined: no query has a value in both runs"),
+    )
+    runs = (Coverage("neural|2", "neural|2.run", 5, 5), Coverage("bm25", "bm25.json", 5, 5))
+    notices = (Notice(Kind.FEW_QUERIES, "", 5, rule="gate"),)
+    return GateReport(outcomes, runs, 100.0, notices, inputs={"qrels": {"path": "q", "sha256": None}})
+
+
+@pytest.mark.parametrize("format", [*FORMATS, "junit", "github"])
+def test_whole_output(format: str) -> None:
+    if format == "junit":
+        text = junit.render(report(), OPTIONS)
+    elif format == "github":
+        text = github.render(report(), OPTIONS, ["few queries: 5 %"])
+    else:
+        text = render(report(), format).replace(f'"{gradeval.__version__}"', '"VERSION"')
+    data = text.encode(errors="surrogateescape")
+    assert data == (GOLDEN / f"{format}.txt").read_bytes()
+
+
+def test_verdict_lines() -> None:
+    held, failed, open_, wrong = (
+        outcome("no-worse", "AP", verdict) for verdict in ("held", "failed", "inconclusive", "error")
+    )
+    lines = {
+        (held,): "gate held: 1 of 1 check held",
+        (held, held): "gate held: 2 of 2 checks held",
+        (held, failed): "gate failed: 1 of 2 checks did not hold (1 failed)",
+        (failed, open_): "gate failed: 2 of 2 checks did not hold (1 failed, 1 inconclusive)",
+        (held, wrong): "gate not judged: 1 of 2 checks could not be judged",
+        (failed, wrong): "gate not judged: 1 of 2 checks could not be judged; 1 failed",
+        (): "gate not judged: see the errors",
+    }
+    for outcomes, line in lines.items():
+        gate = GateReport(outcomes)
+        assert verdict_line(gate) == line
+        assert line.split(":")[0] == ("gate held", "gate failed", "gate not judged")[gate.exit_code]
+
+
+def test_a_margin_that_would_be_rounded_to_0_is_shown() -> None:
+    one = outcome("require", "AP > 0.5", "failed", 0.5, 0.5, -4e-6)
+    assert margin(one, 4) == "-4e-06"
+    assert margin(replace(one, margin=-1e-12), 4) == "0.0000"
+    assert margin(replace(one, margin=NAN), 4) == "-"
+
+
+# attacks
+
+IDS = [
+    "::error::x",
+    "\n::error::x",
+    "%0A::error::x",
+    "a\r\n::warning file=x::y",
+    "\u2028::error::x",
+    "\x85::error::x",
+    "##[error]x",
+    "x##[add-mask]y",
+    "%",
+    "%25",
+    "]]>",
+    "]]><failure/>",
+    "</failure></testcase>",
+    "<script>alert(1)</script>",
+    "<!-- -->",
+    "&lt;&amp;&#10;",
+    "\"'/>",
+    "a|b",
+    "a\\|b",
+    "| x | y |\n|---|---|",
+    "`code`",
+    "**bold** _it_ ~~x~~",
+    "[a](https://example.org)",
+    "![a](https://example.org/a.png)",
+    "<https://example.org>",
+    "# head",
+    "$x$",
+    "a\tb",
+    "\x00\x1b[31m\x07",
+    "\udcff\ufffe\uffff",
+    "\u202eabc",
+]
+
+
+def attacked() -> GateReport:
+    worst = tuple(WorstQuery(id_, 0.1, 0.2) for id_ in IDS)
+    outcomes = [outcome("max-drop", "AP 0.1", "failed", 0.1, 0.2, -0.1, worst=worst)]
+    outcomes += [outcome("no-worse", "AP", "error", reason=f"{id_} has 1 of 2 judged queries") for id_ in IDS]
+    runs = tuple(Coverage(id_, f"{id_}.run", 1, 2) for id_ in IDS[:2])
+    return GateReport(tuple(outcomes), runs, problems=tuple(f"{id_}: no such file" for id_ in IDS))
+
+
+COMMAND = re.compile(r"^\s*::[a-z-]+( [^:]*)?::|##\[\w+[^\]]*\]")
+
+
+def commands(text: str) -> list[str]:
+    """What GitHub's runner would take for a command: its two forms, after its ways to end a line."""
+    return [line for line in re.split(r"\r\n|\r|\n", text) if COMMAND.search(line)]
+
+
+def test_the_runner_would_obey_these() -> None:
+    assert len(commands("\n".join(IDS))) == 7
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_no_data_is_a_command(format: str) -> None:
+    text = render(attacked(), format)
+    assert commands(text) == []
+    if format == "json":
+        content = json.loads(text)
+        assert [one["query"] for one in content["checks"][0]["worst"]] == IDS
+        assert text.isascii()
+
+
+def test_annotations_are_ours() -> None:
+    gate = attacked()
+    lines = github.render(gate, OPTIONS, IDS).split("\n")
+    assert lines.pop() == ""
+    assert len(lines) == len(gate.problems) + len(IDS) + len(gate.outcomes) + 1
+    for line in lines:
+        found = re.fullmatch(r"::(error|warning) title=gradeval gate::(.*)", line)
+        assert found is not None and found[2].isprintable()
+        assert not re.search("%(?!25)", found[2])
+    shown = [line.partition("gate::")[2].replace("%25", "%") for line in lines]
+    assert shown[: len(IDS)] == [printable(problem) for problem in gate.problems]
+    assert all(printable(id_) in shown[2 * len(IDS)] for id_ in IDS)
+
+
+def test_a_junit_file_is_ours() -> None:
+    gate = attacked()
+    text = junit.render(gate, OPTIONS)
+    text.encode()  # there is no byte that is not UTF-8
+    suites = ElementTree.fromstring(text)
+    assert [one.tag for one in suites.iter()][:2] == ["testsuites", "testsuite"]
+    cases = suites.findall("./testsuite/testcase")
+    assert len(cases) == len(gate.outcomes) + 1 == int(suites.attrib["tests"])
+    assert {one.tag for case in cases for one in case} == {"failure", "error"}
+    assert all(len(case) == 1 and not len(case[0]) for case in cases)
+    body = cases[0][0].text or ""
+    for id_ in IDS:
+        assert f"query {printable(id_)}: baseline" in body
+    assert [case[0].attrib["message"] for case in cases[1:-1]] == [
+        f"error: {printable(id_)} has 1 of 2 judged queries" for id_ in IDS
+    ]
+    counts = (suites.attrib[name] for name in ("failures", "errors"))
+    assert [*map(int, counts)] == [1, len(IDS) + 1]
+
+
+def inline(tokens: list[Token]) -> list[Token]:
+    return [child for token in tokens for child in token.children or []]
+
+
+def test_markdown_is_ours() -> None:
+    """As a renderer of GitHub's Markdown reads it: two tables, whose cells are plain text."""
+    gate = attacked()
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(render(gate, "md"))
+    assert [token.type for token in tokens].count("table_open") == 3
+    kinds = {token.type for token in tokens}
+    assert not {"html_block", "heading_open", "fence", "code_block", "hr"} & kinds
+    assert {token.type for token in inline(tokens)} <= {"text", "text_special", "strong_open", "strong_close"}
+    rows = [token for token in tokens if token.type == "tr_open"]
+    assert len(rows) == 3 + len(gate.outcomes) + len(IDS) + len(gate.problems)
+    texts = ["".join(child.content for child in token.children or []) for token in tokens if token.children]
+    for id_ in IDS:
+        assert visible(id_) in texts and f"{visible(id_)}: no such file" in texts
+
+
+def test_tables_for_a_terminal_have_nothing_that_it_obeys() -> None:
+    text = render(attacked(), "table", colour=True)
+    text = re.sub(r"\x1b\[(1|2|0)m", "", text)
+    assert all(char == "\n" or visible(char) == char for char in text)
