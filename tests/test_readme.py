@@ -21,6 +21,7 @@ from registry import test_invariants, test_metric
 
 from gradeval.cli.compare import compare_command
 from gradeval.cli.eval import eval_command
+from gradeval.cli.gate import gate_command
 from gradeval.options import DEFAULT_METRICS
 from gradeval.registry import spec
 from gradeval.registry.families import load
@@ -176,7 +177,7 @@ def test_every_option_is_named():
     text = README.read_text("utf-8")
     missing = [
         option
-        for param in (*eval_command.params, *compare_command.params)
+        for param in (*eval_command.params, *compare_command.params, *gate_command.params)
         if param.param_type_name == "option"
         for option in param.opts
         if f"`{option}`" not in text and f"`{option} " not in text

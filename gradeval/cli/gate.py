@@ -202,11 +202,13 @@ def gate_command(
 
     from gradeval.analysis.gate import FULL_COVERAGE, GateReport, check_baseline, first_checks, judge
 
-    reports = _Reports(format_ or "table", digits, github)
+    reports = _Reports(digits, github)
     warnings: list[str] = []
     try:
         inputs = [qrels, run, *extra, *([query_ids] if query_ids else [])]
         reports.open(output, junit, inputs)
+        if not init:
+            reports.format = format_ or out.default_format(reports.file, FORMATS, "table")
         asked = None
         if query_ids is not None:
             from gradeval.cli.query_ids import QueryIds
@@ -221,7 +223,9 @@ def gate_command(
             return 0
         settings = _settings(config, own, baseline, min_coverage)
         check_baseline(settings.checks, settings.baseline)
-        results, checks = evaluate(settings.baseline, lambda _: settings.checks, hashes=format_ == "json")
+        results, checks = evaluate(
+            settings.baseline, lambda _: settings.checks, hashes=reports.format == "json"
+        )
         needed = FULL_COVERAGE if settings.min_coverage is None else settings.min_coverage
         report = judge(results, checks, min_coverage=needed, worst=worst)
         of_ids, runs = asked.warnings if asked else (), len(results.runs)
@@ -328,9 +332,9 @@ def _write_config(
 class _Reports:
     """Where the report goes. file: of --output; junit: of --junit; None where it is not asked for."""
 
-    format: str
     digits: Digits
     github: bool
+    format: str = "table"
     file: OutputFile | None = None
     junit: OutputFile | None = None
 

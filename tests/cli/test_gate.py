@@ -298,6 +298,9 @@ def test_formats() -> None:
     assert md.out.splitlines()[-1] == "**gate failed: 1 of 1 check did not hold (1 failed)**"
     done = gate(f"{checks} -o out")
     assert done.out == "" and Path("out").read_text() == table.out
+    gate(f"{checks} -o out.json")
+    assert json.loads(Path("out.json").read_text()) == content
+    assert gate(f"{checks} -o out.csv").lines[0].startswith("gradeval: out.csv: no format has the ending .csv")
 
 
 def test_the_worst_queries() -> None:
