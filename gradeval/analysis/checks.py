@@ -171,7 +171,7 @@ def read_config(file: TomlFile) -> GateConfig:
             given[_field(file, key, table)] = value
     baseline, coverage = given.get("baseline"), given.get("min_coverage")
     if baseline is not None:
-        if not isinstance(baseline, str) or not baseline or "\0" in baseline:
+        if not isinstance(baseline, str) or baseline in ("", "-") or "\0" in baseline:
             raise _wrong(file, "baseline", f"must be the path of a file, not {described(baseline)}", table)
         baseline = os.path.join(os.path.dirname(file.path), baseline)
     if coverage is not None and (

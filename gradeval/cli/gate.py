@@ -183,7 +183,7 @@ def gate_command(
     """Judge a run by checks, for CI: exit code 0 if all held, 1 if some did not, 2 if they could not be judged.
 
     RUN and the baseline are runs, or saved results of one run (gradeval -q -f json). Better values never fail
-    a check against a baseline. Values that differ by less than 1e-9 are equal.
+    a check against a baseline. Values that differ by less than 1e-9 are equal. NAME=RUN labels a run.
     """
     check_queries(complete, given["queries"])
     own = {kind: given.pop(name) for kind, name in _PARAMETERS.items()}
@@ -193,8 +193,11 @@ def gate_command(
         raise click.UsageError("--init writes a file of checks, and goes with none and with no report.")
     if metrics and not init:
         raise click.UsageError("-m requires --init: the checks name their metrics.")
-    extra = [one for one in (baseline, config, given["groups"]) if one is not None]
-    check_inputs([qrels, run, *extra])
+    from gradeval.tables.run_names import labelled
+
+    paths = [labelled(one)[1] for one in (run, baseline) if one is not None]
+    inputs = [qrels, *paths, *(one for one in (config, given["groups"]) if one is not None)]
+    check_inputs(inputs)
     if junit is not None and output is not None and os.path.realpath(junit) == os.path.realpath(output):
         raise click.UsageError("--junit and --output name the same file.")
     treat_warnings(quiet, strict)
@@ -205,8 +208,7 @@ def gate_command(
     reports = _Reports(digits, github)
     warnings: list[str] = []
     try:
-        inputs = [qrels, run, *extra, *([query_ids] if query_ids else [])]
-        reports.open(output, junit, inputs)
+        reports.open(output, junit, [*inputs, *([query_ids] if query_ids else [])])
         if not init:
             reports.format = format_ or out.default_format(reports.file, FORMATS, "table")
         asked = None
@@ -219,7 +221,7 @@ def gate_command(
         if init:
             specs = _parsed(metrics)
             results, checks = evaluate(baseline, lambda runs: first_checks(runs, specs))
-            _write_config(results, checks, baseline, output, reports.file)
+            _write_config(results, checks, paths[1:], reports.file)
             return 0
         settings = _settings(config, own, baseline, min_coverage)
         check_baseline(settings.checks, settings.baseline)
@@ -228,10 +230,10 @@ def gate_command(
         )
         needed = FULL_COVERAGE if settings.min_coverage is None else settings.min_coverage
         report = judge(results, checks, min_coverage=needed, worst=worst)
-        of_ids, runs = asked.warnings if asked else (), len(results.runs)
+        of_ids, count = asked.warnings if asked else (), len(results.runs)
         faults = [notice for notice in report.notices if not notice.informational]
-        warnings = [] if quiet else [*of_ids, *lines(faults, runs)]
-        if not passes(of_ids, report.notices, runs, quiet, strict, allow):
+        warnings = [] if quiet else [*of_ids, *lines(faults, count)]
+        if not passes(of_ids, report.notices, count, quiet, strict, allow):
             report = GateReport(problems=("warnings are treated as errors (--strict)",))
     except GradevalError as error:
         for each in error.errors if isinstance(error, _UnreadableRuns) else [error]:
@@ -287,8 +289,9 @@ def _evaluated(
     from gradeval.analysis.gate import evaluate_to_gate
     from gradeval.analysis.saved import with_saved
     from gradeval.render.progress import Progress
+    from gradeval.tables.run_names import labelled
 
-    judgments, runs = with_saved(qrels, [(None, path) for path in (run, baseline) if path is not None])
+    judgments, runs = with_saved(qrels, [labelled(one) for one in (run, baseline) if one is not None])
     checks = checks_of(runs)
     try:
         with Progress(enabled=False if quiet else None) as progress:
@@ -311,18 +314,13 @@ def _evaluated(
 
 
 def _write_config(
-    results: Results,
-    checks: Sequence[Check],
-    baseline: str | None,
-    output: str | None,
-    file: OutputFile | None,
+    results: Results, checks: Sequence[Check], baselines: Sequence[str], file: OutputFile | None
 ) -> None:
-    """A first file of checks; the path of the baseline is relative to it."""
+    """A first file of checks; the path of the baseline, if there is one, is relative to it."""
     from gradeval.render.gate.config import render
 
-    if baseline == "-":
-        baseline = None
-    elif baseline is not None and file is not None:
+    baseline = next((path for path in baselines if path != "-"), None)
+    if baseline is not None and file is not None:
         baseline = os.path.relpath(baseline, os.path.dirname(os.path.realpath(file.path)))
     specs = dict.fromkeys(check.spec for check in checks if check.spec is not None)
     out.write(render(results, list(specs), baseline), file)
@@ -341,7 +339,7 @@ class _Reports:
     def open(self, output: str | None, junit: str | None, inputs: Sequence[str]) -> None:
         """Find problems with the files before the evaluation. Raises OptionError."""
         self.junit = output_file(junit, inputs, option="--junit")
-        self.file = output_file(output, inputs)
+        self.file = output_file(output, inputs, with_groups=inputs)
 
     def publish(self, report: GateReport, warnings: Sequence[str]) -> int:
         """Write and print the report; the exit code."""

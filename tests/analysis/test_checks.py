@@ -140,6 +140,7 @@ def test_a_pyproject_of_others() -> None:
         ("no-worse = 'nDGC@5'", "gates.toml:1: nDGC@5: did you mean nDCG@5?"),
         ("baseline = 5", "gates.toml:1: baseline must be the path of a file, not 5"),
         ("baseline = ''", "gates.toml:1: baseline must be the path of a file, not ''"),
+        ("baseline = '-'", "gates.toml:1: baseline must be the path of a file, not '-'"),
         ("min-coverage = true", "gates.toml:1: min-coverage must be a percentage from 0 to 100, not True"),
         ("min-coverage = nan", "gates.toml:1: min-coverage must be a percentage from 0 to 100, not nan"),
         ("min-coverage = 101", "gates.toml:1: min-coverage must be a percentage"),

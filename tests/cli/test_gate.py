@@ -191,6 +191,19 @@ def test_missing_queries_of_a_saved_result_are_known() -> None:
     assert gate("qrels part.json --require 'AP >= 0' --queries both --min-coverage 90").code == 0
 
 
+def test_labels() -> None:
+    save("good")
+    line = "qrels new=part.run --baseline old={} --no-worse AP --require 'nDCG@10 > 0' -f json --quiet"
+    for baseline in ("good.run", "good.json"):
+        done = gate(line.format(baseline))
+        assert [run["name"] for run in json.loads(done.out)["runs"]] == ["new", "old"]
+    Path("a=b.run").write_text(Path("good.run").read_text())
+    assert gate("qrels a=b.run --require 'AP > 0'").code == 0
+    assert fails("gate", "qrels", "a=-", "--baseline", "-", "--no-worse", "AP").startswith(
+        "gradeval: '-' can be"
+    )
+
+
 # files of checks
 
 
