@@ -49,14 +49,15 @@ def test_import_gradeval_is_light(files: tuple[Path, Path]) -> None:
 
 def test_the_command_imports_what_it_needs(files: tuple[Path, Path]) -> None:
     """No numpy for help, neither rich nor scipy for a TSV."""
-    steps = [f"assert run({args}) == 0" for args in (["--help"], ["--version"], ["eval", "--help"])]
+    helps = (["--help"], ["--version"], ["eval", "--help"], ["compare", "--help"], ["gate", "--help"])
+    steps = [f"assert run({args}) == 0" for args in helps]
     steps.append("assert run([*sys.argv[1:], '-q']) == 0")
     forms = ("csv", "json", "jsonl", "md", "latex", "trec", "table")
     steps += [f"assert run([*sys.argv[1:], '-q', '-m', 'AP', '-f', {form!r}]) == 0" for form in forms]
     first, *imported = imported_by(["from gradeval.cli import run", *steps], *files)
     assert first == {"click"}
-    assert imported[:3] == [{"click"}] * 3
-    assert imported[3:-1] == [{"numpy", "click"}] * len(forms)
+    assert imported[: len(helps)] == [{"click"}] * len(helps)
+    assert imported[len(helps) : -1] == [{"numpy", "click"}] * len(forms)
     assert "rich" in imported[-1]
 
 

@@ -7,8 +7,8 @@ import re
 from gradeval.render.layout import RenderOptions, Row, Sheet, sheets
 from gradeval.results import Results
 
-# an underscore inside a word is only itself, and reads better bare
-_SPECIAL = re.compile(r"[\\`*\[\]<>|~&$]|(?<![^\W_])_|_(?![^\W_])")
+# an underscore inside a word is only itself, and reads better bare; a bare address would become a link
+_SPECIAL = re.compile(r"[\\`*\[\]<>|~&$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.")
 
 
 def render(results: Results, options: RenderOptions) -> str:

@@ -115,6 +115,8 @@ IDS = [
     "[a](https://example.org)",
     "![a](https://example.org/a.png)",
     "<https://example.org>",
+    "https://example.org",
+    "www.example.org",
     "# head",
     "$x$",
     "a\tb",
@@ -186,6 +188,11 @@ def test_a_junit_file_is_ours() -> None:
     ]
     counts = (suites.attrib[name] for name in ("failures", "errors"))
     assert [*map(int, counts)] == [1, len(IDS) + 1]
+
+
+def test_no_address_becomes_a_link_in_markdown() -> None:
+    """As GitHub makes of bare ones."""
+    assert not re.search(r"\w://|www\.", render(attacked(), "md"))
 
 
 def inline(tokens: list[Token]) -> list[Token]:
