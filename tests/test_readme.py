@@ -143,24 +143,24 @@ def test_command_shows_this(command, output):
     ("change", "passes"),
     [
         ({}, True),
-        ({"{dense,hybrid}": "{bm25,hybrid}"}, False),  # the first of them is below
-        ({"{dense,hybrid}": "{hybrid,bm25}"}, False),
-        ({"{dense,hybrid}": "{nowhere,hybrid}"}, False),
-        ({"{dense,hybrid}": "nowhere"}, False),
+        ({"hybrid": "bm25"}, False),  # it is below
+        ({"hybrid": "dense"}, False),  # it lacks two queries
+        ({"hybrid": "nowhere"}, False),
+        ({"hybrid.run": "{hybrid,dense}.run"}, False),
         ({"qrels.txt": "nowhere.txt"}, False),
         ({"0.65": "0.7"}, False),
         (
             {  # undefined: all grades are equal
                 "nDCG@10": "rankDCG",
                 "sample_data/search/qrels.txt": "<(printf '401 0 a 1\\n')",
-                "sample_data/search/{dense,hybrid}.run": "<(printf '401 Q0 a 1 2 t\\n')",
+                "sample_data/search/hybrid.run": "<(printf '401 Q0 a 1 2 t\\n')",
             },
             False,
         ),
     ],
 )
 def test_the_recipe_for_ci(change, passes):
-    """It passes only if every run has a value that is high enough."""
+    """It passes only if the run has a value that is high enough, for all queries."""
     command = GATE
     for old, new in change.items():
         assert old in command
