@@ -18,6 +18,7 @@ from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
+from gradeval.formats.number_lines import read_numbers
 from gradeval.formats.scan import (
     HASH,
     Tokens,
@@ -27,7 +28,6 @@ from gradeval.formats.scan import (
     tokenize,
     unreadable,
 )
-from gradeval.formats.scores import read_numbers
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import not_a_number
 from gradeval.options import GROUP_SUFFIXES

@@ -11,7 +11,7 @@ from plain import Cut, Halting
 from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats.letor import read_letor
-from gradeval.formats.scores import read_numbers
+from gradeval.formats.number_lines import read_numbers
 from gradeval.formats.sources import Block, Source
 
 from .lines import SIZES, errors_of, rows_of

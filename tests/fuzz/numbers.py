@@ -15,8 +15,8 @@ from plain import number_of
 
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.formats.letor import read_letor
+from gradeval.formats.number_lines import read_numbers
 from gradeval.formats.scan import floats
-from gradeval.formats.scores import read_numbers
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import run_columns
 from gradeval.tables.load import read_qrels_file
