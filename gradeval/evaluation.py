@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -34,7 +35,7 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, RunTable, is_file, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduced import Reduced
-from gradeval.tables.run_names import run_names
+from gradeval.tables.run_names import run_files, run_names
 from gradeval.ties import TRIALS, spread
 
 _FEW = 1 << 13  # judgments that are scored before another thread has started
@@ -46,9 +47,9 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
 
     qrels: a path, a dict of dicts {query: {document: grade}}, tuples (query, document, grade), or a data frame.
     runs: one run (a path, {query: {document: score}}, tuples (query, document, score), or a data frame), a list
-    of runs, or a dict of runs by name. Data frames are read by column name: query_id, doc_id, relevance or
-    score, and other common names. metrics: names as on the command line, such as 'nDCG@5,10 AP(rel=2)', or a
-    list of these.
+    of runs, a dict of runs by name, or a directory or a pattern such as 'runs/*.run'. Data frames are read by
+    column name: query_id, doc_id, relevance or score, and other common names. metrics: names as on the command
+    line, such as 'nDCG@5,10 AP(rel=2)', or a list of these.
 
     Options, each with its default:
     rel: the relevance threshold, the lowest grade that counts as relevant (None: any grade above 0).
@@ -384,7 +385,7 @@ def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
 def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
     """(name, run) of each of the given runs."""
     if is_path(runs) or is_frame(runs) or isinstance(runs, RunTable):
-        yield None, runs
+        yield from ((None, run) for run in _files(runs))
     elif isinstance(runs, Mapping):
         if all(isinstance(of, Mapping) and not _has_mappings(of) for of in runs.values()):
             yield None, runs
@@ -399,4 +400,9 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
         if items and _is_row(items[0]):
             yield None, items
         else:
-            yield from ((None, item) for item in items)
+            yield from ((None, run) for item in items for run in _files(item))
+
+
+def _files(run: Any) -> list[Any]:
+    """The files of a directory or a pattern, or the run alone."""
+    return run_files(run) if isinstance(run, (str, bytes, os.PathLike)) else [run]

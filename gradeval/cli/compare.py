@@ -17,6 +17,7 @@ from gradeval.cli.options import (
     SectionedCommand,
     check_inputs,
     check_queries,
+    expand_runs,
     has_colour,
     input_options,
     measure_options,
@@ -258,7 +259,7 @@ def _with_baseline(
     """
     from gradeval.tables.run_names import labelled, run_names
 
-    runs = [(None, path) if of_values else labelled(path) for path in arguments]
+    runs = [(None, path) if of_values else labelled(path) for path in expand_runs(None, None, arguments)]
     if baseline is None or baseline in [path for _, path in runs] or not os.path.exists(baseline):
         return runs
     labels = [label for label, _ in runs if label is not None]

@@ -14,6 +14,7 @@ from gradeval.cli.options import (
     SectionedCommand,
     check_inputs,
     check_queries,
+    expand_runs,
     has_colour,
     input_options,
     measure,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.argument("qrels", type=File())
-@click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
+@click.argument("runs", metavar="RUN...", type=File(), nargs=-1, callback=expand_runs)
 @measure_options(DEFAULT_METRICS)
 @measure(
     "--tie-range",
@@ -88,8 +89,8 @@ def eval_command(
     """Evaluate runs against relevance judgments.
 
     QRELS is a TREC file with lines 'query iter document grade', or a LETOR file. A RUN is a TREC file with
-    lines 'query Q0 document rank score tag', or a file with one score for each line of the LETOR file.
-    NAME=RUN names it in the results.
+    lines 'query Q0 document rank score tag', or a file with one score for each line of the LETOR file. A
+    directory as RUN stands for its files. NAME=RUN names it in the results.
     """
     from gradeval.tables.run_names import labelled
 

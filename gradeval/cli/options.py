@@ -255,6 +255,15 @@ def check_queries(complete: bool, queries: str) -> None:
         raise click.UsageError("-c and --queries both are mutually exclusive.")
 
 
+def expand_runs(
+    context: click.Context | None, param: click.Parameter | None, paths: Sequence[str]
+) -> tuple[str, ...]:
+    """Runs with directories and patterns replaced by their files; a callback of arguments."""
+    from gradeval.tables.run_names import run_files
+
+    return tuple(str(file) for path in paths for file in run_files(path))
+
+
 def check_inputs(inputs: Sequence[str]) -> None:
     """Raise UsageError where two of the files are standard input."""
     if inputs.count("-") > 1:

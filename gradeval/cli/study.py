@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gradeval.cli.command import Command
+from gradeval.cli.options import expand_runs
 from gradeval.cli.study_options import (
     EVALUATION,
     INPUT,
@@ -110,7 +111,7 @@ def swaps_command(metrics: tuple[str, ...], **given: Any) -> int:
     ),
 )
 @click.argument("qrels", type=File())
-@click.argument("runs", metavar="[RUN]...", type=File(), nargs=-1)
+@click.argument("runs", metavar="[RUN]...", type=File(), nargs=-1, callback=expand_runs)
 @metrics_option("muAP nDCG(gain=exp) NDCNG")
 @as_eval_has(*EVALUATION)
 @printed("values", "orders")
@@ -143,7 +144,7 @@ def levels_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], 
     ),
 )
 @click.argument("qrels", type=File(), required=False)
-@click.argument("runs", metavar="[RUN]...", type=File(), nargs=-1)
+@click.argument("runs", metavar="[RUN]...", type=File(), nargs=-1, callback=expand_runs)
 @metrics_option("nDCG(gain=exp,top=10/25/50) and nDCGphi at the cutoff")
 @count_option("--cutoff", 10, "The cutoff of the default metrics, and the rank of the errors.")
 @count_option("--items", 100, "Without QRELS: documents of a ranking.", low=2)
@@ -221,7 +222,7 @@ def criteria_command(metrics: tuple[str, ...], **given: Any) -> int:
     ),
 )
 @click.argument("qrels", type=File())
-@click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
+@click.argument("runs", metavar="RUN...", type=File(), nargs=-1, callback=expand_runs)
 @metrics_option("muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP")
 @click.option("--qrels2", type=File(), metavar="FILE", help="A second set of judgments, to compare with QRELS.")
 @click.option(

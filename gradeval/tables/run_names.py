@@ -1,4 +1,4 @@
-"""Names of runs: labels that the user gave, and names made from paths."""
+"""Names of runs: labels that the user gave, and names made from paths; the files of a directory."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 _COMPRESSED = re.compile(r"(?<=.)\.(?:gz|bz2|xz|zst)$")
-_SUFFIX = re.compile(r"(?<=.)\.(?:run|txt|res)$")
+_SUFFIX = re.compile(r"(?<=.)\.(?:run|txt|res|csv|tsv|json|jsonl|parquet|arrow|feather)$")
+_PATTERN = re.compile(r"[*?\[]")
 
 
 def labelled(argument: str) -> tuple[str | None, str]:
@@ -53,3 +55,25 @@ def run_names(
 
 def _short(path: str) -> str:
     return _SUFFIX.sub("", _COMPRESSED.sub("", os.path.basename(path))) or path
+
+
+def run_files(path: str | bytes | os.PathLike[str]) -> list[Any]:
+    """The files of a directory, or those that match a pattern of a shell, sorted by name; else the path itself.
+
+    Hidden files and directories within are left out. Where nothing is found, opening the path says why.
+    """
+    try:
+        if os.path.isdir(path):
+            return sorted(entry.path for entry in os.scandir(os.fsdecode(path)) if _is_run(entry)) or [path]
+        text = os.fsdecode(path)
+        if not _PATTERN.search(text) or os.path.lexists(text):
+            return [path]
+    except (OSError, ValueError):
+        return [path]
+    from glob import glob  # imported only when needed
+
+    return sorted(file for file in glob(text) if not os.path.isdir(file)) or [path]
+
+
+def _is_run(entry: os.DirEntry[str]) -> bool:
+    return not entry.name.startswith(".") and not entry.is_dir()

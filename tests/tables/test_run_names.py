@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradeval.tables.run_names import labelled, run_names
+from gradeval.tables.run_names import labelled, run_files, run_names
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,16 @@ def test_labels(argument: str, label: str | None, path: str, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     (tmp_path / "b=0.4").touch()
     assert labelled(argument) == (label, path)
+
+
+def test_run_files(tmp_path):
+    (tmp_path / "runs" / "deep").mkdir(parents=True)
+    for name in ("b.run", "a.json", ".hidden", "[x]"):
+        (tmp_path / "runs" / name).touch()
+    folder = str(tmp_path / "runs")
+    all_files = [f"{folder}/{name}" for name in ("[x]", "a.json", "b.run")]
+    for path in (folder, f"{folder}/", folder.encode(), tmp_path / "runs", f"{folder}/*"):
+        assert run_files(path) == all_files
+    assert run_files(f"{folder}/?.*") == all_files[1:]
+    for alone in (f"{folder}/[x]", f"{folder}/b.run", f"{folder}/x*", f"{folder}/deep", "-", "none", "a\0*"):
+        assert run_files(alone) == [alone]
