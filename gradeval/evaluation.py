@@ -64,11 +64,17 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
     by_level: add AP with each grade as the relevance threshold, before muAP (False).
     queries: average over all 'judged' queries, or those in 'both' qrels and run ('judged').
     query_ids: evaluate these queries only: a list, or a string such as '401,402' (None: all).
-    qrels_format: 'trec' or 'letor' (None: detected from the content).
-    run_format: 'trec', 'letor' or 'scores' (None: detected from the content).
+    qrels_format: 'trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet' or 'arrow' (None: detected
+    from the content).
+    run_format: 'trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl',
+    'parquet' or 'arrow' (None: detected from the content).
     features: the features of LETOR files that are runs: a list, or a string such as '1,5,9-12' (none).
     qrels_feature: the feature of a LETOR file that is the grade (None: its label).
     groups: the file of the sizes of queries, for SVMlight files without qid (None: FILE.query or FILE.group).
+    columns: the names of columns of tables by role, such as 'query=user,document=item,grade=stars', or a dict;
+    score is that of runs (none: usual names).
+    split: the part of a predictions file of MTEB, as SPLIT or SUBSET/SPLIT (None: its only one).
+    ignore_identical_ids: leave out documents of runs whose id is their query's (False).
     jobs: the number of threads (0: the number of processors).
 
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.

@@ -20,8 +20,10 @@ DEFAULT_TIES = "trec"
 LETOR_TIES = "input"  # of features and scores, as in Eval-Score-3.0 and LightGBM
 NO_RELEVANT = {"0": 0.0, "1": 1.0, "skip": math.nan}
 DEFAULT_NO_RELEVANT = "0"
-QRELS_FORMATS = ("trec", "letor")
-RUN_FORMATS = ("trec", "letor", "scores")
+_TABLES = ("csv", "tsv", "json", "jsonl", "parquet", "arrow")
+QRELS_FORMATS = ("trec", "letor", "beir", *_TABLES)
+RUN_FORMATS = ("trec", "letor", "scores", "ranklib", "msmarco", "beir", *_TABLES)
+ROLES = ("query", "document", "grade", "score")  # of columns
 GROUP_SUFFIXES = (".query", ".group")  # of the files beside an SVMlight file that give its queries' sizes
 RANGES = {"depth": (1, 10**9), "jobs": (0, 1000), "qrels_feature": (0, 10**7 - 1)}
 
@@ -45,6 +47,9 @@ class Options:
     qrels_format, run_format: one of QRELS_FORMATS, RUN_FORMATS (None: detected from the content). features: the
     features of LETOR files that are runs. qrels_feature: the feature of a LETOR file that is the grade (None:
     its label). groups: the file of group sizes of SVMlight files without qid (None: FILE.query or FILE.group).
+    columns: (role, name) of columns of tables, with the roles ROLES; others have usual names. split: SPLIT or
+    SUBSET/SPLIT of a predictions file of MTEB. ignore_identical_ids: leave out documents of runs whose id is
+    their query's.
     """
 
     rel: float | None = None
@@ -63,6 +68,9 @@ class Options:
     features: tuple[int, ...] = ()
     qrels_feature: int | None = None
     groups: str | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+    split: str | None = None
+    ignore_identical_ids: bool = False
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -145,11 +153,20 @@ def _read_no_relevant(value: Any) -> Any:
     return f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
+def _read_columns(columns: Any) -> tuple[tuple[str, str], ...]:
+    """'query=user_id,document=item_id', or a mapping."""
+    if isinstance(columns, (str, bytes)):
+        return parse_columns(_text(columns))
+    pairs = columns.items() if isinstance(columns, Mapping) else _iterable("columns", columns)
+    return tuple((str(role), str(name)) for role, name in pairs)
+
+
 _READERS: dict[str, Callable[[Any], Any]] = {
     "query_ids": _read_ids,
     "features": _read_features,
     "groups": _read_groups,
     "no_relevant": _read_no_relevant,
+    "columns": _read_columns,
 }
 
 
@@ -214,9 +231,26 @@ def _ids(name: str, value: Any) -> None:
         raise OptionError("query_ids: no query ids given")
 
 
-def _path(name: str, value: Any) -> None:
-    if not isinstance(value, str) or not value:
-        raise OptionError(f"{name} must be a path, not {described(value)}")
+def _string(kind: str) -> Check:
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, str) or not value:
+            raise OptionError(f"{name} must be {kind}, not {described(value)}")
+
+    return check
+
+
+def _columns(name: str, value: Any) -> None:
+    """(role, name) pairs, one at most for each role."""
+    is_tuple = isinstance(value, tuple) and all(
+        isinstance(pair, tuple)
+        and len(pair) == 2
+        and all(isinstance(text, str) and text for text in pair)
+        and pair[0] in ROLES
+        for pair in value
+    )
+    if not is_tuple or len(dict(value)) < len(value):
+        roles = ", ".join(f"{role}=NAME" for role in ROLES)
+        raise OptionError(f"{name} must be some of {roles}, each once, not {described(value)}")
 
 
 _CHECKS: dict[str, Check] = {
@@ -235,7 +269,10 @@ _CHECKS: dict[str, Check] = {
     "run_format": _choice(*RUN_FORMATS),
     "features": _tuple_of(int),
     "qrels_feature": _integer,
-    "groups": _path,
+    "groups": _string("a path"),
+    "columns": _columns,
+    "split": _string("SPLIT or SUBSET/SPLIT"),
+    "ignore_identical_ids": _boolean,
 }
 
 
@@ -250,6 +287,12 @@ def parse_number(text: str) -> float:
 def parse_ids(text: str) -> tuple[str, ...]:
     """'401, 402' -> the ids, separated by commas or spaces."""
     return tuple(filter(None, re.split("[, \t\r\n]+", text)))
+
+
+def parse_columns(text: str) -> tuple[tuple[str, str], ...]:
+    """'query=user_id, document=item_id' -> (role, name) pairs."""
+    pairs = (item.partition("=") for item in text.split(",") if item.strip())
+    return tuple((role.strip(), name.strip()) for role, _, name in pairs)
 
 
 def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:

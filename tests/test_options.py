@@ -46,6 +46,9 @@ GOOD = {
         *("np.int64", "np.uint8", "np.str_", "array", "array of texts", "empty array"),
     },
     "no_relevant": {"None", "0", "1", "'1'", "np.int64", "np.uint8", "np.str_"},
+    "columns": {"''", "b''", "[]", "()", "{}", "empty array"},
+    "split": {"None", "'1'", "'x'", "NUL", "surrogate", "np.str_"},
+    "ignore_identical_ids": TRUTHS,
     "groups": {"None", "'1'", "'x'", "NUL", "surrogate", "b'1'", "np.str_", "np.bytes_"},
 }
 

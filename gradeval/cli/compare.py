@@ -70,6 +70,7 @@ _values = section("Tables of values")
 _EVALUATION = (
     *("rel", "zero_grade", "depth", "judged_only", "ties", "no_relevant"),
     *("qrels_format", "run_format", "features", "qrels_feature", "groups"),
+    *("columns", "split", "ignore_identical_ids"),
 )
 
 

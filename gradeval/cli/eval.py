@@ -89,8 +89,9 @@ def eval_command(
     """Evaluate runs against relevance judgments.
 
     QRELS is a TREC file with lines 'query iter document grade', or a LETOR file. A RUN is a TREC file with
-    lines 'query Q0 document rank score tag', or a file with one score for each line of the LETOR file. A
-    directory as RUN stands for its files. NAME=RUN names it in the results.
+    lines 'query Q0 document rank score tag', or a file with one score for each line of the LETOR file. Both may
+    be of BEIR, CSV, TSV, JSON, JSON Lines, Parquet or Arrow, a RUN of MS MARCO or MTEB too. A directory as RUN
+    stands for its files. NAME=RUN names it in the results.
     """
     from gradeval.tables.run_names import labelled
 

@@ -221,6 +221,19 @@ def input_options() -> Callable[[Decorated], Decorated]:
             help="Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same "
             "directory.",
         ),
+        inputs(
+            "--columns",
+            default="",
+            metavar="LIST",
+            help="Names of columns in csv, tsv, jsonl, parquet and arrow files, such as "
+            "query=user,document=item,grade=stars (score=NAME in runs). Default: common names.",
+        ),
+        inputs("--split", metavar="NAME", help="SPLIT or SUBSET/SPLIT in a predictions file of MTEB."),
+        inputs(
+            "--ignore-identical-ids",
+            is_flag=True,
+            help="Leave out documents of runs whose id is their query's, as BEIR does.",
+        ),
     )
 
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 EVALUATION = ("rel", "zero_grade", "depth", "judged_only", "ties", "queries", "no_relevant")
-INPUT = ("qrels_format", "run_format", "features", "qrels_feature", "groups")
+INPUT = (
+    *("qrels_format", "run_format", "features", "qrels_feature", "groups"),
+    *("columns", "split", "ignore_identical_ids"),
+)
 OTHER = ("jobs", "quiet", "strict", "allow")
 _OUTPUT = ("digits", "output")
 _MOST = 10**6

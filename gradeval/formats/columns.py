@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.formats.diagnostics import LineProblems
 
@@ -31,6 +31,13 @@ class Blocks(Protocol[Block_co]):
     def expected_size(self) -> int: ...
 
     def blocks(self) -> Iterator[Block_co]: ...
+
+
+class Table(NamedTuple):
+    """Qrels or a run as its reader gives it. columns: reads a block of the source; several threads call it."""
+
+    source: Blocks[Any]
+    columns: Callable[[Any], Columns]
 
 
 class RankCheck(NamedTuple):
@@ -91,6 +98,25 @@ class Columns(NamedTuple):
             tag=tags[-1] if tags else None,
             ranks=max((part.ranks for part in parts), key=lambda ranks: ranks.compared, default=RankCheck()),
         )
+
+    def take(self, rows: Bools) -> Columns:
+        """Some of the rows, by a mask."""
+        if rows.all():
+            return self
+        counts = np.append(0, np.cumsum(rows))[self.bounds]
+        kept = np.flatnonzero(np.diff(counts))  # queries that keep a row
+        return self._replace(
+            queries=self.queries.take(kept),
+            bounds=np.append(counts[kept], counts[-1]),
+            documents=self.documents.take(rows),
+            value=self.value[rows],
+            line=self.line[rows],
+        )
+
+    def without_identical_ids(self) -> Columns:
+        """The rows whose document does not have the query's id."""
+        query = np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))
+        return self.take(~self.documents.same(np.arange(len(query)), self.queries, query))
 
     def light(self) -> Columns:
         """The same rows, whose ids hold on to nothing that they do not need."""

@@ -10,28 +10,35 @@ from typing import Any
 from gradeval.errors import InputError
 
 MAGIC_BYTES = 6  # the longest magic number that is detected
+_GZIP, _BZIP2, _XZ, _ZSTD, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
+_NAMES = {_GZIP: "gzip", _BZIP2: "bzip2", _XZ: "xz", _ZSTD: "zstd", _ZIP: "zip"}
+
+
+def compression_of(start: bytes) -> str:
+    """The compression of a file that begins with these bytes, '' for none."""
+    return next((name for magic, name in _NAMES.items() if start.startswith(magic)), "")
 
 
 def decompressed(stream: Any, name: str) -> tuple[Any, tuple[type[Exception], ...]]:
     """The decompressed stream, by its magic number, and the errors that reading it may raise."""
     start = stream.peek(MAGIC_BYTES)[:MAGIC_BYTES]
-    if start.startswith(b"\x1f\x8b"):
+    if start.startswith(_GZIP):
         import gzip
         import zlib
 
         return gzip.GzipFile(fileobj=stream), (gzip.BadGzipFile, zlib.error)
-    if start.startswith(b"BZh"):
+    if start.startswith(_BZIP2):
         import bz2
 
         return _Streams(stream, bz2.BZ2Decompressor), (OSError, ValueError)
-    if start.startswith(b"\xfd7zXZ\x00"):
+    if start.startswith(_XZ):
         import lzma
 
         return _Streams(stream, lzma.LZMADecompressor, padding=b"\0"), (lzma.LZMAError,)
-    if start.startswith(b"\x28\xb5\x2f\xfd"):
+    if start.startswith(_ZSTD):
         zstd = _zstd(name)
         return _Streams(stream, zstd.ZstdDecompressor), (zstd.ZstdError,)
-    if start.startswith(b"PK\x03\x04"):
+    if start.startswith(_ZIP):
         raise InputError(name, "this is a zip archive", hint="Extract it first")
     return stream, ()
 

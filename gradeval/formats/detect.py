@@ -1,86 +1,142 @@
-"""The table of file formats, and which of them a file has, detected from its first lines of data.
+"""The table of file formats, and which of them a file has, detected from its beginning.
 
-To add a format: a module here with what Reader says, named like the format; a row in FORMATS; and the name
-among those that options.py lists.
+To add a format: a module here with what Reader says; a row in FORMATS; and the name among those that options.py
+lists.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from gradeval.arrays import Bytes
-from gradeval.formats.columns import Columns
+from gradeval.errors import InputError
+from gradeval.formats.columns import Columns, Table
 from gradeval.formats.diagnostics import no_data
 from gradeval.formats.scan import CR, HASH, LF, SPACE, tokenize
-from gradeval.formats.sources import Block, Source
+from gradeval.formats.sources import Source
+from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
+
+if TYPE_CHECKING:
+    from gradeval.formats.letor import Letor
 
 _FIELD = re.compile(rb"[^ \t]+")
 _FEATURE = re.compile(rb"(?:qid|\d+):\S*")
 _LINES = 10_000  # lines of data that are examined
 _BEGINNING = 1 << 16  # bytes of a line that are examined
+_DEFAULTS = Options()
 
 
 class Format(NamedTuple):
-    """A row of the table: the format that options and its module have this name.
+    """A row of the table: the format that options have this name.
 
-    has_line: whether the first line of data is of it, given the line and its fields before any '#'.
+    has_line: whether the first line of data is of it, given the line and its fields before any '#'. begins:
+    whether a file is of it, given its beginning and the options. module: where its Reader is. of_letor: what
+    messages call its rows, where these are the lines of the LETOR file that the qrels are. ties: the default
+    rule for tied scores. no_qrels: what is wrong with such a file as qrels, and a hint, where it can be none.
     """
 
     name: str
-    has_line: Callable[[bytes, list[bytes]], bool]
+    has_line: Callable[[bytes, list[bytes]], bool] = lambda line, fields: False
+    begins: Callable[[bytes, Options], bool] = lambda text, options: False
+    module: str = ""
+    of_letor: str = ""
+    ties: str = DEFAULT_TIES
+    no_qrels: tuple[str, str] | None = None
 
 
 class Reader(Protocol):
-    """What a format's module provides where each line is a row; its functions run in several threads.
+    """What a format's module provides: table(), or read() where its rows are the lines of a LETOR file.
 
-    LETOR files, whose lines are several runs, and scores, which need a LETOR file's rows, are read whole.
+    LETOR files themselves, whose lines are several runs, are read by letor.read_letor().
     """
 
-    def qrels_columns(self, block: Block, /) -> Columns:
-        """The judgments of the block; the value is the grade."""
+    def table(self, source: Source, number: str, options: Options, /) -> Table:
+        """The qrels (number: 'grade') or the run ('score') of a file. Raises InputError."""
 
-    def run_columns(self, block: Block, /) -> Columns:
-        """The run lines of the block; the value is the score."""
+    def read(self, source: Source, letor: Letor, /) -> Columns:
+        """A number for each line of the LETOR file. Raises InputError(s)."""
+
+
+def format_of(name: str) -> Format:
+    """The row of the table."""
+    return next(row for row in FORMATS if row.name == name)
 
 
 def reader(name: str) -> Reader:
     """The module that reads a format, imported when it is needed."""
-    return cast(Reader, import_module(f"gradeval.formats.{name}"))
+    return cast(Reader, import_module(f"gradeval.formats.{format_of(name).module or name}"))
 
 
-def detect(source: Source) -> str:
-    """The name of the format of a file. Raises InputError where the file cannot be read.
+def kind_of(source: Source, number: str, options: Options) -> str:
+    """The format of qrels (number: 'grade') or a run ('score'): the one given, or detect()'s.
 
-    The first line of data decides, unless it is one number: the label of a SVMlight line without features looks
-    like a score. The file is then a LETOR file if one of the next lines is of that format.
+    Raises InputError where the file cannot be read or is of a format for the other only.
+    """
+    given = options.qrels_format if number == "grade" else options.run_format
+    kind = given or detect(source, options)
+    no_qrels = format_of(kind).no_qrels
+    if number == "grade" and no_qrels is not None:
+        raise InputError(source.name, no_qrels[0], hint=no_qrels[1])
+    return kind
+
+
+def detect(source: Source, options: Options = _DEFAULTS) -> str:
+    """The name of the format of a file. Raises InputError where the file cannot be read, or may be of two.
+
+    A magic number, the first key, the header, or the first query decides; else the first line of data, unless
+    it is one number: the label of a SVMlight line without features looks like a score. The file is then a LETOR
+    file if one of the next lines is of that format.
     """
     size = seen = 0
-    for block in source.blocks(_BEGINNING):
-        size += block.size
-        text = block.bytes[: block.size]
-        text = np.where(text == CR, LF, text)  # a bare CR ends a line too, so that the right reader rejects it
-        start = _first_data(text)
+    for text in _texts(source):
+        if not size and len(text):
+            beginning = text[:_BEGINNING].tobytes()
+            kinds = [row.name for row in FORMATS if row.begins(beginning, options)]
+            if len(kinds) > 1:
+                hint = f"Give its format: --run-format {' or '.join(kinds)}"
+                raise InputError(source.name, f"the file may be of format {' or '.join(kinds)}", hint=hint)
+            if kinds:
+                return kinds[0]
+        size += len(text)
+        lines = np.where(text == CR, LF, text)  # a bare CR ends a line too, so that the right reader rejects it
+        start = _first_data(lines)
         if start is None:
             continue
-        text = text[start:]
+        lines = lines[start:]
         if not seen:
-            kind = _format_of(text, 0)
+            kind = _format_of(lines, 0)
             if kind != "scores":
                 return kind
-        lines, has_letor = _scan_for_letor(text, _LINES - seen)
+        count, has_letor = _scan_for_letor(lines, _LINES - seen)
         if has_letor:
             return "letor"
-        seen += lines
+        seen += count
         if seen == _LINES:
             break
     if not seen:
         raise no_data(source.name, size)
     return "scores"
+
+
+def _texts(source: Source) -> Iterator[Bytes]:
+    """The text in blocks, the first with the first value of a JSON object, of which a pipe may bring a part."""
+    first: Bytes | None = None
+    for block in source.blocks(_BEGINNING):
+        text = block.bytes[: block.size]
+        if first is not None:
+            text = np.concatenate([first, text])
+        if len(text) < _BEGINNING and not block.last and _OPEN_OBJECT.fullmatch(text.tobytes()):
+            first = text
+            continue
+        first = None
+        yield text
+    if first is not None:
+        yield first
 
 
 def _first_data(text: Bytes) -> int | None:
@@ -133,8 +189,81 @@ def _is_number(line: bytes) -> bool:
     return True
 
 
+def _has_key(text: bytes, is_first_value: Callable[[str], bool]) -> bool:
+    """Whether the text begins with a JSON object whose first value has such a first character."""
+    if not text.lstrip().startswith(b"{"):
+        return False
+    from gradeval.formats.json import first_value
+
+    value = first_value(text)
+    return value is not None and is_first_value(value)
+
+
+def _header(text: bytes, options: Options) -> str:
+    """The format of a file with a header, '' for any other."""
+    line = text.split(b"\n", 1)[0]
+    found = _DELIMITER.search(line)
+    if found is None or any(_FIGURE.fullmatch(field) for field in line.split(found[0])):
+        return ""
+    from gradeval.formats import beir, csv
+
+    header = csv.header_of(np.frombuffer(text, np.uint8), csv.DELIMITERS, dict(options.columns))
+    if header is None:
+        return ""
+    if header.dialect.delimiter != "\t":
+        return "csv"
+    return "beir" if header.names == beir.COLUMNS else "tsv"
+
+
+def _has_three_fields(text: bytes, module: str) -> bool:
+    """Whether the first query's lines count its documents, as this module says."""
+    if _THREE_FIELDS.match(text) is None:
+        return False
+    lines = text[: text.rfind(b"\n") + 1] if len(text) == _BEGINNING else text
+    counts: bool = import_module(f"gradeval.formats.{module}").counts_documents(lines)
+    return counts
+
+
+_DELIMITER = re.compile(rb"[\t,;|]")
+_FIGURE = re.compile(rb"[ \t]*[-+]?[\d.][-+.\deE]*[ \t\r]*")
+_OPEN_OBJECT = re.compile(rb'\s*[{[]\s*(?:"(?:[^"\\]|\\.)*"\s*:?\s*)?', re.DOTALL)
+_JSON = re.compile(rb"[ \t\r\n]*\[[ \t\r\n]*\{")
+_QRELS_FIRST = "The qrels come first, then the runs"
+_THREE_FIELDS = re.compile(rb"[^\t\r\n]+\t[^\t\r\n]+\t[^\t\r\n]+\r?(?:\n|\Z)")
+
 FORMATS = (
+    Format("parquet", begins=lambda text, _: text.startswith(b"PAR1")),
+    Format("arrow", begins=lambda text, _: text.startswith((b"ARROW1\0\0", b"\xff\xff\xff\xff")), module="ipc"),
+    Format(
+        "json",
+        begins=lambda text, _: _JSON.match(text) is not None or _has_key(text, lambda value: value in "{"),
+    ),
+    Format("jsonl", begins=lambda text, _: _has_key(text, lambda value: value not in "{")),
+    Format("beir", begins=lambda text, options: _header(text, options) == "beir"),
+    Format("csv", begins=lambda text, options: _header(text, options) == "csv"),
+    Format("tsv", begins=lambda text, options: _header(text, options) == "tsv"),
+    Format(
+        "msmarco",
+        begins=lambda text, _: _has_three_fields(text, "msmarco"),
+        no_qrels=("this looks like a run of MS MARCO (query passage rank)", _QRELS_FIRST),
+    ),
+    Format(
+        "ranklib",
+        begins=lambda text, _: _has_three_fields(text, "ranklib"),
+        of_letor="scores of RankLib",
+        ties=LETOR_TIES,
+        no_qrels=("this looks like scores of RankLib (query index score)", _QRELS_FIRST),
+    ),
     Format("letor", _is_letor),
-    Format("scores", lambda line, fields: len(fields) == 1 and _is_number(line)),
+    Format(
+        "scores",
+        lambda line, fields: len(fields) == 1 and _is_number(line),
+        of_letor="scores, one per line,",
+        ties=LETOR_TIES,
+        no_qrels=(
+            "each of its first lines is one number, so that it may hold labels or scores",
+            "--qrels-format letor reads labels; scores are a run, which comes after a LETOR file",
+        ),
+    ),
     Format("trec", lambda line, fields: True),  # its errors describe unknown files best
 )

@@ -102,6 +102,11 @@ def _table(lines: Sequence[str], role: str) -> str:
         for name, pattern in _COLUMNS.items()
     }
     header = sum(map(bool, at.values())) > 1 and not any(map(_NUMBER.fullmatch, cells[0]))
+    is_named = separator and not any(map(_NUMBER.fullmatch, cells[0])) and count > 2 and len(cells) > 1
+    if not header and is_named and any(map(_NUMBER.fullmatch, cells[1])):
+        number = "grade" if role == "qrels" else "score"
+        head = f"a header line ({named(', '.join(cells[0]))})"
+        return f"This looks like a table with {head}; use --columns query=NAME,document=NAME,{number}=NAME"
     if not header and (separator in (None, "\t") and count != 3):
         return ""
     kind = {",": "CSV", ";": "CSV with semicolons", "|": "a table with '|'"}.get(separator or "", "a table")

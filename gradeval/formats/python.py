@@ -27,17 +27,13 @@ from gradeval.formats.memory import (
     object_ids,
     object_numbers,
 )
+from gradeval.formats.names import Chosen, choose
 from gradeval.notices import many
 
 BLOCK_ROWS = 1 << 16  # so many rows are read at a time; data of no more are read whole
 _ROW_BYTES = 32
-_QUERY_COLUMNS = ("query_id", "qid", "query", "q_id", "topic", "topic_id")
-_DOCUMENT_COLUMNS = ("doc_id", "docid", "docno", "document", "document_id", "doc", "did", "iid", "item")
-_NUMBER_COLUMNS = {
-    "grade": ("grade", "relevance", "rel", "label", "rating"),
-    "score": ("score", "sim", "scores"),
-}
 _QUERY, _DOCUMENT = "query id", "document id"
+NO_NAMES: Mapping[str, str] = {}
 _ROWS = "each row must be (query, document, number)"
 
 
@@ -106,18 +102,20 @@ class Data(ABC):
     expected_size = stored_size
 
 
-def open_data(data: Any, path: str, name: str) -> Data:
+def open_data(data: Any, path: str, name: str, columns: Mapping[str, str] = NO_NAMES) -> Data:
     """A dict of dicts, tuples (query, document, number), or a data frame.
 
-    name: 'grade' or 'score', what the number is. path: what messages call the data. Raises InputError.
+    name: 'grade' or 'score', what the number is. path: what messages call the data. columns: names of those of
+    a frame, by role. Raises InputError.
     """
     with readable(path, _ROWS):
         if isinstance(data, Mapping):
             return Nested(path, data, name)
         if is_frame(data):
-            return _frame(data, path, name)
+            return _frame(data, path, name, columns)
         if isinstance(data, np.ndarray) and data.dtype.names and len(data.dtype.names) >= 3:
-            return _Table(path, name, [_array(data[field]) for field in data.dtype.names[:3]])
+            labels = (_QUERY, _DOCUMENT, name)
+            return _Table(path, [_array(data[field]) for field in data.dtype.names[:3]], labels)
         return _Rows(path, list(data), name)
 
 
@@ -168,19 +166,21 @@ def _mapping(documents: Any) -> Mapping[Any, Any]:
 
 
 class _Table(Data):
-    """Three columns: query, document and number. labels: what messages call their values."""
+    """Three columns: query, document and number. labels: what messages call their values. by_rank: whether the
+    numbers are ranks.
+    """
 
     def __init__(
-        self, path: str, number: str, columns: Sequence[Values], labels: Sequence[str] = ("", "", "")
+        self, path: str, columns: Sequence[Values], labels: Sequence[str], by_rank: bool = False
     ) -> None:
-        self.name, self.values = path, columns
-        self.labels = [what + label for what, label in zip((_QUERY, _DOCUMENT, number), labels, strict=True)]
+        self.name, self.values, self.labels, self.by_rank = path, columns, labels, by_rank
         self.rows = len(columns[0])
 
     def columns(self, block: Slice) -> Columns:
         rows = slice(block.first, block.end)
         with readable(self.name, _ROWS):
-            return _read(self.values, self.labels, rows, block)
+            columns = read_values(self.values, self.labels, rows, block.is_first, block.is_last)
+        return columns._replace(value=-columns.value) if self.by_rank else columns
 
 
 class _Rows(Data):
@@ -201,7 +201,7 @@ class _Rows(Data):
                 for i, row in enumerate(rows):
                     self._row(row, block.first + i)
                 raise
-            return _read(values, self.labels, slice(None), block)
+            return read_values(values, self.labels, slice(None), block.is_first, block.is_last)
 
     def _row(self, row: Any, place: int) -> tuple[Any, ...]:
         with readable(self.name, _ROWS, place + 1):
@@ -213,7 +213,10 @@ class _Rows(Data):
             return items
 
 
-def _read(values: Sequence[Values], labels: Sequence[str], rows: slice, block: Slice) -> Columns:
+def read_values(
+    values: Sequence[Values], labels: Sequence[str], rows: slice, is_first: bool, is_last: bool
+) -> Columns:
+    """Some rows of three columns. labels: what messages call their values."""
     query, document, number = values
     queries, wrong_query = query.ids(rows, labels[0])
     documents, wrong_document = document.ids(rows, labels[1])
@@ -221,9 +224,7 @@ def _read(values: Sequence[Values], labels: Sequence[str], rows: slice, block: S
     count = len(numbers)
     if not len(queries) == len(documents) == count:
         raise ValueError("the columns are not of one length")
-    columns = Columns(
-        *grouped(queries), documents, numbers, np.arange(count), count, block.is_first, block.is_last
-    )
+    columns = Columns(*grouped(queries), documents, numbers, np.arange(count), count, is_first, is_last)
     return _with_problems(columns, [wrong_query, wrong_document, wrong_number])
 
 
@@ -232,15 +233,7 @@ def _with_problems(columns: Columns, found: Sequence[Wrong]) -> Columns:
     if not any(len(wrong.rows) for wrong in found):
         return columns
     problems = LineProblems.joined(LineProblems.of(wrong.rows, wrong.what) for wrong in found)
-    none = columns.documents.take(slice(0, 0))
-    return columns._replace(
-        queries=none,
-        bounds=np.zeros(1, np.int64),
-        documents=none,
-        value=columns.value[:0],
-        line=columns.line[:0],
-        problems=problems,
-    )
+    return columns.take(np.zeros(len(columns.value), bool))._replace(problems=problems)
 
 
 def is_frame(data: Any) -> bool:
@@ -248,34 +241,27 @@ def is_frame(data: Any) -> bool:
     return hasattr(data, "columns") or offers_arrow(data)
 
 
-def _frame(data: Any, path: str, number: str) -> Data:
+def _frame(data: Any, path: str, number: str, given: Mapping[str, str]) -> Data:
     """A data frame, or any other table that offers its columns."""
     if hasattr(data, "columns") and (hasattr(data, "iloc") or not offers_arrow(data)):
         names = [*map(str, data.columns)]
-        chosen = _chosen(names, path, number)
-        columns = [_series(data[name]) for name in chosen]
+        chosen = choose(names, number, given, path)
+        columns = [_series(data[name]) for name in chosen[:3]]
     else:
         parts = list(batches(data))
         names = [chunk.name for chunk in parts[0]] if parts else []
-        chosen = _chosen(names, path, number) if parts else ["", "", ""]
+        chosen = choose(names, number, given, path) if parts else Chosen("", "", "")
         columns = [
-            _arrow(data, [part[names.index(name)] for part in parts] if parts else [], name) for name in chosen
+            _arrow(data, [part[names.index(name)] for part in parts] if parts else [], name)
+            for name in chosen[:3]
         ]
-    return _Table(path, number, columns, [f" (column {name})" for name in chosen])
+    return _Table(path, columns, column_labels(chosen, number), chosen.by_rank)
 
 
-def _chosen(names: Sequence[str], path: str, number: str) -> list[str]:
-    return [
-        _named(names, options, path) for options in (_QUERY_COLUMNS, _DOCUMENT_COLUMNS, _NUMBER_COLUMNS[number])
-    ]
-
-
-def _named(names: Sequence[str], options: Sequence[str], path: str) -> str:
-    lower = {name.lower(): name for name in reversed(names)}
-    for option in options:
-        if option in lower:
-            return lower[option]
-    raise InputError(path, f"no column named {' or '.join(options)}; columns are {', '.join(names)}")
+def column_labels(chosen: Chosen, number: str) -> list[str]:
+    """What messages call the values of columns."""
+    what = "rank" if chosen.by_rank else number
+    return [f"{each} (column {name})" for each, name in zip((_QUERY, _DOCUMENT, what), chosen, strict=False)]
 
 
 def _arrow(data: Any, chunks: Sequence[Any], name: str) -> Values:

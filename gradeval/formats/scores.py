@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from gradeval.errors import InputError
 from gradeval.formats.columns import Columns
+from gradeval.formats.letor import Letor
 from gradeval.formats.number_lines import read_numbers
 from gradeval.formats.sources import Source
 
 
-def read_scores(source: Source, rows: Columns, path: str) -> Columns:
-    """Scores, one for each of the rows: the data lines of the LETOR file at the path. Raises InputError(s)."""
+def read(source: Source, letor: Letor) -> Columns:
+    """Scores, one for each data line of the LETOR file. Raises InputError(s)."""
+    rows, path = letor.columns(letor.label), letor.path
     count = len(rows.value)
     scores, line = read_numbers(source, "score", count)
     if len(scores) != count:

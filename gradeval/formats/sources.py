@@ -9,7 +9,7 @@ import stat
 import sys
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import numpy as np
 from gradeval.arrays import Bytes
 from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, printable
-from gradeval.formats.compression import MAGIC_BYTES, decompressed
+from gradeval.formats.compression import MAGIC_BYTES, compression_of, decompressed
 
 BLOCK = 3 << 20
 LONGEST_LINE = 64 << 20
@@ -51,7 +51,8 @@ class Source:
     """A file as the user named it ('-' is standard input), which can be read from its beginning repeatedly.
 
     What a pipe delivers is copied to a temporary file, since a pipe cannot be read twice.
-    progress, if set, is called with the number of bytes of each read.
+    progress, if set, is called with the number of bytes of each read. compression: known once it was read, ''
+    for none.
     """
 
     def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
@@ -60,6 +61,7 @@ class Source:
             raise InputError(printable(self.path), "a path cannot contain a NUL byte")
         self.name = "<stdin>" if self.path == "-" else self.path
         self.progress: Callable[[int], object] | None = None
+        self.compression = ""
         self._pipe: _Replayed | None = None
         self._begin: int | None = None
         self._digest: Any = None
@@ -67,22 +69,69 @@ class Source:
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """The decompressed bytes in blocks of about this size, cut at line ends. Raises InputError."""
-        try:
+        with self._reader() as readinto:
+            yield from _cut(readinto, size)
+
+    def chunks(self, size: int = BLOCK) -> Iterator[Bytes]:
+        """The decompressed bytes, cut anywhere, without a byte order mark; the last may be empty. Raises
+        InputError.
+        """
+        with self._reader() as readinto:
+            first = True
+            while True:
+                chunk = np.empty(size, np.uint8)
+                filled = _fill(readinto, chunk)
+                chunk = chunk[:filled]
+                yield chunk[3:] if first and chunk[:3].tobytes() == _UTF8_MARK else chunk
+                first = False
+                if filled < size:
+                    return
+
+    @contextmanager
+    def seekable(self) -> Iterator[Any]:
+        """The decompressed bytes as a file that can be read in any order. Raises InputError."""
+        import tempfile
+
+        with self._system_errors():
             with io.BufferedReader(self._from(0), 1 << 16) as stored:
-                stream, errors = decompressed(stored, self.name)
-                read = stream.readinto
-                if self._pipe is not None and stream is stored:
-                    self._pipe.patience = _PATIENCE
-                    read = stored.readinto1  # which does not wait until the block is full
-                try:
-                    yield from _cut(read, size)
-                except (EOFError, *errors) as error:  # type: ignore[misc]
-                    if (
-                        isinstance(error, OSError) and error.errno
-                    ):  # a system error; those of gzip and bz2 have no number
-                        raise
-                    what = f"the archive is damaged or incomplete ({error})"
-                    raise InputError(self.name, what, hint="Recompress it or fetch it again") from None
+                self.compression = compression_of(stored.peek(MAGIC_BYTES)[:MAGIC_BYTES])
+            if not self.compression and self._pipe is None and self.path != "-":
+                with open(self.path, "rb") as file:
+                    yield file
+                return
+            with tempfile.TemporaryFile() as copy:
+                for chunk in self.chunks():
+                    try:
+                        copy.write(chunk.data)
+                    except OSError as error:
+                        raise temporary_error(self.name, error) from None
+                copy.seek(0)
+                yield copy
+
+    @contextmanager
+    def _reader(self) -> Iterator[Callable[[Any], int | None]]:
+        """readinto() of the decompressed bytes. Raises InputError for errors within the block."""
+        with self._system_errors(), io.BufferedReader(self._from(0), 1 << 16) as stored:
+            self.compression = compression_of(stored.peek(MAGIC_BYTES)[:MAGIC_BYTES])
+            stream, errors = decompressed(stored, self.name)
+            read = stream.readinto
+            if self._pipe is not None and stream is stored:
+                self._pipe.patience = _PATIENCE
+                read = stored.readinto1  # which does not wait until the block is full
+            try:
+                yield read
+            except (EOFError, *errors) as error:  # type: ignore[misc]
+                if (
+                    isinstance(error, OSError) and error.errno
+                ):  # a system error; those of gzip and bz2 have no number
+                    raise
+                what = f"the archive is damaged or incomplete ({error})"
+                raise InputError(self.name, what, hint="Recompress it or fetch it again") from None
+
+    @contextmanager
+    def _system_errors(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             raise system_error(self.name, error) from None
 
@@ -239,6 +288,17 @@ def _read(raw: io.RawIOBase, buffer: Any) -> int:
 
         until_readable(raw.fileno())
     return count
+
+
+def _fill(readinto: Callable[[Any], int | None], buffer: Bytes) -> int:
+    """Read until the buffer is full or the stream ends; the number of bytes."""
+    filled = 0
+    while filled < len(buffer):
+        count = readinto(buffer.data[filled:])
+        if count == 0:
+            break
+        filled += count or 0  # None: a pipe has nothing yet
+    return filled
 
 
 def _cut(readinto: Callable[[Any], int | None], size: int) -> Iterator[Block]:

@@ -7,10 +7,11 @@ import re
 
 import numpy as np
 
-from gradeval.formats.columns import Columns, RankCheck, grouped
+from gradeval.formats.columns import Columns, RankCheck, Table, grouped
 from gradeval.formats.diagnostics import LineProblems, shown
 from gradeval.formats.scan import Rows, bare_cr_pattern, floats, split, unreadable
-from gradeval.formats.sources import Block
+from gradeval.formats.sources import Block, Source
+from gradeval.options import Options
 
 _CHECKED = 10_000  # lines whose ranks are compared with their scores
 _FIELD = re.compile(rb"[^ \t\r]+")
@@ -19,12 +20,17 @@ _QRELS_BARE_CR, _RUN_BARE_CR = (
 )
 
 
+def table(source: Source, number: str, options: Options) -> Table:
+    return Table(source, qrels_columns if number == "grade" else run_columns)
+
+
 def qrels_columns(block: Block) -> Columns:
     """The judgments of a block; the value is the grade."""
     rows = split(block.bytes, block.size, (0, 2, 3), 4, 4)
     problems = _odd(rows, "qrels have 4 (query iter document grade)")
-    read = _columns(block, rows, "grade", _QRELS_BARE_CR, problems)
-    return read._replace(queries=read.queries.light(), documents=read.documents.light())
+    read = columns_of(block, rows, "grade", unreadable(block, rows, _QRELS_BARE_CR), problems)
+    problems = read.problems.within(block, read.problems.rows)
+    return read._replace(queries=read.queries.light(), documents=read.documents.light(), problems=problems)
 
 
 def run_columns(block: Block) -> Columns:
@@ -32,9 +38,10 @@ def run_columns(block: Block) -> Columns:
     # the rank column decides nothing; in the first block it is compared with the scores
     rows = split(block.bytes, block.size, (0, 2, 4, 3) if block.first else (0, 2, 4), 5)
     problems = _odd(rows, "a run has 6 (query Q0 document rank score tag)")
-    columns = _columns(block, rows, "score", _RUN_BARE_CR, problems)
+    columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems)
     checked = _rank_check(rows) if block.first else RankCheck()
-    return columns._replace(tag=_last_tag(block, rows), ranks=checked)
+    problems = columns.problems.within(block, columns.problems.rows)
+    return columns._replace(tag=_last_tag(block, rows), ranks=checked, problems=problems)
 
 
 def _rank_check(rows: Rows) -> RankCheck:
@@ -68,18 +75,24 @@ def _odd(rows: Rows, expected: str) -> LineProblems:
     return LineProblems.of(rows.odd, what)
 
 
-def _columns(block: Block, rows: Rows, name: str, bare_cr: bytes, problems: LineProblems) -> Columns:
+def columns_of(
+    block: Block, rows: Rows, name: str, wrong: LineProblems | None, problems: LineProblems
+) -> Columns:
+    """The columns of rows with the fields query, document and number.
+
+    name: what messages call the number. wrong: why the whole block cannot be read, if so. problems: of its
+    lines.
+    """
     queries, documents, text = rows.fields[:3]
     value, bad = floats(text)
     line = rows.line
-    wrong = unreadable(block, rows, bare_cr)
     if wrong is not None:
         problems = wrong
         bad = np.arange(len(value))
     elif len(bad):
         of_values = LineProblems.of(line[bad], lambda i: not_a_number(name, text[int(bad[i])]))
         problems = LineProblems.joined([problems, of_values])
-    problems = problems.within(block, len(rows.line) + len(rows.odd))
+    problems = problems._replace(rows=len(rows.line) + len(rows.odd))
     if len(bad):
         good = np.ones(len(value), bool)
         good[bad] = False

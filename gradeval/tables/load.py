@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, OptionError, described
-from gradeval.formats.columns import Blocks, Columns
-from gradeval.formats.detect import detect, reader
+from gradeval.formats.columns import Blocks, Columns, Table
+from gradeval.formats.detect import format_of, kind_of, reader
 from gradeval.formats.diagnostics import Problems
-from gradeval.formats.python import Data, Slice, open_data, readable
+from gradeval.formats.python import Data, open_data, readable
 from gradeval.formats.sources import Source
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
 from gradeval.tables.qrels import Qrels
@@ -20,16 +20,20 @@ from gradeval.tables.reduced import Reduced
 from gradeval.tables.reduction import reduce_blocks, reduce_columns
 
 _Block = TypeVar("_Block")
+_DEFAULTS = Options()
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
 
 
 class Given(NamedTuple):
-    """The judgments, and what runs may need: the file they are from, and its lines if it is a LETOR file."""
+    """The judgments, and what runs may need: the file they are from, its format, and its lines if it is a LETOR
+    file.
+    """
 
     qrels: Qrels
     source: Source | None = None
+    kind: str = ""
     letor: Letor | None = None
 
 
@@ -69,8 +73,8 @@ class Run(NamedTuple):
 def read_qrels(qrels: Any, **options: Any) -> Given:
     """Read judgments once, for several calls of evaluate().
 
-    qrels: what evaluate() takes. options: qrels_format, qrels_feature, groups and jobs of options.Options; and
-    features, those of a LETOR file that are runs.
+    qrels: what evaluate() takes. options: qrels_format, qrels_feature, groups, columns and jobs of
+    options.Options; and features, those of a LETOR file that are runs.
     Raises GradevalError: InputError for data, OptionError for options.
     """
     chosen = Options.of(**options)
@@ -81,7 +85,8 @@ def read_run(run: Any, **options: Any) -> RunTable:
     """Read a run once, for several calls of evaluate(), whatever the judgments.
 
     run: a path, {query: {document: score}}, tuples (query, document, score), or a data frame. options:
-    run_format, groups and jobs of options.Options; and features, one, of a LETOR file.
+    run_format, groups, columns, split, ignore_identical_ids and jobs of options.Options; and features, one, of
+    a LETOR file.
     Raises GradevalError: InputError for data, OptionError for options.
     """
     chosen = Options.of(**options)
@@ -89,15 +94,16 @@ def read_run(run: Any, **options: Any) -> RunTable:
     if isinstance(run, RunTable):
         return run
     if not is_path(run):
-        data = open_data(run, "run", "score")
-        return RunTable(None, _joined(data, data.columns, 1 if data.is_small else jobs))
+        data = open_data(run, "run", "score", dict(chosen.columns))
+        return RunTable(None, _joined(_kept(data, data.columns, chosen), 1 if data.is_small else jobs))
     source = source_of(run)
-    kind = chosen.run_format or detect(source)
-    if kind == "scores":
+    kind = kind_of(source, "score", chosen)
+    if of_letor := format_of(kind).of_letor:
         hint = "Give its path to evaluate(), with the LETOR file as qrels"
-        raise InputError(source.name, "scores, one per line, require the lines of a LETOR file", hint=hint)
+        raise InputError(source.name, f"{of_letor} require the lines of a LETOR file", hint=hint)
     if kind != "letor":
-        return RunTable(source.name, _joined(source, reader(kind).run_columns, jobs))
+        table = _kept(*reader(kind).table(source, "score", chosen), chosen)
+        return RunTable(source.name, _joined(table, jobs), format_of(kind).ties)
     if len(chosen.features) != 1:
         raise OptionError(f"features must be the one feature of {source.name} that is the run")
     letor = _read_letor(source, set(chosen.features), chosen, jobs)
@@ -107,12 +113,22 @@ def read_run(run: Any, **options: Any) -> RunTable:
     return RunTable(f"{source.name}:feature{feature}", letor.columns(letor.feature(feature)), LETOR_TIES)
 
 
-def _joined(source: Blocks[_Block], columns: Callable[[_Block], Columns], jobs: int) -> Columns:
+def _evaluated(columns: Columns, options: Options) -> Columns:
+    """A run's rows that are evaluated."""
+    return columns.without_identical_ids() if options.ignore_identical_ids else columns
+
+
+def _kept(source: Blocks[_Block], columns: Callable[[_Block], Columns], options: Options) -> Table:
+    return Table(source, lambda block: _evaluated(columns(block), options))
+
+
+def _joined(table: Table, jobs: int) -> Columns:
     """All rows of a source. Raises InputError(s)."""
 
     def read(jobs: int) -> Columns:
-        problems = Problems(source.name)
-        parts = [part for _, part in problems.until_enough(ordered_map(columns, source.blocks(), jobs))]
+        problems = Problems(table.source.name)
+        blocks = ordered_map(table.columns, table.source.blocks(), jobs)
+        parts = [part for _, part in problems.until_enough(blocks)]
         problems.check()
         return Columns.joined(parts)
 
@@ -133,33 +149,32 @@ def open_qrels(
     if isinstance(qrels, Given):
         return qrels
     if not is_path(qrels):
-        return Given(_qrels_from_data(open_data(qrels, "qrels", "grade"), jobs))
+        return Given(_qrels_from_data(open_data(qrels, "qrels", "grade", dict(options.columns)), jobs))
     source = _source(qrels, watch)
     feature = options.qrels_feature
-    kind = options.qrels_format or detect(source)
-    if kind == "scores":
-        what = "each of its first lines is one number, so that it may hold labels or scores"
-        hint = "--qrels-format letor reads labels; scores are a run, which comes after a LETOR file"
-        raise InputError(source.name, what, hint=hint)
+    kind = kind_of(source, "grade", options)
     if kind != "letor":
         for option, value in (("--qrels-feature", feature), ("--groups", options.groups)):
             if value is not None:
                 raise OptionError(f"{option} requires a LETOR file as qrels, but {source.name} is not one")
-        return Given(read_qrels_file(source, jobs, kind), source)
+        return Given(read_qrels_file(source, jobs, kind, options), source, kind)
     wanted = {*(options.features if with_features else ()), *(() if feature is None else (feature,))}
     letor = _read_letor(source, wanted, options, jobs)
     grade = letor.label if feature is None else letor.feature(feature)
-    return Given(Qrels.of(source.name, [letor.columns(grade)]), source, letor)
+    return Given(Qrels.of(source.name, [letor.columns(grade)]), source, kind, letor)
 
 
-def read_qrels_file(source: Source, jobs: int = 1, kind: str = "trec") -> Qrels:
-    """The judgments of a file with one per line. kind: its format. Raises InputError(s)."""
-    columns = reader(kind).qrels_columns
+def read_qrels_file(source: Source, jobs: int = 1, kind: str = "trec", options: Options = _DEFAULTS) -> Qrels:
+    """The judgments of a file with one per row. kind: its format. Raises InputError(s)."""
+    table = reader(kind).table(source, "grade", options)
+    return _qrels_of(table, jobs)
 
-    def read(jobs: int) -> Qrels:
-        return Qrels.of(source.name, ordered_map(columns, source.blocks(), jobs), jobs)
 
-    return with_fewer(read, jobs)
+def _qrels_of(table: Table, jobs: int) -> Qrels:
+    source, columns = table
+    return with_fewer(
+        lambda jobs: Qrels.of(source.name, ordered_map(columns, source.blocks(), jobs), jobs), jobs
+    )
 
 
 def open_runs(
@@ -173,16 +188,17 @@ def open_runs(
     """The run, or a run for each chosen feature of a LETOR file. position: among the runs, from 1."""
     if isinstance(run, RunTable):
         path = run.path or name or f"run{position}"
-        return [_in_memory(path, lambda: run.columns, None, name if run.path else path, run.ties)]
+        columns = _evaluated(run.columns, options)
+        return [_in_memory(path, lambda: columns, None, name if run.path else path, run.ties)]
     if not is_path(run):
         name = name or f"run{position}"
-        return [run_of_data(open_data(run, name, "score"), name)]
+        return [run_of_data(open_data(run, name, "score", dict(options.columns)), name, options)]
     own = given.source if given.source is not None and is_file(run, given.source.name) else None
     kind = options.run_format
     if own is not None:  # features of the qrels file itself, which may be a pipe
-        kind = kind or ("letor" if given.letor else "trec")
+        kind = kind or given.kind
     source = own if own is not None and kind == "letor" else _source(run, watch)
-    kind = kind or detect(source)
+    kind = kind or kind_of(source, "score", options)
     if options.features or kind == "letor":
         if kind != "letor":
             hint = "--feature requires LETOR files"
@@ -196,14 +212,15 @@ def open_runs(
         if letor is None:
             letor = _read_letor(source, set(options.features), options, options.jobs or default_jobs())
         return _feature_runs(source, letor, options, name)
-    if kind == "scores":
-        return [_in_memory(source.name, lambda: _scores(source, given), source, name, LETOR_TIES)]
-    columns = reader(kind).run_columns
+    form = format_of(kind)
+    if form.of_letor:
+        return [_in_memory(source.name, lambda: _of_letor(source, kind, given), source, name, form.ties)]
 
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
-        return with_fewer(lambda jobs: reduce_blocks(source, columns, qrels, ties, jobs), jobs)
+        table = _kept(*reader(kind).table(source, "score", options), options)
+        return with_fewer(lambda jobs: reduce_blocks(*table, qrels, ties, jobs), jobs)
 
-    return [Run(source.name, reduce, source, name)]
+    return [Run(source.name, reduce, source, name, form.ties)]
 
 
 def _in_memory(
@@ -264,33 +281,29 @@ def _feature_runs(source: Source, letor: Letor, options: Options, label: str | N
     return [*runs, letor.missing(missing)] if missing else runs
 
 
-def _scores(source: Source, given: Given) -> Columns:
-    """A file of scores, one for each line of the LETOR file that the qrels are from."""
-    from gradeval.formats.scores import read_scores
-
-    letor, path = given.letor, given.qrels.path
-    if letor is None:
-        what = f"scores, one per line, need a LETOR file as qrels, but {path} is not one"
+def _of_letor(source: Source, kind: str, given: Given) -> Columns:
+    """A file whose rows are those of the LETOR file that the qrels are from."""
+    if given.letor is None:
+        what = f"{format_of(kind).of_letor} need a LETOR file as qrels, but {given.qrels.path} is not one"
         raise InputError(source.name, what, hint="Give the LETOR file as qrels")
-    return read_scores(source, letor.columns(letor.label), path)
+    columns: Columns = reader(kind).read(source, given.letor)
+    return columns
 
 
 def _qrels_from_data(data: Data, jobs: int) -> Qrels:
     if not data.rows:
         raise InputError(data.name, "no judgments given")
 
-    def columns(block: Slice) -> Columns:
-        return data.columns(block).light()
-
-    jobs = 1 if data.is_small else jobs
-    return with_fewer(lambda jobs: Qrels.of(data.name, ordered_map(columns, data.blocks(), jobs), jobs), jobs)
+    table = Table(data, lambda block: data.columns(block).light())
+    return _qrels_of(table, 1 if data.is_small else jobs)
 
 
-def run_of_data(data: Data, name: str) -> Run:
+def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
     if data.is_small:
-        return _in_memory(data.name, data.whole, None, name)
+        return _in_memory(data.name, lambda: _evaluated(data.whole(), options), None, name)
+    table = _kept(data, data.columns, options)
 
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
-        return with_fewer(lambda jobs: reduce_blocks(data, data.columns, qrels, ties, jobs), jobs)
+        return with_fewer(lambda jobs: reduce_blocks(*table, qrels, ties, jobs), jobs)
 
     return Run(data.name, reduce, None, name)

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from gradeval import __version__, cli
 from gradeval.cli import app
 from gradeval.cli.eval import eval_command
+from gradeval.options import RUN_FORMATS
 from gradeval.registry.families import load
 from gradeval.registry.groups import GROUPS
 from gradeval.registry.metric import REGISTRY
@@ -340,7 +341,7 @@ def test_options_are_completed(line: str) -> None:
         ("-f j", ["json", "jsonl"]),
         ("q r --ties ", ["trec", "input", "best", "worst"]),
         ("--queries b", ["both"]),
-        ("q r --run-format ", ["trec", "letor", "scores"]),
+        ("q r --run-format ", [*RUN_FORMATS]),
         ("q r -m zzz", []),
     ],
 )

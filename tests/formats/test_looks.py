@@ -107,9 +107,9 @@ def test_the_conversion_is_right(role: str, text: str, tmp_path: Path) -> None:
 def test_binary_files(magic: bytes, name: str, tmp_path: Path) -> None:
     path = tmp_path / "given"
     path.write_bytes(magic + b"\x15\0\x15 q\n1 2 3\n" * 50)
-    for files in ((path, RUN), (QRELS, path)):
+    for files in ((path, RUN), (QRELS, path)):  # of which Parquet and Arrow are read otherwise
         with pytest.raises(InputError) as caught:
-            gradeval.evaluate(*files, "AP")
+            gradeval.evaluate(*files, "AP", qrels_format="trec", run_format="trec")
         assert str(caught.value) == (
             f"{path}: this is {name}. Give its rows to gradeval.evaluate() in Python as a data frame, "
             "or write them as TREC lines"

@@ -10,7 +10,7 @@ import pytest
 from gradeval.arrays.strings import Texts
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError
 from gradeval.notices import Kind, Notice
-from gradeval.options import Options, parse_features
+from gradeval.options import QRELS_FORMATS, RUN_FORMATS, Options, parse_features
 from gradeval.tables.load import is_path, open_qrels, open_runs
 
 QRELS = {"1": {"a": 2.0, "b": 0.0}, "2": {"a": 1.0, "é": 1.5}}
@@ -111,12 +111,14 @@ def test_frames_with_whole_numbers(frame):
 
 
 def test_frame_columns_of_several_names():
-    """The more telling name is taken; of two spellings of one, the first."""
+    """The more telling name is taken; two that mean the same are ambiguous."""
     rows = [("x", "1", "a", 1.0), ("x", "2", "b", 0.0)]
     frame = pandas_frame(rows, ("query", "query_id", "doc_id", "relevance"))
     assert qrels_of(frame) == {"1": {"a": 1.0}, "2": {"b": 0.0}}
     frame = pandas_frame([("1", "a", 1.0, 2.0)], ("qid", "docno", "Rel", "rel"))
-    assert qrels_of(frame) == {"1": {"a": 1.0}}
+    with pytest.raises(InputError, match="the grade column may be 'Rel' or 'rel'"):
+        qrels_of(frame)
+    assert qrels_of(frame, columns={"grade": "rel"}) == {"1": {"a": 2.0}}
 
 
 @pytest.mark.parametrize("frame", [pandas_frame, polars_frame])
@@ -124,7 +126,8 @@ def test_frame_without_a_column(frame):
     with pytest.raises(InputError) as caught:
         qrels_of(frame([("1", "a", 1.0)], ("qid", "docno", "score")))
     assert str(caught.value) == (
-        "qrels: no column named grade or relevance or rel or label or rating; columns are qid, docno, score"
+        "qrels: no grade column (relevance, rel, grade, label, rating, qrel); the columns are 'qid', 'docno', "
+        "'score'. Name it with --columns grade=NAME"
     )
 
 
@@ -338,8 +341,8 @@ def test_options_that_need_letor(letor, tmp_path):
         ({"zero_grade": math.inf}, "zero_grade must be a finite number, not inf"),
         ({"queries": "all"}, "queries must be judged or both, not 'all'"),
         ({"ties": "random"}, "ties must be trec or input or best or worst, not 'random'"),
-        ({"qrels_format": "csv"}, "qrels_format must be trec or letor, not 'csv'"),
-        ({"run_format": "csv"}, "run_format must be trec or letor or scores, not 'csv'"),
+        ({"qrels_format": "xml"}, f"qrels_format must be {' or '.join(QRELS_FORMATS)}, not 'xml'"),
+        ({"run_format": "xml"}, f"run_format must be {' or '.join(RUN_FORMATS)}, not 'xml'"),
         ({"features": "x"}, "features must be numbers and ranges such as 1,5,9-12, not 'x'"),
     ],
 )

@@ -1,0 +1,39 @@
+"""Arrow IPC files (Feather) and streams, read a record batch at a time with pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gradeval.formats.columns import Table
+from gradeval.formats.parquet import Opened, arrow_table
+from gradeval.formats.python import BLOCK_ROWS
+from gradeval.formats.sources import Source
+from gradeval.options import Options
+
+FILE = b"ARROW1\0\0"
+STREAM = b"\xff\xff\xff\xff"
+
+
+def table(source: Source, number: str, options: Options) -> Table:
+    return arrow_table(source, number, options, _open, "Arrow")
+
+
+def _open(arrow: Any, stream: Any) -> Opened:
+    is_file = stream.read(len(FILE)) == FILE
+    stream.seek(0)
+    if is_file:
+        file = arrow.ipc.open_file(stream)
+        found = (file.get_batch(number) for number in range(file.num_record_batches))
+    else:
+        file = arrow.ipc.open_stream(stream)
+        found = iter(file)
+    return file.schema.names, lambda names: _cut(found, names)
+
+
+def _cut(found: Iterator[Any], names: list[str]) -> Iterator[Any]:
+    """Batches of at most BLOCK_ROWS rows: a file may have a single one."""
+    for batch in found:
+        some = batch.select(names)
+        for first in range(0, some.num_rows, BLOCK_ROWS):
+            yield some.slice(first, BLOCK_ROWS)

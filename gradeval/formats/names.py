@@ -1,0 +1,116 @@
+"""Column names: which columns of a table hold the query, the document and the grade or score."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from gradeval.errors import InputError, named
+from gradeval.options import ROLES
+
+_RECBOLE = re.compile(r":(?:token|float)(?:_seq)?$")
+_JOINERS = re.compile(r"[-_ .]")
+_SHOWN = 20  # columns that an error names
+
+# Each role's usual names without '-', '_', spaces and capitals, in groups: a name of an earlier group is meant
+# where a table has others too (PyTerrier's 'docno' is the id and 'docid' a number; its 'query' is the text).
+# Two names of one group are ambiguous.
+_NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "query": (("queryid", "qid", "topicid", "userid", "uid"), ("query", "topic", "user")),
+    "document": (
+        ("docno", "corpusid"),
+        ("docid", "documentid", "did", "iid", "itemid", "pid", "passageid", "productid"),
+        ("document", "doc", "item", "passage"),
+    ),
+    "grade": (("relevance", "rel", "grade", "label", "rating", "qrel"),),
+    "score": (("score", "scores", "sim", "similarity", "prediction"), ("rank",)),
+}
+_BEIR = ("queryid", "corpusid", "score")  # of judgments: there the score is the grade
+_QUEPID = ("query", "docid", "rating")
+
+
+class Chosen(NamedTuple):
+    """The columns that are read. number: of the grade or score. by_rank: it holds ranks; the score is -rank.
+    empty_is_unjudged: whether a row with an empty number is left out, as in Quepid's export.
+    """
+
+    query: str
+    document: str
+    number: str
+    by_rank: bool = False
+    empty_is_unjudged: bool = False
+
+
+def choose(names: Sequence[str], number: str, given: Mapping[str, str], path: str) -> Chosen:
+    """The columns to read among those of a table. Raises InputError where one is missing or ambiguous.
+
+    number: 'grade' or 'score'. given: names by role; a table without the given query or document column may
+    have usual names, since the qrels and the runs can differ.
+    """
+    query, document = (
+        given[role] if given.get(role) in names else _usual(names, role, path) for role in ROLES[:2]
+    )
+    if number in given:
+        if given[number] not in names:
+            raise InputError(path, f"no column named {named(given[number])}; {_columns(names)}")
+        return Chosen(query, document, given[number])
+    plain = [*map(simplified, names)]
+    if number == "grade" and set(_BEIR) <= set(plain) and not _found(plain, "grade"):
+        return Chosen(query, document, names[plain.index("score")])
+    found = _usual(names, number, path)
+    is_quepid = number == "grade" and sorted(plain) == sorted(_QUEPID)
+    return Chosen(query, document, found, simplified(found) == "rank", is_quepid)
+
+
+def is_header(names: Sequence[str], given: Mapping[str, str]) -> bool:
+    """Whether these fields of a first line are column names: at least two are of what a table must have."""
+    plain = [*map(simplified, names)]
+    roles = [
+        any(_found(plain, role) or given.get(role) in names for role in several)
+        for several in (ROLES[:1], ROLES[1:2], ROLES[2:])
+    ]
+    return sum(roles) >= 2 and not any(map(_is_number, names))
+
+
+def simplified(name: str) -> str:
+    """A column name without its RecBole type, joiners and capitals."""
+    return _JOINERS.sub("", _RECBOLE.sub("", name.strip())).lower()
+
+
+def _found(plain: Sequence[str], role: str) -> list[int]:
+    """The columns of the first group of names that a table has."""
+    for group in _NAMES[role]:
+        found = [place for place, name in enumerate(plain) if name in group]
+        if found:
+            return found
+    return []
+
+
+def _usual(names: Sequence[str], role: str, path: str) -> str:
+    found = _found([*map(simplified, names)], role)
+    if len(found) == 1:
+        return names[found[0]]
+    if found:
+        both = " or ".join(named(names[place]) for place in found)
+        raise InputError(path, f"the {role} column may be {both}", hint=f"Choose with {_option(role)}")
+    usual = ", ".join(name for group in _NAMES[role] for name in group)
+    what = f"no {role} column ({usual}); {_columns(names)}"
+    raise InputError(path, what, hint=f"Name it with {_option(role)}")
+
+
+def _option(role: str) -> str:
+    return f"--columns {role}=NAME"
+
+
+def _columns(names: Sequence[str]) -> str:
+    more = ", …" if len(names) > _SHOWN else ""
+    return f"the columns are {', '.join(map(named, names[:_SHOWN]))}{more}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,127 @@
+"""Parquet files with columns named as those of CSV, read a batch of rows at a time with pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from gradeval.errors import InputError
+from gradeval.formats.arrow import batches
+from gradeval.formats.columns import Columns, Table
+from gradeval.formats.memory import Arrow
+from gradeval.formats.names import Chosen, choose
+from gradeval.formats.python import BLOCK_ROWS, column_labels, read_values, readable
+from gradeval.formats.sources import Source
+from gradeval.options import Options
+
+
+class Batch(NamedTuple):
+    """Some rows, as an object that exports them as Arrow data. is_first, is_last: as in Columns."""
+
+    rows: Any
+    is_first: bool
+    is_last: bool
+
+
+Opened = tuple[list[str], Callable[[list[str]], Iterator[Any]]]
+"""The names of a file's columns, and what makes record batches of some of them."""
+
+
+def table(source: Source, number: str, options: Options) -> Table:
+    return arrow_table(source, number, options, _open, "Parquet")
+
+
+def _open(arrow: Any, stream: Any) -> Opened:
+    import pyarrow.parquet
+
+    file = pyarrow.parquet.ParquetFile(stream)
+    return file.schema_arrow.names, lambda names: file.iter_batches(BLOCK_ROWS, columns=names)
+
+
+def arrow_table(
+    source: Source, number: str, options: Options, opened: Callable[[Any, Any], Opened], kind: str
+) -> Table:
+    """A file that pyarrow reads. opened: (pyarrow, stream) -> Opened. Raises InputError."""
+    file = _File(source, opened, kind)
+    with file.open() as (names, _):
+        chosen = choose(names, number, dict(options.columns), source.name)
+    file.names = [*dict.fromkeys(chosen[:3])]
+
+    def columns(batch: Batch) -> Columns:
+        with readable(source.name):
+            return _columns(batch, chosen, number)
+
+    return Table(file, columns)
+
+
+class _File:
+    """names: of the columns that are read."""
+
+    def __init__(self, source: Source, opened: Callable[[Any, Any], Opened], kind: str) -> None:
+        self.source, self.opened, self.kind = source, opened, kind
+        self.name = source.name
+        self.names: list[str] = []
+
+    @property
+    def stored_size(self) -> int:
+        return self.source.stored_size
+
+    @property
+    def expected_size(self) -> int:
+        return self.source.expected_size
+
+    @contextmanager
+    def open(self) -> Iterator[Opened]:
+        """Raises InputError, also for what the block does with it."""
+        try:
+            import pyarrow
+        except ImportError:
+            hint = "Run: pip install 'gradeval[arrow]'"
+            raise InputError(self.name, f"{self.kind} support (pyarrow) is not installed", hint=hint) from None
+        with self.source.seekable() as stream:
+            try:
+                yield self.opened(pyarrow, stream)
+            except (pyarrow.ArrowException, OSError) as error:
+                if isinstance(error, OSError) and error.errno:
+                    raise
+                why = str(error).strip().split("\n")[0].rstrip(".")
+                what = f"the {self.kind} file is damaged or incomplete ({why})"
+                raise InputError(self.name, what, hint="Fetch it again") from None
+
+    def blocks(self) -> Iterator[Batch]:
+        with self.open() as (_, read):
+            before = None
+            is_first = True
+            for batch in read(self.names):
+                if not batch.num_rows:
+                    continue
+                if before is not None:
+                    yield Batch(before, is_first, False)
+                    is_first = False
+                before = batch
+            if before is None:
+                raise InputError(self.name, "no data: the file has no rows")
+            yield Batch(before, is_first, True)
+
+
+class _Stream:
+    """A record batch as a table of one, for a pyarrow of any version."""
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        import pyarrow
+
+        return pyarrow.Table.from_batches([self.rows]).__arrow_c_stream__(requested_schema)
+
+
+def _columns(batch: Batch, chosen: Chosen, number: str) -> Columns:
+    [chunks] = batches(_Stream(batch.rows))
+    by_name = {chunk.name: chunk for chunk in chunks}
+    values = [Arrow([by_name[name]]) for name in chosen[:3]]
+    labels = column_labels(chosen, number)
+    columns = read_values(values, labels, slice(0, batch.rows.num_rows), batch.is_first, batch.is_last)
+    columns = columns._replace(value=-columns.value) if chosen.by_rank else columns
+    return columns.light() if number == "grade" else columns

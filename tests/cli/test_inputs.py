@@ -1,0 +1,50 @@
+"""Options of reading: columns, splits, identical ids, directories and patterns of runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .command import fails, gradeval, values
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def test_columns() -> None:
+    Path("ratings").write_text("who,what,stars\nq1,a,3\nq1,b,0\n")
+    Path("predictions").write_text("who,what,guess\nq1,b,2\nq1,a,1\n")
+    columns = "query=who,document=what,grade=stars,score=guess"
+    found = values("ratings", "predictions", "--columns", columns, "-m", "AP", run="predictions")
+    assert found == {("all", "AP"): 0.5}
+    said = fails("ratings", "predictions", "-m", "AP", "--columns", "user=who")
+    assert said.startswith("gradeval: columns must be some of query=NAME, document=NAME")
+    Path("typo").write_text("query_id,doc_id,stars\n")
+    assert "Name it with --columns grade=NAME" in fails("typo", "r")
+
+
+def test_split() -> None:
+    subsets = {"en": {"test": {"q1": {"a": 1, "b": 2}}}, "de": {"test": {"q1": {"a": 2}}}}
+    Path("mteb").write_text(json.dumps({"mteb_model_meta": {}, **subsets}))
+    assert values("q", "mteb", "--split", "de", "-m", "num_ret", run="mteb") == {("all", "num_ret"): 1}
+    assert "the file has 'en/test', 'de/test'. Choose one with --split SUBSET/SPLIT" in fails("q", "mteb")
+
+
+def test_ignore_identical_ids() -> None:
+    Path("self").write_text('{"q1": {"q1": 9, "a": 1}}')
+    for options, count in (((), 2), (("--ignore-identical-ids",), 1)):
+        assert values("q", "self", *options, "-m", "num_ret", run="self") == {("all", "num_ret"): count}
+
+
+@pytest.mark.parametrize("given", ["runs", "runs/*"])
+@pytest.mark.parametrize("command", ["eval", "compare"])
+def test_directories_and_patterns(given: str, command: str) -> None:
+    Path("runs").mkdir()
+    for name in ("b.run", "a.txt", "c.json"):
+        Path("runs", name).write_text("q1 Q0 a 1 1 t\nq2 Q0 f 1 1 t\n")
+    done = gradeval(command, "q", given, "-m", "AP", "-f", "tsv", "--quiet")
+    assert done.code == 0, done.err
+    head, *rows = (line.split("\t") for line in done.out.splitlines())
+    assert [row[head.index("run")] for row in rows] == ["a", "b", "c"][command == "compare" :]
+    assert "runs/b.run" in fails("q", given, "-o", "runs/b.run")

@@ -1,0 +1,542 @@
+"""Files of other tools: the same rows as from a TREC file or from dicts, and what is said of wrong ones."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from plain import Cut, pipe
+
+from formats.stored import PACKED, PACKERS
+from gradeval import InputError, OptionError, evaluate
+from gradeval.errors import GradevalError
+from gradeval.formats import sources
+from gradeval.formats.detect import detect, kind_of, reader
+from gradeval.formats.diagnostics import Problems
+from gradeval.formats.sources import Source
+from gradeval.options import QRELS_FORMATS, RUN_FORMATS, Options
+
+Rows = list[tuple[str, str, float]]
+
+
+def nested(rows):
+    found = {}
+    for query, document, number in rows:
+        found.setdefault(query, {})[document] = number
+    return found
+
+
+def csv_text(rows, names=("query_id", "doc_id", "score"), order=(0, 1, 2), **dialect):
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, **dialect)
+    writer.writerow([names[place] for place in order])
+    writer.writerows(
+        [(query, document, repr(number))[place] for place in order] for query, document, number in rows
+    )
+    return out.getvalue().encode("utf-8", "surrogateescape")
+
+
+def json_text(rows, **layout):
+    return json.dumps(nested(rows), **layout).encode("utf-8", "surrogateescape")
+
+
+def jsonl_text(rows, ascii=True):
+    lines = (
+        json.dumps({"query_id": query, "doc_id": document, "score": number, "tag": None}, ensure_ascii=ascii)
+        for query, document, number in rows
+    )
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
+
+
+def arrow_text(rows, kind, size=None):
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[], [], []]
+    table = pyarrow.table(dict(zip(("query_id", "doc_id", "score"), columns, strict=True)))
+    sink = io.BytesIO()
+    if kind == "parquet":
+        from pyarrow import parquet
+
+        parquet.write_table(table, sink, row_group_size=size)
+    else:
+        open_sink = pyarrow.ipc.new_file if kind == "file" else pyarrow.ipc.new_stream
+        with open_sink(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=size)
+    return sink.getvalue()
+
+
+def read(source, number="score", **options):
+    """(query, document, number) of each row, and the 0-based line of each. Raises the errors of the file."""
+    chosen = Options.of(**options)
+    table = reader(kind_of(source, number, chosen)).table(source, number, chosen)
+    problems = Problems(source.name)
+    rows, lines = [], []
+    for before, part in problems.until_enough(map(table.columns, table.source.blocks())):
+        queries = [
+            one
+            for one, n in zip(part.queries.tolist(), part.bounds[1:] - part.bounds[:-1], strict=True)
+            for _ in range(n)
+        ]
+        texts = [
+            [one.decode("utf-8", "surrogateescape") for one in column]
+            for column in (queries, part.documents.tolist())
+        ]
+        rows += zip(*texts, part.value.tolist(), strict=True)
+        lines += (part.line + before).tolist()
+    problems.check()
+    return rows, lines
+
+
+def errors_of(source, number="score", **options):
+    with pytest.raises(GradevalError) as caught:
+        read(source, number, **options)
+    return [line.removeprefix(source.name).removeprefix(":") for line in str(caught.value).splitlines()]
+
+
+@pytest.fixture
+def put(tmp_path):
+    """Writes a file whose name says nothing, and gives a source that reads blocks of this size."""
+
+    def write(content, size=sources.BLOCK):
+        path = tmp_path / "file"
+        path.write_bytes(content)
+        return Small(path, size)
+
+    return write
+
+
+class Small(Cut):
+    """A source whose chunks have this size too."""
+
+    def chunks(self, size=0):
+        return super().chunks(size or self.size)
+
+
+ROWS: Rows = [
+    ("q 1", "d,1", 2.5),
+    ("q 1", 'd"2"', -1e-9),
+    ("ü\t2", "x\ny", 3.0),
+    ("ü\t2", "{", 1e300),
+    ("3", "\\", 0.0),
+]
+WRITERS = {
+    "csv": csv_text,
+    "csv, all quoted": lambda rows: csv_text(rows, quoting=csv.QUOTE_ALL),
+    "csv, ids quoted": lambda rows: csv_text(rows, quoting=csv.QUOTE_NONNUMERIC),
+    "csv, unix": lambda rows: csv_text(rows, dialect="unix"),
+    "csv, semicolons": lambda rows: csv_text(rows, delimiter=";"),
+    "csv, other order": lambda rows: csv_text(rows, ("userID", "itemID", "prediction"), (2, 0, 1)),
+    "tsv": lambda rows: csv_text(rows, dialect="excel-tab"),
+    "RecBole": lambda rows: csv_text(rows, ("user_id:token", "item_id:token", "score:float"), delimiter="\t"),
+    "beir": lambda rows: csv_text(rows, ("query-id", "corpus-id", "score"), delimiter="\t"),
+    "json": json_text,
+    "json, indented": lambda rows: json_text(rows, indent=2),
+    "json, compact": lambda rows: json_text(rows, separators=(",", ":")),
+    "json, unicode": lambda rows: json_text(rows, ensure_ascii=False),
+    "jsonl": jsonl_text,
+    "jsonl, unicode": lambda rows: jsonl_text(rows, False),
+}
+ARROW = {
+    "parquet": lambda rows: arrow_text(rows, "parquet"),
+    "parquet, row groups": lambda rows: arrow_text(rows, "parquet", 2),
+    "arrow": lambda rows: arrow_text(rows, "file", 2),
+    "arrow stream": lambda rows: arrow_text(rows, "stream"),
+}
+SIZES = [1, 7, 40, 1 << 20]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("writer", WRITERS)
+def test_odd_ids(writer, size, put):
+    assert read(put(WRITERS[writer](ROWS), size))[0] == ROWS
+
+
+@pytest.mark.parametrize("writer", ARROW)
+def test_odd_ids_in_arrow_files(writer, put):
+    assert read(put(ARROW[writer](ROWS))) == (ROWS, [0, 1, 2, 3, 4])
+
+
+def ids():
+    return st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]), min_size=1, max_size=12)
+
+
+@st.composite
+def tables(draw):
+    """Rows with odd ids, the documents of a query together and different."""
+    found = draw(
+        st.dictionaries(
+            ids(), st.dictionaries(ids(), st.floats(-1e9, 1e9), min_size=1, max_size=4), min_size=1, max_size=4
+        )
+    )
+    return [
+        (query, document, score) for query, documents in found.items() for document, score in documents.items()
+    ]
+
+
+@given(rows=tables(), writer=st.sampled_from([*WRITERS]), size=st.sampled_from(SIZES))
+@example(rows=[("\x85", "﻿", 1.0)], writer="csv", size=1)
+@example(rows=[('"', ",", 1.0), ('"', '"', 2.0)], writer="csv, all quoted", size=1)
+@settings(deadline=None)
+def test_any_ids(rows, writer, size, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "any"
+    path.write_bytes(WRITERS[writer](rows))
+    assert read(Small(path, size))[0] == rows
+
+
+@pytest.mark.parametrize("writer", [*WRITERS, *ARROW])
+@pytest.mark.parametrize("packer", PACKED)
+def test_compressed(writer, packer, put):
+    rows = [("1", "a", 2.0), ("1", "b", 1.0), ("2", "a", 1.5)]
+    assert read(put(PACKERS[packer]((WRITERS | ARROW)[writer](rows))))[0] == rows
+
+
+@pytest.mark.parametrize("writer", ["csv", "json", "jsonl", "parquet"])
+def test_from_a_pipe(writer):
+    rows = [("1", "a", 2.0), ("2", "a", 1.5)]
+    with pipe((WRITERS | ARROW)[writer](rows)) as path:
+        assert read(Source(path))[0] == rows
+
+
+def random_files(folder):
+    """Qrels and a run as dicts, and the run as a file of each format, with the rows in different order."""
+    rng = random.Random(3)
+    run = {f"q{q}": {f"d{d}": round(rng.gauss(0, 1), 6) for d in rng.sample(range(200), 30)} for q in range(20)}
+    qrels = {q: {d: rng.randrange(4) for d in rng.sample([*documents], 9)} for q, documents in run.items()}
+    rows = [
+        (q, d, s) for q, documents in run.items() for d, s in sorted(documents.items(), key=lambda one: -one[1])
+    ]
+    trec = "".join(f"{q} Q0 {d} 0 {s!r} t\n" for q, d, s in rows).encode()
+    folder.mkdir(exist_ok=True)
+    (folder / "trec").write_bytes(trec)
+    for name, write in WRITERS.items():
+        (folder / name).write_bytes(write(rows))
+    rng.shuffle(rows)
+    (folder / "shuffled").write_bytes(csv_text(rows))
+    return qrels, [*map(str, sorted(folder.iterdir()))]
+
+
+@pytest.mark.parametrize("block", [300, sources.BLOCK])
+def test_the_values_are_those_of_a_trec_file(block, tmp_path, monkeypatch):
+    qrels, runs = random_files(tmp_path / "runs")
+    plain, chunks = Source.blocks, Source.chunks
+    monkeypatch.setattr(Source, "blocks", lambda self, size=block: plain(self, min(size, block)))
+    monkeypatch.setattr(
+        Source, "chunks", lambda self, size=block: chunks(self, block if block < size else size)
+    )
+    results = evaluate(qrels, runs, "AP nDCG@10 P@5", jobs=2)
+    [expected] = [run.values.tolist() for run in results.runs if run.name == "trec"]
+    assert len(results.runs) == len(WRITERS) + 2
+    assert all(run.values.tolist() == expected for run in results.runs)
+
+
+QRELS = {"q1": {"a": 2, "b": 0}, "q2": {"c": 1}}
+JUDGED = [("q1", "a", 2.0), ("q1", "b", 0.0), ("q2", "c", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (b"query-id\tcorpus-id\tscore\nq1\ta\t2\nq1\tb\t0\nq2\tc\t1\n", "beir"),
+        (b"query_id,doc_id,relevance\r\nq1,a,2\r\nq1,b,0\r\nq2,c,1\r\n", "csv"),
+        (b"\xef\xbb\xbfquery,docid,rating\nq1,a,2\nq1,b,0\nq1,x,\nq2,c,1", "csv"),
+        (
+            b"user_id:token\titem_id:token\trating:float\ttimestamp:float\nq1\ta\t2\t1\nq1\tb\t0\t1\nq2\tc\t1\t1\n",
+            "tsv",
+        ),
+        (b"rank,qid,iter,docno,label\n1,q1,0,a,2\n\n1,q1,0,b,0\n1,q2,0,c,1\n", "csv"),
+        (b"topic, doc_id, grade\nq1, a, 2\nq1, b, 0\nq2, c, 1\n", "csv"),
+        (json.dumps(QRELS).encode(), "json"),
+        (
+            b'{"qid": "q1", "pid": "a", "rel": 2}\n\n{"rel": 0, "qid": "q1", "pid": "b"}\r\n'
+            b'{"qid": "q2", "pid": "c", "rel": 1}',
+            "jsonl",
+        ),
+    ],
+)
+def test_qrels(text, kind, put):
+    source = put(text)
+    assert detect(source) == kind
+    assert read(source, "grade")[0] == JUDGED
+    assert evaluate(source.path, QRELS, "AP").means.tolist() == evaluate(QRELS, QRELS, "AP").means.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"query_id,doc_id,score,rank\nq,a,2,9\n", 2.0),
+        (b"query_id,doc_id,rank\nq,a,3\n", -3.0),
+        (b"qid\tquery\tdocid\tdocno\trank\tscore\nq\ttext\t7\ta\t1\t2.5\n", 2.5),  # PyTerrier
+        (b"userId|itemId|prediction\nq|a|4.5\n", 4.5),
+        (b'{"query": "q", "doc": "a", "rank": 2}\n', -2.0),
+    ],
+)
+def test_columns_of_runs(text, expected, put):
+    assert read(put(text))[0] == [("q", "a", expected)]
+
+
+def test_given_columns(put):
+    source = put(b"u,i,stars,when\nq,a,4,1\n")
+    options = {"columns": "query=u,document=i,grade=stars"}
+    assert detect(source) == "trec"
+    assert read(source, "grade", **options)[0] == [("q", "a", 4.0)]
+    assert read(source, "score", columns={"query": "u", "document": "i", "score": "when"})[0] == [
+        ("q", "a", 1.0)
+    ]
+    # the run may have its own names
+    assert read(put(b"qid,docno,score\nq,a,4\n"), **options)[0] == [("q", "a", 4.0)]
+    assert errors_of(put(b"qid,docno,rel\nq,a,4\n"), "grade", **options) == [
+        " no column named 'stars'; the columns are 'qid', 'docno', 'rel'"
+    ]
+    for wrong in ("u", "user=u", "query=", "query=a,query=b"):
+        with pytest.raises(OptionError, match="columns must be"):
+            Options.of(columns=wrong)
+
+
+NUL = "binary data (a NUL byte). Is this the right file?"
+NO_GRADE = " no grade column (relevance, rel, grade, label, rating, qrel); the columns are "
+OPEN_QUOTE = "the quoted field that begins here is not closed"
+INCOMPLETE = "unexpected end of file: the JSON object is not closed. Fetch the file again"
+MORE = "there is more after the end of the JSON object. For an object a line, give --run-format jsonl"
+A_LIST = "Needed is {query: {document: number}}; for a list of objects, write one a line (JSON Lines)"
+RANKS = "Ranks must be 1, 2, … for each query in the order of the file"
+THREE = "where a line has 3, separated by tabs (query passage rank)"
+COMMA = "not valid JSON: a comma between members is expected before"
+A_LINE = b'{"qid": "q", "pid": "a", "score": 1}\n'
+EITHER = " the file may be of format msmarco or ranklib. Give its format: --run-format msmarco or ranklib"
+QRELS_FIRST = "The qrels come first, then the runs"
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "errors"),
+    [
+        (b"query_id,doc_id,score\nq,a,1\nq,b,x\nq,c\n,d,1\nq,,1\nq,f,nan\n", "score", [
+            "3: the score 'x' is not a number", "4: 2 fields where the header has 3",
+            "5: the query id is empty",
+            "6: the document id is empty", "7: the score 'nan' is not a finite number"]),
+        (b'query_id,doc_id,score\n"q\n1",a,1\nq,b,x\nq,c,1,1\n', "score", [
+            "4: the score 'x' is not a number", "5: 4 fields where the header has 3"]),
+        (b'query_id,doc_id,score\nq,a,1\nq,"b,1\nq,c,1\n', "score", [f"3: {OPEN_QUOTE}"]),
+        (b'query_id,doc_id,score\nq,a,1\nq,"b"x,1\n', "score", ["3: ',' expected after '\"'"]),
+        (b"query_id,doc_id,score\nq,a,1\nq,b\0,1\n", "score", [f"3: {NUL}"]),
+        (b'query_id,doc_id,score\n"q",a,1\nq,b\0,1\n', "score", [f"3: {NUL}"]),
+        (b"query_id,doc_id,score\n", "grade", [
+            f"{NO_GRADE}'query_id', 'doc_id', 'score'. Name it with --columns grade=NAME"]),
+        (b"user_id,query_id,doc_id,score\n", "score", [
+            " the query column may be 'user_id' or 'query_id'. Choose with --columns query=NAME"]),
+        (b"query_id,doc_id,relevance\nq,a,\n", "grade", ["2: the grade '' is not a number"]),
+        (b'{"q": {"a": 1, "b": "x"}, "r": {"c": null}, "s": 3}', "score", [
+            """1: $['q']['b']: the score 'x' is not a number""", """1: $['r']['c']: the score is missing""",
+            """1: $['s']: 3 is not an object of documents"""]),
+        (b'{\n"q": {\n"a": 1,\n"b": NaN}}', "score", ["4: $['q']['b']: the score nan is not a finite number"]),
+        (b'{"q": {"a": 1, "b": 2}', "score", [f"1: {INCOMPLETE}"]),
+        (b'{"q": {"a": 1, "b', "score", ["1: not valid JSON (Unterminated string starting at)"]),
+        (b'{"q": {"a": 1 "b": 2}}', "score", [f"1: {COMMA} '\"b\": 2}}'"]),
+        (b'{"q": {"a": 1,}}', "score", ["1: not valid JSON: a key in double quotes is expected before '}'"]),
+        (b'{"q": {"a": 1}} {"r": {"a": 1}}', "score", [
+            f"1: {MORE} or --qrels-format jsonl"]),
+        (b'{"q": {"a\\u0000": 1}}', "score", [
+            "1: $['q']['a\\x00']: the document id 'a\\x00' contains a NUL byte"]),
+        (b'{"q": {"a": 1}}\0', "score", None),
+        (b"query_id,doc_id,score\n", "score", [" no data: there is no row below the header"]),
+        (b" { \n}\n", "score", [" no data: the object is empty"]),
+        (b'[{"query_id": "q"}]', "score", [
+            f"1: this is not a JSON object. {A_LIST}"]),
+        (A_LINE + b'{"qid": "q", "pid": "b"}\nx\n{"qid": null, "pid": "b", "score": "y"}\n3\n', "score", [
+            "2: the object has no 'score'", "3: not valid JSON (Expecting value in column 1)",
+            "4: the query id is missing",
+            "4: the score 'y' is not a number", "5: 3 is not a JSON object"]),
+        (A_LINE + b'{"qid": "q", "pi', "score", [
+            "2: not valid JSON (Unterminated string starting at in column 14)"]),
+        (b'{"mteb_model_meta": {"a": {}}, "default": {"test": {"q": {"a": 1}}}}', "grade", [
+            " this is a predictions file of MTEB, not qrels"]),
+        (b"q\td\t1\nq\te\t2\nr\td\t2\n", "score", [
+            f"3: the rank is 2 where query 'r' needs 1. {RANKS}"]),
+        (b"q\td\t1\nq\te\t2\nr\td\t1\nq\tf\t1\n", "score", [
+            f"4: the rank is 1 where query 'q' needs 3. {RANKS}"]),
+        (b"q\td\t1\nq\te\t2\nr\td\n\nr\t\t2\nr x 3\n", "score", [
+            f"3: 2 fields {THREE}",
+            f"5: 2 fields {THREE}",
+            f"6: 1 field {THREE}"]),
+        (b"q\td\t1\nq\te\t2\n", "grade", [
+            f" this looks like a run of MS MARCO (query passage rank). {QRELS_FIRST}"]),
+        (b"q\t0\t0.5\nq\t1\t2\n", "grade", [
+            f" this looks like scores of RankLib (query index score). {QRELS_FIRST}"]),
+        (b"q\t0\t1\n", "score", [EITHER]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_errors(text, number, errors, size, put):
+    found = errors_of(put(text, size), number)
+    if errors is not None:
+        assert found == errors
+    with pytest.raises(GradevalError):
+        evaluate(
+            *((put(text).path, {"q": {"a": 1}}) if number == "grade" else ({"q": {"a": 1}}, put(text).path))
+        )
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*QRELS_FORMATS, *RUN_FORMATS} - {"trec", "letor", "scores", "ranklib"})
+)
+@pytest.mark.parametrize(
+    "content", [b"", b"q 0 d 1\n", b"\x89PNG\r\n\x1a\n\0\0\0", b"\xff\xfe{\0", b"{", b"\n\n"]
+)
+def test_a_file_of_another_format(name, content, put):
+    if name in ("parquet", "arrow"):
+        pytest.importorskip("pyarrow")
+    for number, option in (("grade", "qrels_format"), ("score", "run_format")):
+        if name == "msmarco" and (number == "grade" or not content.strip()):
+            continue
+        assert all("Traceback" not in line for line in errors_of(put(content), number, **{option: name}))
+
+
+@pytest.mark.parametrize("writer", ARROW)
+def test_truncated_arrow_files(writer, put):
+    text = ARROW[writer](ROWS * 100)
+    for end in (len(text) // 2, len(text) - 3):
+        if writer != "arrow stream" or end < len(text) - 10:
+            [error] = errors_of(put(text[:end]))
+            assert "file is damaged or incomplete" in error
+
+
+def test_an_arrow_file_without_rows(put):
+    for writer in ARROW:
+        assert errors_of(put(ARROW[writer]([]))) == [" no data: the file has no rows"]
+
+
+def test_qrels_of_beir_in_parquet(put):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    sink = io.BytesIO()
+    columns = {"query-id": ["q", "q"], "corpus-id": [1, 22], "score": [2, 0], "title": ["x", "y"]}
+    parquet.write_table(pyarrow.table(columns), sink)
+    assert read(put(sink.getvalue()), "grade")[0] == [("q", "1", 2.0), ("q", "22", 0.0)]
+
+
+def test_nulls_in_parquet_files(put):
+    text = arrow_text([("q", "a", 1.0), ("q", None, 1.0), ("r", "b", None)], "parquet")
+    assert errors_of(put(text)) == [
+        "2: the document id (column doc_id) is missing", "3: the score (column score) is missing",
+    ]  # fmt: skip
+
+
+def test_without_pyarrow(put, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    [error] = errors_of(put(b"PAR1 and more"))
+    assert error == " Parquet support (pyarrow) is not installed. Run: pip install 'gradeval[arrow]'"
+
+
+MTEB = {"mteb_model_meta": {"model_name": "a/{b}", "revision": None}, "en": {"test": {"q": {"a": 1.5}}}}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_mteb(size, put):
+    assert read(put(json.dumps(MTEB).encode(), size))[0] == [("q", "a", 1.5)]
+    several = MTEB | {"de": {"dev": {}, "test": {"r": {"b": 2}, "s": {"c": 3}}}}
+    source = put(json.dumps(several, indent=1).encode(), size)
+    assert read(source, split="de/test") == ([("r", "b", 2.0), ("s", "c", 3.0)], [16, 19])
+    assert read(source, split="en")[0] == [("q", "a", 1.5)]
+    has = "the file has 'en/test', 'de/dev', 'de/test'"
+    for options in ({}, {"split": "test"}):
+        assert errors_of(source, **options) == [f" several splits: {has}. Choose one with --split SUBSET/SPLIT"]
+    assert errors_of(source, split="x") == [f" no split 'x': {has}"]
+
+
+def test_msmarco(put):
+    source = put(b"q\td 1\t1\nq\td2\t2\r\n\nr\td\t1\n", 9)
+    assert read(source) == ([("q", "d 1", -1.0), ("q", "d2", -2.0), ("r", "d", -1.0)], [0, 1, 3])
+    # sorted by rank
+    assert read(put(b"q\ta\t1\nr\tb\t1\nq\tc\t2\n", 1))[0] == [
+        ("q", "a", -1.0),
+        ("r", "b", -1.0),
+        ("q", "c", -2.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (b"q\td\t2\n", "trec"),
+        (b"q\td\t1\n", "msmarco"),
+        (b"q\td\t1\nq\te\t3\n", "trec"),
+        (b"q\td\t0.5\n", "trec"),
+        (b"q\t0\t0.5\nq\t1\t1\n", "ranklib"),
+        (b"q\t0\t0.5\nq\t2\t1\n", "trec"),
+        (b"q d 1\n", "trec"),
+        (b"query\tQ0\tdoc\t1\t2\ttag\n", "trec"),
+        (b"query,1 Q0 doc_id,2 1 2 tag\n", "trec"),
+        (b"run\tquery\tmetric\tvalue\n", "trec"),
+        (b'{"a": {}}', "json"),
+        (b"{}", "json"),
+        (b'{"a": [1]}', "jsonl"),
+        (b"{a 0 b 1\n", "trec"),
+        (b"\xff\xfeq\0", "trec"),
+    ],
+)
+def test_detected(text, kind, put):
+    assert detect(put(text)) == kind
+
+
+LETOR = b"1 qid:7 1:1\n0 qid:7 1:2\n2 qid:8 1:1\n"
+
+
+def ranklib(folder, scores, kind=None):
+    (folder / "letor").write_bytes(LETOR)
+    (folder / "scores").write_bytes(scores)
+    return evaluate(str(folder / "letor"), str(folder / "scores"), "AP P@1", run_format=kind)
+
+
+def test_ranklib(tmp_path):
+    lines = [b"7\t0\t0.5\n", b"7\t1\t1.5\n", b"8\t0\t-3\n"]
+    expected = [[0.5, 1.0], [0.0, 1.0]]
+    for order in ([0, 1, 2], [2, 0, 1]):
+        results = ranklib(tmp_path, b"".join(lines[place] for place in order))
+        assert [results.values("scores", metric).tolist() for metric in ("AP", "P@1")] == expected
+    # tied scores stay in the order of the LETOR file
+    assert ranklib(tmp_path, b"7\t0\t1\n7\t1\t1\n8\t0\t1\n").values("scores", "AP").tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("scores", "error"),
+    [
+        (b"7\t0\t1\n7\t1\t1\n", r"1 lines of .* have no score; the first is in line 3"),
+        (b"7\t0\t1.5\n7\t1\t1\n7\t2\t1\n", r":3: index 2 where query '7' has 2 lines in .*, from 0"),
+        (b"7\t0\t1.5\n7\t1\t1\n9\t0\t1\n", r":3: query '9' is not in "),
+        (b"7\t0\t1.5\n7\t1\t1\n7\t1\t2\n", r":3: index 1 of its query has a score already"),
+        (b"7\t0\t1.5\n7\t1\tx\n", r":2: the score 'x' is not a number"),
+        (b"7\t0\t1.5\n7\t1\t2\n7\tx\t3\n", r":3: the index 'x' is not a non-negative integer"),
+    ],
+)
+def test_wrong_scores_of_ranklib(scores, error, tmp_path):
+    with pytest.raises(GradevalError, match=error):
+        ranklib(tmp_path, scores, "ranklib")
+
+
+def test_ranklib_needs_letor(put):
+    with pytest.raises(InputError, match="scores of RankLib need a LETOR file as qrels, but qrels is not one"):
+        evaluate({"7": {"0": 1}}, put(b"7\t0\t0.5\n").path)
+
+
+@pytest.mark.parametrize("as_file", [True, False])
+def test_identical_ids(as_file, put):
+    run = {"a": {"a": 9.0, "b": 1.0}, "b": {"b": 1.0}, "c": {"a": 3.0, "c": 1.0}}
+    qrels = {"a": {"b": 1, "a": 0}, "b": {"a": 1, "b": 1}, "c": {"a": 1}}
+    given = put(json.dumps(run).encode(), 10).path if as_file else run
+    results = evaluate(qrels, given, "AP num_ret", ignore_identical_ids=True)
+    assert [one.tolist() for one in results.runs[0].values] == [[1.0, 0.0, 1.0], [1, 0, 1]]
+    assert evaluate(qrels, given, "num_ret").runs[0].values.tolist() == [[2, 1, 2]]
+
+
+def test_directories_and_patterns(tmp_path):
+    (tmp_path / "runs" / "deep").mkdir(parents=True)
+    for name in ("b.run", "a.json", ".hidden"):
+        (tmp_path / "runs" / name).write_text('{"q1": {"a": 1}}' if name == "a.json" else "q1 Q0 a 1 1 t\n")
+    for named in ("runs", "runs/", "runs/*", ["runs/[ab]*"]):
+        paths = str(tmp_path / named) if isinstance(named, str) else [str(tmp_path / each) for each in named]
+        assert [run.name for run in evaluate(QRELS, paths, "AP").runs] == ["a", "b"]
+    for one, error in (("runs/deep", "this is a directory, not a file"), ("runs/x*", "no such file")):
+        with pytest.raises(InputError, match=error):
+            evaluate(QRELS, str(tmp_path / one), "AP")
