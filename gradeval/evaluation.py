@@ -36,7 +36,7 @@ from gradeval.tables.load import Run, RunTable, is_file, is_path, open_qrels, op
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduced import Reduced
 from gradeval.tables.run_names import run_files, run_names
-from gradeval.ties import TRIALS, spread
+from gradeval.ties import TRIALS, Spread, spread
 
 _FEW = 1 << 13  # judgments that are scored before another thread has started
 Judge = Callable[[slice | Ints, Floats], Judgments]
@@ -96,8 +96,11 @@ class Evaluator:
         >>> evaluator.evaluate("bm25.run").mean(0, "AP")
 
     The arguments are those of evaluate(). Nothing changes after the construction, so that several threads can
-    evaluate at once.
+    evaluate at once. The notices of its results are found when they are first looked at, from the ranks of the
+    judged documents, which the results keep until then.
     """
+
+    _at_once = False  # whether notices are found with the values
 
     def __init__(self, qrels: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> None:
         self._open(qrels, parse(metrics), Options.of(**options))
@@ -116,10 +119,12 @@ class Evaluator:
     ) -> Evaluator:
         """An evaluator of these (name, run) pairs, which needs no more of the qrels than they do.
 
+        Notices are found with the values, so that nothing else is kept of a run, however many there are.
         watch: is shown each source before it is read. hashes: whether to take the SHA-256 of the files.
         query_ids: chooses options.query_ids, given the ids of all judged queries and the name of the qrels.
         """
         evaluator = cls.__new__(cls)
+        evaluator._at_once = True
         with_features = is_path(qrels) and any(is_file(run, source_of(qrels).name) for _, run in runs)
         evaluator._open(qrels, specs, options, watch, hashes, query_ids, with_features)
         return evaluator
@@ -175,17 +180,9 @@ class Evaluator:
             )
             for name, one in zip(names, done, strict=True)
         )
-        notices = [
-            replace(notice, subject=name)
-            for name, one in zip(names, done, strict=True)
-            for notice in one.notices
-        ]
-        if done:  # what is relevant does not depend on the run
-            share, empty = max(one.judged_share for one in done), done[0].found.empty
-            notices[:0] = relevance_notices(
-                self._judged, self._specs, empty, self._wanted, self._options, share
-            )
         table, source = self._given.qrels, self._given.source
+        noticed, found = [one.noticed for one in done], [one.found for one in done[:1]]
+        notices = partial(self._notices, names, noticed, found)
         return Results(
             table.path,
             source.sha256() if self._hashes and source else None,
@@ -193,9 +190,27 @@ class Evaluator:
             self._specs,
             results,
             self._options.to_dict(),
-            (*table.notices, *notices),
+            notices() if self._at_once else notices,
             tuple(one for one in outcomes if isinstance(one, FailedRun)),
         )
+
+    def _notices(
+        self, names: Sequence[str], noticed: Sequence[Callable[[], _Noticed]], scored: Sequence[Scored]
+    ) -> tuple[Notice, ...]:
+        """The notices of all runs. scored: of the first, if there is one."""
+
+        def find(jobs: int) -> list[_Noticed]:
+            return list(ordered_map(lambda find: find(), noticed, max(1, min(jobs, len(noticed)))))
+
+        found = with_fewer(find, self._jobs)
+        notices = list(self._given.qrels.notices)
+        for one in scored:  # what is relevant does not depend on the run
+            share = max(each.judged_share for each in found)
+            judged = self._judged, self._specs, one.empty, self._wanted
+            notices += relevance_notices(*judged, self._options, share)
+        for name, each in zip(names, found, strict=True):
+            notices += (replace(notice, subject=name) for notice in each.notices)
+        return tuple(notices)
 
     def _opened(self, runs: Sequence[tuple[str | None, Any]]) -> list[Run | FailedRun]:
         opened: list[Run | FailedRun] = []
@@ -217,7 +232,11 @@ class Evaluator:
                 return run
             try:
                 each = jobs // concurrent_runs
-                return _evaluate(self._judged, run, self._specs, self._options, each, self._wanted)
+                made = _evaluate(self._judged, run, self._specs, self._options, each, self._wanted)
+                if not self._at_once:
+                    return made
+                noticed = made.noticed()
+                return made._replace(noticed=lambda: noticed)
             except GradevalError as error:
                 return FailedRun(run.path, error)
 
@@ -253,18 +272,24 @@ def judgments_of(
     return judgments.judged_only() if options.judged_only else judgments
 
 
-class _Outcome(NamedTuple):
-    """The values of a run, their range over the orders of ties, the counted queries, (Q,), and the notices.
+class _Noticed(NamedTuple):
+    """The notices of a run, and the share of its first ranks that is judged."""
 
-    judged_share: the share of the first ranks that is judged.
+    notices: list[Notice]
+    judged_share: float
+
+
+class _Outcome(NamedTuple):
+    """The values of a run, their range over the orders of ties, and the counted queries, (Q,).
+
+    noticed: finds what else a user should know of the run, without its lines.
     """
 
     run: Run
     found: Scored
     tie_range: Floats | None
     counted: Bools
-    notices: list[Notice]
-    judged_share: float
+    noticed: Callable[[], _Noticed]
 
 
 def judge_of(qrels: Qrels, reduced: Reduced, options: Options, tag: str = "") -> Judge:
@@ -296,21 +321,28 @@ def _evaluate(
     jobs = jobs if len(qrels.grade) > _FEW else 1
     found = score_queries(qrels, judge, reduced.rank, specs, jobs)
     counted = wanted & has_lines if options.queries == "both" else wanted
-    notices = [*query_notices(qrels, reduced, wanted, options)]
-    tie_range = None
-    if options.ties is None or options.tie_range:
-        ties = spread(qrels, reduced, counted, specs, found, judge, jobs, None if options.tie_range else TRIALS)
-        if options.tie_range:
-            tie_range = np.array(ties.ends(found.values))
+    ties: Spread | None = None
+    if options.tie_range:
+        ties = spread(qrels, reduced, counted, specs, found, judge, jobs)
+    rule = run.ties
+
+    def noticed() -> _Noticed:
+        notices = [*query_notices(qrels, reduced, wanted, options)]
         if options.ties is None:  # a user who names a rule has decided the order
-            changed = tie_notices(qrels, specs, found, counted, ties, run.ties)
+            changes = ties
+            if changes is None:
+                changes = spread(qrels, reduced, counted, specs, found, judge, jobs, TRIALS)
+            changed = tie_notices(qrels, specs, found, counted, changes, rule)
             # the range of a number is printed beside it, so only texts need a notice
             notices += (one for one in changed if not options.tie_range or one.low is None)
-    notices += undefined_notices(qrels, specs, found, counted)
-    cutoff = first_ranks(specs, options)
-    share = judged_share(qrels, reduced, counted, cutoff)
-    notices += judged_notices(share, cutoff, specs, qrels.scale, options)
-    return _Outcome(run, found, tie_range, counted, notices, share)
+        notices += undefined_notices(qrels, specs, found, counted)
+        cutoff = first_ranks(specs, options)
+        share = judged_share(qrels, reduced, counted, cutoff)
+        notices += judged_notices(share, cutoff, specs, qrels.scale, options)
+        return _Noticed(notices, share)
+
+    tie_range = None if ties is None else np.array(ties.ends(found.values))
+    return _Outcome(run, found, tie_range, counted, noticed)
 
 
 def names_of_runs(runs: Sequence[Run]) -> list[str]:

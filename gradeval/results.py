@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
@@ -77,12 +77,34 @@ class FailedRun(NamedTuple):
     error: GradevalError
 
 
+Notices = tuple[Notice, ...]
+
+
+class _Deferred:
+    """The field Results.notices: given as they are, or as what finds them when they are first looked at.
+
+    Threads that look at once each find the same.
+    """
+
+    def __get__(self, results: Results | None, owner: type) -> Notices:
+        if results is None:  # asked by dataclass for the default
+            return ()
+        given: Notices | Callable[[], Notices] = results.__dict__["notices"]
+        if callable(given):
+            given = results.__dict__["notices"] = given()
+        return given
+
+    def __set__(self, results: Results, given: Notices | Callable[[], Notices]) -> None:
+        results.__dict__["notices"] = given
+
+
 @dataclass(frozen=True, eq=False)
 class Results:
     """The values of R runs for M metrics on Q queries.
 
     queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
-    options: the options of the evaluation, as JSON types. notices: what a user should know about it.
+    options: the options of the evaluation, as JSON types. notices: what a user should know about it; those of
+    Evaluator.evaluate() are found when they are first looked at.
     failed: the runs that could not be evaluated. A run is selected by its name or position, a metric by any
     spelling that the command accepts or its position. Text metrics (runid, relstring) are in texts() only.
     """
@@ -93,8 +115,12 @@ class Results:
     specs: tuple[Spec, ...]
     runs: tuple[RunResult, ...]
     options: Mapping[str, object] = field(default_factory=dict)
-    notices: tuple[Notice, ...] = ()
+    notices: _Deferred = _Deferred()
     failed: tuple[FailedRun, ...] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the notices, not with what finds them, which holds on to the judgments."""
+        return {**self.__dict__, "notices": self.notices}
 
     @property
     def warnings(self) -> tuple[str, ...]:
