@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.errors import GradevalError
+from gradeval.errors import GradevalError, named
 from gradeval.results import Results
 
 _EXTRAS = {"pyarrow": "gradeval[arrow]"}
@@ -21,11 +21,22 @@ class Names(NamedTuple):
     distinct: Sequence[str]
     code: Ints
 
+    @classmethod
+    def of(cls, what: str, distinct: Sequence[str], code: Ints) -> Names:
+        """what: what each name is of. Raises GradevalError where one was read from bytes that are not UTF-8."""
+        try:
+            "".join(distinct).encode()
+        except UnicodeEncodeError:
+            wrong = next(name for name in distinct if any("\ud800" <= letter <= "\udfff" for letter in name))
+            message = f"{what} {named(wrong)}: data frames need names in UTF-8. Results.per_query() takes any"
+            raise GradevalError(message) from None
+        return cls(distinct, code)
+
 
 def long_form(results: Results) -> tuple[dict[str, Names], Floats]:
     """The columns run, query and metric, and the values, (N,): of each run each counted query.
 
-    Metrics without numbers for each query are left out.
+    Metrics without numbers for each query are left out. Raises GradevalError for names that are not UTF-8.
     """
     numeric = [m for m, spec in enumerate(results.specs) if spec.metric.per_query and not spec.metric.text]
     runs, queries, values = [], [], []
@@ -37,9 +48,9 @@ def long_form(results: Results) -> tuple[dict[str, Names], Floats]:
     value = np.concatenate([np.empty(0), *values])
     metric = np.arange(len(value)) % max(len(numeric), 1)
     names = {
-        "run": Names([run.name for run in results.runs], np.repeat(np.arange(len(runs)), runs)),
-        "query": Names(results.queries, np.concatenate([metric[:0], *queries])),
-        "metric": Names([str(results.specs[m]) for m in numeric], metric),
+        "run": Names.of("run", [run.name for run in results.runs], np.repeat(np.arange(len(runs)), runs)),
+        "query": Names.of("query", results.queries, np.concatenate([metric[:0], *queries])),
+        "metric": Names.of("metric", [str(results.specs[m]) for m in numeric], metric),
     }
     return names, value
 

@@ -235,3 +235,9 @@ def test_default_jobs(monkeypatch):
     assert default_jobs() == (os.cpu_count() or 1)
     monkeypatch.setattr(parallel.os, "cpu_count", lambda: None)
     assert default_jobs() == 1
+
+
+@pytest.mark.parametrize("jobs", [0, -1])
+def test_no_threads_are_an_error(jobs):
+    with pytest.raises(ValueError, match="jobs must be at least 1"):
+        list(ordered_map(str, [1, 2, 3], jobs))

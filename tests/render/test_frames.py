@@ -8,6 +8,7 @@ import math
 import pytest
 
 from gradeval import GradevalError, evaluate
+from gradeval.render.frames import long_form
 
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "é": {"d": 1}}
 RUNS = {"x": {"1": {"b": 3.0, "a": 1.0}, "2": {"a": 5.0}}, "y": {"1": {"a": 1.0}, "é": {"d": 1}}}
@@ -85,3 +86,23 @@ def test_libraries_that_are_not_installed(method, hint, monkeypatch):
     with pytest.raises(GradevalError) as caught:
         method()
     assert str(caught.value) == hint
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_names_that_are_not_utf8(library):
+    pytest.importorskip("pyarrow" if library == "arrow" else library)
+    qrels = {"1": {"a": 1}, "q\udcff": {"a": 1}}
+    for runs, message in (
+        ({"run": {"1": {"a": 1.0}}}, r"query 'q\\udcff': data frames need names in UTF-8"),
+        ({"r\udcff": {"1": {"a": 1.0}}}, r"run 'r\\udcff': data frames need names in UTF-8"),
+    ):
+        results = evaluate(qrels, runs, "AP")
+        with pytest.raises(GradevalError, match=message):
+            getattr(results, f"to_{library}")()
+
+
+def test_names_of_any_script():
+    names, _ = long_form(evaluate({"é": {"a": 1}}, {"ü": {"é": {"a": 1.0}}}, "AP"))
+    assert (names["run"].distinct, *names["query"].distinct) == (["ü"], "é")
+    with pytest.raises(GradevalError, match="need names in UTF-8"):
+        long_form(evaluate({"\udcff": {"a": 1}}, {"\udcff": {"a": 1.0}}, "AP"))
