@@ -24,7 +24,7 @@ from gradeval.findings import (
     tie_notices,
     undefined_notices,
 )
-from gradeval.formats.python import is_frame, readable
+from gradeval.formats.python import are_mappings, is_frame, one_of_each_type, readable
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice
 from gradeval.options import DEFAULT_METRICS, NO_RELEVANT, Options
@@ -406,9 +406,9 @@ def _is_row(item: Any) -> bool:
     return not isinstance(first, (tuple, list, Mapping, np.ndarray, np.void)) and not hasattr(first, "columns")
 
 
-def _has_mappings(run: Mapping[Any, Any]) -> bool:
-    """Whether it is {query: {document: score}}, not the documents of a query; its first value decides."""
-    return any(isinstance(value, Mapping) for value in islice(run.values(), 1))
+def _first_values(runs: Mapping[Any, Mapping[Any, Any]]) -> Iterable[Any]:
+    """The first value of each mapping, one of each type."""
+    return one_of_each_type(value for run in runs.values() for value in islice(run.values(), 1))
 
 
 def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
@@ -425,10 +425,11 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
     if is_path(runs) or is_frame(runs) or isinstance(runs, RunTable):
         yield from ((None, run) for run in _files(runs))
     elif isinstance(runs, Mapping):
-        if all(isinstance(of, Mapping) and not _has_mappings(of) for of in runs.values()):
-            yield None, runs
-        else:
+        # {query: {document: score}} has no mappings in its mappings, of each of which the first value decides
+        if not are_mappings(runs.values()) or any(isinstance(value, Mapping) for value in _first_values(runs)):
             yield from ((str(name), run) for name, run in runs.items())
+        else:
+            yield None, runs
     else:
         try:
             items = list(runs)

@@ -13,7 +13,7 @@ from gradeval.options import Options
 from gradeval.registry.invariants import UNJUDGED_IGNORED
 from gradeval.registry.spec import Spec
 from gradeval.scoring import Scored, summarize
-from gradeval.tables.judgments import is_relevant
+from gradeval.tables.ideal import is_relevant
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduced import Reduced
 from gradeval.ties import Spread, rises

@@ -27,7 +27,7 @@ from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import GradevalError, described, named
 from gradeval.evaluation import judge_of, score_queries
-from gradeval.formats.memory import Numeric
+from gradeval.formats.memory import Numeric, packed, types_of
 from gradeval.formats.python import Nested
 from gradeval.options import Options
 from gradeval.registry.dialects.trec_eval import MEASURES
@@ -133,10 +133,10 @@ def _check(data: Mapping[str, Mapping[str, Any]], what: str, kinds: tuple[type, 
             raise TypeError(
                 f"{name}: query {named(query)} needs a dict of documents, not {described(documents)}"
             )
-    if set(map(type, chain.from_iterable(data.values()))) - {str}:
+    if types_of(chain.from_iterable(data.values())) - {str}:
         _raise_first(data, name, "document id", lambda document, _: isinstance(document, str))
     numbers = list(chain.from_iterable(documents.values() for documents in data.values()))
-    if not all(issubclass(kind, kinds) for kind in set(map(type, numbers))):
+    if not all(issubclass(kind, kinds) for kind in types_of(numbers)):
         _raise_first(data, name, what, lambda _, number: isinstance(number, kinds))
     return numbers
 
@@ -156,7 +156,7 @@ def _raise_first(data: Mapping[str, Mapping[Any, Any]], name: str, what: str, is
 def _rounded(data: Mapping[str, Mapping[str, float]], numbers: list[float]) -> Floats:
     """The scores as 32-bit floats. Raises ValueError where one is NaN."""
     try:
-        values = np.fromiter(numbers, np.float64, len(numbers))
+        values = packed(numbers)
     except OverflowError:
         raise ValueError("scores: an integer is too large for a floating-point number") from None
     if np.isnan(values).any():

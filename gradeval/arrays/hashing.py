@@ -9,6 +9,7 @@ from gradeval.arrays import Bools, Ints, Words
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
+_FEW = 1 << 10
 
 
 def mix(keys: Words) -> Words:
@@ -35,7 +36,8 @@ class KeyTable:
         again, first = [], []
         rows, bits = np.arange(len(keys), dtype=np.int32), keys
         while len(rows):
-            size = (2 * len(rows)).bit_length()
+            # few rows have room for more slots, so that fewer levels follow
+            size = ((2 if len(rows) > _FEW else 8) * len(rows)).bit_length()
             shift = np.uint64(64 - size)
             slots = np.zeros(1 << size, np.int32)
             at = (bits >> shift).view(np.int64)

@@ -6,7 +6,8 @@ by array arithmetic, Arrow buffers taken as they are, and of categories each dis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Sized
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,6 +22,7 @@ from gradeval.formats.diagnostics import shown
 
 _NO_ROWS: Ints = np.empty(0, np.int64)
 _NUMERIC = "biuf"  # numpy's kinds
+_NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.int32}
 _SEPARATOR = "\0"  # no id has one, as in files
 
 
@@ -334,12 +336,27 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
+def types_of(values: Iterable[Any]) -> set[type]:
+    """The types of the values. Mostly there is one, and counting it takes half the time of a set."""
+    types = list(map(type, values))
+    return {types[0]} if types and types.count(types[0]) == len(types) else set(types)
+
+
+def packed(numbers: Sequence[float]) -> Floats:
+    """Numbers of Python or numpy as an array. Raises OverflowError for an integer beyond the floats."""
+    try:  # half the time of np.fromiter
+        block = struct.pack(f"{len(numbers)}d", *numbers)
+    except struct.error:
+        raise OverflowError("an integer is too large for a floating-point number") from None
+    return np.frombuffer(bytearray(block), np.float64)
+
+
 def object_numbers(values: Sequence[Any], what: str) -> tuple[Floats, Wrong]:
     """Numbers of objects: what float() makes of them."""
-    if set(map(type, values)) <= {int, float, bool, np.float64, np.float32, np.int64, np.int32}:
+    if types_of(values) <= _NUMBERS:
         try:
-            numbers = np.fromiter(values, np.float64, len(values))
-        except OverflowError:  # an integer beyond the floats
+            numbers = packed(values)
+        except OverflowError:
             pass
         else:
             return numbers, _not_finite(numbers, what)

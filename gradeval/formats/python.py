@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
@@ -128,7 +128,9 @@ class Nested(Data):
     def __init__(self, path: str, data: Mapping[Any, Any], number: str, numbers: Numeric | None = None) -> None:
         self.name, self.number, self.numbers = path, number, numbers
         self.queries = list(data)
-        self.documents: list[Mapping[Any, Any]] = list(map(_mapping, data.values()))
+        self.documents: list[Mapping[Any, Any]] = list(data.values())
+        if not are_mappings(self.documents):
+            self.documents = list(map(_mapping, self.documents))
         self.offsets: Ints = np.cumsum([0, *map(len, self.documents)])
         self.rows = int(self.offsets[-1])
 
@@ -143,9 +145,12 @@ class Nested(Data):
     def _columns(self, block: Slice) -> Columns:
         documents = self.documents[block.first : block.end]
         offsets = self.offsets[block.first : block.end + 1]
-        kept = np.flatnonzero(np.diff(offsets))  # a query without documents is none, as in files
-        queries = [self.queries[block.first + query] for query in kept.tolist()]
-        bounds = np.append(offsets[kept], offsets[-1]) - offsets[0]
+        queries, bounds = self.queries[block.first : block.end], offsets - offsets[0]
+        lengths = np.diff(bounds)
+        if not lengths.all():  # a query without documents is none, as in files
+            kept = np.flatnonzero(lengths)
+            queries = [queries[query] for query in kept.tolist()]
+            bounds = np.append(bounds[kept], bounds[-1])
         query, wrong_query = object_ids(queries, _QUERY)
         if len(wrong_query.rows):  # of which the first row is reported
             wrong_query = wrong_query._replace(rows=bounds[wrong_query.rows])
@@ -159,6 +164,15 @@ class Nested(Data):
         line = np.arange(rows)
         columns = Columns(query, bounds, document, number, line, rows, block.is_first, block.is_last)
         return _with_problems(columns, [wrong_query, wrong_document, wrong_number])
+
+
+def one_of_each_type(values: Iterable[Any]) -> Iterable[Any]:
+    """A value of each type; types are few, however many values there are."""
+    return {type(value): value for value in values}.values()
+
+
+def are_mappings(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, Mapping) for value in one_of_each_type(values))
 
 
 def _mapping(documents: Any) -> Mapping[Any, Any]:

@@ -152,7 +152,7 @@ def ideal_dcg(judgments: Judgments, gain: Gain, kind: str | float = "log2") -> D
         rank = (best.place + 1).astype(np.float64)
         return DiscountedTerms.of(best, places, rank, gained, discount(rank, kind))
 
-    return judgments.once(("ideal dcg", gain.name, kind), make)
+    return judgments.best.once(("ideal dcg", gain.name, kind), make)
 
 
 def normalized_dcg(

@@ -11,27 +11,10 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments, distinct, ranges
+from gradeval.tables.ideal import Ideal, is_relevant, recalled
 from gradeval.tables.qrels import Qrels
 
 _Made = TypeVar("_Made")
-RECALLED = 16  # cached results that metrics share, more than they need at a time
-
-
-def is_relevant(grade: Floats, level: float | None) -> Bools:
-    """Which grades are relevant: from the threshold on, or above 0 without one; never those below 0."""
-    return grade > 0 if level is None else grade >= max(level, 0.0)
-
-
-def recalled(made: dict[Any, Any], key: Hashable, make: Callable[[], _Made]) -> _Made:
-    """The result of make(), cached in `made` until RECALLED others were requested after it.
-
-    So the cache does not grow with the number of metrics, such as AP at each of thousands of levels.
-    """
-    value: _Made = made.pop(key) if key in made else make()
-    made[key] = value  # the most recently used is last
-    if len(made) > RECALLED:
-        del made[next(iter(made))]
-    return value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,6 +107,7 @@ class Judgments:
         no_relevant: float = 0.0,
     ) -> Judgments:
         """These queries of the qrels; rank and score, (N,), and retrieved, (Q,), are those of all."""
+        is_whole = isinstance(queries, slice) and queries.stop - queries.start == len(qrels.queries)
         if isinstance(queries, slice):
             offsets = qrels.offsets[queries.start : queries.stop + 1]
             document = np.arange(offsets[0], offsets[-1])
@@ -131,13 +115,13 @@ class Judgments:
             counts = qrels.offsets[queries + 1] - qrels.offsets[queries]
             offsets = np.append(0, np.cumsum(counts))
             document = ranges(qrels.offsets[queries], counts)
-        segments = Segments(offsets - offsets[0])
+        segments = qrels.ideal.segments if is_whole else Segments(offsets - offsets[0])
         rank = rank[document]
         is_found = np.isfinite(rank)
         behind = rank.max(initial=0, where=is_found) + 1 + segments.place
         order = segments.descending(-np.where(is_found, rank, behind))
         document = document[order]
-        return cls(
+        judgments = cls(
             segments,
             qrels.grade[document],
             rank[order],
@@ -149,6 +133,9 @@ class Judgments:
             qrels.scale,
             no_relevant,
         )
+        if is_whole:
+            judgments.__dict__["best"] = qrels.ideal  # fills the cached property with what all runs share
+        return judgments
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields alone: cached values are recomputed."""
@@ -172,19 +159,24 @@ class Judgments:
         return np.isfinite(self.rank)
 
     @cached_property
+    def best(self) -> Ideal:
+        """What depends on the grades alone."""
+        return Ideal(self.segments, self.grade)
+
+    @property
     def ideal(self) -> Floats:
         """The grades of each query from the highest to the lowest: the ideal ranking, float64 (N,)."""
-        return self.segments.sorted_descending(self.grade)
+        return self.best.grades
 
     @cached_property
     def by_grade(self) -> Ints:
         """The rows of each query by descending grade, int64 (N,)."""
         return self.segments.descending(self.grade)
 
-    @cached_property
+    @property
     def ideal_levels(self) -> Segments:
         """The rows of the ideal ranking with equal grades, as segments of their own."""
-        return self.segments.ties(self.ideal)
+        return self.best.levels
 
     @cached_property
     def levels(self) -> Segments:
@@ -203,10 +195,10 @@ class Judgments:
         level[self.by_grade] = self.ideal_level
         return level
 
-    @cached_property
+    @property
     def highest(self) -> Floats:
         """The largest grade of each query, at least 0, float64 (Q,)."""
-        return np.maximum(self.segments.max(self.grade), 0.0)
+        return self.best.highest
 
     @cached_property
     def judged_seen(self) -> Ints:
@@ -248,9 +240,8 @@ class Judgments:
         level = self.relevance_level if rel is None else rel
 
         def find() -> Hits:
-            relevant = self.relevant(level)
-            rows = np.flatnonzero(relevant & self.is_retrieved)
-            return Hits(rows, self.segments.take(rows), self.rank[rows], self.segments.number(relevant))
+            rows = np.flatnonzero(self.relevant(level) & self.is_retrieved)
+            return Hits(rows, self.segments.take(rows), self.rank[rows], self.best.relevant(level))
 
         return self.once(("hits", level), find).top(cutoff)
 

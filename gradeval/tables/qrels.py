@@ -11,7 +11,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints, Words
 from gradeval.arrays.hashing import KeyTable, in_group
-from gradeval.arrays.segments import distinct, ranges, stable_order
+from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids, repeats
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import OptionError
@@ -19,6 +19,7 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.grades import LARGEST, RANGE, SMALLEST
 from gradeval.notices import Kind, Notice
+from gradeval.tables.ideal import Ideal
 
 SHARE = 1 << 16  # rows whose columns fit the processor's cache, where metrics are several times faster
 
@@ -117,6 +118,11 @@ class Qrels:
     def scale(self) -> Floats:
         """The different grades, ascending."""
         return distinct(self.grade)
+
+    @cached_property
+    def ideal(self) -> Ideal:
+        """What depends on the grades alone, kept for qrels that are scored as a whole, of one share."""
+        return Ideal(Segments(self.offsets), self.grade)
 
     def shares(self) -> list[slice]:
         """The queries in shares of about SHARE judgments each."""

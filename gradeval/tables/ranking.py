@@ -33,8 +33,10 @@ class Lines(NamedTuple):
     @classmethod
     def of(cls, columns: Columns, qrels: Qrels) -> Lines:
         """A run that is in memory whole."""
-        query = np.repeat(query_indices(qrels, columns.queries), np.diff(columns.bounds))
-        return cls.grouped(query, columns.documents, columns.value, columns.line)
+        query, lengths = query_indices(qrels, columns.queries), np.diff(columns.bounds)
+        if len(distinct(query)) == len(query) and lengths.all():  # each query's lines are together
+            return cls(query, columns.bounds, columns.documents, columns.value, columns.line)
+        return cls.grouped(np.repeat(query, lengths), columns.documents, columns.value, columns.line)
 
     @classmethod
     def grouped(cls, query: Ints, documents: Ids, score: Floats, line: Ints) -> Lines:

@@ -49,7 +49,9 @@ class Terms:
         """Which queries have no document that is relevant to the metric, (Q,)."""
         if self.has_relevant is not None:
             return ~self.has_relevant
-        return np.broadcast_to(np.equal(self.normalizer, 0), self.segments.count)
+        if isinstance(self.normalizer, np.ndarray):
+            return np.equal(self.normalizer, 0)
+        return np.full(self.segments.count, self.normalizer == 0)
 
     def values(self) -> Floats:
         """The value of each query, (Q,)."""

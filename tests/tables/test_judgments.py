@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, InputErrors, OptionError
 from gradeval.formats.columns import Columns
-from gradeval.tables.judgments import RECALLED, Judgments
+from gradeval.tables.ideal import RECALLED
+from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import Qrels
 
 

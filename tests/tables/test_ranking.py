@@ -90,7 +90,7 @@ def test_found():
     found = find(lines_of(table, run), table)
     assert dict(zip(found.query.tolist(), found.retrieved.tolist(), strict=True)) == {0: 1, 1: 3, 3: 1}
     assert (found.row.tolist(), found.rank.tolist(), found.score.tolist()) == ([2], [2], [2.5])
-    assert found.line.tolist() == [4, 1, 0]
+    assert dict(zip(found.query.tolist(), found.line.tolist(), strict=True)) == {0: 4, 1: 1, 3: 0}
     assert (found.ties.row.tolist(), found.repeats) == ([], (0, [], [], [], 4))
 
 
