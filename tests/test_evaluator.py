@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import gc
+import pickle
 import random
 import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gradeval import Evaluator, InputError, OptionError, evaluate, read_qrels, read_run
+from gradeval import Evaluator, InputError, OptionError, evaluate, evaluation, read_qrels, read_run
 
 METRICS = "nDCG@10 AP muAP bpref"
 
@@ -55,6 +61,85 @@ def test_threads():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+TIED = {"q": {"a": 0, "b": 3, "c": 1}, "r": {"a": 1}, "s": {"z": 0}}
+TIED_RUN = {"q": {"a": 1.0, "b": 1.0, "c": 1.0, "x": 1.0}, "s": {"y": 1.0}, "t": {"a": 1.0}}
+
+
+@pytest.mark.parametrize("options", [{}, {"ties": "trec"}, {"tie_range": True}, {"queries": "both"}])
+def test_notices_are_those_of_evaluate(options):
+    runs = {"one": TIED_RUN, "two": {"r": {"a": 1.0}}}
+    expected = evaluate(TIED, runs, METRICS, **options)
+    found = Evaluator(TIED, METRICS, **options).evaluate(runs)
+    assert found.notices == expected.notices
+    assert found.notices is found.notices
+    assert found.warnings == expected.warnings
+    assert len({notice.kind for notice in found.notices}) > 2
+
+
+def test_notices_are_found_when_they_are_looked_at(monkeypatch):
+    found = []
+    spread = evaluation.spread
+    monkeypatch.setattr(evaluation, "spread", lambda *given: found.append(given) or spread(*given))
+    results = Evaluator(TIED, METRICS).evaluate(TIED_RUN)
+    results.means, results.render(), results.to_dict
+    assert not found
+    assert results.notices
+    assert len(found) == 1
+    assert results.warnings
+    assert len(found) == 1
+    evaluate(TIED, TIED_RUN, METRICS)
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda results: pickle.loads(pickle.dumps(results)),
+        copy.copy,
+        copy.deepcopy,
+        lambda results: dataclasses.replace(results, qrels="other"),
+        lambda results: results.by_id(),
+    ],
+    ids=["pickle", "copy", "deepcopy", "replace", "by_id"],
+)
+def test_notices_of_copies(other):
+    runs = [TIED_RUN, {"r": {"a": 1.0}}]
+    expected = evaluate(TIED, runs, METRICS)
+    results = Evaluator(TIED, METRICS).evaluate(runs)
+    assert other(results).notices == expected.notices
+    assert results.compare().notices == expected.compare().notices
+    assert other(results).notices == expected.notices
+    assert results.to_dict() == expected.to_dict()
+    given = dataclasses.replace(results, notices=())
+    assert (given.notices, given.warnings) == ((), ())
+
+
+def test_results_do_not_keep_the_lines_of_their_runs():
+    class Run(dict):
+        """A run that can be referred to weakly."""
+
+    run = Run(TIED_RUN)
+    kept = weakref.ref(run)
+    results = Evaluator(TIED, METRICS).evaluate(run)
+    del run
+    gc.collect()
+    assert kept() is None
+    assert results.notices
+
+
+def test_threads_that_look_at_notices_at_once():
+    expected = evaluate(TIED, TIED_RUN, METRICS).notices
+    results = Evaluator(TIED, METRICS).evaluate(TIED_RUN)
+    begin = threading.Barrier(8)
+
+    def look(_):
+        begin.wait()
+        return results.notices
+
+    with ThreadPoolExecutor(8) as pool:
+        assert [*pool.map(look, range(8))] == [expected] * 8
 
 
 LETOR = b"2 qid:1 1:0.5 2:7 # a\n0 qid:1 1:0.75 2:1 # b\n1 qid:2 1:1\n"
