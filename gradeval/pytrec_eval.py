@@ -28,7 +28,7 @@ from gradeval.arrays.threads import default_jobs
 from gradeval.errors import GradevalError, described, named
 from gradeval.evaluation import judge_of, score_queries
 from gradeval.formats.memory import Numeric, packed, types_of
-from gradeval.formats.python import Nested
+from gradeval.formats.python import Nested, are_mappings
 from gradeval.options import Options
 from gradeval.registry.dialects.trec_eval import MEASURES
 from gradeval.registry.groups import TREC_EVAL
@@ -126,6 +126,18 @@ def _check(data: Mapping[str, Mapping[str, Any]], what: str, kinds: tuple[type, 
     """The numbers of {query: {document: number}}. Raises TypeError for what pytrec_eval does not take."""
     if not isinstance(data, Mapping):
         raise TypeError(f"{name} must be a dict, not {described(data)}")
+    if types_of(data) - {str} or not are_mappings(data.values()):
+        _raise_first_query(data, name)
+    if types_of(chain.from_iterable(data.values())) - {str}:
+        _raise_first(data, name, "document id", lambda document, _: isinstance(document, str))
+    numbers = list(chain.from_iterable(documents.values() for documents in data.values()))
+    if not all(issubclass(kind, kinds) for kind in types_of(numbers)):
+        _raise_first(data, name, what, lambda _, number: isinstance(number, kinds))
+    return numbers
+
+
+def _raise_first_query(data: Mapping[Any, Any], name: str) -> None:
+    """Raise TypeError for the first query that is not right; there may be none, but of subclasses."""
     for query, documents in data.items():
         if not isinstance(query, str):
             raise TypeError(f"{name}: the query id {described(query)} is not a string")
@@ -133,12 +145,6 @@ def _check(data: Mapping[str, Mapping[str, Any]], what: str, kinds: tuple[type, 
             raise TypeError(
                 f"{name}: query {named(query)} needs a dict of documents, not {described(documents)}"
             )
-    if types_of(chain.from_iterable(data.values())) - {str}:
-        _raise_first(data, name, "document id", lambda document, _: isinstance(document, str))
-    numbers = list(chain.from_iterable(documents.values() for documents in data.values()))
-    if not all(issubclass(kind, kinds) for kind in types_of(numbers)):
-        _raise_first(data, name, what, lambda _, number: isinstance(number, kinds))
-    return numbers
 
 
 def _raise_first(data: Mapping[str, Mapping[Any, Any]], name: str, what: str, is_right: Any) -> None:

@@ -41,6 +41,22 @@ def test_an_evaluator_can_be_used_again(tmp_path):
         evaluator.evaluate([])
 
 
+@pytest.mark.parametrize("options", [{}, {"judged_only": True}, {"depth": 5, "rel": 2}, {"tie_range": True}])
+def test_what_runs_share_is_that_of_the_grades(options):
+    """The ideal rankings are computed once, and no run, metric or option changes them for the next."""
+    metrics = (
+        "AP(rel=1) AP(rel=2) R@10 nDCG nDCG(gain=exp) nDCG(gain=1:2/3:9)@5 nDCG(top=2/5)@5 NDCNG nDCGphi Rndcg"
+    )
+    metrics += " nDCG(ideal=local)@10 nDCG(judged_only=true) ideal_dcg rankDCG ERR Q muAP tau"
+    qrels, _ = collection(4)
+    evaluator = Evaluator(qrels, metrics, **options)
+    for seed in (5, 6, 5):
+        _, run = collection(seed)
+        found, expected = evaluator.evaluate(run), evaluate(qrels, run, metrics, **options)
+        assert found.runs[0].values.tobytes() == expected.runs[0].values.tobytes()
+        assert found.notices == expected.notices
+
+
 def test_threads():
     """8 evaluators, and 8 threads that share each of them."""
     cases = [collection(seed) for seed in range(8)]

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.segments import Segments, distinct, ranges
+from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.tables.ideal import Ideal, is_relevant, recalled
 from gradeval.tables.qrels import Qrels
 
@@ -118,8 +118,15 @@ class Judgments:
         segments = qrels.ideal.segments if is_whole else Segments(offsets - offsets[0])
         rank = rank[document]
         is_found = np.isfinite(rank)
-        behind = rank.max(initial=0, where=is_found) + 1 + segments.place
-        order = segments.descending(-np.where(is_found, rank, behind))
+        rows = np.flatnonzero(is_found)
+        found = segments.take(rows)
+        # what was retrieved comes first, by rank; the others stay in order, in the places that are left
+        place = segments.offsets[found.query] + found.place
+        is_retrieved = np.zeros(len(rank), np.bool_)
+        is_retrieved[place] = True
+        order = np.empty(len(rank), np.int64)
+        order[place] = rows[stable_order(found.query, rank[rows].astype(np.int64))]
+        order[np.flatnonzero(~is_retrieved)] = np.flatnonzero(~is_found)
         document = document[order]
         judgments = cls(
             segments,
@@ -133,8 +140,9 @@ class Judgments:
             qrels.scale,
             no_relevant,
         )
+        judgments.__dict__["is_retrieved"] = is_retrieved  # fills the cached properties
         if is_whole:
-            judgments.__dict__["best"] = qrels.ideal  # fills the cached property with what all runs share
+            judgments.__dict__["best"] = qrels.ideal
         return judgments
 
     def __getstate__(self) -> dict[str, Any]:
