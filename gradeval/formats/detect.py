@@ -7,7 +7,7 @@ lists.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
@@ -28,6 +28,9 @@ _FIELD = re.compile(rb"[^ \t]+")
 _FEATURE = re.compile(rb"(?:qid|\d+):\S*")
 _LINES = 10_000  # lines of data that are examined
 _BEGINNING = 1 << 16  # bytes of a line that are examined
+_START = 64  # bytes that show whether more must be read at once
+_OF_OBJECTS = (b"{", b"[")
+_MAGIC = (b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff")
 _DEFAULTS = Options()
 
 
@@ -92,11 +95,16 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
     it is one number: the label of a SVMlight line without features looks like a score. The file is then a LETOR
     file if one of the next lines is of that format.
     """
+    start = next(source.chunks(_START)).tobytes()
+    if start.lstrip()[:1] in _OF_OBJECTS or start.startswith(_MAGIC):  # which may be one line of any length
+        kinds = _begun(next(source.chunks(_BEGINNING)).tobytes(), options)
+        if kinds:
+            return kinds[0]
     size = seen = 0
-    for text in _texts(source):
+    for block in source.blocks(_BEGINNING):
+        text = block.bytes[: block.size]
         if not size and len(text):
-            beginning = text[:_BEGINNING].tobytes()
-            kinds = [row.name for row in FORMATS if row.begins(beginning, options)]
+            kinds = _begun(text[:_BEGINNING].tobytes(), options)
             if len(kinds) > 1:
                 hint = f"Give its format: --run-format {' or '.join(kinds)}"
                 raise InputError(source.name, f"the file may be of format {' or '.join(kinds)}", hint=hint)
@@ -104,10 +112,10 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
                 return kinds[0]
         size += len(text)
         lines = np.where(text == CR, LF, text)  # a bare CR ends a line too, so that the right reader rejects it
-        start = _first_data(lines)
-        if start is None:
+        first = _first_data(lines)
+        if first is None:
             continue
-        lines = lines[start:]
+        lines = lines[first:]
         if not seen:
             kind = _format_of(lines, 0)
             if kind != "scores":
@@ -123,20 +131,9 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
     return "scores"
 
 
-def _texts(source: Source) -> Iterator[Bytes]:
-    """The text in blocks, the first with the first value of a JSON object, of which a pipe may bring a part."""
-    first: Bytes | None = None
-    for block in source.blocks(_BEGINNING):
-        text = block.bytes[: block.size]
-        if first is not None:
-            text = np.concatenate([first, text])
-        if len(text) < _BEGINNING and not block.last and _OPEN_OBJECT.fullmatch(text.tobytes()):
-            first = text
-            continue
-        first = None
-        yield text
-    if first is not None:
-        yield first
+def _begun(text: bytes, options: Options) -> list[str]:
+    """The formats that a file with this beginning may have."""
+    return [row.name for row in FORMATS if row.begins(text, options)]
 
 
 def _first_data(text: Bytes) -> int | None:
@@ -226,14 +223,13 @@ def _has_three_fields(text: bytes, module: str) -> bool:
 
 _DELIMITER = re.compile(rb"[\t,;|]")
 _FIGURE = re.compile(rb"[ \t]*[-+]?[\d.][-+.\deE]*[ \t\r]*")
-_OPEN_OBJECT = re.compile(rb'\s*[{[]\s*(?:"(?:[^"\\]|\\.)*"\s*:?\s*)?', re.DOTALL)
 _JSON = re.compile(rb"[ \t\r\n]*\[[ \t\r\n]*\{")
 _QRELS_FIRST = "The qrels come first, then the runs"
 _THREE_FIELDS = re.compile(rb"[^\t\r\n]+\t[^\t\r\n]+\t[^\t\r\n]+\r?(?:\n|\Z)")
 
 FORMATS = (
-    Format("parquet", begins=lambda text, _: text.startswith(b"PAR1")),
-    Format("arrow", begins=lambda text, _: text.startswith((b"ARROW1\0\0", b"\xff\xff\xff\xff")), module="ipc"),
+    Format("parquet", begins=lambda text, _: text.startswith(_MAGIC[0])),
+    Format("arrow", begins=lambda text, _: text.startswith(_MAGIC[1:]), module="ipc"),
     Format(
         "json",
         begins=lambda text, _: _JSON.match(text) is not None or _has_key(text, lambda value: value in "{"),

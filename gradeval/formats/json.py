@@ -30,6 +30,7 @@ from gradeval.options import Options
 MTEB_KEY = "mteb_model_meta"
 _BEGINNING = re.compile(rb"[ \t\r\n]*\{")
 _FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*(.?)', re.DOTALL)
+_CHUNK = 1 << 20  # whose arrays of strings and numbers stay small
 _EXAMINED = 1 << 16  # bytes in which the object and its first key begin
 _SPACE = " \t\r\n"
 _QUOTE, _BACKSLASH, _COLON, _COMMA, _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = b'"\\:,{}[]'
@@ -98,7 +99,7 @@ class _File:
         return self.source.expected_size
 
     def blocks(self) -> Iterator[_Part]:
-        chunks = self.source.chunks()
+        chunks = self.source.chunks(_CHUNK)
         to_skip, skipped = self.offset, 0
         pending = np.empty(0, np.uint8)
         first = True

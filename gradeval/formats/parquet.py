@@ -35,8 +35,15 @@ def table(source: Source, number: str, options: Options) -> Table:
 def _open(arrow: Any, stream: Any) -> Opened:
     import pyarrow.parquet
 
-    file = pyarrow.parquet.ParquetFile(stream)
-    return file.schema_arrow.names, lambda names: file.iter_batches(BLOCK_ROWS, columns=names)
+    file = pyarrow.parquet.ParquetFile(stream, pre_buffer=False)
+
+    def batches_of(names: list[str]) -> Iterator[Any]:
+        for group in range(
+            file.num_row_groups
+        ):  # one after the other, since pyarrow keeps those it was asked for
+            yield from file.iter_batches(BLOCK_ROWS, row_groups=[group], columns=names)
+
+    return file.schema_arrow.names, batches_of
 
 
 def arrow_table(
