@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from gradeval.analysis.checks import Check, GateConfig
     from gradeval.analysis.gate import GateReport
     from gradeval.analysis.saved import Runs
-    from gradeval.cli.output_file import OutputFile
     from gradeval.cli.query_ids import QueryIds
+    from gradeval.formats.output_file import OutputFile
     from gradeval.registry.spec import Spec
     from gradeval.results import Results
 

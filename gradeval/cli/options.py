@@ -27,7 +27,7 @@ from gradeval.options import (
 from gradeval.render import FORMATS
 
 if TYPE_CHECKING:
-    from gradeval.cli.output_file import OutputFile
+    from gradeval.formats.output_file import OutputFile
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -289,7 +289,7 @@ def output_file(
     """The file of --output, None for standard output. with_groups: inputs that may have sizes beside them."""
     if path is None or path == "-":
         return None
-    from gradeval.cli.output_file import OutputFile
+    from gradeval.formats.output_file import OutputFile
 
     beside = [each + suffix for each in with_groups for suffix in GROUP_SUFFIXES]
     return OutputFile(path, [*inputs, *beside], option)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from gradeval.errors import GradevalError, InputError, InputErrors, inert, printable, visible_rows
 
 if TYPE_CHECKING:
-    from gradeval.cli.output_file import OutputFile
+    from gradeval.formats.output_file import OutputFile
 
 
 def echo_error(line: str) -> None:
