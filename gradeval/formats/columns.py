@@ -58,6 +58,7 @@ class Columns(NamedTuple):
     (n,). lines: how many lines the block has. first, last: whether no block with lines is before it, or behind.
     tag: the run tag in the block's last line, None without one. ranks: the rank column against the scores.
     numbered: whether the documents of each query are named 1, 2, … in order, for lack of ids.
+    rank: the rank column where it was asked for, NaN where it holds no number, (n,).
     """
 
     queries: Ids
@@ -72,6 +73,7 @@ class Columns(NamedTuple):
     tag: bytes | None = None
     ranks: RankCheck = RankCheck()
     numbered: bool = False
+    rank: Floats | None = None
 
     @classmethod
     def whole(cls, queries: Ids, documents: Ids, value: Floats, line: Ints | None = None) -> Columns:
@@ -111,6 +113,7 @@ class Columns(NamedTuple):
             documents=self.documents.take(rows),
             value=self.value[rows],
             line=self.line[rows],
+            rank=None if self.rank is None else self.rank[rows],
         )
 
     def without_identical_ids(self) -> Columns:

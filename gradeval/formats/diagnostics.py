@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -28,12 +29,18 @@ class Problem(NamedTuple):
     what: str
     hint: str = ""
 
+    @property
+    def kind(self) -> str:
+        """What it has in common with problems of the same kind in other lines."""
+        return _VARIABLE.sub("…", self.what)
+
 
 class LineProblems(NamedTuple):
     """What is wrong with some lines: the first SHOWN problems by line, and how many there are.
 
     final: the rest of the file need not be read. bad: how many lines have a problem. rows: the lines of data of
-    the block. head: the beginning of the file, if the block has it.
+    the block. head: the beginning of the file, if the block has it. every: yields all of the problems, in any
+    order; None where the first are all.
     """
 
     first: tuple[Problem, ...] = ()
@@ -42,20 +49,30 @@ class LineProblems(NamedTuple):
     bad: int = 0
     rows: int = 0
     head: bytes = b""
+    every: Callable[[], Iterator[Problem]] | None = None
+
+    def all(self) -> Iterator[Problem]:
+        """All of the problems, in any order."""
+        return iter(self.first) if self.every is None else self.every()
 
     @classmethod
     def of(cls, lines: Ints, what: Callable[[int], str], hint: str = "") -> LineProblems:
         """A problem with each of the lines. what(i) describes the i-th, and is called only for those shown."""
-        order = np.argsort(lines, kind="stable")[:SHOWN].tolist()
-        first = tuple(Problem(int(lines[i]), what(i), hint) for i in order)
-        return cls(first, len(lines), bad=len(np.unique(lines)))
+
+        def problem(i: int) -> Problem:
+            return Problem(int(lines[i]), what(i), hint)
+
+        first = tuple(map(problem, np.argsort(lines, kind="stable")[:SHOWN].tolist()))
+        every = partial(map, problem, range(len(lines))) if len(lines) > SHOWN else None
+        return cls(first, len(lines), bad=len(np.unique(lines)), every=every)
 
     @classmethod
     def joined(cls, parts: Iterable[LineProblems]) -> LineProblems:
         parts = list(parts)
         first = sorted(chain(*(part.first for part in parts)), key=_line)[:SHOWN]
         total, bad = sum(part.total for part in parts), sum(part.bad for part in parts)
-        return cls(tuple(first), total, any(part.final for part in parts), bad)
+        every = partial(chain.from_iterable, map(cls.all, parts)) if total > len(first) else None
+        return cls(tuple(first), total, any(part.final for part in parts), bad, every=every)
 
     def within(self, block: Block, rows: int) -> LineProblems:
         """The same problems, of a block with so many lines of data."""
@@ -91,8 +108,10 @@ class Problems:
 
     role: what the file was given as, such as 'run'; with it, a file without a good line is one error that names
     what it looks like instead. lines: how many have been read. end: the line, from 1, at which reading stopped
-    before the file's end.
+    before the file's end. enough: the number of problems at which it stops.
     """
+
+    enough: float = SHOWN
 
     def __init__(self, path: str, role: str = "") -> None:
         self.path = path
@@ -110,14 +129,16 @@ class Problems:
             moved = (
                 one if one.line is None else one._replace(line=first_line + one.line) for one in found.first
             )
-            self.found = LineProblems.joined([self.found, found._replace(first=tuple(moved))])
+            # the others are not kept, nor what they would be made from
+            joined = LineProblems.joined([self.found, found._replace(first=tuple(moved), every=None)])
+            self.found = joined._replace(every=None)
 
     def until_enough(
         self, parts: Iterable[_Part], others: Callable[[], int] = lambda: 0
     ) -> Iterator[tuple[int, _Part]]:
         """Each part of the file, with the number of lines before it, while there is reason to read on.
 
-        It stops after SHOWN problems, or after a final one. others: the number of problems known elsewhere.
+        It stops after enough problems, or after a final one. others: the number of problems known elsewhere.
         """
         for part in parts:
             before = self.lines
@@ -130,7 +151,7 @@ class Problems:
             if part.problems.final:
                 self.end = before + (part.problems.first[-1].line or 0) + 1
                 return
-            if self.found.total + others() >= SHOWN and not part.last:
+            if self.found.total + others() >= self.enough and not part.last:
                 self.end = self.lines
                 return
 
@@ -145,7 +166,7 @@ class Problems:
             from gradeval.formats.looks import look
 
             first, hint = self.found.first[0], look(self.head, self.role)
-            kinds = {_VARIABLE.sub("", problem.what) for problem in self.found.first}
+            kinds = {problem.kind for problem in self.found.first}
             if first.line is not None and (hint or (self.rows >= ALIKE and len(kinds) == 1)):
                 lines = f"{self.rows:,} lines" + (" read" if self.end is not None else "")
                 scope = f"and so in all {lines}" if len(kinds) == 1 else f"and none of the {lines} is right"

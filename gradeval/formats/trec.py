@@ -15,6 +15,7 @@ from gradeval.options import Options
 
 _CHECKED = 10_000  # lines whose ranks are compared with their scores
 _FIELD = re.compile(rb"[^ \t\r]+")
+_RUN_FIELDS = "a run has 6 (query Q0 document rank score tag)"
 _QRELS_BARE_CR, _RUN_BARE_CR = (
     bare_cr_pattern(rb"[ \t]*(?:[^ \t\r\n]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4)
 )
@@ -22,6 +23,11 @@ _QRELS_BARE_CR, _RUN_BARE_CR = (
 
 def table(source: Source, number: str, options: Options) -> Table:
     return Table(source, qrels_columns if number == "grade" else run_columns)
+
+
+def ranked_table(source: Source, options: Options) -> Table:
+    """A run with its rank column."""
+    return Table(source, ranked_columns)
 
 
 def qrels_columns(block: Block) -> Columns:
@@ -37,11 +43,22 @@ def run_columns(block: Block) -> Columns:
     """The run lines of a block; the value is the score. The tag may be missing; what follows it is ignored."""
     # the rank column decides nothing; in the first block it is compared with the scores
     rows = split(block.bytes, block.size, (0, 2, 4, 3) if block.first else (0, 2, 4), 5)
-    problems = _odd(rows, "a run has 6 (query Q0 document rank score tag)")
+    problems = _odd(rows, _RUN_FIELDS)
     columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems)
     checked = _rank_check(rows) if block.first else RankCheck()
     problems = columns.problems.within(block, columns.problems.rows)
     return columns._replace(tag=_last_tag(block, rows), ranks=checked, problems=problems)
+
+
+def ranked_columns(block: Block) -> Columns:
+    """The run lines of a block, with the rank column."""
+    rows = split(block.bytes, block.size, (0, 2, 4, 3), 5)
+    problems = _odd(rows, _RUN_FIELDS)
+    columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems)
+    rank, bad = floats(rows.fields[3])
+    rank[bad] = np.nan
+    good = np.searchsorted(rows.line, columns.line)  # lines with a bad score are no rows
+    return columns._replace(tag=_last_tag(block, rows), rank=rank[good])
 
 
 def _rank_check(rows: Rows) -> RankCheck:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,8 @@ class Lines(NamedTuple):
     """Run lines as read, grouped by query.
 
     query: the index of each query, (S,); below Q it is a query of the qrels, from Q on it is not judged.
-    bounds: query s owns rows bounds[s]:bounds[s+1], (S+1,). documents, score, line: of each row, (n,).
+    bounds: query s owns rows bounds[s]:bounds[s+1], (S+1,). documents, score, line: of each row, (n,). rank: as
+    in Columns.
     """
 
     query: Ints
@@ -29,23 +30,28 @@ class Lines(NamedTuple):
     documents: Ids
     score: Floats
     line: Ints
+    rank: Floats | None = None
 
     @classmethod
     def of(cls, columns: Columns, qrels: Qrels) -> Lines:
         """A run that is in memory whole."""
         query, lengths = query_indices(qrels, columns.queries), np.diff(columns.bounds)
         if len(distinct(query)) == len(query) and lengths.all():  # each query's lines are together
-            return cls(query, columns.bounds, columns.documents, columns.value, columns.line)
-        return cls.grouped(np.repeat(query, lengths), columns.documents, columns.value, columns.line)
+            return cls(query, columns.bounds, columns.documents, columns.value, columns.line, columns.rank)
+        each = np.repeat(query, lengths)
+        return cls.grouped(each, columns.documents, columns.value, columns.line, columns.rank)
 
     @classmethod
-    def grouped(cls, query: Ints, documents: Ids, score: Floats, line: Ints) -> Lines:
+    def grouped(
+        cls, query: Ints, documents: Ids, score: Floats, line: Ints, rank: Floats | None = None
+    ) -> Lines:
         """Group the lines by query, (n,) each; lines of one query stay in order."""
         if (query[1:] < query[:-1]).any():
             order = stable_order(query)
             query, documents, score, line = query[order], documents.take(order), score[order], line[order]
+            rank = None if rank is None else rank[order]
         starts = np.flatnonzero(np.concatenate([[True], query[1:] != query[:-1]])[: len(query)])
-        return cls(query[starts], np.append(starts, len(query)), documents, score, line)
+        return cls(query[starts], np.append(starts, len(query)), documents, score, line, rank)
 
     @classmethod
     def joined(cls, parts: list[Lines]) -> Lines:
@@ -55,20 +61,25 @@ class Lines(NamedTuple):
         score = np.concatenate([part.score for part in parts])
         documents = Ids.joined([part.documents for part in parts])
         line = np.concatenate([part.line for part in parts])
-        return cls(parts[0].query, np.array([0, len(score)]), documents, score, line)
+        ranks = [part.rank for part in parts if part.rank is not None]
+        rank = np.concatenate(ranks) if ranks else None
+        return cls(parts[0].query, np.array([0, len(score)]), documents, score, line, rank)
 
     def part(self, first: int, last: int) -> Lines:
         """Queries first:last."""
         a, b = self.bounds[first], self.bounds[last]
         rows = slice(int(a), int(b))
         bounds = self.bounds[first : last + 1] - a
-        return Lines(
-            self.query[first:last], bounds, self.documents.take(rows), self.score[rows], self.line[rows]
-        )
+        rank = None if self.rank is None else self.rank[rows]
+        documents = self.documents.take(rows)
+        return Lines(self.query[first:last], bounds, documents, self.score[rows], self.line[rows], rank)
 
     def compact(self) -> Lines:
         """The same lines, which keep no other memory alive."""
-        return Lines(self.query, self.bounds, self.documents.compact(), self.score.copy(), self.line.copy())
+        rank = None if self.rank is None else self.rank.copy()
+        return Lines(
+            self.query, self.bounds, self.documents.compact(), self.score.copy(), self.line.copy(), rank
+        )
 
     def later(self, by: int) -> Lines:
         """The same lines, numbered from `by` lines earlier."""
@@ -121,7 +132,7 @@ class Found(NamedTuple):
 
     query, retrieved: the index of each query and the count of its documents, (S,). key: the sum of the keys of
     its documents, which does not depend on their order, (S,). line: its first line, (S,). row, rank, score: the
-    judgments (rows of the qrels) that were retrieved, (n,).
+    judgments (rows of the qrels) that were retrieved, (n,). more: what a subclass of Total adds.
     """
 
     query: Ints
@@ -133,6 +144,7 @@ class Found(NamedTuple):
     score: Floats
     ties: Ties
     repeats: Repeats
+    more: Any = None
 
 
 _BY_KEY = np.uint64(1 << 62)  # marks an index made from half a key

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.formats.columns import RankCheck
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, shown
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import NO_TIES, Found, Ties
+from gradeval.tables.ranking import NO_TIES, Found, Lines, Ties, find
 
 
 class Reduced(NamedTuple):
@@ -32,9 +32,12 @@ class Reduced(NamedTuple):
 
 
 class Total:
-    """Collects what is found, query by query."""
+    """Collects what is found, query by query. ties: the order of tied scores, as in ranking.find()."""
 
-    def __init__(self, qrels: Qrels) -> None:
+    detects_repeated_run = True  # and reports it as one problem, without its lines
+
+    def __init__(self, qrels: Qrels, ties: str) -> None:
+        self.qrels, self.ties_rule = qrels, ties
         self.retrieved = np.zeros(len(qrels.queries), np.int64)
         self.unjudged = 0
         self.ties: list[Ties] = []
@@ -45,6 +48,10 @@ class Total:
         self.documents = 0
         self.repeats = LineProblems()  # duplicate documents
         self.last_new = -1  # the last line that is not a duplicate
+
+    def find(self, lines: Lines) -> Found:
+        """What is in the lines of whole queries; several threads call it."""
+        return find(lines, self.qrels, self.ties_rule)
 
     def add(self, found: Found, first_line: int) -> None:
         """first_line: the number of lines before those of found."""
@@ -90,6 +97,9 @@ class Total:
         tag = self.tag.decode("utf-8", "surrogateescape")
         ties = Ties(*map(np.concatenate, zip(*self.ties, strict=True))) if self.ties else NO_TIES
         return Reduced(self.rank, self.score, self.retrieved, self.unjudged, ties, tag, self.ranks)
+
+
+AnyTotal = TypeVar("AnyTotal", bound=Total)
 
 
 def repeated_run(line: int, again: int, new: int) -> LineProblems:

@@ -17,11 +17,11 @@ from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import repeats
 from gradeval.arrays.threads import ordered_map
 from gradeval.formats.columns import Blocks, Columns, RankCheck
-from gradeval.formats.diagnostics import SHOWN, LineProblems, Problems, no_data
+from gradeval.formats.diagnostics import LineProblems, Problems, no_data
 from gradeval.formats.sources import temporary_error
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import REVERSED, Found, Lines, find, query_indices
-from gradeval.tables.reduced import Reduced, Total, repeated_run
+from gradeval.tables.ranking import REVERSED, Found, Lines, query_indices
+from gradeval.tables.reduced import AnyTotal, Reduced, Total, repeated_run
 
 _Block = TypeVar("_Block")
 
@@ -31,10 +31,10 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str) -> Redu
     problems = Problems(path)
     problems.add(columns.problems)
     problems.check()
-    total = Total(qrels)
     if ties == "trec" and columns.numbered:  # names that are numbers are ordered as numbers
         ties = REVERSED
-    total.add(find(Lines.of(columns, qrels), qrels, ties), 0)
+    total = Total(qrels, ties)
+    total.add(total.find(Lines.of(columns, qrels)), 0)
     total.note(columns.tag, columns.ranks)
     total.report(problems)
     problems.check()
@@ -45,14 +45,27 @@ def reduce_blocks(
     source: Blocks[_Block], columns: Callable[[_Block], Columns], qrels: Qrels, ties: str, jobs: int
 ) -> Reduced:
     """Reduce a run of any length. Raises InputError(s)."""
+    return collect(source, columns, lambda: (Total(qrels, ties), Problems(source.name, "run")), jobs).reduced()
+
+
+def collect(
+    source: Blocks[_Block],
+    columns: Callable[[_Block], Columns],
+    begin: Callable[[], tuple[AnyTotal, Problems]],
+    jobs: int,
+) -> AnyTotal:
+    """What is found in a run of any length, query by query. Raises InputError(s).
+
+    begin: makes what collects it, and its problems; it is called again where the run must be read again.
+    """
     try:
-        return _in_one_pass(source, columns, qrels, ties, jobs)
+        return _in_one_pass(source, columns, *begin(), jobs)
     except _QueryNotGrouped as scattered:
         enough = scattered.enough
-    from gradeval.tables.sorting import reduce_by_sorting
+    from gradeval.tables.sorting import collect_by_sorting
 
     try:
-        return reduce_by_sorting(source, columns, qrels, ties, jobs, enough)
+        return collect_by_sorting(source, columns, *begin(), jobs, enough)
     except OSError as error:
         raise temporary_error(source.name, error) from None
 
@@ -141,16 +154,21 @@ class _Part(NamedTuple):
     enough: bool = False
 
 
-def _holds_enough(read: Columns, qrels: Qrels) -> bool:
+def _holds_enough(read: Columns, qrels: Qrels, enough: float) -> bool:
     """Whether a block has so many duplicate documents that no more need be read."""
     query = np.repeat(query_indices(qrels, read.queries), np.diff(read.bounds))
     again, _ = repeats(KeyTable(in_group(read.documents.keys(), query)), read.documents, query)
-    return len(again) >= SHOWN
+    return len(again) >= enough
 
 
 def _in_one_pass(
-    source: Blocks[_Block], columns: Callable[[_Block], Columns], qrels: Qrels, ties: str, jobs: int
-) -> Reduced:
+    source: Blocks[_Block],
+    columns: Callable[[_Block], Columns],
+    total: AnyTotal,
+    problems: Problems,
+    jobs: int,
+) -> AnyTotal:
+    qrels = total.qrels
     may_be_endless = not source.stored_size
 
     def part(block: _Block) -> _Part:
@@ -159,31 +177,33 @@ def _in_one_pass(
         count = len(read.queries)
         if not count:
             return whole
-        lines = Lines(
-            query_indices(qrels, read.queries, by_key=True), read.bounds, read.documents, read.value, read.line
-        )
+        query = query_indices(qrels, read.queries, by_key=True)
+        lines = Lines(query, read.bounds, read.documents, read.value, read.line, read.rank)
         if len(distinct(lines.query)) < count:
-            return whole._replace(scattered=True, enough=may_be_endless and _holds_enough(read, qrels))
+            return whole._replace(
+                scattered=True, enough=may_be_endless and _holds_enough(read, qrels, problems.enough)
+            )
         first = 0 if read.first else 1
         last = max(first, count if read.last else count - 1)
         if first:
             whole.pieces.append(_Cut(read.queries[0], lines.part(0, 1).compact()))
         if last > first:
-            whole.pieces.append(find(lines.part(first, last), qrels, ties))
+            whole.pieces.append(total.find(lines.part(first, last)))
         if last < count:
             whole.pieces.append(_Cut(read.queries[last], lines.part(last, count).compact()))
         is_within = (
             count == 1 and not read.last
         )  # of one query, whose duplicates are otherwise found at its end
-        return whole._replace(enough=may_be_endless and is_within and _holds_enough(read, qrels))
+        return whole._replace(
+            enough=may_be_endless and is_within and _holds_enough(read, qrels, problems.enough)
+        )
 
-    problems = Problems(source.name, "run")
-    total, order = Total(qrels), _Order(qrels)
+    order = _Order(qrels)
     cut: list[_Cut] = []  # parts of a query that may continue in the next block; lines are counted in the file
 
     def add(found: Found, first_line: int) -> None:
-        if not order.add(found, first_line, total):
-            enough = problems.found.total + total.repeats.total >= SHOWN
+        if not order.add(found, first_line, total) or (order.again and not total.detects_repeated_run):
+            enough = problems.found.total + total.repeats.total >= problems.enough
             raise _QueryNotGrouped(problems.lines if enough else None)
         total.add(found, first_line)
 
@@ -191,7 +211,7 @@ def _in_one_pass(
         if cut:
             lines = Lines.joined([part.lines for part in cut])
             cut.clear()  # to free its memory first
-            add(find(lines, qrels, ties), 0)
+            add(total.find(lines), 0)
 
     made = ordered_map(part, source.blocks(), jobs)
     for before, one in problems.until_enough(made, lambda: total.repeats.total):
@@ -219,6 +239,6 @@ def _in_one_pass(
     else:
         total.report(problems)
     problems.check()
-    if not total.documents:
+    if not (total.documents or problems.found.total):
         raise no_data(source.name, problems.lines)
-    return total.reduced()
+    return total

@@ -13,12 +13,12 @@ from gradeval.arrays.strings import PAD, Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.formats.columns import Blocks, Columns, RankCheck
 from gradeval.formats.diagnostics import LineProblems, Problems
-from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import Lines, find, query_indices
-from gradeval.tables.reduced import Reduced, Total
+from gradeval.tables.ranking import Lines, query_indices
+from gradeval.tables.reduced import AnyTotal
 
 _Block = TypeVar("_Block")
 _KEPT = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i4"), ("id_length", "<i4")])
+_RANKED = np.dtype([*_KEPT.descr, ("rank", "<f8")])
 _SHARE = 8 << 20  # about how many bytes of a run are sorted in memory at a time
 
 
@@ -38,20 +38,21 @@ class _Sorted(NamedTuple):
     ranks: RankCheck
 
 
-def reduce_by_sorting(
+def collect_by_sorting(
     source: Blocks[_Block],
     columns: Callable[[_Block], Columns],
-    qrels: Qrels,
-    ties: str,
+    total: AnyTotal,
+    problems: Problems,
     jobs: int,
     enough: int | None = None,
-) -> Reduced:
-    """Reduce a run in any order: sort the lines into shares by query, then rank each share.
+) -> AnyTotal:
+    """What is found in a run in any order: sort the lines into shares by query, then rank each share.
 
     enough: the number of lines after which no more need be read, where they are known to hold errors.
     """
     import tempfile
 
+    qrels = total.qrels
     shares = min(source.expected_size // _SHARE + 1, 2**15)
 
     def sort(block: _Block) -> _Sorted:
@@ -62,7 +63,9 @@ def reduce_by_sorting(
         share = (query % shares).astype(np.uint16)
         order = np.argsort(share, kind="stable")
         documents = read.documents.take(order)
-        kept = np.empty(len(order), _KEPT)
+        kept = np.empty(len(order), _KEPT if read.rank is None else _RANKED)
+        if read.rank is not None:
+            kept["rank"] = read.rank[order]
         kept["query"], kept["score"], kept["line"] = query[order], read.value[order], read.line[order]
         kept["length"], kept["id_length"] = documents.length, 0
         ids = Ids.of([])
@@ -72,17 +75,17 @@ def reduce_by_sorting(
             kept["id_length"][kept["query"] >= len(qrels.queries)] = ids.length
         rows = np.append(0, np.cumsum(np.bincount(share, minlength=shares)))
         ends = (np.append(0, np.cumsum(kept[name], dtype=np.int64))[rows] for name in ("length", "id_length"))
-        bounds = np.array([rows * _KEPT.itemsize, *ends])
+        bounds = np.array([rows * kept.itemsize, *ends])
         texts = documents.text(), ids.text()
         return _Sorted(kept, texts, bounds, read.lines, read.last, read.problems, read.tag, read.ranks)
 
-    problems = Problems(source.name, "run")
-    total = Total(qrels)
     with tempfile.TemporaryFile() as file:
         places = []  # for each block: the offsets of each share's rows and ids, (3, shares + 1)
+        kind = _KEPT
         for before, one in problems.until_enough(ordered_map(sort, source.blocks(), jobs)):
             total.note(one.tag, one.ranks)
             one.kept["line"] += before
+            kind = one.kept.dtype
             at = file.tell()
             for column in (one.kept, *one.texts):
                 file.write(column.tobytes())
@@ -106,17 +109,18 @@ def reduce_by_sorting(
                 return Ids(np.frombuffer(text + bytes(PAD), np.uint8), np.cumsum(length) - length, length)
 
             for share in range(shares):
-                kept = np.frombuffer(read(0, share), _KEPT)
+                kept = np.frombuffer(read(0, share), kind)
                 documents = column(read(1, share), kept["length"])
                 query = kept["query"].copy()
                 others = np.flatnonzero(kept["id_length"])
                 if len(others):  # different queries may have one key
                     ids = column(read(2, share), kept["id_length"][others])
                     query[others] = len(qrels.queries) + ids.distinct()[1]
-                yield Lines.grouped(query, documents, kept["score"], kept["line"])
+                rank = None if kind is _KEPT else kept["rank"]
+                yield Lines.grouped(query, documents, kept["score"], kept["line"], rank)
 
-        for result in ordered_map(lambda lines: find(lines, qrels, ties), read_shares(), jobs):
+        for result in ordered_map(total.find, read_shares(), jobs):
             total.add(result, 0)
     total.report(problems)
     problems.check()
-    return total.reduced()
+    return total

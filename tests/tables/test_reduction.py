@@ -14,9 +14,11 @@ from plain import Cut, Halting, pipe, reduced
 
 from gradeval.arrays.strings import Ids
 from gradeval.formats.columns import Columns
+from gradeval.formats.diagnostics import Problems
 from gradeval.formats.trec import run_columns
 from gradeval.options import TIES
 from gradeval.tables import sorting
+from gradeval.tables.reduced import Total
 from gradeval.tables.reduction import reduce_blocks, reduce_columns
 
 from .runs import JOBS, QRELS, SIZES, as_plain, runs, table_of, texts
@@ -33,6 +35,11 @@ def test_reduce_blocks(folder, data, qrels, run, ties, size, jobs):
     assert as_plain(result, table) == reduced(qrels, run, ties)
 
 
+def _sorted(path, size, table, ties, jobs):
+    total = Total(table, ties)
+    return sorting.collect_by_sorting(Cut(path, size), run_columns, total, Problems(str(path)), jobs).reduced()
+
+
 @examples(times=1.5)
 @given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS, st.sampled_from([8, 64, 8 << 20]))
 def test_by_sorting(folder, data, qrels, run, ties, size, jobs, share):
@@ -42,7 +49,7 @@ def test_by_sorting(folder, data, qrels, run, ties, size, jobs, share):
     path.write_bytes(data.draw(texts(run))[0])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sorting, "_SHARE", share)
-        result = sorting.reduce_by_sorting(Cut(path, size), run_columns, table, ties, jobs)
+        result = _sorted(path, size, table, ties, jobs)
     assert as_plain(result, table) == reduced(qrels, run, ties)
 
 
@@ -84,7 +91,7 @@ def test_colliding_keys_change_nothing(folder, qrels, run, ties, size, keys):
         patch.setattr(Ids, "short", False)
         table = table_of(folder, qrels)
         result = reduce_blocks(Cut(path, size), run_columns, table, ties, 1)
-        sorted_result = sorting.reduce_by_sorting(Cut(path, size), run_columns, table, ties, 1)
+        sorted_result = _sorted(path, size, table, ties, 1)
     assert as_plain(result, table) == as_plain(sorted_result, table) == reduced(qrels, run, ties)
 
 
@@ -140,7 +147,7 @@ def test_blocks_without_lines(folder, size, jobs):
 
 def test_a_run_in_order_is_read_once(folder, monkeypatch):
     """Also where every query is cut by several ends of blocks."""
-    monkeypatch.setattr(sorting, "reduce_by_sorting", None)
+    monkeypatch.setattr(sorting, "collect_by_sorting", None)
     run = [(b"%d" % q, b"d%d" % d, float(-d)) for q in range(5) for d in range(20)]
     qrels = {b"%d" % q: {b"d%d" % d: 1.0 for d in range(0, 20, 3)} for q in range(1, 7)}
     table = table_of(folder, qrels)
