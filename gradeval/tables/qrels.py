@@ -52,45 +52,11 @@ class Qrels:
         problems.check()
         if not any(len(part.value) for part in parts):
             raise no_data(path, problems.lines)
-        bounds = np.cumsum(np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]))
-        ids = Ids.joined([part.queries for part in parts])
-        documents = Ids.joined([part.documents for part in parts])
-        grade = np.concatenate([part.value for part in parts])
-        lines = [(part.line, part.lines) for part in parts]
-        del parts  # to reuse their memory
-
-        def line() -> Ints:
-            """The 0-based line of each row, for messages."""
-            before = np.cumsum([0, *(count for _, count in lines)])
-            return np.concatenate([line + by for (line, _), by in zip(lines, before[:-1], strict=True)])
-
-        check_range(path, grade, line)
-        starts = np.append(0, ids.changes())[: len(ids)]
-        ids, bounds = ids.take(starts), bounds[np.append(starts, len(ids))]
-        first, number = ids.distinct()
-        rows: Ints | slice = slice(None)
-        if len(first) < len(ids):  # the rows of a query are not together
-            order, counts = stable_order(number), np.diff(bounds)
-            rows = ranges(bounds[order], counts[order])
-            documents, grade = documents.take(rows), grade[rows]
-            bounds = np.append(0, np.cumsum(np.bincount(number, counts))).astype(np.int64)
-        qrels = cls(path, ids.take(first).compact(), bounds, documents, grade)
-        found = list(ordered_map(qrels._keys_and_repeats, qrels.shares(), jobs))
-        keys, again, before = (np.concatenate(column) for column in zip(*found, strict=True))
-        if len(again):
-            _check_grades(path, again, before, documents, grade, line()[rows])
-            kept = np.ones(len(grade), bool)
-            kept[again] = False
-            qrels = replace(
-                qrels,
-                offsets=np.append(0, np.cumsum(kept))[bounds],
-                documents=documents.take(kept),
-                grade=grade[kept],
-                notices=(Notice(Kind.DUPLICATES, path, len(again)),),
-            )
-            keys = keys[kept]
-        qrels.__dict__["keys"] = keys  # fills the cached property
-        return qrels
+        rows = Rows.of(path, parts, jobs)
+        for wrong in (rows.out_of_range(), rows.conflicts()):
+            problems.add(wrong)
+            problems.check()
+        return rows.without_duplicates()
 
     def _keys_and_repeats(self, queries: slice) -> tuple[Words, Ints, Ints]:
         """The keys of these queries' documents; the rows of duplicates, and of their first judgments."""
@@ -146,6 +112,87 @@ class Qrels:
         return replace(self, grade=grade)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Rows:
+    """The judgments of a file as they are, of any grade and with duplicates.
+
+    qrels: all of them. lines: the 0-based lines of each block's rows, and how many lines the block has. order:
+    the row as read of each row, None where they are as read. again, first: the duplicates, and the rows of the
+    first judgment of their documents. keys: of the documents, (N,).
+    """
+
+    qrels: Qrels
+    lines: list[tuple[Ints, int]]
+    order: Ints | None
+    again: Ints
+    first: Ints
+    keys: Words
+
+    @classmethod
+    def of(cls, path: str, parts: list[Columns], jobs: int = 1) -> Rows:
+        """The rows of a file, of which there is at least one; the list is emptied to reuse memory."""
+        bounds = np.cumsum(np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]))
+        ids = Ids.joined([part.queries for part in parts])
+        documents = Ids.joined([part.documents for part in parts])
+        grade = np.concatenate([part.value for part in parts])
+        lines = [(part.line, part.lines) for part in parts]
+        parts.clear()
+        starts = np.append(0, ids.changes())[: len(ids)]
+        ids, bounds = ids.take(starts), bounds[np.append(starts, len(ids))]
+        first_of, number = ids.distinct()
+        rows = None
+        if len(first_of) < len(ids):  # the rows of a query are not together
+            order, counts = stable_order(number), np.diff(bounds)
+            rows = ranges(bounds[order], counts[order])
+            documents, grade = documents.take(rows), grade[rows]
+            bounds = np.append(0, np.cumsum(np.bincount(number, counts))).astype(np.int64)
+        qrels = Qrels(path, ids.take(first_of).compact(), bounds, documents, grade)
+        found = list(ordered_map(qrels._keys_and_repeats, qrels.shares(), jobs))
+        keys, again, first = (np.concatenate(column) for column in zip(*found, strict=True))
+        return cls(qrels, lines, rows, again, first, keys)
+
+    def line(self) -> Ints:
+        """The 0-based line of each row, for messages."""
+        before = np.cumsum([0, *(count for _, count in self.lines)])
+        line = np.concatenate([line + by for (line, _), by in zip(self.lines, before[:-1], strict=True)])
+        return line if self.order is None else line[self.order]
+
+    def out_of_range(self) -> LineProblems:
+        return _range_problems(self.qrels.grade, self.line)
+
+    def conflicts(self) -> LineProblems:
+        """The duplicates with another grade than the first judgment."""
+        grade, documents = self.qrels.grade, self.qrels.documents
+        other = np.flatnonzero(grade[self.again] != grade[self.first])
+        if not len(other):
+            return LineProblems()
+        again, first, line = self.again[other], self.first[other], self.line()
+
+        def what(i: int) -> str:
+            row, before = int(again[i]), int(first[i])
+            grades = f"grade {grade[row]:g} here and {grade[before]:g} before in line {int(line[before]) + 1}"
+            return f"document {shown(documents[row])} has {grades}"
+
+        return LineProblems.of(line[again], what)
+
+    def without_duplicates(self) -> Qrels:
+        """The first judgment of each document."""
+        qrels, keys = self.qrels, self.keys
+        if len(self.again):
+            kept = np.ones(len(keys), bool)
+            kept[self.again] = False
+            qrels = replace(
+                qrels,
+                offsets=np.append(0, np.cumsum(kept))[qrels.offsets],
+                documents=qrels.documents.take(kept),
+                grade=qrels.grade[kept],
+                notices=(Notice(Kind.DUPLICATES, qrels.path, len(self.again)),),
+            )
+            keys = keys[kept]
+        qrels.__dict__["keys"] = keys  # fills the cached property
+        return qrels
+
+
 _RESCALE = f"Grades are {RANGE}; rescale them"
 
 
@@ -160,26 +207,14 @@ def out_of_range(grade: Floats) -> Ints:
 
 def check_range(path: str, grade: Floats, line: Callable[[], Ints]) -> None:
     """Raise where a grade is out of range."""
-    rows = out_of_range(grade)
-    if len(rows):
-        problems = Problems(path)
-        wrong = grade[rows].tolist()
-        problems.add(
-            LineProblems.of(line()[rows], lambda i: f"the grade {wrong[i]!r} is out of range", _RESCALE)
-        )
-        problems.check()
-
-
-def _check_grades(path: str, again: Ints, before: Ints, documents: Ids, grade: Floats, line: Ints) -> None:
-    """Raise where a repeated row has another grade than the first."""
-    other = np.flatnonzero(grade[again] != grade[before])
-    again, before = again[other], before[other]
-
-    def what(i: int) -> str:
-        row, first = int(again[i]), int(before[i])
-        grades = f"grade {grade[row]:g} here and {grade[first]:g} before in line {int(line[first]) + 1}"
-        return f"document {shown(documents[row])} has {grades}"
-
     problems = Problems(path)
-    problems.add(LineProblems.of(line[again], what))
+    problems.add(_range_problems(grade, line))
     problems.check()
+
+
+def _range_problems(grade: Floats, line: Callable[[], Ints]) -> LineProblems:
+    rows = out_of_range(grade)
+    if not len(rows):
+        return LineProblems()
+    wrong = grade[rows].tolist()
+    return LineProblems.of(line()[rows], lambda i: f"the grade {wrong[i]!r} is out of range", _RESCALE)
