@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from gradeval.analysis import study as study
     from gradeval.analysis.compare import compare as compare
     from gradeval.analysis.comparison import Comparison as Comparison
+    from gradeval.analysis.validate import Validation as Validation
+    from gradeval.analysis.validate import validate as validate
     from gradeval.errors import GradevalError as GradevalError
     from gradeval.errors import InputError as InputError
     from gradeval.errors import MetricError as MetricError
@@ -35,6 +37,7 @@ _HOME = {
     "MetricError": "errors",
     "OptionError": "errors",
     "Results": "results",
+    "Validation": "analysis.validate",
     "__version__": "version",
     "compare": "analysis.compare",
     "evaluate": "evaluation",
@@ -42,6 +45,7 @@ _HOME = {
     "read_run": "tables.load",
     "score_arrays": "training",
     "study": "analysis.study",
+    "validate": "analysis.validate",
 }
 _MODULES = ("study",)  # public as a whole
 
@@ -53,6 +57,7 @@ __all__ = [
     "MetricError",
     "OptionError",
     "Results",
+    "Validation",
     "__version__",
     "compare",
     "evaluate",
@@ -60,6 +65,7 @@ __all__ = [
     "read_run",
     "score_arrays",
     "study",
+    "validate",
 ]
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 # each a module here, imported when used
-COMMANDS = ("compare", "eval", "gate", "ir_measures", "metrics", "study", "trec_eval")
+COMMANDS = ("compare", "eval", "gate", "ir_measures", "metrics", "study", "trec_eval", "validate")
 EPILOG = """\b
 Examples:
   gradeval qrels.txt bm25.run                     the default metrics
@@ -39,6 +39,7 @@ Examples:
                                                   exit code 1 if it is lower
   gradeval metrics                                all metrics, one per line
   gradeval metrics nDCG                           the description of a metric
+  gradeval validate qrels.txt bm25.run            all that is wrong with files
 
 \b
 To read a file that has the name of a command, give its path: gradeval ./metrics my.run
@@ -82,6 +83,7 @@ class _EvalByDefault(Command, click.Group):
         formatter.write_usage("gradeval", "gate [OPTIONS] QRELS RUN", prefix="       ")
         formatter.write_usage("gradeval", "metrics [NAME]...", prefix="       ")
         formatter.write_usage("gradeval", "study STUDY [OPTIONS]...", prefix="       ")
+        formatter.write_usage("gradeval", "validate [OPTIONS] [QRELS] [RUN]...", prefix="       ")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         eval_command.format_options(ctx, formatter)
@@ -146,7 +148,7 @@ def run(args: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except click.UsageError as error:
         path = error.ctx.command_path.split() if error.ctx is not None else []
-        has_own_help = path[1:2] in (["compare"], ["gate"], ["trec_eval"], ["ir_measures"], ["study"])
+        has_own_help = path[1:2] not in ([], ["eval"], ["metrics"])
         asked = " ".join(path) if has_own_help else "gradeval"
         hint = "" if type(error) is click.BadParameter else f" Try '{asked} --help'."
         message = (_with_typos(error) if isinstance(error, click.NoSuchOption) else error).format_message()

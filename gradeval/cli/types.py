@@ -91,6 +91,17 @@ class DigitsOrFull(Integer):
             self.fail(f"'{value}' is not an integer from 0 to {self.maximum} or 'full'.", param, ctx)
 
 
+class IntegerOrAll(Integer):
+    """An integer in a range, or all: None."""
+
+    name = "N|all"
+
+    def convert(  # type: ignore[override]
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | None:
+        return None if value == "all" else super().convert(value, param, ctx)
+
+
 class Kinds(click.ParamType):  # type: ignore[type-arg]
     """Kinds of notices, comma-separated."""
 

@@ -41,15 +41,22 @@ class Format(NamedTuple):
     whether a file is of it, given its beginning and the options. module: where its Reader is. of_letor: what
     messages call its rows, where these are the lines of the LETOR file that the qrels are. ties: the default
     rule for tied scores. no_qrels: what is wrong with such a file as qrels, and a hint, where it can be none.
+    why: what shows that a file is of it.
     """
 
     name: str
-    has_line: Callable[[bytes, list[bytes]], bool] = lambda line, fields: False
+    has_line: Callable[[bytes, list[bytes]], bool] | None = None
     begins: Callable[[bytes, Options], bool] = lambda text, options: False
     module: str = ""
     of_letor: str = ""
     ties: str = DEFAULT_TIES
     no_qrels: tuple[str, str] | None = None
+    why: str = "its beginning is that of the format"
+
+    @property
+    def is_of_fields(self) -> bool:
+        """Whether its lines have fields between spaces and tabs."""
+        return self.has_line is not None
 
 
 class Reader(Protocol):
@@ -167,7 +174,7 @@ def _format_of(text: Bytes, start: int) -> str:
     fields = _FIELD.findall(line.split(b"#", 1)[0])
     if len(line) == _BEGINNING and len(fields) > 2:
         fields.pop()  # it may be cut off
-    return next(row.name for row in FORMATS if row.has_line(line, fields))
+    return next(row.name for row in FORMATS if row.has_line is not None and row.has_line(line, fields))
 
 
 def _is_letor(line: bytes, fields: list[bytes]) -> bool:
@@ -228,20 +235,47 @@ _QRELS_FIRST = "The qrels come first, then the runs"
 _THREE_FIELDS = re.compile(rb"[^\t\r\n]+\t[^\t\r\n]+\t[^\t\r\n]+\r?(?:\n|\Z)")
 
 FORMATS = (
-    Format("parquet", begins=lambda text, _: text.startswith(_MAGIC[0])),
-    Format("arrow", begins=lambda text, _: text.startswith(_MAGIC[1:]), module="ipc"),
+    Format(
+        "parquet",
+        begins=lambda text, _: text.startswith(_MAGIC[0]),
+        why="it begins with Parquet's magic number",
+    ),
+    Format(
+        "arrow",
+        begins=lambda text, _: text.startswith(_MAGIC[1:]),
+        module="ipc",
+        why="it begins with Arrow's magic number",
+    ),
     Format(
         "json",
         begins=lambda text, _: _JSON.match(text) is not None or _has_key(text, lambda value: value in "{"),
+        why="it begins with a JSON object of objects",
     ),
-    Format("jsonl", begins=lambda text, _: _has_key(text, lambda value: value not in "{")),
-    Format("beir", begins=lambda text, options: _header(text, options) == "beir"),
-    Format("csv", begins=lambda text, options: _header(text, options) == "csv"),
-    Format("tsv", begins=lambda text, options: _header(text, options) == "tsv"),
+    Format(
+        "jsonl",
+        begins=lambda text, _: _has_key(text, lambda value: value not in "{"),
+        why="it begins with a JSON object of values",
+    ),
+    Format(
+        "beir",
+        begins=lambda text, options: _header(text, options) == "beir",
+        why="its header is BEIR's: query-id, corpus-id, score",
+    ),
+    Format(
+        "csv",
+        begins=lambda text, options: _header(text, options) == "csv",
+        why="its first line is a header of known column names",
+    ),
+    Format(
+        "tsv",
+        begins=lambda text, options: _header(text, options) == "tsv",
+        why="its first line is a header of known column names, separated by tabs",
+    ),
     Format(
         "msmarco",
         begins=lambda text, _: _has_three_fields(text, "msmarco"),
         no_qrels=("this looks like a run of MS MARCO (query passage rank)", _QRELS_FIRST),
+        why="the third field counts 1, 2, … within the first query",
     ),
     Format(
         "ranklib",
@@ -249,8 +283,9 @@ FORMATS = (
         of_letor="scores of RankLib",
         ties=LETOR_TIES,
         no_qrels=("this looks like scores of RankLib (query index score)", _QRELS_FIRST),
+        why="the second field counts 0, 1, … within the first query",
     ),
-    Format("letor", _is_letor),
+    Format("letor", _is_letor, why="its first line of data has qid: or numbered features"),
     Format(
         "scores",
         lambda line, fields: len(fields) == 1 and _is_number(line),
@@ -260,6 +295,9 @@ FORMATS = (
             "each of its first lines is one number, so that it may hold labels or scores",
             "--qrels-format letor reads labels; scores are a run, which comes after a LETOR file",
         ),
+        why="its first lines of data are numbers, one per line",
     ),
-    Format("trec", lambda line, fields: True),  # its errors describe unknown files best
+    Format(
+        "trec", lambda line, fields: True, why="its lines are fields between spaces or tabs"
+    ),  # its errors describe unknown files best
 )

@@ -130,12 +130,19 @@ class _Part(NamedTuple):
     problems: LineProblems
 
 
-def read_letor(source: Source, wanted: Set[int], groups: str | None = None, jobs: int = 1) -> Letor:
+def read_letor(
+    source: Source,
+    wanted: Set[int],
+    groups: str | None = None,
+    jobs: int = 1,
+    problems: Problems | None = None,
+) -> Letor:
     """Read labels, ids and the wanted features. Raises InputError(s).
 
     groups: a file of group sizes, for SVMlight without qid; by default FILE.query or FILE.group.
+    problems: what collects those of the lines.
     """
-    problems = Problems(source.name, "letor")
+    problems = problems or Problems(source.name, "letor")
     parts: list[_Part] = []
     is_wanted = np.zeros(max(wanted, default=-1) + 2, bool)
     is_wanted[list(wanted)] = True

@@ -87,6 +87,14 @@ class Source:
                 if filled < size:
                     return
 
+    def beginning(self) -> tuple[bytes, bytes]:
+        """The first bytes, as they are stored and decompressed, enough for magic numbers. Raises InputError."""
+        with self._system_errors(), io.BufferedReader(self._from(0), 1 << 16) as stored:
+            first = stored.peek(MAGIC_BYTES)[:MAGIC_BYTES]
+        with self._reader() as readinto:
+            text = np.empty(MAGIC_BYTES, np.uint8)
+            return first, text[: _fill(readinto, text)].tobytes()
+
     @contextmanager
     def seekable(self) -> Iterator[Any]:
         """The decompressed bytes as a file that can be read in any order. Raises InputError."""

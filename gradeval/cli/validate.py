@@ -1,0 +1,115 @@
+"""gradeval validate: what the files are and hold, and everything that is wrong with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gradeval.cli import heap
+from gradeval.cli import output as out
+from gradeval.cli.options import (
+    SectionedCommand,
+    check_inputs,
+    expand_runs,
+    has_colour,
+    input_options,
+    output_file,
+    section,
+)
+from gradeval.cli.types import File, Finite, Integer, IntegerOrAll
+from gradeval.options import RANGES
+from gradeval.render.validation import FORMATS
+
+EPILOG = """\b
+Examples:
+  gradeval validate qrels.txt bm25.run      both, and whether they go together
+  gradeval validate qrels.txt runs/*.run    several runs
+  gradeval validate my.run.gz               one file: qrels or a run by its content
+  gradeval validate --as run scores.json    where the content may be either
+  zcat r.run.gz | gradeval validate qrels.txt - -f json
+                                            JSON, from a pipe
+  gradeval validate --strict q.txt r.run && gradeval q.txt r.run
+                                            evaluate only without errors and warnings
+
+\b
+Exit codes: 0 no errors, 2 errors, or with --strict warnings.
+"""
+_checks = section("Checks")
+_output = section("Output")
+_other = section("Other")
+
+
+@click.command(
+    "validate",
+    cls=SectionedCommand,
+    short_help="Check files without scoring them.",
+    options_metavar="[OPTIONS]",
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.argument("files", metavar="[QRELS] [RUN]...", type=File(), nargs=-1, callback=expand_runs)
+@_checks(
+    "--as", "role", type=click.Choice(("qrels", "run")), help="What all FILES are. Default: by the content."
+)
+@_checks(
+    "--max-errors",
+    type=IntegerOrAll(0, 10**9),
+    default=10_000,
+    metavar="N|all",
+    help="How many errors, and how many warnings, are listed for each file; all are counted. Default: 10000.",
+)
+@_checks("-l", "--rel", type=Finite(), metavar="GRADE", help="Relevance threshold. Default: any grade above 0.")
+@_output(
+    "-f",
+    "--format",
+    "format_",
+    type=click.Choice(tuple(FORMATS)),
+    default="table",
+    show_default=True,
+    help="Format.",
+)
+@_output("-o", "--output", type=File(), metavar="FILE", help="Write to this file, atomically.")
+@input_options()
+@_other(
+    "-j", "--jobs", type=Integer(*RANGES["jobs"]), metavar="N", help="Number of threads. Default: processors."
+)
+@_other("--quiet", is_flag=True, help="Do not show the progress bar.")
+@_other("--strict", is_flag=True, help="Treat warnings as errors: exit with code 2.")
+def validate_command(
+    files: tuple[str, ...],
+    role: str | None,
+    max_errors: int | None,
+    format_: str,
+    output: str | None,
+    quiet: bool,
+    strict: bool,
+    **given: Any,
+) -> int:
+    """Check QRELS and RUNs without scoring them.
+
+    All errors and warnings with their lines, and how many there are of each kind; what each file is and why it
+    was taken for that; the queries, judgments and grades of qrels; of runs, the documents per query, tied
+    scores, ranks against scores, duplicates and what of them is judged.
+    """
+    if not files:
+        raise click.UsageError("Missing argument '[QRELS] [RUN]...': no files given.")
+    check_inputs(files)
+    target = output_file(output, files, with_groups=files)
+    on_terminal = target is None and out.on_terminal()
+    heap.imported()
+    from gradeval.analysis.validate import validate_files
+    from gradeval.render.progress import Progress
+    from gradeval.render.validation import render
+
+    with Progress(enabled=False if quiet else None) as progress:
+        validation = validate_files(
+            files,
+            role,
+            max_errors=max_errors,
+            watch=progress.watch,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+    text = render(validation, format_, colour=has_colour(on_terminal))
+    out.write(text, target, styled=format_ == "table" and on_terminal)
+    return 2 if validation.errors or (strict and validation.warnings) else 0

@@ -1,0 +1,28 @@
+"""Validations as text: a report to read, or everything as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from gradeval.analysis.validate import Validation
+
+FORMATS = {
+    "table": "what each file is and holds, and what is wrong with it, human-readable",
+    "json": "one object with everything",
+}
+
+
+def render(validation: Validation, format: str = "table", *, colour: bool = False) -> str:
+    """The validation in one of FORMATS, with '\\n' at the end of each line."""
+    if format == "json":
+        import json
+
+        return json.dumps(validation.to_dict(), indent=2, allow_nan=False) + "\n"
+    if format == "table":
+        from gradeval.render.validation.table import report
+
+        return report(validation, colour)
+    raise OptionError(f"unknown format '{format}'. Formats: {', '.join(FORMATS)}")

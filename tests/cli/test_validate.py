@@ -1,0 +1,84 @@
+"""gradeval validate: the report, JSON, exit codes and options."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .command import fails, gradeval
+
+BAD = "q1 Q0 a 1 3 t\nq1 Q0 b 2 x t\nq1 Q0 a 3 1 t\n"
+
+
+@pytest.fixture(autouse=True)
+def files(folder):
+    Path("bad").write_text(BAD)
+    return folder
+
+
+def test_report():
+    done = gradeval("validate", "q", "bad")
+    assert (done.code, done.err) == (2, "")
+    shown = done.out.splitlines()
+    assert "bad:2: error: the score 'x' is not a number" in shown
+    assert "bad:3: error: duplicate document 'a' for its query. The first is in line 1" in shown
+    assert "2 files: 2 errors, 1 warning" in shown
+
+
+def test_warnings_are_errors_with_strict():
+    Path("r2").write_text("q1 Q0 a 1 1 t\n")
+    assert gradeval("validate", "q", "r2").code == 0
+    assert gradeval("validate", "q", "r2", "--strict").code == 2
+    assert gradeval("validate", "r2", "--strict").code == 0
+
+
+def test_json():
+    done = gradeval("validate", "q", "bad", "-f", "json")
+    assert done.code == 2
+    report = json.loads(done.out)
+    assert (report["ok"], report["errors"]) == (False, 2)
+    qrels, run = report["files"]
+    assert qrels["qrels"]["queries"] == 3
+    assert run["run"]["documents"] == 2
+    assert [one["line"] for one in run["errors"]["first"]] == [2, 3]
+    assert run["errors"]["kinds"] == {
+        "the score … is not a number": 1,
+        "duplicate document … for its query": 1,
+    }
+
+
+def test_max_errors():
+    done = gradeval("validate", "bad", "--max-errors", 1)
+    assert "bad: 1 more error; --max-errors sets the limit" in done.out.splitlines()
+    assert "bad:3: error:" not in done.out
+    assert gradeval("validate", "bad", "--max-errors", "all").code == 2
+    assert "not an integer" in fails("validate", "bad", "--max-errors", "x")
+
+
+def test_standard_input_and_output_file():
+    done = gradeval("validate", "--as", "run", "-", "-o", "report.json", "-f", "json", stdin="bad")
+    assert (done.code, done.out) == (2, "")
+    assert json.loads(Path("report.json").read_text())["files"][0]["path"] == "<stdin>"
+
+
+def test_an_unreadable_file_does_not_affect_the_others():
+    done = gradeval("validate", "q", "missing", "r")
+    assert done.code == 2
+    assert "missing: error: no such file. Check the path" in done.out.splitlines()
+    assert "\nr: run, 0 errors" in done.out
+
+
+def test_wrong_usage():
+    assert "no files given" in fails("validate")
+    assert "'-' can be given once only" in fails("validate", "-", "-")
+    assert "gradeval validate --help" in fails("validate", "--nope")
+
+
+def test_many_grades():
+    """The histogram has the most frequent ones only."""
+    Path("many").write_text("".join(f"1 0 d{n} {max(n, 5) / 10}\n" for n in range(100)))
+    shown = gradeval("validate", "many").out.splitlines()
+    assert "  grades     95 from 0.5 to 9.9; the most frequent:" in shown
+    assert sum("█" in line or "▏" in line for line in shown) == 20
