@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gradeval.analysis import study as study
     from gradeval.analysis.compare import compare as compare
     from gradeval.analysis.comparison import Comparison as Comparison
+    from gradeval.analysis.convert import convert as convert
     from gradeval.analysis.validate import Validation as Validation
     from gradeval.analysis.validate import validate as validate
     from gradeval.errors import GradevalError as GradevalError
@@ -40,6 +41,7 @@ _HOME = {
     "Validation": "analysis.validate",
     "__version__": "version",
     "compare": "analysis.compare",
+    "convert": "analysis.convert",
     "evaluate": "evaluation",
     "read_qrels": "tables.load",
     "read_run": "tables.load",
@@ -60,6 +62,7 @@ __all__ = [
     "Validation",
     "__version__",
     "compare",
+    "convert",
     "evaluate",
     "read_qrels",
     "read_run",

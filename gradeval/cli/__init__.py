@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 # each a module here, imported when used
-COMMANDS = ("compare", "eval", "gate", "ir_measures", "metrics", "study", "trec_eval", "validate")
+COMMANDS = ("compare", "convert", "eval", "gate", "ir_measures", "metrics", "study", "trec_eval", "validate")
 EPILOG = """\b
 Examples:
   gradeval qrels.txt bm25.run                     the default metrics
@@ -40,6 +40,7 @@ Examples:
   gradeval metrics                                all metrics, one per line
   gradeval metrics nDCG                           the description of a metric
   gradeval validate qrels.txt bm25.run            all that is wrong with files
+  gradeval convert bm25.run - --to json           another format
 
 \b
 To read a file that has the name of a command, give its path: gradeval ./metrics my.run
@@ -84,6 +85,7 @@ class _EvalByDefault(Command, click.Group):
         formatter.write_usage("gradeval", "metrics [NAME]...", prefix="       ")
         formatter.write_usage("gradeval", "study STUDY [OPTIONS]...", prefix="       ")
         formatter.write_usage("gradeval", "validate [OPTIONS] [QRELS] [RUN]...", prefix="       ")
+        formatter.write_usage("gradeval", "convert [OPTIONS] IN OUT", prefix="       ")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         eval_command.format_options(ctx, formatter)

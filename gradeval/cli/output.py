@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from gradeval.errors import GradevalError, InputError, InputErrors, inert, printable, visible_rows
 
@@ -91,6 +91,31 @@ def write(text: str, file: OutputFile | None = None, *, styled: bool = False) ->
     except OSError as error:
         name = "standard output" if file is None else file.path
         raise GradevalError(f"{name} cannot be written ({error.strerror or error})") from None
+
+
+@contextmanager
+def stream(file: OutputFile | None = None) -> Iterator[BinaryIO]:
+    """A file for data of any size, which are written to the file or to standard output when the block ends
+    without an error. Raises GradevalError, BrokenPipeError.
+    """
+    from gradeval.formats.output_file import delayed
+
+    if file is None and sys.stdout is None:
+        raise GradevalError("standard output cannot be written (it is closed)")
+    try:
+        with delayed(_raw_stdout) if file is None else file.stream() as sink:
+            yield sink
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = "standard output" if file is None else file.path
+        raise GradevalError(f"{name} cannot be written ({error.strerror or error})") from None
+
+
+@contextmanager
+def _raw_stdout() -> Iterator[Any]:
+    sys.stdout.flush()
+    yield getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
 
 
 def _put(stream: TextIO, data: bytes) -> None:

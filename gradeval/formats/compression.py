@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -41,6 +43,36 @@ def decompressed(stream: Any, name: str) -> tuple[Any, tuple[type[Exception], ..
     if start.startswith(_ZIP):
         raise InputError(name, "this is a zip archive", hint="Extract it first")
     return stream, ()
+
+
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+"""The endings of names of compressed files."""
+
+
+@contextmanager
+def compressed(sink: Any, name: str) -> Iterator[Any]:
+    """A file whose data go to the sink, compressed as the ending of the name says. Raises InputError."""
+    kind = COMPRESSIONS.get(os.path.splitext(name)[1].lower(), "")
+    if not kind:
+        yield sink
+        return
+    opened: Any
+    if kind == "gzip":
+        import gzip
+
+        opened = gzip.GzipFile("", "wb", 6, sink, 0)  # without a time, so that equal data are equal files
+    elif kind == "bzip2":
+        import bz2
+
+        opened = bz2.BZ2File(sink, "wb")
+    elif kind == "xz":
+        import lzma
+
+        opened = lzma.LZMAFile(sink, "wb")  # noqa: SIM115
+    else:
+        opened = _zstd(name).ZstdFile(sink, "wb")
+    with opened as file:
+        yield file
 
 
 class _Streams(io.RawIOBase):

@@ -6,11 +6,15 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedWriter
+from typing import Any, BinaryIO
 
 from gradeval.errors import OptionError
 from gradeval.waiting import write_all
+
+_IN_MEMORY = 8 << 20  # bytes of what is written at the end that need no temporary file
 
 
 class OutputFile:
@@ -36,13 +40,25 @@ class OutputFile:
 
     def write(self, data: bytes) -> None:
         """Write all of it. Raises OSError; a file that is replaced is then as it was before."""
-        if self._replaced is not None:
-            _replace(self._replaced, data)
-            return
+        with self._open() if self._replaced is None else _replacement(self._replaced) as file:
+            write_all(file, data)
+
+    @contextmanager
+    def stream(self) -> Iterator[BinaryIO]:
+        """A file for data of any size, written when the block ends without an error. Raises OSError."""
+        if self._replaced is None:
+            with delayed(self._open) as copy:
+                yield copy
+        else:
+            with _replacement(self._replaced) as file:
+                buffered = BufferedWriter(file)
+                yield buffered
+                buffered.flush()
+
+    def _open(self) -> Any:
         # opened by its name, the file of a descriptor would be written from its beginning
         target = os.open(self.path, os.O_WRONLY | os.O_APPEND) if self._descriptor is None else self._descriptor
-        with open(target, "wb", 0, closefd=self._descriptor is None) as file:
-            write_all(file, data)
+        return open(target, "wb", 0, closefd=self._descriptor is None)
 
     def _prepare(self, about: os.stat_result | None, inputs: Iterable[str]) -> str:
         """Choose the way to write, or return what prevents it."""
@@ -129,7 +145,22 @@ def _mount(path: str) -> str:
     return ""
 
 
-def _replace(target: str, data: bytes) -> None:
+@contextmanager
+def delayed(opened: Callable[[], Any]) -> Iterator[BinaryIO]:
+    """A temporary file, whose data are written to the raw file when the block ends without an error."""
+    from tempfile import SpooledTemporaryFile
+
+    with SpooledTemporaryFile(max_size=_IN_MEMORY) as copy:
+        yield copy  # type: ignore[misc]
+        copy.seek(0)
+        with opened() as file:
+            while data := copy.read(1 << 20):
+                write_all(file, data)
+
+
+@contextmanager
+def _replacement(target: str) -> Iterator[Any]:
+    """A raw file that takes the place of the target when the block ends without an error."""
     old = _stat(target)
     mode = 0o666 if old is None else old.st_mode & 0o777
     new = os.path.join(os.path.dirname(target), f".gradeval-{os.urandom(8).hex()}")
@@ -137,7 +168,7 @@ def _replace(target: str, data: bytes) -> None:
         with open(new, "xb", 0, opener=lambda path, flags: os.open(path, flags, mode)) as file:
             if old is not None:
                 os.chmod(new, mode)  # without regard to the umask
-            write_all(file, data)
+            yield file
         os.replace(new, target)
 
 

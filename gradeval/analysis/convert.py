@@ -1,0 +1,317 @@
+"""Converts qrels and runs between formats: ids and numbers are kept exactly.
+
+A run is read and written query by query; only one whose lines are not together by query is read whole, and so
+are qrels. Everything is checked as for an evaluation, and nothing is written where something is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradeval.analysis.files import File, open_file
+from gradeval.arrays import Ints
+from gradeval.arrays.hashing import KeySet
+from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+from gradeval.errors import GradevalError, InputError, OptionError, described
+from gradeval.formats.columns import Columns
+from gradeval.formats.compression import COMPRESSIONS, compressed
+from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
+from gradeval.formats.output_file import OutputFile
+from gradeval.formats.roles import ROLES, role_of
+from gradeval.formats.sources import Source
+from gradeval.formats.write import WRITERS, Batch, Given, Writer
+from gradeval.options import Options
+from gradeval.tables.qrels import Rows
+
+MOST = 10**9
+_TIES = ("trec", "input")
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """How a file is converted. to: the format. role: 'qrels' or 'run', None where the content decides. sort:
+    whether the documents of each query are written by score, or grade, descending. top: how many of each query,
+    by score, None for all. tag: of the run, None for the file's own. ties: the order of tied scores, None for
+    that of evaluations.
+    """
+
+    to: str
+    role: str | None = None
+    sort: bool = False
+    top: int | None = None
+    tag: str | None = None
+    ties: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.to not in WRITERS:
+            raise OptionError(f"to must be one of {', '.join(WRITERS)}, not {described(self.to)}")
+        if self.role not in (None, *ROLES):
+            raise OptionError(f"role must be qrels or run, not {described(self.role)}")
+        if self.ties not in (None, *_TIES):
+            raise OptionError(f"ties must be trec or input, not {described(self.ties)}")
+        is_count = isinstance(self.top, int) and not isinstance(self.top, bool) and 1 <= self.top <= MOST
+        if self.top is not None and not is_count:
+            raise OptionError(f"top must be an integer from 1 to {MOST}, not {described(self.top)}")
+        if self.tag is not None and (not isinstance(self.tag, str) or not _is_tag(self.tag)):
+            raise OptionError(f"tag must be a string without spaces, not {described(self.tag)}")
+
+
+def _is_tag(tag: str) -> bool:
+    return bool(tag) and not set(tag) & set(" \t\r\n\0")
+
+
+class Converted(NamedTuple):
+    """What was written. role: 'qrels' or 'run'. duplicates: judgments left out, whose document is judged before
+    with the same grade. real: how many grades are not integers, which trec_eval does not read.
+    """
+
+    role: str
+    queries: int
+    rows: int
+    duplicates: int = 0
+    real: int = 0
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    to: str | None = None,
+    *,
+    role: str | None = None,
+    sort: bool = False,
+    top: int | None = None,
+    tag: str | None = None,
+    ties: str | None = None,
+    **options: Any,
+) -> Converted:
+    """Convert a file to another format, atomically.
+
+    to: one of write.WRITERS (None: by the ending of the target's name, which also compresses: .gz, .bz2, .xz,
+    .zst). The others are those of Conversion; options: those of options.Options about reading.
+    Raises GradevalError: InputError for what is wrong with the source, or cannot be written in the format.
+    """
+    path, name = os.fsdecode(source), os.fsdecode(target)
+    conversion = Conversion(to or format_by_ending(name), role, sort, top, tag, ties)
+    file = OutputFile(name, [path], "target")
+    try:
+        with file.stream() as sink:
+            return convert_file(Source(path), sink, name, conversion, Options.of(**options))
+    except OSError as error:
+        raise GradevalError(f"{name} cannot be written ({error.strerror or error})") from None
+
+
+def format_by_ending(path: str) -> str:
+    """The format that the ending of a file's name means, before that of its compression. Raises OptionError."""
+    stem, ending = os.path.splitext(path.lower())
+    if ending in COMPRESSIONS:
+        ending = os.path.splitext(stem)[1]
+    for name, writer in WRITERS.items():
+        if ending in writer.endings:
+            return name
+    raise OptionError(f"the ending of {path} means no format: choose one of {', '.join(WRITERS)}")
+
+
+def convert_file(source: Source, sink: Any, name: str, conversion: Conversion, options: Options) -> Converted:
+    """Write the file to the sink, compressed as the ending of the name says. Raises GradevalError."""
+    writer = WRITERS[conversion.to]
+    if not writer.is_compressible and os.path.splitext(name)[1].lower() in COMPRESSIONS:
+        raise OptionError(f"{conversion.to} files are compressed within: leave out the ending of {name}")
+    role = conversion.role or role_of(source, options)
+    if role is None:
+        raise InputError(source.name, "the file may be qrels or a run", hint="Say which with --as qrels|run")
+    if role == "qrels" and conversion.top is not None:
+        raise OptionError("top N documents can be chosen from runs only")
+    if conversion.to == "beir" and role == "run":
+        raise OptionError("beir is a format of qrels; runs can be written as tsv, csv, trec, json and others")
+    files = open_file(source, role, options)
+    if len(files) > 1:
+        raise OptionError("choose one feature: a file holds one run")
+
+    def write(jobs: int) -> Converted:
+        sink.seek(0)
+        sink.truncate()
+        work = _Conversion(files[0], conversion, writer, jobs)
+        with compressed(sink, name) as opened:
+            batches = work.batches()
+            first = next(batches)  # whose block has the tag
+            writer.write(_chained(first, batches), opened, work.given())
+        return work.converted()
+
+    return with_fewer(write, options.jobs or default_jobs())
+
+
+def _chained(first: Batch, others: Iterator[Batch]) -> Iterator[Batch]:
+    yield first
+    yield from others
+
+
+class _Scattered(Exception):
+    """The lines of a query are not together."""
+
+
+class _Conversion:
+    """Reads batches of whole queries and counts them."""
+
+    def __init__(self, file: File, conversion: Conversion, writer: Writer, jobs: int) -> None:
+        self.file, self.conversion, self.writer, self.jobs = file, conversion, writer, jobs
+        self.problems = Problems(file.source.name, file.role)
+        self.tag: bytes | None = None
+        self.queries = self.rows = self.duplicates = self.real = 0
+
+    def given(self) -> Given:
+        if self.conversion.tag is not None:
+            return Given(self.file.role, os.fsencode(self.conversion.tag))
+        return Given(self.file.role, self.tag or b"gradeval")
+
+    def converted(self) -> Converted:
+        return Converted(self.file.role, self.queries, self.rows, self.duplicates, self.real)
+
+    def batches(self) -> Iterator[Batch]:
+        """Raises InputError(s) at the end where something is wrong, after a part of the batches."""
+        if self.file.role == "qrels":
+            yield from self._checked([self._whole()])
+        else:
+            is_together = self._is_together()
+            yield from self._checked(self._by_query() if is_together else [self._whole()])
+        self.problems.check()
+        if not self.rows:
+            raise no_data(self.file.source.name, self.problems.lines)
+
+    def _parts(self) -> Iterator[Columns]:
+        """The blocks of the file, with the lines counted from its beginning."""
+        table = self.file.table
+        self.problems = Problems(self.file.source.name, self.file.role)
+        made = ordered_map(table.columns, table.source.blocks(), self.jobs)
+        for before, part in self.problems.until_enough(made):
+            if self.tag is None and part.tag:
+                self.tag = part.tag
+            yield part._replace(line=part.line + before, lines=0)
+
+    def _is_together(self) -> bool:
+        """Whether the lines of each query are together."""
+        seen, last = KeySet(), b""
+        for part in self._parts():
+            if not len(part.queries):
+                continue
+            queries = part.queries
+            if queries[0] == last:
+                queries = queries.take(slice(1, None))
+            last = part.queries[len(part.queries) - 1]
+            keys = np.sort(queries.keys())
+            if (keys[1:] == keys[:-1]).any() or seen.has(keys).any():
+                return False
+            seen.add(keys)
+        return True
+
+    def _whole(self) -> Rows:
+        parts = [part.light() for part in self._parts()]
+        if not any(len(part.value) for part in parts):
+            self.problems.check()
+            raise no_data(self.file.source.name, self.problems.lines)
+        return Rows.of(self.file.source.name, parts, self.jobs)
+
+    def _by_query(self) -> Iterator[Rows]:
+        """Rows of whole queries, a block at a time."""
+        name = self.file.source.name
+        cut: list[Columns] = []  # of a query that may continue
+        for part in self._parts():
+            count = len(part.queries)
+            if not count:
+                continue
+            ends = 1 if cut and cut[0].queries[0] == part.queries[0] else 0
+            if ends:
+                cut.append(_part(part, 0, 1))
+            if cut and (count > 1 or not ends):
+                yield Rows.of(name, [one.light() for one in cut])
+                cut = []
+            if count > ends:
+                if count - 1 > ends:
+                    yield Rows.of(name, [_part(part, ends, count - 1).light()])
+                cut = [_compact(_part(part, count - 1, count))]
+            elif ends:
+                cut[-1] = _compact(cut[-1])
+        if cut:
+            yield Rows.of(name, [one.light() for one in cut])
+
+    def _checked(self, found: Any) -> Iterator[Batch]:
+        """The batches of rows, while nothing is wrong with them."""
+        for rows in found:
+            for wrong in self._wrong(rows):
+                self.problems.add(wrong)
+            batch = self._batch(rows)
+            self.problems.add(self.writer.refused(batch, self.given()))
+            if self.problems.found.total:
+                if self.problems.found.total >= self.problems.enough:
+                    break
+                continue
+            self.queries += len(batch.queries)
+            self.rows += len(batch.value)
+            yield batch
+
+    def _wrong(self, rows: Rows) -> Iterator[LineProblems]:
+        if self.file.role == "qrels":
+            yield rows.out_of_range()
+            yield rows.conflicts()
+            self.duplicates = len(rows.again)
+            return
+        if len(rows.again):
+            line, documents = rows.line(), rows.qrels.documents
+
+            def what(i: int) -> str:
+                first = int(line[rows.first[i]]) + 1
+                document = shown(documents[int(rows.again[i])])
+                return f"duplicate document {document} for its query. The first is in line {first}"
+
+            yield LineProblems.of(line[rows.again], what)
+
+    def _batch(self, rows: Rows) -> Batch:
+        line = rows.line()
+        qrels = rows.qrels
+        if self.file.role == "qrels":
+            kept = np.ones(len(line), bool)
+            kept[rows.again] = False
+            qrels, line = rows.without_duplicates(), line[kept]
+            self.real = int(np.count_nonzero(qrels.grade != np.rint(qrels.grade)))
+        batch = Batch(
+            qrels.queries, qrels.offsets, qrels.documents, qrels.grade, np.zeros(len(line), np.int64), line
+        )
+        order = _ranking(
+            batch, self.conversion.ties or (self.file.ties if self.file.role == "run" else "input")
+        )
+        starts = np.repeat(batch.bounds[:-1], np.diff(batch.bounds))
+        batch.rank[order] = np.arange(len(line)) - starts + 1
+        if self.conversion.sort:
+            batch = batch.take(order)
+        if self.conversion.top is not None:
+            batch = batch.take(np.flatnonzero(batch.rank <= self.conversion.top))
+        return batch
+
+
+def _ranking(batch: Batch, ties: str) -> Ints:
+    """The rows of each query from the highest value; equal ones by document id descending, or in file order."""
+    query = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
+    rows = batch.documents.descending(query) if ties == "trec" else np.arange(len(query))
+    order: Ints = rows[np.lexsort((-batch.value[rows], query[rows]))]
+    return order
+
+
+def _part(columns: Columns, first: int, last: int) -> Columns:
+    """Queries first:last."""
+    start, end = int(columns.bounds[first]), int(columns.bounds[last])
+    return columns._replace(
+        queries=columns.queries.take(slice(first, last)),
+        bounds=columns.bounds[first : last + 1] - start,
+        documents=columns.documents.take(slice(start, end)),
+        value=columns.value[start:end],
+        line=columns.line[start:end],
+    )
+
+
+def _compact(columns: Columns) -> Columns:
+    """The same rows, which keep no other memory alive."""
+    return columns._replace(queries=columns.queries.compact(), documents=columns.documents.compact())

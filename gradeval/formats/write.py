@@ -1,0 +1,334 @@
+"""Writes qrels and runs in any format: for each a function, and what it cannot hold.
+
+To add a format: a row in WRITERS with a function of (batches, sink, given), which writes batch by batch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.strings import Ids
+from gradeval.errors import GradevalError
+from gradeval.formats.diagnostics import LineProblems, shown
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Batch(NamedTuple):
+    """Rows of whole queries. queries: their ids, (S,). bounds: query s owns rows bounds[s]:bounds[s+1].
+    documents, value, rank (from 1), line (0-based in the file that was read): of each row, (n,).
+    """
+
+    queries: Ids
+    bounds: Ints
+    documents: Ids
+    value: Floats
+    rank: Ints
+    line: Ints
+
+    def take(self, rows: Ints) -> Batch:
+        """These rows, which are of ascending queries; queries without a row are left out."""
+        query = np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))[rows]
+        counts = np.bincount(query, minlength=len(self.queries))
+        kept = np.flatnonzero(counts)
+        bounds = np.append(0, np.cumsum(counts[kept]))
+        documents = self.documents.take(rows)
+        return Batch(
+            self.queries.take(kept), bounds, documents, self.value[rows], self.rank[rows], self.line[rows]
+        )
+
+    def columns(self) -> Iterator[tuple[bytes, list[bytes], Floats, Ints]]:
+        """The id, the documents, the values and the ranks of each query."""
+        documents, bounds = self.documents.tolist(), self.bounds.tolist()
+        for query, start, end in zip(self.queries.tolist(), bounds, bounds[1:], strict=False):
+            yield query, documents[start:end], self.value[start:end], self.rank[start:end]
+
+
+class Given(NamedTuple):
+    """What is written. role: 'qrels' or 'run'. tag: the run tag, for formats that have one."""
+
+    role: str
+    tag: bytes = b"gradeval"
+
+
+class Writer(NamedTuple):
+    """write: writes all batches. refused: what of a batch the format cannot hold. endings: of file names that
+    mean the format. is_compressible: whether it is text.
+    """
+
+    write: Callable[[Iterator[Batch], Any, Given], None]
+    refused: Callable[[Batch, Given], LineProblems]
+    endings: tuple[str, ...] = ()
+    is_compressible: bool = True
+
+
+def _numbers(values: Floats) -> list[bytes]:
+    """The shortest texts that read back equal."""
+    return [repr(value).removesuffix(".0").encode() for value in values.tolist()]
+
+
+def _typed_numbers(values: Floats, role: str) -> list[bytes]:
+    """The same for JSON, where the type counts: scores are floats, as pytrec_eval needs them."""
+    return _numbers(values) if role == "qrels" else [repr(value).encode() for value in values.tolist()]
+
+
+def _trec(batches: Iterator[Batch], sink: Any, given: Given, space: bytes = b" ") -> None:
+    for batch in batches:
+        lines = []
+        for query, documents, values, ranks in batch.columns():
+            numbers = _numbers(values)
+            if given.role == "qrels":
+                lines += [
+                    space.join((query, b"0", document, number)) + b"\n"
+                    for document, number in zip(documents, numbers, strict=True)
+                ]
+            else:
+                lines += [
+                    b"%b Q0 %b %d %b %b\n" % (query, document, rank, number, given.tag)
+                    for document, rank, number in zip(documents, ranks.tolist(), numbers, strict=True)
+                ]
+        sink.write(b"".join(lines))
+
+
+def _msmarco(batches: Iterator[Batch], sink: Any, given: Given) -> None:
+    """Runs have ranks instead of scores, and are in their order; qrels are TREC's with tabs."""
+    if given.role == "qrels":
+        _trec(batches, sink, given, b"\t")
+        return
+    for batch in batches:
+        query = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
+        ordered = batch.take(np.lexsort((batch.rank, query)))
+        lines = [
+            b"%b\t%b\t%d\n" % (query, document, rank)
+            for query, documents, _, ranks in ordered.columns()
+            for document, rank in zip(documents, ranks.tolist(), strict=True)
+        ]
+        sink.write(b"".join(lines))
+
+
+def _letor(batches: Iterator[Batch], sink: Any, given: Given) -> None:
+    """Grades are labels; scores are feature 1 of lines whose label is 0."""
+    line = b"%b qid:%b # docid = %b\n" if given.role == "qrels" else b"0 qid:%b 1:%b # docid = %b\n"
+    for batch in batches:
+        lines = []
+        for query, documents, values, _ in batch.columns():
+            for document, number in zip(documents, _numbers(values), strict=True):
+                fields = (number, query) if given.role == "qrels" else (query, number)
+                lines.append(line % (*fields, document))
+        sink.write(b"".join(lines))
+
+
+def _names(given: Given) -> tuple[str, str, str]:
+    return "query_id", "doc_id", "relevance" if given.role == "qrels" else "score"
+
+
+_BEIR = ("query-id", "corpus-id", "score")
+
+
+def _csv(
+    delimiter: str, header: tuple[str, str, str] | None = None
+) -> Callable[[Iterator[Batch], Any, Given], None]:
+    characters = f'{delimiter}"\r\n'.encode()
+    special = np.zeros(256, bool)
+    special[list(characters)] = True
+
+    def quoted(field: bytes) -> bytes:
+        is_plain = field.translate(None, characters) == field
+        return field if is_plain else b'"%b"' % field.replace(b'"', b'""')
+
+    def write(batches: Iterator[Batch], sink: Any, given: Given) -> None:
+        sink.write(delimiter.join(header or _names(given)).encode() + b"\n")
+        join = delimiter.encode().join
+        for batch in batches:
+            is_odd = special[batch.queries.text()].any() or special[batch.documents.text()].any()
+            lines = []
+            for query, documents, values, _ in batch.columns():
+                ids = [quoted(query), *map(quoted, documents)] if is_odd else [query, *documents]
+                for document, number in zip(ids[1:], _numbers(values), strict=True):
+                    lines.append(join((ids[0], document, number)) + b"\n")
+            sink.write(b"".join(lines))
+
+    return write
+
+
+def _quoted(ids: list[bytes]) -> list[bytes]:
+    """Ids as JSON strings."""
+    return [
+        b'"%b"' % one if _is_plain(one) else json.dumps(one.decode(), ensure_ascii=False).encode()
+        for one in ids
+    ]
+
+
+def _is_plain(text: bytes) -> bool:
+    return b'"' not in text and b"\\" not in text and not text.translate(None, _PRINTED)
+
+
+_PRINTED = bytes(range(32, 256))
+
+
+def _json(batches: Iterator[Batch], sink: Any, given: Given) -> None:
+    """A query a line."""
+    before = b"{\n"
+    for batch in batches:
+        parts = []
+        for query, documents, values, _ in batch.columns():
+            numbers = _typed_numbers(values, given.role)
+            members = b", ".join(b"%b: %b" % pair for pair in zip(_quoted(documents), numbers, strict=True))
+            parts.append(b"%b%b: {%b}" % (before, _quoted([query])[0], members))
+            before = b",\n"
+        sink.write(b"".join(parts))
+    sink.write(b"\n}\n")
+
+
+def _jsonl(batches: Iterator[Batch], sink: Any, given: Given) -> None:
+    line = b'{"%b": %%b, "%b": %%b, "%b": %%b}\n' % tuple(name.encode() for name in _names(given))
+    for batch in batches:
+        lines = []
+        for query, documents, values, _ in batch.columns():
+            [name] = _quoted([query])
+            numbers = _typed_numbers(values, given.role)
+            lines += [line % (name, *pair) for pair in zip(_quoted(documents), numbers, strict=True)]
+        sink.write(b"".join(lines))
+
+
+def _arrow(opened: Callable[[Any, Any, Any], Any]) -> Callable[[Iterator[Batch], Any, Given], None]:
+    """opened: (pyarrow, sink, schema) -> an object that writes tables, and is closed."""
+
+    def write(batches: Iterator[Batch], sink: Any, given: Given) -> None:
+        try:
+            import pyarrow
+        except ImportError:
+            hint = "Run: pip install 'gradeval[arrow]'"
+            raise GradevalError(f"Parquet and Arrow support (pyarrow) is not installed. {hint}") from None
+        first = next(batches, None)
+        if first is None:
+            return
+        is_integer = given.role == "qrels" and bool((first.value == np.rint(first.value)).all())
+        number = pyarrow.int64() if is_integer and np.abs(first.value).max() < 2**53 else pyarrow.float64()
+        names = _names(given)
+        types = (pyarrow.string(), pyarrow.string(), number)
+        schema = pyarrow.schema(list(zip(names, types, strict=True)))
+        with opened(pyarrow, sink, schema) as file:
+            for batch in chain([first], batches):
+                rows = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
+                columns = [
+                    _strings(pyarrow, batch.queries.take(rows)),
+                    _strings(pyarrow, batch.documents),
+                    pyarrow.array(batch.value).cast(number),
+                ]
+                file.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+
+    return write
+
+
+def _strings(pyarrow: Any, ids: Ids) -> Any:
+    offsets = np.append(0, np.cumsum(ids.length)).astype(np.int64)
+    buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(ids.text())]
+    return pyarrow.Array.from_buffers(pyarrow.large_string(), len(ids), buffers).cast(pyarrow.string())
+
+
+def _parquet_file(pyarrow: Any, sink: Any, schema: Any) -> Any:
+    return import_module("pyarrow.parquet").ParquetWriter(sink, schema)
+
+
+def _without(
+    characters: bytes, names: str, first: bytes = b"", starts: tuple[bytes, ...] = ()
+) -> Callable[[Batch, Given], LineProblems]:
+    """Refuses ids with one of the characters, and empty ones. names: what messages call the characters. first:
+    characters that only query ids cannot have. starts: what no query id begins with.
+    """
+
+    def refused(batch: Batch, given: Given) -> LineProblems:
+        rows_of = batch.bounds[:-1]
+        found = []
+        for what, ids, more in (("query", batch.queries, first), ("document", batch.documents, b"")):
+            bad = _holding(ids, characters + more) | (ids.length == 0)
+            if starts and what == "query":
+                bad |= np.array([one.startswith(starts) for one in ids.tolist()], bool)
+            rows = np.flatnonzero(bad)
+            line = batch.line[rows_of[rows]] if what == "query" else batch.line[rows]
+            found.append(LineProblems.of(line, _describer(what, ids, rows, names)))
+        return LineProblems.joined(found)
+
+    return refused
+
+
+def _describer(what: str, ids: Ids, rows: Ints, names: str) -> Callable[[int], str]:
+    def describe(i: int) -> str:
+        one = ids[int(rows[i])]
+        return f"the {what} id {shown(one)} cannot be written" + (
+            f": no {names} there" if one else ": it is empty"
+        )
+
+    return describe
+
+
+def _holding(ids: Ids, characters: bytes) -> Bools:
+    """Which ids have one of the characters."""
+    wanted = np.zeros(256, bool)
+    wanted[list(characters)] = True
+    counts = np.append(0, np.cumsum(wanted[ids.text()]))
+    ends = np.cumsum(ids.length)
+    found: Bools = counts[ends] > counts[ends - ids.length]
+    return found
+
+
+def _not_utf8(batch: Batch, given: Given) -> LineProblems:
+    """Refuses ids that are not UTF-8, and empty ones."""
+    found = []
+    for what, ids in (("query", batch.queries), ("document", batch.documents)):
+        bad = ids.length == 0
+        if (ids.text() > 127).any():
+            bad |= np.array([not _is_utf8(one) for one in ids.tolist()], bool)
+        rows = np.flatnonzero(bad)
+        line = batch.line[batch.bounds[:-1][rows]] if what == "query" else batch.line[rows]
+        found.append(LineProblems.of(line, _describer(what, ids, rows, "bytes that are not UTF-8")))
+    return LineProblems.joined(found)
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _refused_by_msmarco(batch: Batch, given: Given) -> LineProblems:
+    if given.role == "run":
+        return _NO_TABS(batch, given)
+    real = np.flatnonzero(batch.value != np.rint(batch.value))
+    of_grades = LineProblems.of(
+        batch.line[real],
+        lambda i: f"the grade {float(batch.value[real[i]])!r} cannot be written: MS MARCO's are integers",
+    )
+    return LineProblems.joined([_NO_SPACES(batch, given), of_grades])
+
+
+_NO_SPACES = _without(b" \t\r\n", "spaces, tabs or line ends, nor # at its beginning,", starts=(b"#", _BOM))
+_NO_TABS = _without(b"\t\r\n", "tabs or line ends", starts=(_BOM,))
+
+WRITERS = {
+    "trec": Writer(_trec, _NO_SPACES, (".trec", ".run", ".qrels", ".qrel", ".res")),
+    "letor": Writer(_letor, _without(b" \t\r\n", "spaces, tabs, line ends or #", b"#"), (".letor",)),
+    "beir": Writer(_csv("\t", _BEIR), _without(b"", "")),
+    "msmarco": Writer(_msmarco, _refused_by_msmarco),
+    "csv": Writer(_csv(","), _without(b"", ""), (".csv",)),
+    "tsv": Writer(_csv("\t"), _without(b"", ""), (".tsv",)),
+    "json": Writer(_json, _not_utf8, (".json",)),
+    "jsonl": Writer(_jsonl, _not_utf8, (".jsonl", ".ndjson")),
+    "parquet": Writer(_arrow(_parquet_file), _not_utf8, (".parquet",), False),
+    "arrow": Writer(
+        _arrow(lambda pyarrow, sink, schema: pyarrow.ipc.new_file(sink, schema)),
+        _not_utf8,
+        (".arrow", ".feather"),
+        False,
+    ),
+}
