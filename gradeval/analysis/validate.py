@@ -25,7 +25,7 @@ from gradeval.formats.roles import role_of
 from gradeval.formats.sources import Source
 from gradeval.notices import many
 from gradeval.options import Options
-from gradeval.tables.judgments import is_relevant
+from gradeval.tables.ideal import is_relevant
 from gradeval.tables.qrels import Qrels, Rows
 from gradeval.tables.ranking import Found, Lines
 from gradeval.tables.reduced import Reduced, Total
