@@ -182,7 +182,8 @@ class Evaluator:
         )
         table, source = self._given.qrels, self._given.source
         noticed, found = [one.noticed for one in done], [one.found for one in done[:1]]
-        notices = partial(self._notices, names, noticed, found)
+        counted = np.logical_or.reduce([one.counted for one in done]) if done else self._wanted
+        notices = partial(self._notices, names, noticed, found, counted)
         return Results(
             table.path,
             source.sha256() if self._hashes and source else None,
@@ -195,9 +196,13 @@ class Evaluator:
         )
 
     def _notices(
-        self, names: Sequence[str], noticed: Sequence[Callable[[], _Noticed]], scored: Sequence[Scored]
+        self,
+        names: Sequence[str],
+        noticed: Sequence[Callable[[], _Noticed]],
+        scored: Sequence[Scored],
+        counted: Bools,
     ) -> tuple[Notice, ...]:
-        """The notices of all runs. scored: of the first, if there is one."""
+        """The notices of all runs. scored: of the first, if there is one. counted: the queries of any, (Q,)."""
 
         def find(jobs: int) -> list[_Noticed]:
             return list(ordered_map(lambda find: find(), noticed, max(1, min(jobs, len(noticed)))))
@@ -206,7 +211,7 @@ class Evaluator:
         notices = list(self._given.qrels.notices)
         for one in scored:  # what is relevant does not depend on the run
             share = max(each.judged_share for each in found)
-            judged = self._judged, self._specs, one.empty, self._wanted
+            judged = self._judged, self._specs, one.empty, counted
             notices += relevance_notices(*judged, self._options, share)
         for name, each in zip(names, found, strict=True):
             notices += (replace(notice, subject=name) for notice in each.notices)

@@ -64,14 +64,16 @@ def relevance_notices(
     judged share of the runs.
     """
     scale = qrels.scale
-    binary = [spec for spec in specs if "rel" in spec.metric.by_name]
-    by_default = [str(spec) for spec in binary if "rel" not in spec.params and options.rel is None]
     # implicit judgments list relevant documents alone: then nearly all that a run retrieves is unjudged
-    if by_default and share >= ENOUGH_JUDGED and options.zero_grade == 0 and len(scale) > 1 and scale[0] > 0:
-        yield Notice(Kind.ALL_RELEVANT, qrels.path, len(qrels.grade), by_default[0])
+    is_explicit = share >= ENOUGH_JUDGED and len(scale) > 1
     for spec, queries in zip(specs, empty, strict=True):
-        level = spec.params.get("rel", options.rel) if spec in binary else None
-        if (spec in binary or spec.metric.needs_relevant) and not is_relevant(scale, level).any():
+        is_binary = "rel" in spec.metric.by_name
+        level = spec.params.get("rel", options.rel) if is_binary else None
+        reached = is_relevant(scale, level)
+        if (is_binary or spec.metric.needs_relevant) and is_explicit and reached.all():
+            lowest, documents = float(scale[0]), len(qrels.grade)
+            yield Notice(Kind.ALL_RELEVANT, qrels.path, documents, str(spec), low=lowest)
+        elif (is_binary or spec.metric.needs_relevant) and not reached.any():
             rule, highest = "" if level is None else f"{level:g}", float(scale[-1])
             yield Notice(Kind.NONE_RELEVANT, qrels.path, int(wanted.sum()), str(spec), rule=rule, high=highest)
         elif (queries & wanted).any():
@@ -94,7 +96,9 @@ def relevance_notices(
 def query_notices(qrels: Qrels, reduced: Reduced, wanted: Bools, options: Options) -> Iterator[Notice]:
     missing = wanted & (reduced.retrieved == 0)
     if missing.any():
-        yield Notice(Kind.MISSING, "", int(missing.sum()), queries=_ids(qrels, missing), rule=options.queries)
+        has_zeros = options.queries == "both" or options.no_relevant_rule == "0"
+        rule = options.queries if has_zeros else "empty"
+        yield Notice(Kind.MISSING, "", int(missing.sum()), queries=_ids(qrels, missing), rule=rule)
     if reduced.unjudged:
         yield Notice(Kind.UNJUDGED, "", reduced.unjudged)
     ranks = reduced.ranks

@@ -143,11 +143,12 @@ def _duplicates(group: Sequence[Notice], runs: int) -> str:
 
 
 def _all_relevant(group: Sequence[Notice], runs: int) -> str:
-    [notice] = group
+    notice, others = group[0], _others(group)
+    more = f" and {many(others, 'other metric', 'other metrics')}" if others else ""
     return (
-        f"{notice.subject}: all {notice.count:,} judged documents are relevant, so {notice.metric} cannot tell "
-        "rankings apart; set the relevance threshold with -l, or the grade of a non-relevant document with "
-        "--zero-grade"
+        f"{notice.subject}: all {notice.count:,} judged documents are relevant to {notice.metric}{more}: the "
+        f"lowest grade is {notice.low or 0:g}; set the grade of a non-relevant document with --zero-grade, or "
+        "the relevance threshold with -l"
     )
 
 
@@ -171,7 +172,9 @@ def _no_relevant(group: Sequence[Notice], runs: int) -> str:
 
 
 def _ranks(group: Sequence[Notice], runs: int) -> str:
-    hint = "documents are ranked by score, highest first; is the score column a rank, or a distance?"
+    hint = (
+        "documents are ranked by score, highest first; if the score column is a rank or a distance, negate it"
+    )
     if len(group) > 1:
         names = ", ".join(_subjects(group)[:3])
         return f"{_runs(group, runs)} have a rank column that contradicts the scores ({names}); {hint}"
@@ -180,9 +183,12 @@ def _ranks(group: Sequence[Notice], runs: int) -> str:
     return f"{notice.subject}: the rank column contradicts the scores in {where}; {hint}"
 
 
+_MISSING = {"both": "excluded", "judged": "counted as 0", "empty": "evaluated with an empty ranking"}
+
+
 def _missing(group: Sequence[Notice], runs: int) -> str:
     notice = _largest(group)
-    fate = "excluded" if notice.rule == "both" else "counted as 0"
+    fate = _MISSING[notice.rule]
     if len(group) == 1:
         count = many(notice.count, "judged query is", "judged queries are")
         return f"{notice.subject}: {count} not in the run, {fate}"

@@ -78,15 +78,21 @@ class TestAllRelevant:
     RUN: ClassVar[Data] = {"u": ranking("b", "c", "a")}
 
     def test_ratings(self) -> None:
-        [notice] = found(self.STARS, self.RUN, "nDCG AP P@2")[Kind.ALL_RELEVANT]
-        assert str(notice) == (
-            "qrels: all 3 judged documents are relevant, so AP cannot tell rankings apart; set the relevance "
-            "threshold with -l, or the grade of a non-relevant document with --zero-grade"
+        notices = found(self.STARS, self.RUN, "nDCG AP P@2 rankDCG num_ret")[Kind.ALL_RELEVANT]
+        assert [one.metric for one in notices] == ["nDCG", "AP", "P@2"]
+        assert next(lines(notices)) == (
+            "qrels: all 3 judged documents are relevant to nDCG and 2 other metrics: the lowest grade is 1; "
+            "set the grade of a non-relevant document with --zero-grade, or the relevance threshold with -l"
         )
+
+    @pytest.mark.parametrize("options", [{"rel": 0}, {"rel": -1}, {"rel": 1}])
+    def test_a_threshold_that_all_grades_reach(self, options: dict[str, Any]) -> None:
+        assert Kind.ALL_RELEVANT in found(self.STARS, self.RUN, "AP", **options)
+        assert Kind.ALL_RELEVANT in found(self.STARS, self.RUN, "AP(rel=1)")
 
     @pytest.mark.parametrize(
         ("metrics", "options"),
-        [("nDCG", {}), ("AP", {"rel": 4}), ("AP", {"zero_grade": 1}), ("AP(rel=4)", {})],
+        [("rankDCG tau", {}), ("AP", {"rel": 4}), ("AP nDCG", {"zero_grade": 1}), ("AP(rel=4)", {})],
     )
     def test_not_where_a_threshold_is_set_or_needed(self, metrics: str, options: dict[str, Any]) -> None:
         assert Kind.ALL_RELEVANT not in found(self.STARS, self.RUN, metrics, **options)
@@ -174,6 +180,16 @@ class TestNoRelevant:
         assert Kind.UNDEFINED not in kinds
         assert Kind.NO_RELEVANT not in found(self.QRELS, self.RUN, "AP", query_ids="1")
 
+    def test_queries_that_the_run_lacks(self) -> None:
+        """Each notice says what is counted."""
+        run: Data = {"1": ranking("b", "a", "c")}
+        for rule, fate in ((None, "counted as 0"), ("1", "evaluated with an empty ranking")):
+            kinds = found(self.QRELS, run, "AP", no_relevant=rule)
+            assert str(kinds[Kind.MISSING][0]) == f"run1: 1 judged query is not in the run, {fate}"
+        assert Kind.NO_RELEVANT in kinds
+        kinds = found(self.QRELS, run, "AP", no_relevant="1", queries="both")
+        assert Kind.NO_RELEVANT not in kinds
+
     def test_wrong_values(self) -> None:
         with pytest.raises(OptionError, match="no_relevant must be 0 or 1 or skip, not '2'"):
             evaluate(self.QRELS, self.RUN, "AP", no_relevant=2)
@@ -223,7 +239,7 @@ class TestRanks:
         assert (notice.count, notice.total, notice.informational) == (2, 3, False)
         assert str(notice) == (
             "run: the rank column contradicts the scores in 2 of the first 3 queries; documents are ranked by "
-            "score, highest first; is the score column a rank, or a distance?"
+            "score, highest first; if the score column is a rank or a distance, negate it"
         )
 
     @pytest.mark.parametrize(
@@ -240,6 +256,10 @@ class TestRanks:
     def test_others(self, tmp_path: Path, rows: list[tuple[str, object, object]]) -> None:
         """Ranks that agree, that are all equal, no numbers, of one document each, or that half contradict."""
         assert self.of(tmp_path, *rows) == []
+
+    def test_exchanged_columns(self, tmp_path: Path) -> None:
+        rows = [("1", 15.5, 1), ("1", 15.2, 2), ("2", 9.5, 1), ("2", 9.25, 2), ("3", 1, 7)]
+        assert [(one.count, one.total) for one in self.of(tmp_path, *rows)] == [(2, 2)]
 
     def test_in_a_run_whose_queries_are_scattered(self, tmp_path: Path) -> None:
         rows = [("1", 1, 1), ("2", 1, 1), ("1", 2, 2), ("2", 2, 2)]

@@ -159,6 +159,8 @@ def eval_command(
         raise asked.unknown(error) from None
     for each in {str(failed.error): failed.error for failed in results.failed}.values():
         out.report(each)
+    if strict and results.failed:
+        return 2
     warnings = list(asked.warnings if asked else ())
     mixed = per_query and not no_summary and format_ in BY_ROWS
     if mixed and any(ALL in results.counted_queries(r) for r in range(len(results.runs))):

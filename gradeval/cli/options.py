@@ -6,6 +6,7 @@ import os
 import warnings as python_warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -254,7 +255,8 @@ def other_options() -> Callable[[Decorated], Decorated]:
         other(
             "--allow",
             type=Kinds(),
-            default=(),
+            multiple=True,
+            callback=lambda context, param, lists: tuple(chain(*lists)),
             metavar="LIST",
             help="Kinds of warnings that are not errors with --strict: "
             f"{', '.join(kind.value for kind in Kind)}.",

@@ -62,7 +62,7 @@ def ranked_columns(block: Block) -> Columns:
 
 
 def _rank_check(rows: Rows) -> RankCheck:
-    """Whether ranks rise with scores, in the first lines of a run."""
+    """Whether ranks rise with scores, or the two columns are exchanged, in the first lines of a run."""
     queries, _, scores, ranks = (field.take(slice(_CHECKED)) for field in rows.fields)
     (score, bad_scores), (rank, bad_ranks) = floats(scores), floats(ranks)
     if len(bad_scores) or len(bad_ranks) or not len(score):
@@ -71,7 +71,11 @@ def _rank_check(rows: Rows) -> RankCheck:
     rises = np.append(np.sign(np.diff(rank)) * np.sign(np.diff(score)), 0.0)
     rises[starts[1:] - 1] = 0  # of two queries
     balance = np.add.reduceat(rises, starts)
-    return RankCheck(int(np.count_nonzero(balance > 0)), int(np.count_nonzero(balance)))
+    size = np.diff(np.append(starts, len(score)))
+    is_place = np.logical_and.reduceat(score == np.arange(1, len(score) + 1) - np.repeat(starts, size), starts)
+    exchanged = is_place & np.logical_or.reduceat(rank != np.floor(rank), starts) & (size > 1)
+    contradicting = (balance > 0) | exchanged
+    return RankCheck(int(np.count_nonzero(contradicting)), int(np.count_nonzero((balance != 0) | exchanged)))
 
 
 def _last_tag(block: Block, rows: Rows) -> bytes | None:
