@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gradeval.render.grids import Cell, Grid
 from gradeval.render.layout import RenderOptions, Row, Sheet, sheets
 from gradeval.results import Results
 
@@ -40,3 +41,29 @@ def _line(row: Row, widths: list[int]) -> str:
 
 def escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", text)
+
+
+def draw(grid: Grid) -> str:
+    rows = [tuple(map(_cell, row)) for row in grid.rows]
+    head = tuple(map(escape, grid.head))
+    widths = [max(3, *map(len, texts)) for texts in zip(head, *rows, strict=True)]
+    rule = tuple(
+        ":" + "-" * (width - 1) if c < grid.labels else "-" * (width - 1) + ":"
+        for c, width in enumerate(widths)
+    )
+    lines = (_grid_line(row, widths, grid.labels) for row in (head, rule, *rows))
+    return f"**{escape(grid.title)}**\n\n" + "".join(lines)
+
+
+def _grid_line(row: tuple[str, ...], widths: list[int], labels: int) -> str:
+    cells = (
+        text.ljust(width) if c < labels else text.rjust(width)
+        for c, (text, width) in enumerate(zip(row, widths, strict=True))
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _cell(cell: Cell) -> str:
+    text = f"**{cell.text}**" if cell.bold else escape(cell.text)
+    is_letters = cell.mark and cell.mark.replace(",", "").isalpha()
+    return text + (f"<sup>{cell.mark}</sup>" if is_letters else cell.mark)

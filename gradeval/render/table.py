@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 from rich.style import Style
 
+from gradeval.render.grids import Cell, Grid
 from gradeval.render.layout import RenderOptions, Row, Sheet, sheets
 from gradeval.results import Results
 
@@ -148,3 +149,30 @@ def styled(text: str, style: Style, colour: bool) -> str:
 
 def text_width(text: str) -> int:
     return len(text) if text.isascii() else cell_len(text)
+
+
+def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
+    """The tables that a grid takes: columns that do not fit the width go to a further table."""
+    rows = [tuple(map(Cell, grid.head)), *grid.rows]
+    columns = range(len(grid.head))
+    # a mark stands behind its number, and numbers stay below each other
+    marks = [max(text_width(row[c].mark) for row in rows) for c in columns]
+    widths = [max(text_width(row[c].text) for row in rows) + marks[c] for c in columns]
+    heading = styled(grid.title, BOLD, colour) + "\n"
+    for part in parts(widths, width, grid.labels):
+        lines = [
+            GAP.join(_cell(row[c], widths[c], marks[c], c < grid.labels, colour) for c in part).rstrip()
+            for row in rows
+        ]
+        rule = "─" * (sum(widths[c] + len(GAP) for c in part) - len(GAP))
+        lines.insert(1, styled(rule, DIM, colour))
+        yield heading + "\n".join(lines) + "\n"
+        heading = ""
+
+
+def _cell(cell: Cell, width: int, marks: int, is_label: bool, colour: bool) -> str:
+    text = styled(cell.text, BOLD, colour and cell.bold)
+    space = " " * (width - marks - text_width(cell.text))
+    if is_label:
+        return text + space
+    return space + text + cell.mark + " " * (marks - text_width(cell.mark))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from gradeval.analysis.comparison import Comparison
-from gradeval.render.comparison.layout import Cell, ComparisonRenderOptions, Grid, grids, legend
+from gradeval.render.comparison.layout import ComparisonRenderOptions, grids, legend
+from gradeval.render.grids import Cell, Grid
 from gradeval.render.latex import escape, line, number
 
 _INTERVAL = re.compile(r"[\[(](\S+), (\S+)[\])]")

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from string import ascii_lowercase
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from gradeval.analysis.comparison import Comparison, PairComparison, Section, title
 from gradeval.analysis.options import RANDOM_TESTS, TUKEY
 from gradeval.analysis.stats.sign_flips import EXHAUSTIVE
 from gradeval.errors import visible
-
-Digits = int | Literal["full"]
+from gradeval.render import Digits
+from gradeval.render.grids import ABSENT, Cell, Grid, number, signed
 
 BETTER, WORSE = "▲", "▼"
-ABSENT = "-"  # stands where there is no number
 _SMALLEST = math.ulp(0.0)  # an end of an interval that leaves out 0 but begins next to it
 _CORRECTIONS = {
     "holm": "Holm",
@@ -35,42 +34,6 @@ class ComparisonRenderOptions(NamedTuple):
     colour: bool = False
     width: int | None = None
     spreadsheet: bool = False
-
-
-class Cell(NamedTuple):
-    """What stands in a grid. mark: printed after it or as a superscript, such as the letters of runs."""
-
-    text: str
-    mark: str = ""
-    bold: bool = False
-
-
-class Grid(NamedTuple):
-    """A table to draw. labels: how many of the first columns hold names, which are aligned to the left.
-
-    Nothing in it can steer a terminal, or change the direction of other text.
-    """
-
-    title: str
-    head: tuple[str, ...]
-    rows: list[tuple[Cell, ...]]
-    labels: int = 1
-
-
-def number(value: float, digits: Digits) -> str:
-    """A value or a difference; zero has no sign."""
-    if math.isnan(value):
-        return ABSENT
-    if digits == "full" or math.isinf(value):
-        return repr(float(value) + 0.0)
-    text = f"{value:.{digits}f}"
-    return text if text[0] != "-" or text.strip("-0.") else text[1:]
-
-
-def signed(value: float, digits: Digits) -> str:
-    """A difference, with its sign."""
-    text = number(value, digits)
-    return text if text == ABSENT or text[0] == "-" or not text.strip("0.") else f"+{text}"
 
 
 def probability(p: float, digits: Digits) -> str:

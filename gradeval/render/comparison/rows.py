@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from gradeval.analysis.comparison import Comparison
-from gradeval.render.comparison.layout import ComparisonRenderOptions, Digits, number
+from gradeval.render import Digits
+from gradeval.render.comparison.layout import ComparisonRenderOptions
+from gradeval.render.grids import number
 
 ALL = "all"  # stands where a group would
 

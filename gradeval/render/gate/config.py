@@ -11,7 +11,7 @@ from gradeval.analysis.checks import PYPROJECT, TABLE
 from gradeval.analysis.gate import ALPHA, FULL_COVERAGE, coverage
 from gradeval.errors import GradevalError, printable
 from gradeval.registry.spec import Spec
-from gradeval.render.comparison.layout import number
+from gradeval.render.grids import number
 from gradeval.results import Results
 
 _PLACES = 2  # significant digits of a bound

@@ -7,8 +7,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 from gradeval.analysis.gate import CheckOutcome, GateReport
 from gradeval.errors import printable
-from gradeval.render.comparison.layout import number, signed
 from gradeval.render.gate.layout import GateRenderOptions, bound, margin, value
+from gradeval.render.grids import number, signed
 
 _SUITE = "gradeval gate"
 

@@ -10,7 +10,7 @@ from gradeval.analysis.checks import NO_WORSE, NON_INFERIOR
 from gradeval.analysis.gate import ALPHA, TOLERANCE, CheckOutcome, GateReport
 from gradeval.errors import visible
 from gradeval.render import Digits
-from gradeval.render.comparison.layout import Cell, Grid, number, signed
+from gradeval.render.grids import Cell, Grid, number, signed
 
 
 class GateRenderOptions(NamedTuple):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from gradeval.analysis.gate import GateReport
 from gradeval.errors import inert, visible
-from gradeval.render.comparison.layout import Cell, Grid
-from gradeval.render.comparison.md import draw
 from gradeval.render.gate.layout import GateRenderOptions, grids, sentences, verdict_line
-from gradeval.render.md import escape
+from gradeval.render.grids import Cell, Grid
+from gradeval.render.md import draw, escape
 
 
 def render(report: GateReport, options: GateRenderOptions) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from gradeval.analysis.gate import GateReport
 from gradeval.errors import inert
-from gradeval.render.comparison.table import draw
 from gradeval.render.gate.layout import GateRenderOptions, grids, sentences, verdict_line
-from gradeval.render.table import BOLD, styled
+from gradeval.render.table import BOLD, draw, styled
 
 
 def render(report: GateReport, options: GateRenderOptions) -> str:

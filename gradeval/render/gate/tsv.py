@@ -7,8 +7,8 @@ import math
 from gradeval.analysis.gate import GateReport
 from gradeval.errors import inert
 from gradeval.render import Digits
-from gradeval.render.comparison.layout import number
 from gradeval.render.gate.layout import GateRenderOptions, plain_margin
+from gradeval.render.grids import number
 from gradeval.render.layout import one_field
 
 _NUMBERS = ("value", "bound", "margin", "mean", "baseline_mean", "low", "high")
