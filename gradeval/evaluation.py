@@ -261,7 +261,7 @@ def evaluate_all(
 def judgments_of(
     qrels: Qrels, reduced: Reduced, queries: slice | Ints, options: Options, tag: str
 ) -> Judgments:
-    """The table of these queries, with the depth and the other options applied to it."""
+    """The table of these queries, prepared."""
     judgments = Judgments.of(
         qrels,
         queries,
@@ -272,6 +272,11 @@ def judgments_of(
         tag,
         NO_RELEVANT[options.no_relevant_rule],
     )
+    return prepared(judgments, options)
+
+
+def prepared(judgments: Judgments, options: Options) -> Judgments:
+    """The table with the depth and the other options applied to it."""
     if options.depth is not None:  # trec_eval's order: ranks below the depth are removed before -J
         judgments = judgments.cut(options.depth)
     return judgments.judged_only() if options.judged_only else judgments

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.strings import Ids
+from gradeval.arrays.segments import ranges
+from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.formats.diagnostics import LineProblems
 
 Block_co = TypeVar("Block_co", covariant=True)
@@ -114,6 +115,19 @@ class Columns(NamedTuple):
             value=self.value[rows],
             line=self.line[rows],
             rank=None if self.rank is None else self.rank[rows],
+        )
+
+    def of_queries(self, wanted: IdIndex) -> Columns:
+        """Only the rows of these queries, which keep no other memory alive."""
+        groups = np.flatnonzero(wanted.find(self.queries) >= 0)
+        counts = np.diff(self.bounds)[groups]
+        rows = ranges(self.bounds[groups], counts)
+        return self._replace(
+            queries=self.queries.take(groups).compact(),
+            bounds=np.append(0, np.cumsum(counts)),
+            documents=self.documents.take(rows).compact(),
+            value=self.value[rows],
+            line=self.line[rows],
         )
 
     def without_identical_ids(self) -> Columns:

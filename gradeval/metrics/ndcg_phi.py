@@ -51,12 +51,7 @@ Phi = Callable[[Floats, Ints], Floats]
 
 def fitted_phi(judgments: Judgments, variant: str) -> Phi:
     """φ as each query's grades make it."""
-    # grades below 0 count as 0, which leaves them in descending order
-    grades, within = np.maximum(judgments.ideal, 0.0), judgments.segments
-    if variant == "released":
-        rows = np.flatnonzero(grades > 0)
-        grades, within = grades[rows], within.take(rows)
-    x, y, kind = _control_points(grades, within, variant)
+    x, y, kind = control_points(judgments, variant)
     median, highest = x[:, 1], x[:, 3]
 
     def phi(grade: Floats, query: Ints) -> Floats:
@@ -75,8 +70,28 @@ def fitted_phi(judgments: Judgments, variant: str) -> Phi:
     return phi
 
 
+NAMES = ("lowest", "median", "whisker", "highest")
 _POINTS = [1, 3], [0, 1, 3], [1, 2, 3], [0, 1, 2, 3]
-"""The control points that each kind of query has: lowest (0), median (1), fence (2), highest (3)."""
+"""Which of the control points each kind of query has, by their places in NAMES."""
+
+
+def named_points(judgments: Judgments, variant: str) -> list[dict[str, tuple[float, float]]]:
+    """name -> (grade, φ) of the control points of each query; the highest alone where there is no curve."""
+    x, y, kind = (column.tolist() for column in control_points(judgments, variant))
+    return [
+        {NAMES[c]: (x[q][c], y[q][c]) for c in (_POINTS[kind[q]] if kind[q] >= 0 else [3])}
+        for q in range(len(kind))
+    ]
+
+
+def control_points(judgments: Judgments, variant: str) -> tuple[Floats, Floats, Ints]:
+    """x and φ of the four control points, (Q, 4), and the kind of each query, (Q,)."""
+    # grades below 0 count as 0, which leaves them in descending order
+    grades, within = np.maximum(judgments.ideal, 0.0), judgments.segments
+    if variant == "released":
+        rows = np.flatnonzero(grades > 0)
+        grades, within = grades[rows], within.take(rows)
+    return _control_points(grades, within, variant)
 
 
 def _control_points(grades: Floats, within: Segments, variant: str) -> tuple[Floats, Floats, Ints]:
@@ -111,9 +126,14 @@ def _control_points(grades: Floats, within: Segments, variant: str) -> tuple[Flo
 
 def by_points(judgments: Judgments, points: Pairs) -> Judgments:
     """The table with φ, through the given control points, in place of the grades."""
+    return replace(judgments, grade=phi_through(points, judgments.grade))
+
+
+def phi_through(points: Pairs, grade: Floats) -> Floats:
+    """φ, through the given control points, of each grade."""
     x, y = (np.array([column]) for column in zip(*points, strict=True))
-    phi = monotone_curve(x, y, np.zeros(len(judgments.grade), np.int64), judgments.grade)
-    return replace(judgments, grade=np.where(judgments.grade >= 0, phi, 0.0))
+    phi = monotone_curve(x, y, np.zeros(len(grade), np.int64), grade)
+    return np.where(grade >= 0, phi, 0.0)
 
 
 def _check_points(params: Mapping[str, Any]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
 from gradeval.registry.metric import Metric
 from gradeval.registry.spec import Spec
@@ -52,9 +53,10 @@ def sum_of(spec: Spec) -> list[list[str]] | None:
         return None
     if spec.params.get("judged_only"):
         judgments = judgments.judged_only()
-    columns = _columns(judgments, terms)
-    added = dict(zip(terms.row.tolist(), np.broadcast_to(terms.value, terms.row.shape).tolist(), strict=True))
-    columns["term"] = {row: number(value) for row, value in added.items()}
+    columns = {
+        name: dict(zip(terms.row.tolist(), map(number, values.tolist()), strict=True))
+        for name, values in columns_of(judgments, terms).items()
+    }
     by_rank = {rank: row for row, rank in enumerate(judgments.rank.tolist()) if np.isfinite(rank)}
     retrieved = int(judgments.retrieved[0])
     lines = [["rank", "grade", *columns]]
@@ -67,14 +69,7 @@ def sum_of(spec: Spec) -> list[list[str]] | None:
         lines.append(["not retrieved", number(judgments.grade[row]), *cells])
     empty = [""] * len(columns)
     lines.append(["sum", *empty, number(terms.total[0])])
-    for name, value, default in (
-        ("minus", terms.base, 0.0),
-        ("times", terms.scale, 1.0),
-        ("divided by", terms.normalizer, 1.0),
-    ):
-        one = float(np.broadcast_to(value, 1)[0])
-        if one != default:
-            lines.append([name, *empty, number(one)])
+    lines += ([name, *empty, number(value)] for name, value in steps_of(terms))
     return [*lines, ["value", *empty, value_of(spec)]]
 
 
@@ -94,17 +89,27 @@ def ideal_of(spec: Spec) -> str:
     return f"{' + '.join(parts)}{less} = {number(ideal.total[0] - base)}"
 
 
-def _columns(judgments: Judgments, terms: Terms) -> dict[str, dict[int | None, str]]:
-    """What the terms of a DCG are made of: column -> row -> number."""
+def columns_of(judgments: Judgments, terms: Terms) -> dict[str, Floats]:
+    """What the terms are made of: name of a column -> a number for each term, (T,)."""
+    columns = {"term": np.broadcast_to(terms.value, terms.row.shape)}
     if not isinstance(terms, DiscountedTerms):
-        return {}
-    columns = {"gain": terms.gain, "discount": terms.discount}
-    if (terms.rank != judgments.rank[terms.row]).any():
+        return columns
+    columns = {"gain": terms.gain, "discount": terms.discount, **columns}
+    if (terms.row >= 0).all() and (terms.rank != judgments.rank[terms.row]).any():
         columns = {"position": terms.rank, **columns}
-    return {
-        name: dict(zip(terms.row.tolist(), map(number, values.tolist()), strict=True))
-        for name, values in columns.items()
-    }
+    return columns
+
+
+def steps_of(terms: Terms) -> Iterator[tuple[str, float]]:
+    """What is done to the sum of one query, one after the other, to get the value."""
+    for name, value, default in (
+        ("minus", terms.base, 0.0),
+        ("times", terms.scale, 1.0),
+        ("divided by", terms.normalizer, 1.0),
+    ):
+        one = float(np.broadcast_to(value, 1)[0])
+        if one != default:
+            yield name, one
 
 
 def number(value: float) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Set
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, OptionError, described
 from gradeval.formats.columns import Blocks, Columns, Table
 from gradeval.formats.detect import format_of, kind_of, reader
-from gradeval.formats.diagnostics import Problems
+from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.python import Data, open_data, readable
 from gradeval.formats.sources import Source
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
@@ -24,6 +25,9 @@ _DEFAULTS = Options()
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
+
+
+Filter = Callable[[Columns], Columns]
 
 
 class Given(NamedTuple):
@@ -53,13 +57,14 @@ class RunTable:
 class Run(NamedTuple):
     """A run that can be reduced to the judgments.
 
-    path: its name in messages. reduce: (qrels, ties, jobs) -> Reduced. source: its file, if it has one.
-    name: its label, None for a name made from short_name, or from the path. ties: the default rule for its tied
-    scores.
+    path: its name in messages. reduce: (qrels, ties, jobs) -> Reduced. rows: (filter of blocks, jobs) -> the
+    rows that it keeps, from one pass over the run. source: its file, if it has one. name: its label, None for
+    a name made from short_name, or from the path. ties: the default rule for its tied scores.
     """
 
     path: str
     reduce: Callable[[Qrels, str, int], Reduced]
+    rows: Callable[[Filter, int], Columns]
     source: Source | None = None
     name: str | None = None
     ties: str = DEFAULT_TIES
@@ -122,11 +127,11 @@ def _kept(source: Blocks[_Block], columns: Callable[[_Block], Columns], options:
     return Table(source, lambda block: _evaluated(columns(block), options))
 
 
-def _joined(table: Table, jobs: int) -> Columns:
-    """All rows of a source. Raises InputError(s)."""
+def _joined(table: Table, jobs: int, role: str = "") -> Columns:
+    """All rows of a source. role: that of Problems. Raises InputError(s)."""
 
     def read(jobs: int) -> Columns:
-        problems = Problems(table.source.name)
+        problems = Problems(table.source.name, role)
         blocks = ordered_map(table.columns, table.source.blocks(), jobs)
         parts = [part for _, part in problems.until_enough(blocks)]
         problems.check()
@@ -220,7 +225,26 @@ def open_runs(
         table = _kept(*reader(kind).table(source, "score", options), options)
         return with_fewer(lambda jobs: reduce_blocks(*table, qrels, ties, jobs), jobs)
 
-    return [Run(source.name, reduce, source, name, form.ties)]
+    def rows(keep: Filter, jobs: int) -> Columns:
+        return _rows(_kept(*reader(kind).table(source, "score", options), options), keep, jobs)
+
+    return [Run(source.name, reduce, rows, source, name, form.ties)]
+
+
+def _rows(table: Table, keep: Filter, jobs: int) -> Columns:
+    """The rows that a filter keeps. Raises InputError(s)."""
+    has_rows: list[bool] = []
+
+    def kept(block: Any) -> Columns:
+        read = table.columns(block)
+        if len(read.value):
+            has_rows.append(True)
+        return keep(read)
+
+    found = _joined(Table(table.source, kept), jobs, "run")
+    if not has_rows:
+        raise no_data(table.source.name, found.lines)
+    return found
 
 
 def _in_memory(
@@ -228,7 +252,16 @@ def _in_memory(
 ) -> Run:
     """A run that is read as a whole when it is reduced."""
     file = path if source is None else source.name
-    return Run(path, lambda qrels, ties, jobs: reduce_columns(read(), qrels, ties, file), source, name, ties)
+
+    def rows(keep: Filter, jobs: int) -> Columns:
+        whole, problems = read(), Problems(file)
+        problems.add(whole.problems)
+        problems.check()
+        return keep(whole)
+
+    return Run(
+        path, lambda qrels, ties, jobs: reduce_columns(read(), qrels, ties, file), rows, source, name, ties
+    )
 
 
 def is_path(value: Any) -> bool:
@@ -306,4 +339,4 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
         return with_fewer(lambda jobs: reduce_blocks(*table, qrels, ties, jobs), jobs)
 
-    return Run(data.name, reduce, None, name)
+    return Run(data.name, reduce, partial(_rows, table), None, name)
