@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from gradeval.analysis.compare import compare as compare
     from gradeval.analysis.comparison import Comparison as Comparison
     from gradeval.analysis.convert import convert as convert
+    from gradeval.analysis.explain import explain as explain
+    from gradeval.analysis.explanation import Explanation as Explanation
     from gradeval.analysis.validate import Validation as Validation
     from gradeval.analysis.validate import validate as validate
     from gradeval.errors import GradevalError as GradevalError
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Comparison": "analysis.comparison",
     "Evaluator": "evaluation",
+    "Explanation": "analysis.explanation",
     "GradevalError": "errors",
     "InputError": "errors",
     "MetricError": "errors",
@@ -43,6 +46,7 @@ _HOME = {
     "compare": "analysis.compare",
     "convert": "analysis.convert",
     "evaluate": "evaluation",
+    "explain": "analysis.explain",
     "read_qrels": "tables.load",
     "read_run": "tables.load",
     "score_arrays": "training",
@@ -54,6 +58,7 @@ _MODULES = ("study",)  # public as a whole
 __all__ = [
     "Comparison",
     "Evaluator",
+    "Explanation",
     "GradevalError",
     "InputError",
     "MetricError",
@@ -64,6 +69,7 @@ __all__ = [
     "compare",
     "convert",
     "evaluate",
+    "explain",
     "read_qrels",
     "read_run",
     "score_arrays",

@@ -163,7 +163,7 @@ class Evaluator:
 
     def evaluate_each(self, runs: Sequence[tuple[str | None, Any]]) -> Results:
         """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed, beside the others."""
-        _check_labels(runs)
+        check_labels(runs)
         outcomes = with_fewer(partial(self._outcomes, self._opened(runs)), self._jobs)
         done = [one for one in outcomes if isinstance(one, _Outcome)]
         names = names_of_runs([one.run for one in done])
@@ -363,7 +363,7 @@ def names_of_runs(runs: Sequence[Run]) -> list[str]:
     return [next(made) if run.name is None else run.name for run in runs]
 
 
-def _check_labels(runs: Sequence[tuple[str | None, Any]]) -> None:
+def check_labels(runs: Sequence[tuple[str | None, Any]]) -> None:
     """Raise OptionError where two runs have the same label."""
     first: dict[str, Any] = {}
     for label, run in runs:

@@ -24,7 +24,18 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 # each a module here, imported when used
-COMMANDS = ("compare", "convert", "eval", "gate", "ir_measures", "metrics", "study", "trec_eval", "validate")
+COMMANDS = (
+    "compare",
+    "convert",
+    "eval",
+    "explain",
+    "gate",
+    "ir_measures",
+    "metrics",
+    "study",
+    "trec_eval",
+    "validate",
+)
 EPILOG = """\b
 Examples:
   gradeval qrels.txt bm25.run                     the default metrics
@@ -35,6 +46,7 @@ Examples:
   gradeval test.letor --feature 1-5,9             its features as runs
   zcat r.run.gz | gradeval q.txt - -f json        JSON, from a pipe
   gradeval compare qrels.txt bm25.run dense.run   is the second run better than the first
+  gradeval explain qrels.txt bm25.run --query 401 what each document adds to nDCG@10
   gradeval gate qrels.txt bm25.run --require 'AP >= 0.2'
                                                   exit code 1 if it is lower
   gradeval metrics                                all metrics, one per line
@@ -81,6 +93,7 @@ class _EvalByDefault(Command, click.Group):
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage("gradeval", "[OPTIONS] QRELS RUN...")
         formatter.write_usage("gradeval", "compare [OPTIONS] QRELS RUN RUN...", prefix="       ")
+        formatter.write_usage("gradeval", "explain [OPTIONS] QRELS RUN", prefix="       ")
         formatter.write_usage("gradeval", "gate [OPTIONS] QRELS RUN", prefix="       ")
         formatter.write_usage("gradeval", "metrics [NAME]...", prefix="       ")
         formatter.write_usage("gradeval", "study STUDY [OPTIONS]...", prefix="       ")

@@ -14,11 +14,16 @@ _SEPARATORS = re.compile(b"[ \t\r]+")
 
 def read_fields(source: Source) -> Iterator[tuple[int, list[str]]]:
     """The 0-based number and the fields of each line that is neither blank nor a comment. Raises InputError."""
+    for number, line in read_lines(source):
+        fields = [field.decode("utf-8", "surrogateescape") for field in _SEPARATORS.split(line) if field]
+        if fields and not fields[0].startswith("#"):
+            yield number, fields
+
+
+def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
+    """The 0-based number and the bytes of each line; each block ends in an empty one. Raises InputError."""
     for before, text in _blocks(source):
-        for number, line in enumerate(text.split(b"\n"), before):
-            fields = [field.decode("utf-8", "surrogateescape") for field in _SEPARATORS.split(line) if field]
-            if fields and not fields[0].startswith("#"):
-                yield number, fields
+        yield from enumerate(text.split(b"\n"), before)
 
 
 def read_text(source: Source) -> bytes:

@@ -19,8 +19,10 @@ class Cell(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table to draw. labels: how many of the first columns hold names, which are aligned to the left.
+    """A table to draw.
 
+    labels: how many of the first columns hold names, which are aligned to the left. left: further columns that
+    are.
     Nothing in it can steer a terminal, or change the direction of other text.
     """
 
@@ -28,6 +30,10 @@ class Grid(NamedTuple):
     head: tuple[str, ...]
     rows: list[tuple[Cell, ...]]
     labels: int = 1
+    left: frozenset[int] = frozenset()
+
+    def is_left(self, column: int) -> bool:
+        return column < self.labels or column in self.left
 
 
 def number(value: float, digits: Digits) -> str:

@@ -48,16 +48,17 @@ def draw(grid: Grid) -> str:
     head = tuple(map(escape, grid.head))
     widths = [max(3, *map(len, texts)) for texts in zip(head, *rows, strict=True)]
     rule = tuple(
-        ":" + "-" * (width - 1) if c < grid.labels else "-" * (width - 1) + ":"
+        ":" + "-" * (width - 1) if grid.is_left(c) else "-" * (width - 1) + ":"
         for c, width in enumerate(widths)
     )
-    lines = (_grid_line(row, widths, grid.labels) for row in (head, rule, *rows))
-    return f"**{escape(grid.title)}**\n\n" + "".join(lines)
+    lines = (_grid_line(row, widths, grid) for row in (head, rule, *rows))
+    title = f"**{escape(grid.title)}**\n\n" if grid.title else ""
+    return title + "".join(lines)
 
 
-def _grid_line(row: tuple[str, ...], widths: list[int], labels: int) -> str:
+def _grid_line(row: tuple[str, ...], widths: list[int], grid: Grid) -> str:
     cells = (
-        text.ljust(width) if c < labels else text.rjust(width)
+        text.ljust(width) if grid.is_left(c) else text.rjust(width)
         for c, (text, width) in enumerate(zip(row, widths, strict=True))
     )
     return f"| {' | '.join(cells)} |\n"

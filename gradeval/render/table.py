@@ -158,10 +158,10 @@ def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
     # a mark stands behind its number, and numbers stay below each other
     marks = [max(text_width(row[c].mark) for row in rows) for c in columns]
     widths = [max(text_width(row[c].text) for row in rows) + marks[c] for c in columns]
-    heading = styled(grid.title, BOLD, colour) + "\n"
+    heading = styled(grid.title, BOLD, colour) + "\n" if grid.title else ""
     for part in parts(widths, width, grid.labels):
         lines = [
-            GAP.join(_cell(row[c], widths[c], marks[c], c < grid.labels, colour) for c in part).rstrip()
+            GAP.join(_cell(row[c], widths[c], marks[c], grid.is_left(c), colour) for c in part).rstrip()
             for row in rows
         ]
         rule = "─" * (sum(widths[c] + len(GAP) for c in part) - len(GAP))

@@ -1,0 +1,87 @@
+"""What some metrics are made of besides their terms: levels of µAP, φ of nDCGφ, groups of rankDCG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from gradeval.analysis.explanation import Document, Level, LevelGroup, Phi, Term
+from gradeval.arrays import Floats
+from gradeval.arrays.segments import distinct
+from gradeval.metrics._kernels import exp2_gain
+from gradeval.metrics.average_precision import average_precision
+from gradeval.metrics.ndcg_phi import control_points, fitted_phi, named_points, phi_through
+from gradeval.tables.judgments import Judgments
+
+_SAMPLES = 64  # of the curve of φ, between its ends
+
+
+def scaled(name: str, judgments: Judgments, params: dict[str, Any]) -> tuple[str, Callable[[Floats], Floats]]:
+    """What the gains of a metric are made from in place of grades: its name, and grades -> it; '' for none.
+
+    judgments: of one query.
+    """
+    if name == "NDCNG":
+        highest = float(judgments.highest[0])
+        return "grade/m", lambda grade: np.maximum(grade, 0.0) / (highest or 1.0)
+    if name == "nDCGphi":
+        return "φ", _phi(judgments, params)
+    return "", lambda grade: grade
+
+
+def _phi(judgments: Judgments, params: dict[str, Any]) -> Callable[[Floats], Floats]:
+    if "points" in params:
+        return lambda grade: phi_through(params["points"], grade)
+    fitted = fitted_phi(judgments, params.get("variant", "paper"))
+    return lambda grade: fitted(np.maximum(grade, 0.0), np.zeros(len(grade), np.int64))
+
+
+def phi_of(judgments: Judgments, params: dict[str, Any]) -> Phi:
+    """φ of nDCGφ for a table of one query."""
+    phi = _phi(judgments, params)
+    points: list[tuple[str, float, float]]
+    if "points" in params:
+        points, whisker = [("given", *point) for point in params["points"]], None
+    else:
+        variant = params.get("variant", "paper")
+        points = [(name, *point) for name, point in named_points(judgments, variant)[0].items()]
+        whisker = float(control_points(judgments, variant)[0][0, 2])
+    grades = distinct(judgments.grade)[::-1]
+    counts = [int(np.count_nonzero(judgments.grade == grade)) for grade in grades.tolist()]
+    values = phi(grades)
+    rows = zip(grades.tolist(), counts, values.tolist(), exp2_gain(values).tolist(), strict=True)
+    ends = min(points[0][1], float(grades[-1])), points[-1][1]
+    samples = np.linspace(*ends, _SAMPLES)
+    curve = zip(samples.tolist(), phi(samples).tolist(), strict=True)
+    return Phi(tuple(points), whisker, tuple(rows), tuple(curve))
+
+
+def levels_of(judgments: Judgments, documents: Sequence[Document]) -> tuple[Level, ...]:
+    """The levels of µAP for a table of one query, the lowest first."""
+    grades = distinct(judgments.grade[judgments.grade > 0]).tolist()
+    retrieved = [one.grade for one in documents if one.rank is not None]
+    return tuple(
+        Level(
+            grade,
+            int(np.count_nonzero(judgments.grade >= grade)),
+            float(average_precision(judgments, rel=grade).values()[0]),
+            (grade - before) / grades[-1],
+            "".join("+" if own is not None and own >= grade else "-" for own in retrieved),
+        )
+        for before, grade in zip([0.0, *grades], grades, strict=False)
+    )
+
+
+def groups_of(ideal: Sequence[Term]) -> tuple[LevelGroup, ...]:
+    """The documents of each grade in the ideal ranking of rankDCG."""
+    groups = []
+    for level, members in groupby(ideal, key=lambda one: one.gain):
+        terms = list(members)
+        first, last = terms[0], terms[-1]
+        if first.document is not None:
+            grade, positions = first.document.grade or 0.0, (first.position or 0, last.position or 0)
+            groups.append(LevelGroup(int(level or 0), grade, *positions, first.discount or 0.0))
+    return tuple(groups)

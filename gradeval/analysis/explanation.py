@@ -1,0 +1,345 @@
+"""How the value of a metric for one query comes about, as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from gradeval.errors import OptionError
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document that was retrieved or judged.
+
+    rank, score: None where it was not retrieved. grade: with --zero-grade subtracted; None where it is not
+    judged.
+    """
+
+    id: str
+    rank: int | None
+    score: float | None
+    grade: float | None
+
+
+@dataclass(frozen=True)
+class Term:
+    """What a document adds to a sum.
+
+    document: None for one that only the ideal ranking has. value: the term. running: the sum up to and with it.
+    contribution: what it adds to the value of the metric. position: where the metric has the document, which
+    is not its rank where unjudged documents are removed or ties reordered; None where that does not matter.
+    gain, discount: of a discounted sum, whose term is gain / discount. scaled: what the gain is made from in
+    place of the grade (grade / m, φ).
+    """
+
+    document: Document | None
+    value: float
+    running: float
+    contribution: float
+    position: int | None = None
+    gain: float | None = None
+    discount: float | None = None
+    scaled: float | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """The value of the metric if a document were in neither the run nor the judgments.
+
+    value: that value. change: its difference from the value with the document.
+    """
+
+    document: Document
+    value: float
+    change: float
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What the value loses because a document is not at its ideal rank.
+
+    ideal_position: None where the document is not in the ideal ranking, or below its cutoff. contribution: to
+    the value. ideal_contribution: to the value of the ideal ranking. loss: the difference, negative for a
+    document above its ideal rank.
+    """
+
+    document: Document
+    ideal_position: int | None
+    contribution: float
+    ideal_contribution: float
+    loss: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a document adds to the difference of two runs; of a metric that is no sum, see Change.
+
+    ranks: in the run and the other run; None where it was not retrieved. contribution, other: to their values.
+    difference: contribution - other.
+    """
+
+    id: str
+    grade: float | None
+    rank: int | None
+    other_rank: int | None
+    contribution: float
+    other: float
+    difference: float
+
+
+@dataclass(frozen=True)
+class Level:
+    """A relevance threshold of µAP.
+
+    grade: the threshold. relevant: how many judged documents reach it. average_precision: AP(rel=grade).
+    weight: of this AP in the mean. marks: '+' for each document retrieved that reaches it, '-' for others.
+    """
+
+    grade: float
+    relevant: int
+    average_precision: float
+    weight: float
+    marks: str
+
+
+@dataclass(frozen=True)
+class Phi:
+    """φ of nDCGφ for the grades of a query.
+
+    points: (name, grade, φ) of the control points. whisker: Q3 + 1.5 (Q3 - Q1), or as the released code has it;
+    None where points are given. values: (grade, judged documents with it, φ, gain), the highest grade first.
+    curve: (grade, φ) between the lowest and the highest control point.
+    """
+
+    points: tuple[tuple[str, float, float], ...]
+    whisker: float | None
+    values: tuple[tuple[float, int, float, float], ...]
+    curve: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class LevelGroup:
+    """The documents of one grade in rankDCG. first, last: their positions in the ideal ranking."""
+
+    level: int
+    grade: float
+    first: int
+    last: int
+    discount: float
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The documents of an explanation that a reader wants to see first.
+
+    documents: of the first ranks, then those below that add most to the value, in order; then judged ones not
+    retrieved, of the ideal ranking if there is one. hidden: how many retrieved documents are left out.
+    hidden_contribution: what these add. missed: how many documents with a grade above 0 were not retrieved.
+    """
+
+    documents: tuple[Document, ...]
+    hidden: int
+    hidden_contribution: float
+    missed: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """How the value of a metric for one query of a run comes about.
+
+    metric: its canonical name. display: the name as tables show it. documents: those retrieved, by rank; then
+    the judged ones not retrieved, by descending grade. is_empty: whether no document is relevant to a metric
+    that needs one, so that --no-relevant decides the value.
+
+    Of a metric that is a sum over documents: terms, in the order in which they are added, and
+    value = scale · (total - base) / normalizer. ideal: the terms of the ideal ranking, where total - base of
+    these is the normalizer. by_rank: the value if the ranking were cut at rank 1, 2, …, for normalized DCGs.
+    scaled: what Term.scaled is, '' if nothing.
+
+    Of another metric: terms is None, and changes has an entry for each document, in their order.
+
+    levels, phi, groups: of muAP, nDCGphi and rankDCG. cutoff: of the metric. ties: the rule for tied scores.
+    against: the same of the other run. titles: document -> text.
+    """
+
+    metric: str
+    display: str
+    qrels: str
+    run: str
+    query: str
+    value: float
+    documents: tuple[Document, ...]
+    is_empty: bool = False
+    terms: tuple[Term, ...] | None = None
+    total: float = math.nan
+    base: float = 0.0
+    scale: float = 1.0
+    normalizer: float = 1.0
+    ideal: tuple[Term, ...] | None = None
+    by_rank: tuple[float, ...] = ()
+    scaled: str = ""
+    changes: tuple[Change, ...] = ()
+    levels: tuple[Level, ...] = ()
+    phi: Phi | None = None
+    groups: tuple[LevelGroup, ...] = ()
+    cutoff: int | None = None
+    ties: str = ""
+    against: Explanation | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Explanation({self.metric} of query {self.query!r}, {self.run}: {self.value:.4f})"
+
+    @property
+    def is_sum(self) -> bool:
+        return self.terms is not None
+
+    @cached_property
+    def contributions(self) -> Mapping[Document, float]:
+        """What each document adds to the value; of a metric that is no sum, minus the change without it."""
+        if self.terms is None:
+            return {one.document: -one.change for one in self.changes}
+        return {one.document: one.contribution for one in self.terms if one.document is not None}
+
+    def selected(self, ranks: int) -> Selection:
+        """The documents of the first ranks, and as many of the others that add to the value."""
+        documents, adds = list(self.documents), self.contributions
+        if self.groups:  # all judged documents have a position, and no other has
+            documents = [one.document for one in self.terms or () if one.document is not None]
+        at = {one: place for place, one in enumerate(documents, 1)}
+        first = [one for one in documents if self._is_placed(one) and at[one] <= ranks]
+        below = [one for one in documents if self._is_placed(one) and at[one] > ranks]
+        adding = [] if self.groups else [one for one in below if adds.get(one)]
+        most = sorted(adding, key=lambda one: -abs(adds[one]))[:ranks]
+        kept = set(most)
+        hidden = [one for one in below if one not in kept]
+        missed = [one for one in documents if not self._is_placed(one)]
+        if self.ideal is None:
+            listed = [one for one in missed if (one.grade or 0) > 0 or adds.get(one)]
+        else:
+            best = {one.document for one in self.ideal}
+            listed = [one for one in missed if one in best]
+        return Selection(
+            (*first, *sorted(most, key=at.__getitem__), *listed[:ranks]),
+            len(hidden),
+            math.fsum(adds.get(one, 0.0) for one in hidden),
+            sum((one.grade or 0) > 0 for one in missed),
+        )
+
+    def _is_placed(self, document: Document) -> bool:
+        return document.rank is not None or bool(self.groups)
+
+    @property
+    def has_losses(self) -> bool:
+        """Whether losses are defined: it is a DCG whose ideal ranking is of documents of the query."""
+        return self.ideal is not None and all(
+            one.discount is not None and one.document is not None for one in self.ideal
+        )
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """What each document costs, the largest loss first. Their sum is 1 - value. Raises OptionError."""
+        if not self.has_losses or self.ideal is None:
+            raise OptionError(
+                f"{self.metric}: losses are defined for DCGs that an ideal ranking of the judged documents "
+                "normalizes, such as nDCG"
+            )
+        best = {one.document: one for one in self.ideal}
+        found = []
+        for document in self.documents:
+            own, ideal = self.contributions.get(document, 0.0), best.get(document)
+            if not own and ideal is None:
+                continue
+            most = 0.0 if ideal is None else ideal.contribution
+            position = None if ideal is None else ideal.position
+            found.append(Loss(document, position, own, most, most - own))
+        return tuple(sorted(found, key=lambda one: -one.loss))
+
+    @cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """What each document adds to the difference of the runs, the largest first. Raises OptionError."""
+        if self.against is None:
+            raise OptionError("there is no other run to compare with")
+        ours, others = ({one.id: one for one in of.documents} for of in (self, self.against))
+        found = []
+        for name in dict.fromkeys([*ours, *others]):
+            own, other = ours.get(name), others.get(name)
+            adds = 0.0 if own is None else self.contributions.get(own, 0.0)
+            other_adds = 0.0 if other is None else self.against.contributions.get(other, 0.0)
+            found.append(
+                Difference(
+                    name,
+                    (own or other).grade,  # type: ignore[union-attr]
+                    None if own is None else own.rank,
+                    None if other is None else other.rank,
+                    adds,
+                    other_adds,
+                    adds - other_adds,
+                )
+            )
+        return tuple(sorted(found, key=lambda one: -abs(one.difference)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the json format prints. Numbers are exact, undefined ones None."""
+        content = self._content()
+        if self.has_losses:
+            content["losses"] = [self._with_document(asdict(one)) for one in self.losses]
+        if self.against is not None:
+            content["against"] = self.against._content()
+            content["differences"] = [asdict(one) for one in self.differences]
+        content["options"] = dict(self.options)
+        defined: dict[str, Any] = _defined(content)
+        return defined
+
+    def _content(self) -> dict[str, Any]:
+        """Everything but what is derived from the rest."""
+        content: dict[str, Any] = {
+            "metric": self.metric,
+            "qrels": self.qrels,
+            "run": self.run,
+            "query": self.query,
+            "value": self.value,
+            "method": "sum" if self.is_sum else "leave-one-out",
+            "ties": self.ties,
+            "documents": [
+                {**asdict(one), **({"title": self.titles[one.id]} if one.id in self.titles else {})}
+                for one in self.documents
+            ],
+        }
+        if self.terms is not None:
+            names = ("total", "base", "scale", "normalizer")
+            content["sum"] = {name: getattr(self, name) for name in names}
+            content["terms"] = [self._with_document(asdict(one)) for one in self.terms]
+        else:
+            content["changes"] = [self._with_document(asdict(one)) for one in self.changes]
+        if self.ideal is not None:
+            content["ideal"] = [self._with_document(asdict(one)) for one in self.ideal]
+        if self.by_rank:
+            content["by_rank"] = list(self.by_rank)
+        for name in ("levels", "groups"):
+            if getattr(self, name):
+                content[name] = [asdict(one) for one in getattr(self, name)]
+        if self.phi is not None:
+            content["phi"] = asdict(self.phi)
+        return content
+
+    @staticmethod
+    def _with_document(content: dict[str, Any]) -> dict[str, Any]:
+        """The object with the document's id in place of the document, without what it does not have."""
+        document = content.pop("document")
+        rest = {name: value for name, value in content.items() if value is not None}
+        return {"document": None if document is None else document["id"], **rest}
+
+
+def _defined(value: Any) -> Any:
+    """The value with None for every number that is not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _defined(one) for name, one in value.items()}
+    return [_defined(one) for one in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,184 @@
+"""gradeval explain: how a value comes about, document by document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gradeval.cli import heap
+from gradeval.cli import output as out
+from gradeval.cli.options import (
+    SectionedCommand,
+    check_inputs,
+    has_colour,
+    input_options,
+    measure_options,
+    other_options,
+    output,
+    output_file,
+    output_options,
+    passes,
+    queries,
+    section,
+    treat_warnings,
+)
+from gradeval.cli.types import File, Integer
+from gradeval.notices import Kind
+from gradeval.options import Options
+from gradeval.render import Digits
+from gradeval.render.explanation import FORMATS, MOST_RANKS
+
+if TYPE_CHECKING:
+    from gradeval.analysis.explanation import Explanation
+
+EPILOG = """\b
+Examples:
+  gradeval explain qrels.txt bm25.run --query 401
+                                       the documents, what each adds, the ideal
+  gradeval explain qrels.txt bm25.run --query 401 --loss --text titles.tsv
+                                       what each document costs, with titles
+  gradeval explain qrels.txt bm25.run --against dense.run --worst 3
+                                       where bm25 loses most to dense, and why
+  gradeval explain qrels.txt bm25.run -m muAP --query 401
+                                       AP at each relevance level
+  gradeval explain qrels.txt bm25.run -m F@10 --worst 1 -f json
+                                       no sum: the value without each document
+"""
+_explanation = section("Explanation")
+
+
+@click.command(
+    "explain",
+    cls=SectionedCommand,
+    short_help="Explain a value, document by document.",
+    options_metavar="[OPTIONS]",
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.argument("qrels", type=File())
+@click.argument("run", metavar="RUN", type=File(), required=False)
+@queries("--query", "asked", multiple=True, metavar="ID", help="The query to explain; may be repeated.")
+@queries(
+    "--worst",
+    type=Integer(1, 10**6),
+    metavar="N",
+    help="The N queries with the lowest value; with --against, those with the largest drop.",
+)
+@_explanation(
+    "--against",
+    type=File(),
+    metavar="RUN2",
+    help="Show the documents that make the difference from another run.",
+)
+@_explanation(
+    "--loss",
+    is_flag=True,
+    help="For nDCG and its relatives: what each document costs by not being at its ideal rank. Documents of "
+    "equal grade have ideal ranks in run order.",
+)
+@_explanation(
+    "--text",
+    type=File(),
+    metavar="FILE",
+    help="Show titles: a file with 'id TAB title' lines, or JSON lines with an id and a title or text.",
+)
+@measure_options("nDCG@10; one metric is explained at a time")
+@output(
+    "--ranks",
+    type=Integer(1, MOST_RANKS),
+    metavar="N",
+    help="Show the first N ranks, and up to N documents below that add to the value. Default: the cutoff of "
+    "the metric, or 10. JSON has all.",
+)
+@output_options(FORMATS, default="table")
+@input_options()
+@other_options()
+def explain_command(
+    qrels: str,
+    run: str | None,
+    asked: tuple[str, ...],
+    worst: int | None,
+    against: str | None,
+    loss: bool,
+    text: str | None,
+    metrics: tuple[str, ...],
+    ranks: int | None,
+    format_: str | None,
+    digits: Digits,
+    output: str | None,
+    jobs: int | None,
+    quiet: bool,
+    strict: bool,
+    allow: tuple[Kind, ...],
+    **options: Any,
+) -> int:
+    """Explain the value of a metric for a query: what each document adds.
+
+    A metric that is a sum over documents shows its terms, and what they are divided by: for nDCG and its
+    relatives gain, discount and the ideal ranking; for muAP the levels, for nDCGphi φ, for rankDCG the levels
+    and discounts. Half of a pair of documents (AUC, tau) is for either of them. A metric that is no sum shows
+    its value without each document (leave-one-out). RUN is left out with --feature of a LETOR file.
+    """
+    from gradeval.tables.run_names import labelled
+
+    if bool(asked) == (worst is not None):
+        raise click.UsageError(
+            "--query and --worst are mutually exclusive."
+            if asked
+            else "No query given: --query ID chooses one, and --worst N those with the lowest values."
+        )
+    if run is None and not options["features"]:
+        raise click.UsageError("Missing argument 'RUN' (or --feature, for LETOR files).")
+    named = labelled(run or qrels)
+    other = None if against is None else labelled(against)
+    inputs = [qrels, named[1], *filter(None, [other and other[1], text, options["groups"]])]
+    check_inputs(inputs if run is not None else [qrels, *inputs[2:]])
+    file = output_file(output, inputs, with_groups=inputs[:2])
+    on_terminal = file is None and out.on_terminal()
+    format_ = format_ or out.default_format(file, FORMATS, otherwise="table")
+
+    from gradeval.analysis.explain import METRIC, explain_run, one_metric
+    from gradeval.render.explanation import render
+    from gradeval.render.progress import Progress
+
+    treat_warnings(quiet, strict)
+    heap.imported()
+    with Progress(enabled=False if quiet else None) as progress:
+        explanations = explain_run(
+            qrels,
+            named,
+            one_metric(metrics or METRIC),
+            Options.of(**options, jobs=jobs or 0),
+            queries=asked,
+            worst=worst or 0,
+            against=other,
+            text=text,
+            watch=progress.watch,
+        )
+    if not passes(_warnings(explanations, text), (), 1, quiet, strict, allow):
+        return 2
+    rendered = render(
+        explanations,
+        format_,
+        ranks=ranks,
+        loss=loss,
+        digits=digits,
+        colour=has_colour(on_terminal),
+        width=out.columns() if on_terminal else None,
+    )
+    out.write(rendered, file, styled=format_ == "table")
+    return 0
+
+
+def _warnings(explanations: Sequence[Explanation], text: str | None) -> list[str]:
+    """What a user should know besides the explanations."""
+    found = []
+    for explanation in explanations:
+        for one in (explanation, explanation.against):
+            if one is not None and all(document.rank is None for document in one.documents):
+                found.append(f"{one.run}: query {one.query} is not in the run, so nothing is retrieved")
+    if text is not None and not any(one.titles for one in explanations):
+        found.append(f"{text}: no document of the queries has a title in it; are the ids those of the run?")
+    return found

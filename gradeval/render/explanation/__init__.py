@@ -1,0 +1,57 @@
+"""Explanations as text: one module a format, and the table of them.
+
+A format's module has render(explanations, options) -> str. It orders and writes numbers, and computes none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from gradeval.errors import OptionError
+from gradeval.render import Digits
+
+if TYPE_CHECKING:
+    from gradeval.analysis.explanation import Explanation
+
+FORMATS = {
+    "table": "the documents and what each adds, human-readable",
+    "md": "the same tables for GitHub's Markdown",
+    "json": "one object with all documents and exact numbers",
+}
+RANKS = 10  # shown by default of a metric without a cutoff
+MOST_RANKS = 1000
+
+
+class ExplanationRenderOptions(NamedTuple):
+    """What is printed, and how; colour and width are for the table."""
+
+    ranks: int | None = None
+    loss: bool = False
+    digits: Digits = 4
+    colour: bool = False
+    width: int | None = None
+
+
+# Modules are imported when they are used, so that the help does not wait for numpy.
+def render(
+    explanations: Sequence[Explanation],
+    format: str = "table",
+    *,
+    ranks: int | None = None,
+    loss: bool = False,
+    digits: Digits = 4,
+    colour: bool = False,
+    width: int | None = None,
+) -> str:
+    """The explanations in one of FORMATS, with '\\n' at the end of each line.
+
+    ranks: how many are shown, and how many documents that are not among them; by default the cutoff of the
+    metric, or 10. loss: what each document costs. The other arguments are those of gradeval.render.render.
+    """
+    if not isinstance(format, str) or format not in FORMATS:
+        raise OptionError(f"unknown format '{format}'. Formats: {', '.join(FORMATS)}")
+    options = ExplanationRenderOptions(ranks, loss, digits, colour, width)
+    text: str = import_module(f"{__name__}.{format}").render(explanations, options)
+    return text

@@ -1,0 +1,428 @@
+"""What the formats of explanations share: the tables and sentences of one, in order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from gradeval.analysis.explanation import Document, Explanation, Phi, Term
+from gradeval.errors import visible
+from gradeval.notices import many
+from gradeval.render import Digits
+from gradeval.render.explanation import RANKS, ExplanationRenderOptions
+from gradeval.render.grids import ABSENT, Cell, Grid, number, signed
+
+_TITLE_WIDTH = 60
+_LEAST_TITLE = 20
+_CURVE_HEIGHT = 9
+_LEFT = frozenset(("rank", "document", "title", "ideal", "ideal rank", "point", "levels"))
+
+
+class Lines(NamedTuple):
+    """Text whose line ends and spaces are kept: a drawing."""
+
+    lines: tuple[str, ...]
+
+
+Block = Grid | Lines | str
+Rows = list[dict[str, str]]
+"""Column -> text of each row; a column that a row lacks is blank."""
+
+
+def blocks(explanation: Explanation, options: ExplanationRenderOptions) -> Iterator[Block]:
+    """The heading, then tables and sentences."""
+    ranks = options.ranks or explanation.cutoff or RANKS
+    where = f"{visible(explanation.display)}, query {visible(explanation.query)}"
+    other = explanation.against
+    if other is None:
+        yield f"{where}, {visible(explanation.run)}: {_value(explanation, options.digits)}"
+    else:
+        values = ", ".join(f"{visible(one.run)} {_value(one, options.digits)}" for one in (explanation, other))
+        yield f"{where}: {values}, difference {signed(explanation.value - other.value, options.digits)}"
+    if other is not None:
+        yield from _differences(explanation, other, ranks, options.digits)
+    else:
+        yield from _details(explanation, ranks, options.digits)
+        yield from _documents(explanation, ranks, options)
+    if options.loss:
+        yield from _losses(explanation, ranks, options.digits)
+
+
+def _value(explanation: Explanation, digits: Digits) -> str:
+    return "undefined" if math.isnan(explanation.value) else number(explanation.value, digits)
+
+
+def _grade(grade: float | None) -> str:
+    return ABSENT if grade is None else f"{grade:.15g}"
+
+
+def _rank(rank: int | None) -> str:
+    return ABSENT if rank is None else str(rank)
+
+
+def _grid(title: str, rows: Rows, names: Sequence[str]) -> Grid:
+    """The columns of these names that are not blank everywhere."""
+    names = [name for name in names if any(row.get(name) for row in rows)]
+    cells = [tuple(Cell(row.get(name, "")) for name in names) for row in rows]
+    labels = next((c for c, name in enumerate(names) if name not in _LEFT), len(names))
+    left = frozenset(c for c, name in enumerate(names) if name in _LEFT)
+    return Grid(title, tuple(map(visible, names)), cells, max(labels, 1), left)
+
+
+def _described(explanation: Explanation, document: Document, digits: Digits) -> dict[str, str]:
+    """The columns of a document whatever the metric."""
+    return {
+        "rank": _rank(document.rank),
+        "document": visible(document.id),
+        "score": "" if document.score is None else number(document.score, digits),
+        "grade": _grade(document.grade),
+        "title": _title(explanation, document.id),
+    }
+
+
+def _documents(explanation: Explanation, ranks: int, options: ExplanationRenderOptions) -> Iterator[Block]:
+    """The documents and what each adds; then the fraction, and what is left out."""
+    digits = options.digits
+    selection = explanation.selected(ranks)
+    own = explanation.is_sum
+    columns: Callable[[Document], dict[str, str]] = (
+        _sum_columns(explanation, digits) if own else _change_columns(explanation, digits)
+    )
+    rows: Rows = []
+    last = 0
+    for document in selection.documents:
+        row = {**_described(explanation, document, digits), **columns(document)}
+        place = document.rank or 0
+        if not explanation.groups and place > last + 1:
+            rows.append({"rank": "…"})
+        last = place
+        rows.append(row)
+    if own:
+        _add_ideal(explanation, rows, ranks, digits)
+    title = "" if own else "Leave-one-out: the document removed from run and judgments, ranks closed up"
+    yield from _fitting(title, rows, _columns(explanation), options.width)
+    if own:
+        yield _fraction(explanation, digits)
+    else:
+        yield f"{visible(explanation.display)} is no sum over documents, so the changes need not add up."
+    yield from _notes(explanation, ranks, digits)
+
+
+def _fitting(title: str, rows: Rows, names: Sequence[str], width: int | None) -> Iterator[Grid]:
+    """One grid, or two where the ideal ranking does not fit beside the run's; titles are cut to what is left."""
+    grid = _grid(title, rows, names)
+    if width is None or _width(grid) <= width:
+        yield grid
+        return
+    ideal = [name for name in names if name.startswith("ideal")]
+    own = [name for name in names if name not in ideal]
+    room = max(width - _width(_grid(title, rows, own[:-1])) - 2, _LEAST_TITLE)
+    yield _grid(title, [{**row, "title": _cut(row.get("title", ""), room)} for row in rows], own)
+    best = [{**row, "ideal rank": row["rank"]} for row in rows if "ideal" in row]
+    if best:
+        yield _grid("Ideal ranking", best, ["ideal rank", *ideal])
+
+
+def _width(grid: Grid) -> int:
+    """How wide it is, with two spaces between columns."""
+    texts = (grid.head, *([cell.text for cell in row] for row in grid.rows))
+    return sum(max(map(len, column)) + 2 for column in zip(*texts, strict=True)) - 2
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _title(explanation: Explanation, document: str) -> str:
+    return _cut(visible(explanation.titles.get(document, "")), _TITLE_WIDTH)
+
+
+def _columns(explanation: Explanation) -> list[str]:
+    """The names of columns from left to right."""
+    names = ["rank", "position", "document", "score", "grade", *filter(None, [explanation.scaled])]
+    names += ["gain", "discount", "term", _sum_name(explanation), "adds", f"{_name(explanation)}@k"]
+    return [*names, "value without", "change", "ideal", "ideal gain", "ideal term", "title"]
+
+
+def _sum_columns(explanation: Explanation, digits: Digits) -> Callable[[Document], dict[str, str]]:
+    terms = {one.document: one for one in explanation.terms or ()}
+    is_dcg = any(one.gain is not None for one in terms.values())
+    is_moved = any(
+        one.position is not None and one.document is not None and one.position != one.document.rank
+        for one in terms.values()
+    )
+    at_rank = f"{_name(explanation)}@k"
+
+    def columns(document: Document) -> dict[str, str]:
+        term = terms.get(document)
+        found: dict[str, str] = {}
+        if term is not None:
+            found = _parts(explanation, term, digits)
+            if is_moved:
+                found["position"] = _rank(term.position)
+            found["term"] = number(term.value, digits)
+            if is_dcg:
+                found[_sum_name(explanation)] = number(term.running, digits)
+            else:
+                found["adds"] = number(term.contribution, digits)
+        place = document.rank if not is_moved else (term.position if term else None)
+        if explanation.by_rank and place is not None and place <= len(explanation.by_rank):
+            found[at_rank] = number(explanation.by_rank[place - 1], digits)
+        return found
+
+    return columns
+
+
+def _parts(explanation: Explanation, term: Term, digits: Digits) -> dict[str, str]:
+    """What a term is made of."""
+    found = {}
+    if term.scaled is not None:
+        found[explanation.scaled] = number(term.scaled, digits)
+    if term.gain is not None and term.discount is not None:
+        found["gain"] = number(term.gain, digits)
+        found["discount"] = number(term.discount, digits)
+    return found
+
+
+def _name(explanation: Explanation) -> str:
+    """The display name without parameters."""
+    return visible(explanation.display).partition("(")[0].partition("@")[0]
+
+
+def _sum_name(explanation: Explanation) -> str:
+    return "DCG'" if explanation.groups else "DCG"
+
+
+def _add_ideal(explanation: Explanation, rows: Rows, ranks: int, digits: Digits) -> None:
+    """The documents of the ideal ranking beside those of the first ranks."""
+    is_ranked = explanation.ideal is not None and all(one.position for one in explanation.ideal)
+    if explanation.ideal is None or not is_ranked:
+        return
+    for place, term in enumerate(explanation.ideal[:ranks]):
+        if place == len(rows) or rows[place].get("rank") in ("…", ABSENT):
+            rows.insert(place, {"rank": _rank(term.position), "document": ABSENT})
+        ideal = "any" if term.document is None else visible(term.document.id)
+        rows[place] |= {"ideal": ideal, "ideal gain": number(term.gain or 0.0, digits)}
+        rows[place]["ideal term"] = number(term.value, digits)
+
+
+def _change_columns(explanation: Explanation, digits: Digits) -> Callable[[Document], dict[str, str]]:
+    changes = {one.document: one for one in explanation.changes}
+
+    def columns(document: Document) -> dict[str, str]:
+        one = changes[document]
+        return {"value without": number(one.value, digits), "change": signed(one.change, digits)}
+
+    return columns
+
+
+def _fraction(explanation: Explanation, digits: Digits) -> str:
+    """'nDCG@10 = DCG 4.2531 / ideal DCG 8.8928 = 0.4783'."""
+    name, value = visible(explanation.display), _value(explanation, digits)
+    if explanation.is_empty:
+        return f"No document is relevant: the value is {value} (see --no-relevant)."
+    if math.isnan(explanation.value):
+        return f"{name} is undefined for this query."
+    is_dcg = any(one.gain is not None for one in (*(explanation.terms or ()), *(explanation.ideal or ())))
+    sum_name = _sum_name(explanation) if is_dcg else "sum"
+    text = total = f"{sum_name} {number(explanation.total, digits)}"
+    divisor, base = (_short(one, digits) for one in (explanation.normalizer, explanation.base))
+    if explanation.groups:
+        most = number(explanation.normalizer + explanation.base, digits)
+        text = f"({total} - minimum {base}) / (maximum {most} - minimum {base})"
+    elif explanation.ideal is not None:
+        text = f"{total} / ideal {sum_name} {number(explanation.normalizer, digits)}"
+    else:
+        text = f"({text} - {base})" if explanation.base else text
+        text = f"{number(explanation.scale, digits)} · {text}" if explanation.scale != 1 else text
+        text = f"{text} / {divisor}" if explanation.normalizer != 1 else text
+    return f"{name} = {text}" + (f" = {value}" if text != total else "")
+
+
+def _short(value: float, digits: Digits) -> str:
+    """A number that may be a count, which has no decimals."""
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else number(value, digits)
+
+
+def _notes(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[str]:
+    """What the table does not show, and what its marks mean."""
+    selection = explanation.selected(ranks)
+    retrieved = [one for one in explanation.documents if one.rank is not None]
+    sentences = []
+    if not retrieved:
+        sentences.append("The run has no documents for this query.")
+    if selection.hidden:
+        count = many(selection.hidden, "document", "documents")
+        added = number(selection.hidden_contribution, digits)
+        adds = f", which add {added if selection.hidden_contribution else 'nothing'}"
+        adds = adds if explanation.is_sum and not explanation.groups else ""
+        sentences.append(f"Not shown: {count} of lower ranks{adds}.")
+    if selection.missed and not explanation.groups:
+        shown = sum(one.rank is None for one in selection.documents)
+        which = f", {shown} of which {'is' if shown == 1 else 'are'} shown" if shown < selection.missed else ""
+        count = many(selection.missed, "document", "documents")
+        sentences.append(f"Not retrieved (rank {ABSENT}): {count} with a grade above 0{which}.")
+    first = retrieved[:ranks]
+    unjudged = sum(one.grade is None for one in first)
+    if unjudged and not explanation.groups:
+        of = f"the first {len(first)}" if len(first) > 1 else "those retrieved"
+        sentences.append(f"Not judged: {unjudged} of {of} (grade {ABSENT}).")
+    tied = _tied(first)
+    if tied:
+        sentences.append(
+            f"Tied scores: {tied} of the first {len(first)}, ordered by --ties {explanation.ties}."
+        )
+    if sentences:
+        yield " ".join(sentences)
+
+
+def _tied(documents: Sequence[Document]) -> int:
+    """How many share their score with another one."""
+    scores = [one.score for one in documents]
+    return sum(scores.count(score) > 1 for score in scores)
+
+
+def _losses(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
+    losses = explanation.losses
+    shown = [one for one in losses if one.loss][:ranks]
+    rows = [
+        {
+            **_described(explanation, one.document, digits),
+            "at best": _rank(one.ideal_position),
+            "adds": number(one.contribution, digits),
+            "ideally adds": number(one.ideal_contribution, digits),
+            "loss": signed(one.loss, digits),
+        }
+        for one in shown
+    ]
+    rest = [one.loss for one in losses if one.loss][ranks:]
+    if rest:
+        label = f"{len(rest)} more"
+        rows.append({"document": label, "loss": signed(math.fsum(rest), digits)})
+    rows.append({"document": "1 - value", "loss": signed(1 - explanation.value, digits)})
+    names = ("rank", "document", "at best", "grade", "adds", "ideally adds", "loss", "title")
+    yield _grid("What each document loses by not being at its ideal rank", rows, names)
+
+
+def _differences(explanation: Explanation, other: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
+    own_name, other_name = visible(explanation.run), visible(other.run)
+    found = [one for one in explanation.differences if one.difference]
+    own_rank, other_rank = f"{own_name} rank", f"{other_name} rank"
+    rows = []
+    for one in found[:ranks]:
+        rows.append(
+            {
+                "document": visible(one.id),
+                "grade": _grade(one.grade),
+                own_rank: _rank(one.rank),
+                other_rank: _rank(one.other_rank),
+                f"{own_name} adds": number(one.contribution, digits),
+                f"{other_name} adds": number(one.other, digits),
+                "difference": signed(one.difference, digits),
+                "title": _title(explanation, one.id),
+            }
+        )
+    rest = [one.difference for one in found[ranks:]]
+    if rest:
+        rows.append({"document": f"{len(rest)} more", "difference": signed(math.fsum(rest), digits)})
+    if explanation.is_sum:
+        rows.append(
+            {
+                "document": "total",
+                f"{own_name} adds": _value(explanation, digits),
+                f"{other_name} adds": _value(other, digits),
+                "difference": signed(explanation.value - other.value, digits),
+            }
+        )
+    names = list(dict.fromkeys(name for row in rows for name in row if name != "title"))
+    if found:
+        yield _grid("Documents that make the difference", rows, [*names, "title"])
+    else:
+        yield "No document makes a difference."
+    if not explanation.is_sum:
+        yield (
+            f"{visible(explanation.display)} is no sum over documents: what a document adds is what the value "
+            "loses if it is removed from run and judgments (leave-one-out), and need not add up."
+        )
+
+
+def _details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
+    """The levels of µAP, φ of nDCGφ, the groups of rankDCG."""
+    if explanation.levels:
+        yield _levels(explanation, ranks, digits)
+    if explanation.phi is not None:
+        yield from _phi(explanation.phi, digits)
+    if explanation.groups:
+        rows = [
+            {
+                "grade": _grade(one.grade),
+                "level": str(one.level),
+                "ideal positions": str(one.first) if one.first == one.last else f"{one.first}-{one.last}",
+                "discount": number(one.discount, digits),
+            }
+            for one in explanation.groups
+        ]
+        yield _grid(
+            "Levels, which are the gains, and the discount that documents of a level share", rows, list(rows[0])
+        )
+
+
+def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
+    """Scheel's table 1: a row for each threshold, then the weighted mean."""
+    length = min(len(explanation.levels[0].marks), ranks)
+    marks = f"ranks 1-{length}" if length > 1 else "rank 1"
+    rows: Rows = [
+        {
+            "levels": f"grade >= {_grade(one.grade)}",
+            marks: one.marks[:ranks],
+            "relevant": str(one.relevant),
+            "AP": number(one.average_precision, digits),
+            "weight": number(one.weight, digits),
+            "AP · weight": number(one.average_precision * one.weight, digits),
+        }
+        for one in explanation.levels
+    ]
+    rows.append({"levels": "weighted mean", "AP · weight": _value(explanation, digits)})
+    return _grid("AP at each level: + reaches it, - does not", rows, list(rows[0]))
+
+
+def _phi(phi: Phi, digits: Digits) -> Iterator[Block]:
+    points = [
+        {"point": name, "grade": _grade(grade), "φ": number(value, digits)} for name, grade, value in phi.points
+    ]
+    yield _grid("Control points of φ", points, ("point", "grade", "φ"))
+    if phi.whisker is not None and all(name != "whisker" for name, _, _ in phi.points):
+        whisker = number(phi.whisker, digits)
+        yield f"The whisker, {whisker}, is no control point: no grade is an outlier above it."
+    values = [
+        {
+            "grade": _grade(grade),
+            "judged": str(count),
+            "φ": number(value, digits),
+            "gain": number(gain, digits),
+        }
+        for grade, count, value, gain in phi.values
+    ]
+    yield _grid("φ and gain 2^φ - 1 of each grade", values, ("grade", "judged", "φ", "gain"))
+    if phi.curve[0][0] < phi.curve[-1][0]:
+        yield _curve(phi)
+
+
+def _curve(phi: Phi) -> Lines:
+    """φ by grade, with the control points as o."""
+    low, high = phi.curve[0][0], phi.curve[-1][0]
+    width, top = len(phi.curve), _CURVE_HEIGHT - 1
+    canvas = [[" "] * width for _ in range(_CURVE_HEIGHT)]
+    for column, (_, value) in enumerate(phi.curve):
+        canvas[top - round(value * top)][column] = "·"
+    for _, grade, value in phi.points:
+        column = round((grade - low) / (high - low) * (width - 1))
+        if 0 <= column < width:
+            canvas[top - round(value * top)][column] = "o"
+    labels = {0: "1.0", top // 2: "0.5", top: "0.0"}
+    lines = [f"{labels.get(y, ''):>5} ┤{''.join(row)}".rstrip() for y, row in enumerate(canvas)]
+    low_text, high_text = _grade(float(f"{low:.6g}")), _grade(float(f"{high:.6g}"))
+    lines.append(f"{'':>5} └{'─' * width}")
+    lines.append(f"{'':>5}  {low_text}{high_text:>{max(width - len(low_text), len(high_text) + 1)}}")
+    return Lines(("  φ by grade", *lines))
