@@ -41,12 +41,12 @@ def blocks(explanation: Explanation, options: ExplanationRenderOptions) -> Itera
         values = ", ".join(f"{visible(one.run)} {_value(one, options.digits)}" for one in (explanation, other))
         yield f"{where}: {values}, difference {signed(explanation.value - other.value, options.digits)}"
     if other is not None:
-        yield from _differences(explanation, other, ranks, options.digits)
+        yield from _differences(explanation, other, ranks, options)
     else:
         yield from _details(explanation, ranks, options.digits)
         yield from _documents(explanation, ranks, options)
     if options.loss:
-        yield from _losses(explanation, ranks, options.digits)
+        yield from _losses(explanation, ranks, options)
 
 
 def _value(explanation: Explanation, digits: Digits) -> str:
@@ -110,15 +110,17 @@ def _documents(explanation: Explanation, ranks: int, options: ExplanationRenderO
 
 
 def _fitting(title: str, rows: Rows, names: Sequence[str], width: int | None) -> Iterator[Grid]:
-    """One grid, or two where the ideal ranking does not fit beside the run's; titles are cut to what is left."""
+    """One grid, or two if the ideal ranking does not fit beside the run's. Titles are cut to the room left."""
     grid = _grid(title, rows, names)
     if width is None or _width(grid) <= width:
         yield grid
         return
     ideal = [name for name in names if name.startswith("ideal")]
     own = [name for name in names if name not in ideal]
-    room = max(width - _width(_grid(title, rows, own[:-1])) - 2, _LEAST_TITLE)
-    yield _grid(title, [{**row, "title": _cut(row.get("title", ""), room)} for row in rows], own)
+    room = width - _width(_grid(title, rows, own[:-1])) - 2
+    if room >= _LEAST_TITLE:  # or they go to a further table
+        rows = [{**row, "title": _cut(row.get("title", ""), room)} for row in rows]
+    yield _grid(title, rows, own)
     best = [{**row, "ideal rank": row["rank"]} for row in rows if "ideal" in row]
     if best:
         yield _grid("Ideal ranking", best, ["ideal rank", *ideal])
@@ -260,7 +262,8 @@ def _notes(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[str
         sentences.append(f"Not shown: {count} of lower ranks{adds}.")
     if selection.missed and not explanation.groups:
         shown = sum(one.rank is None for one in selection.documents)
-        which = f", {shown} of which {'is' if shown == 1 else 'are'} shown" if shown < selection.missed else ""
+        which = f", {shown} of which {'is' if shown == 1 else 'are'} shown"
+        which = which if 0 < shown < selection.missed else ""
         count = many(selection.missed, "document", "documents")
         sentences.append(f"Not retrieved (rank {ABSENT}): {count} with a grade above 0{which}.")
     first = retrieved[:ranks]
@@ -283,8 +286,8 @@ def _tied(documents: Sequence[Document]) -> int:
     return sum(scores.count(score) > 1 for score in scores)
 
 
-def _losses(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
-    losses = explanation.losses
+def _losses(explanation: Explanation, ranks: int, options: ExplanationRenderOptions) -> Iterator[Block]:
+    losses, digits = explanation.losses, options.digits
     shown = [one for one in losses if one.loss][:ranks]
     rows = [
         {
@@ -302,10 +305,13 @@ def _losses(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Bl
         rows.append({"document": label, "loss": signed(math.fsum(rest), digits)})
     rows.append({"document": "1 - value", "loss": signed(1 - explanation.value, digits)})
     names = ("rank", "document", "at best", "grade", "adds", "ideally adds", "loss", "title")
-    yield _grid("What each document loses by not being at its ideal rank", rows, names)
+    yield from _fitting("What each document loses by not being at its ideal rank", rows, names, options.width)
 
 
-def _differences(explanation: Explanation, other: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
+def _differences(
+    explanation: Explanation, other: Explanation, ranks: int, options: ExplanationRenderOptions
+) -> Iterator[Block]:
+    digits = options.digits
     own_name, other_name = visible(explanation.run), visible(other.run)
     found = [one for one in explanation.differences if one.difference]
     own_rank, other_rank = f"{own_name} rank", f"{other_name} rank"
@@ -337,7 +343,7 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
         )
     names = list(dict.fromkeys(name for row in rows for name in row if name != "title"))
     if found:
-        yield _grid("Documents that make the difference", rows, [*names, "title"])
+        yield from _fitting("Documents that make the difference", rows, [*names, "title"], options.width)
     else:
         yield "No document makes a difference."
     if not explanation.is_sum:

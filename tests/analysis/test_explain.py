@@ -1,0 +1,410 @@
+"""Explanations: sums that add up to the value, leave-one-out, the tables of the papers."""
+
+from __future__ import annotations
+
+import math
+import random
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import judgments_of, ranked
+
+import gradeval
+from gradeval.analysis.explanation import Explanation, Phi
+from gradeval.arrays.strings import IdIndex, Ids
+from gradeval.errors import GradevalError, InputError, MetricError, OptionError
+from gradeval.formats.columns import Columns
+from gradeval.registry.families import load
+from gradeval.registry.metric import REGISTRY, Metric
+from gradeval.registry.spec import Spec, parse
+
+load()
+NEEDED = {"cutoff": "3", "max_rel": "3", "multiple": "0.6", "recall": "0.4", "length": "3"}
+MORE = """AP(rel=2)@3 AP(judged_only=true) nDCG@2 nDCG(gain=exp)@3 nDCG(gain=0:1/2:-2/3:5) nDCG(ideal=local)@4
+    nDCG(top=2/4,gain=exp,discount=none)@5 nDCG(ideal=max)@3 nDCG(judged_only=true)@3 NDCNG@4
+    nDCGphi(variant=released)@4 nDCGphi(points=0:0/1:0.5/3:1)@3 nERR(gain=linear) rbp(gain=binary)@3
+    Compat(normalize=false) rankDCG(judged_only=true) F(judged_only=true)@3 muAP(judged_only=true)
+    Accuracy(judged_only=true)"""
+
+
+def spec_of(metric: Metric) -> str:
+    given = [f"{p.name}={NEEDED.get(p.name, p.example)}" for p in metric.params if p.required]
+    return f"{metric.name}({','.join(given)})"
+
+
+SPECS = list(map(str, parse([*(spec_of(one) for one in REGISTRY.values() if not one.text), *MORE.split()])))
+Data = dict[str, dict[str, float]]
+
+
+GRADES = {"q1": [0, 1], "q2": [-1, 0, 1, 2, 3], "q3": [0.5, 2, 3]}
+
+
+def collection(seed: int) -> tuple[Data, Data]:
+    """Queries with tied scores, unjudged and unretrieved documents; the first one is not in the run."""
+    rng = random.Random(seed)
+    qrels, run = {"none": {"a": 1.0, "b": 0.0}}, {}
+    for query, grades in GRADES.items():
+        names = [f"d{place}" for place in range(9)]
+        judged = {name: float(rng.choice(grades)) for name in names if rng.random() < 0.8}
+        qrels[query] = {"kept": grades[-1], **judged}
+        run[query] = {"kept": 3.0, **{name: float(rng.randrange(6)) for name in names if rng.random() < 0.8}}
+    return qrels, run
+
+
+QRELS, RUN = collection(1)
+_, OTHER = collection(7)
+each_spec = pytest.mark.parametrize("name", SPECS)
+
+
+def one_by_one(values: list[float]) -> float:
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+TIES = {"ties": "trec"}  # without a search for other orders
+OPTIONS = (TIES, {**TIES, "depth": 4, "no_relevant": "1"}, {**TIES, "judged_only": True})
+
+
+@cache
+def values_of(options: int) -> list[list[float]]:
+    """The values of all metrics for the queries."""
+    return gradeval.evaluate(QRELS, RUN, SPECS, **OPTIONS[options]).runs[0].values.tolist()
+
+
+@each_spec
+def test_sums_add_up_to_the_value(name):
+    [spec] = parse(name)
+    is_sum = spec.metric.terms(judgments_of([ranked([1, None, 2])]), **spec.params) is not None
+    for o, options in enumerate(OPTIONS):
+        found = gradeval.explain(QRELS, RUN, name, list(QRELS), **options)
+        for one, expected in zip(found, values_of(o)[SPECS.index(name)], strict=True):
+            assert repr(one.value) == repr(expected)
+            assert one.is_sum == is_sum
+            if one.is_sum and not one.is_empty:
+                check_sum(one)
+
+
+def check_sum(one: Explanation) -> None:
+    total = one_by_one([term.value for term in one.terms])
+    assert repr(total) == repr(one.total)
+    assert not one.terms or repr(one.terms[-1].running) == repr(total)
+    value = one.scale * (total - one.base) / one.normalizer if one.normalizer else 0.0
+    assert repr(value) == repr(one.value) or (math.isnan(value) and math.isnan(one.value))
+    assert {term.document for term in one.terms} <= set(one.documents)
+    if math.isnan(value):
+        return
+    adds = sum(term.contribution for term in one.terms)
+    shift = one.scale * one.base / one.normalizer if one.normalizer else 0.0
+    assert adds - shift == pytest.approx(one.value, abs=1e-9)
+    if one.ideal is not None:
+        assert one_by_one([term.value for term in one.ideal]) - one.base == one.normalizer
+    if one.has_losses and one.normalizer:
+        assert sum(loss.loss for loss in one.losses) == pytest.approx(1 - one.value, abs=1e-9)
+
+
+def test_every_kind_is_tried():
+    found = [gradeval.explain(QRELS, RUN, name, "q1")[0] for name in SPECS]
+    assert sum(one.is_sum for one in found) > 50
+    assert sum(not one.is_sum for one in found) > 15
+    assert {one.metric.partition("(")[0].partition("@")[0] for one in found if one.has_losses} == {
+        "nDCG", "NDCNG", "nDCGphi", "rankDCG", "ndcg_p", "JKnDCG",
+    }  # fmt: skip
+
+
+@cache
+def no_sums() -> list[str]:
+    return [name for name in SPECS if not gradeval.explain(QRELS, RUN, name, "q1")[0].is_sum]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_leave_one_out_is_a_recomputation(options):
+    names, queries = no_sums(), list(GRADES)
+    documents = {query: list(dict.fromkeys([*RUN[query], *QRELS[query]])) for query in queries}
+    values: dict[tuple[str, str], dict[str, float]] = {}
+    for place in range(max(map(len, documents.values()))):
+        removed = {query: of[place % len(of)] for query, of in documents.items()}
+        rest = [
+            {query: {d: x for d, x in of.items() if d != removed.get(query)} for query, of in data.items()}
+            for data in (QRELS, RUN)
+        ]
+        results = gradeval.evaluate(*rest, names, **options)
+        for query, document in removed.items():
+            column = results.runs[0].values[:, results.queries.index(query)].tolist()
+            values[query, document] = dict(zip(names, column, strict=True))
+    for name in names:
+        for one in gradeval.explain(QRELS, RUN, name, queries, **options):
+            assert sorted(change.document.id for change in one.changes) == sorted(documents[one.query])
+            for change in one.changes:
+                assert repr(change.value) == repr(values[one.query, change.document.id][name]), (name, change)
+                assert repr(change.change) == repr(change.value - one.value)
+
+
+def test_documents_are_ranked_as_the_run_is():
+    """By score, ties by id from the last to the first; then judged documents not retrieved, by grade."""
+    qrels = {"q": {"b": 1, "z": 0, "y": 2, "x": 2}}
+    run = {"q": {"a": 1.0, "b": 2.0, "c": 2.0, "d": 3.0}}
+    [one] = gradeval.explain(qrels, run, "AP", "q")
+    assert [(d.id, d.rank, d.score, d.grade) for d in one.documents] == [
+        ("d", 1, 3.0, None),
+        ("c", 2, 2.0, None),
+        ("b", 3, 2.0, 1.0),
+        ("a", 4, 1.0, None),
+        ("y", None, None, 2.0),
+        ("x", None, None, 2.0),
+        ("z", None, None, 0.0),
+    ]
+    [one] = gradeval.explain(qrels, run, "AP", "q", ties="best")
+    assert [d.id for d in one.documents[:3]] == ["d", "b", "c"]
+    assert one.ties == "best"
+
+
+@pytest.fixture
+def scheel() -> tuple[Data, Data]:
+    """Scheel et al. 2011: documents A to H in this order."""
+    grades = dict(zip("ABCDEFGH", [1.0, 0, 3, 3, 2, 0, 1, 4], strict=True))
+    return {"t": grades}, {"t": {name: -float(place) for place, name in enumerate(grades)}}
+
+
+def test_scheels_table_1(scheel):
+    [one] = gradeval.explain(*scheel, "muAP", "t")
+    assert [(level.grade, level.marks, level.relevant, level.weight) for level in one.levels] == [
+        (1.0, "+-+++-++", 6, 0.25),
+        (2.0, "--+++--+", 4, 0.25),
+        (3.0, "--++---+", 3, 0.25),
+        (4.0, "-------+", 1, 0.25),
+    ]
+    averages = [level.average_precision for level in one.levels]
+    assert averages == pytest.approx([0.780159, 0.483333, 0.402778, 0.125], abs=5e-7)
+    assert one.value == pytest.approx(0.447817, abs=5e-7)
+    mean = sum(level.average_precision * level.weight for level in one.levels)
+    assert mean == pytest.approx(one.value, abs=1e-12)
+
+
+def test_levels_weigh_their_distance_from_the_next_lower():
+    [one] = gradeval.explain({"q": {"a": 0.3, "b": 1.0}}, {"q": {"a": 1, "b": 2}}, "muAP", "q")
+    assert [level.weight for level in one.levels] == pytest.approx([0.3, 0.7])
+
+
+def test_scheels_table_2(scheel):
+    [one] = gradeval.explain(*scheel, "NDCNG", "t")
+    published = [0.1892, 0.1323, 0.2993, 0.4225, 0.4865, 0.4708, 0.5010, 0.6519]
+    assert list(one.by_rank) == pytest.approx(published, abs=5e-5)
+    assert one.scaled == "grade/m"
+    assert [(term.document.id, term.scaled) for term in one.terms] == [
+        ("A", 0.25), ("C", 0.75), ("D", 0.75), ("E", 0.5), ("G", 0.25), ("H", 1.0),
+    ]  # fmt: skip
+    assert [term.document.id for term in one.ideal] == [*"HCDEAG"]
+    [exp] = gradeval.explain(*scheel, "nDCG(gain=exp)", "t")
+    published = [0.0667, 0.0515, 0.1964, 0.3104, 0.3527, 0.3477, 0.3610, 0.5507]
+    assert list(exp.by_rank) == pytest.approx(published, abs=5e-5)
+    assert sum(exp.by_rank) / 8 == pytest.approx(0.28, abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    "name", ["nDCG", "nDCG(gain=exp,discount=letor)", "NDCNG", "nDCGphi", "nDCG(ideal=local)"]
+)
+def test_values_by_rank_are_those_at_cutoffs(name):
+    for one in gradeval.explain(QRELS, RUN, name, list(GRADES)):
+        ranks = range(1, len(one.by_rank) + 1)
+        results = gradeval.evaluate(QRELS, RUN, [f"{name}@{rank}" for rank in ranks], **TIES)
+        place = results.queries.index(one.query)
+        assert results.runs[0].values[:, place].tolist() == list(one.by_rank)
+
+
+def test_losses(scheel):
+    """H is at rank 8 instead of 1, and C before D where both may be second."""
+    [one] = gradeval.explain(*scheel, "nDCG@5", "t")
+    assert [(loss.document.id, loss.document.rank, loss.ideal_position) for loss in one.losses] == [
+        ("H", 8, 1), ("C", 3, 2), ("D", 4, 3), ("E", 5, 4), ("A", 1, 5),
+    ]  # fmt: skip
+    assert one.losses[0].loss == pytest.approx(4 / one.normalizer)
+    assert sum(loss.loss for loss in one.losses) == pytest.approx(1 - one.value)
+
+
+def test_a_document_never_retrieved_has_a_loss():
+    [one] = gradeval.explain({"q": {"a": 1, "b": 2}}, {"q": {"a": 1}}, "nDCG", "q")
+    loss = one.losses[0]
+    assert (loss.document.id, loss.document.rank, loss.contribution) == ("b", None, 0.0)
+
+
+@pytest.mark.parametrize("name", ["AP", "nDCG(ideal=max)@3", "F@3", "nERR", "DCG"])
+def test_other_metrics_have_no_losses(name):
+    [one] = gradeval.explain(QRELS, RUN, name, "q1")
+    assert not one.has_losses
+    with pytest.raises(OptionError, match="losses are defined for DCGs"):
+        one.losses
+
+
+@each_spec
+def test_differences_add_up_to_that_of_the_values(name):
+    for one in gradeval.explain(QRELS, RUN, name, ["q1", "q2"], against=OTHER):
+        ids = {d.id for d in one.documents} | {d.id for d in one.against.documents}
+        assert {d.id for d in one.differences} == ids
+        if one.is_sum and "local" not in name and not math.isnan(one.value + one.against.value):
+            total = sum(d.difference for d in one.differences)
+            assert total == pytest.approx(one.value - one.against.value, abs=1e-9)
+
+
+def test_phi_of_published_vectors():
+    def values(grades: list[float], name: str = "nDCGphi") -> Phi:
+        judged = {f"d{place}": grade for place, grade in enumerate(grades)}
+        [one] = gradeval.explain({"q": judged}, {"q": {"d0": 1}}, name, "q")
+        return one.phi
+
+    found = {grade: phi for grade, _, phi, _ in values(list(range(1, 11))).values}
+    expected = {6: 0.017832647, 7: 0.148148148, 8: 0.377229081, 9: 0.672153635, 10: 1.0}
+    assert {grade: found[grade] for grade in expected} == pytest.approx(expected, abs=5e-10)
+    assert found[5] == 0
+    phi = values([1, 2, 3, 4, 5, 6, 7, 8, 9, 100])
+    assert [name for name, _, _ in phi.points] == ["lowest", "median", "whisker", "highest"]
+    assert phi.whisker == 7.75 + 1.5 * 4.5
+    assert {grade: value for grade, _, value, _ in phi.values}[9] == pytest.approx(0.035171187, abs=5e-10)
+    phi = values([0, 1, 2, 3, 4])
+    assert [name for name, _, _ in phi.points] == ["lowest", "median", "highest"]
+    assert [value for _, _, value, _ in phi.values] == [1.0, 0.3125, 0.0, 0.0, 0.0]
+    phi = values([0, 0, 0, 0, 0, 0, 1, 1, 2, 3])
+    assert phi.values[1][:3] == (2.0, 1, pytest.approx(2 / 3))
+    assert phi.values[2][1:3] == (2, pytest.approx(1 / 3))
+    phi = values([5, 5, 5, 1])
+    assert phi.points == (("highest", 5.0, 1.0),)
+    assert [value for _, _, value, _ in phi.values] == [1.0, 0.0]
+    phi = values([1, 3], "nDCGphi(points=0:0/4:1)")
+    assert phi.points == (("given", 0.0, 0.0), ("given", 4.0, 1.0))
+    assert phi.whisker is None
+    assert [value for _, _, value, _ in phi.values] == [0.75, 0.25]
+
+
+def test_groups_of_rank_dcg():
+    """Katerenchuk and Rosenberg 2016, table 1, second row: .975."""
+    grades = [9.0, 4, 4, 2, 2, 2, 1, 1, 1, 1]
+    scores = [9.0, 4, 4, 2, 2, 1, 2, 1, 1, 1]
+    names = [f"d{place}" for place in range(10)]
+    qrels, run = ({"q": dict(zip(names, column, strict=True))} for column in (grades, scores))
+    [one] = gradeval.explain(qrels, run, "rankDCG", "q")
+    assert [(g.level, g.grade, g.first, g.last, g.discount) for g in one.groups] == [
+        (4, 9.0, 1, 1, 1.0),
+        (3, 4.0, 2, 3, 2.0),
+        (2, 2.0, 4, 6, 3.0),
+        (1, 1.0, 7, 10, 4.0),
+    ]
+    assert one.value == pytest.approx(0.975)
+    assert one.normalizer + one.base == pytest.approx(4 + 3 + 2 + 1)  # the maximum
+    assert [term.position for term in one.terms] == list(range(1, 11))
+
+
+def test_worst_queries():
+    results = gradeval.evaluate(QRELS, RUN, "nDCG")
+    values = results.runs[0].values[0]
+    expected = [results.queries[q] for q in sorted(range(4), key=lambda q: values[q])]
+    assert expected[0] == "none"
+    assert [one.query for one in gradeval.explain(QRELS, RUN, "nDCG", worst=3)] == expected[:3]
+    both = [one.query for one in gradeval.explain(QRELS, RUN, "nDCG", worst=9, queries="both")]
+    assert both == expected[1:]
+    [one] = gradeval.explain(QRELS, RUN, "nDCG", worst=1, query_ids=["q2"])
+    assert one.query == "q2"
+
+
+def test_worst_queries_against_another_run():
+    ours, theirs = (gradeval.evaluate(QRELS, of, "AP").runs[0].values[0] for of in (RUN, OTHER))
+    [one] = gradeval.explain(QRELS, RUN, "AP", worst=1, against=OTHER)
+    assert one.value - one.against.value == min((ours - theirs).tolist())
+
+
+def test_undefined_values_are_not_the_worst():
+    qrels = {"same": {"a": 1, "b": 1}, "q": {"a": 1, "b": 2}}
+    run = {query: {"a": 2.0, "b": 1.0} for query in qrels}
+    assert [one.query for one in gradeval.explain(qrels, run, "rankDCG", worst=2)] == ["q"]
+    [one] = gradeval.explain(qrels, run, "rankDCG", "same")
+    assert math.isnan(one.value)
+    assert one.to_dict()["value"] is None
+
+
+def test_a_run_of_files_is_the_same(tmp_path: Path):
+    q, r = tmp_path / "q", tmp_path / "r.run"
+    q.write_text("".join(f"{i} 0 {d} {g}\n" for i, of in QRELS.items() for d, g in of.items()))
+    lines = [f"{i} Q0 {d} 1 {s} t\n" for i, of in RUN.items() for d, s in of.items()]
+    random.Random(1).shuffle(lines)  # so that the lines of a query are not together
+    r.write_text("".join(lines))
+    for name in ("nDCG@3", "F@3"):
+        [one], [other] = gradeval.explain(q, r, name, "q1"), gradeval.explain(QRELS, RUN, name, "q1")
+        assert one.run == "r"
+        assert one.documents == other.documents
+        assert one.terms == other.terms
+        assert one.changes == other.changes
+
+
+def test_only_the_query_is_kept():
+    queries = Ids.of([b"a", b"b", b"a"])
+    columns = Columns.whole(queries, Ids.of([b"1", b"2", b"3"]), np.arange(3.0))
+    kept = columns.of_queries(IdIndex(Ids.of([b"a"])))
+    assert kept.queries.tolist() == [b"a", b"a"]
+    assert kept.documents.tolist() == [b"1", b"3"]
+    assert kept.value.tolist() == [0.0, 2.0]
+    assert kept.line.tolist() == [0, 2]
+
+
+LETOR = Path(__file__).parents[2] / "sample_data/letor/test.letor"
+
+
+def test_letor_features():
+    [one] = gradeval.explain(LETOR, LETOR, "nDCG@5", "1", features=[2])
+    results = gradeval.evaluate(LETOR, LETOR, "nDCG@5", features=[2])
+    assert one.value == results.per_query(0, "nDCG@5")["1"]
+    assert one.run == "feature2"
+
+
+def test_titles():
+    qrels, run = {"q": {"a": 1, "b": 2}}, {"q": {"a": 1, "c": 2}}
+    [one] = gradeval.explain(qrels, run, "AP", "q", text={"a": "Title of a", "x": "another"})
+    assert one.titles == {"a": "Title of a"}
+    assert one.to_dict()["documents"][1]["title"] == "Title of a"
+
+
+@pytest.mark.parametrize(
+    "given, options, error, message",
+    [
+        (("AP",), {}, OptionError, "no query given"),
+        (("AP", "q"), {"worst": 1}, OptionError, "mutually exclusive"),
+        (("AP",), {"worst": 0}, OptionError, "worst must be a positive integer, not 0"),
+        (("AP", "nothing"), {}, OptionError, "query 'nothing' is not in"),
+        (("AP P@5", "q"), {}, MetricError, "one metric is explained at a time, not AP, P@5"),
+        (("relstring", "q"), {}, MetricError, "relstring is a text, and no number to explain"),
+        (("num_ret",), {"worst": 1}, MetricError, "neither high nor low values are better"),
+        (("rankDCG",), {"worst": 1}, MetricError, "undefined for all queries"),
+        (("nDGC", "q"), {}, MetricError, "did you mean"),
+        (("AP", "q"), {"nothing": 1}, OptionError, "unknown option nothing"),
+        (("AP", "q"), {"against": [{"q": {"a": 1}}, {"q": {"a": 2}}]}, OptionError, "against must be one run"),
+        (("AP", "q"), {"against": "no-such-file"}, InputError, "no such file"),
+    ],
+)
+def test_errors(given, options, error, message):
+    with pytest.raises(error, match=message):
+        gradeval.explain({"q": {"a": 1, "b": 1}}, {"q": {"a": 1.0}}, *given, **options)
+
+
+def test_a_duplicate_document_of_the_query_is_an_error(tmp_path: Path):
+    run = tmp_path / "r"
+    run.write_text("q Q0 a 1 3 t\nq Q0 b 2 2 t\nq Q0 b 3 1 t\n")
+    with pytest.raises(InputError, match="r:3: duplicate document 'b' for its query"):
+        gradeval.explain({"q": {"a": 1}}, run, "AP", "q")
+    run.write_text("\n")
+    with pytest.raises(InputError, match="no data"):
+        gradeval.explain({"q": {"a": 1}}, run, "AP", "q")
+    run.write_text("q Q0 a 1 x t\n")
+    with pytest.raises(GradevalError, match="r:1: "):
+        gradeval.explain({"q": {"a": 1}}, run, "AP", "q")
+
+
+def test_a_query_that_the_run_lacks():
+    [one] = gradeval.explain({"q": {"a": 1}, "p": {"b": 1}}, {"q": {"a": 1}}, "AP", "p")
+    assert (one.value, one.terms, [d.rank for d in one.documents]) == (0.0, (), [None])
+
+
+def test_spec_is_canonical():
+    [one] = gradeval.explain({"q": {"a": 1}}, {"q": {"a": 1}}, "ndcg_cut.5", "q")
+    assert (one.metric, repr(one)) == ("nDCG@5", "Explanation(nDCG@5 of query 'q', run1: 1.0000)")
+    assert isinstance(parse(one.metric)[0], Spec)
