@@ -90,7 +90,7 @@ _explanation = section("Explanation")
     type=Integer(1, MOST_RANKS),
     metavar="N",
     help="Show the first N ranks, and up to N documents below that add to the value. Default: the cutoff of "
-    "the metric, or 10. JSON has all.",
+    "the metric, up to 20, or 10. JSON has all.",
 )
 @output_options(FORMATS, default="table")
 @input_options()

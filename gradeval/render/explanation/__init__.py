@@ -21,6 +21,7 @@ FORMATS = {
     "json": "one object with all documents and exact numbers",
 }
 RANKS = 10  # shown by default of a metric without a cutoff
+MOST_BY_DEFAULT = 20  # however large the cutoff is
 MOST_RANKS = 1000
 
 
@@ -48,7 +49,7 @@ def render(
     """The explanations in one of FORMATS, with '\\n' at the end of each line.
 
     ranks: how many are shown, and how many documents that are not among them; by default the cutoff of the
-    metric, or 10. loss: what each document costs. The other arguments are those of gradeval.render.render.
+    metric, up to 20, or 10. loss: what each document costs. The other arguments are those of gradeval.render.render.
     """
     if not isinstance(format, str) or format not in FORMATS:
         raise OptionError(f"unknown format '{format}'. Formats: {', '.join(FORMATS)}")

@@ -10,7 +10,7 @@ from gradeval.analysis.explanation import Document, Explanation, Phi, Term
 from gradeval.errors import visible
 from gradeval.notices import many
 from gradeval.render import Digits
-from gradeval.render.explanation import RANKS, ExplanationRenderOptions
+from gradeval.render.explanation import MOST_BY_DEFAULT, RANKS, ExplanationRenderOptions
 from gradeval.render.grids import ABSENT, Cell, Grid, number, signed
 
 _TITLE_WIDTH = 60
@@ -32,7 +32,7 @@ Rows = list[dict[str, str]]
 
 def blocks(explanation: Explanation, options: ExplanationRenderOptions) -> Iterator[Block]:
     """The heading, then tables and sentences."""
-    ranks = options.ranks or explanation.cutoff or RANKS
+    ranks = options.ranks or min(explanation.cutoff or RANKS, MOST_BY_DEFAULT)
     where = f"{visible(explanation.display)}, query {visible(explanation.query)}"
     other = explanation.against
     if other is None:
@@ -101,7 +101,7 @@ def _documents(explanation: Explanation, ranks: int, options: ExplanationRenderO
     if own:
         _add_ideal(explanation, rows, ranks, digits)
     title = "" if own else "Leave-one-out: the document removed from run and judgments, ranks closed up"
-    yield from _fitting(title, rows, _columns(explanation), options.width)
+    yield from _fitting(title, rows, _columns(explanation, rows), options.width)
     if own:
         yield _fraction(explanation, digits)
     else:
@@ -121,9 +121,9 @@ def _fitting(title: str, rows: Rows, names: Sequence[str], width: int | None) ->
     if room >= _LEAST_TITLE:  # or they go to a further table
         rows = [{**row, "title": _cut(row.get("title", ""), room)} for row in rows]
     yield _grid(title, rows, own)
-    best = [{**row, "ideal rank": row["rank"]} for row in rows if "ideal" in row]
+    best = [row for row in rows if "ideal" in row]
     if best:
-        yield _grid("Ideal ranking", best, ["ideal rank", *ideal])
+        yield _grid("Ideal ranking", best, ["ideal rank", *(name for name in ideal if name != "ideal rank")])
 
 
 def _width(grid: Grid) -> int:
@@ -140,11 +140,13 @@ def _title(explanation: Explanation, document: str) -> str:
     return _cut(visible(explanation.titles.get(document, "")), _TITLE_WIDTH)
 
 
-def _columns(explanation: Explanation) -> list[str]:
-    """The names of columns from left to right."""
+def _columns(explanation: Explanation, rows: Rows) -> list[str]:
+    """The names of columns from left to right; the ideal rank where it is not that of the row."""
+    is_beside = all(row.get("ideal rank") in (None, row.get("position", row["rank"])) for row in rows)
     names = ["rank", "position", "document", "score", "grade", *filter(None, [explanation.scaled])]
     names += ["gain", "discount", "term", _sum_name(explanation), "adds", f"{_name(explanation)}@k"]
-    return [*names, "value without", "change", "ideal", "ideal gain", "ideal term", "title"]
+    names += ["value without", "change", *([] if is_beside else ["ideal rank"])]
+    return [*names, "ideal", "ideal gain", "ideal term", "title"]
 
 
 def _sum_columns(explanation: Explanation, digits: Digits) -> Callable[[Document], dict[str, str]]:
@@ -205,7 +207,8 @@ def _add_ideal(explanation: Explanation, rows: Rows, ranks: int, digits: Digits)
         if place == len(rows) or rows[place].get("rank") in ("…", ABSENT):
             rows.insert(place, {"rank": _rank(term.position), "document": ABSENT})
         ideal = "any" if term.document is None else visible(term.document.id)
-        rows[place] |= {"ideal": ideal, "ideal gain": number(term.gain or 0.0, digits)}
+        rows[place] |= {"ideal rank": _rank(term.position), "ideal": ideal}
+        rows[place]["ideal gain"] = number(term.gain or 0.0, digits)
         rows[place]["ideal term"] = number(term.value, digits)
 
 

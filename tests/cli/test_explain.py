@@ -1,0 +1,166 @@
+"""gradeval explain."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from gradeval.formats.sources import Source
+
+from .command import LETOR, QRELS, RUN, fails, gradeval
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    (tmp_path / "q").write_text(QRELS)
+    (tmp_path / "r.run").write_text(RUN)
+    return tmp_path / "q", tmp_path / "r.run"
+
+
+def test_a_query(files):
+    done = gradeval("explain", *files, "--query", "q1", "-m", "AP")
+    assert (done.code, done.err) == (0, "")
+    assert (
+        done.out
+        == """\
+AP, query q1, r: 0.2778
+
+rank  document   score  grade    term    adds
+─────────────────────────────────────────────
+1     b         9.0000      0
+2     x         8.0000      -
+3     c         7.0000      1  0.3333  0.1111
+4     a         7.0000      3  0.5000  0.1667
+-     d                     2
+
+AP = sum 0.8333 / 3 = 0.2778
+
+Not retrieved (rank -): 1 document with a grade above 0. Not judged: 1 of the first 4 (grade -).
+Tied scores: 2 of the first 4, ordered by --ties trec.
+"""
+    )
+
+
+def test_several_queries_and_a_name(files):
+    qrels, run = files
+    done = gradeval("explain", qrels, f"mine={run}", "--query", "q2", "--query", "q1", "-f", "md")
+    heads = [line for line in done.out.splitlines() if line.startswith("###")]
+    assert heads == ["### nDCG@10, query q2, mine: 0.6309", "### nDCG@10, query q1, mine: 0.3763"]
+
+
+def test_the_worst_query(files):
+    done = gradeval("explain", *files, "--worst", "1")
+    assert done.out.startswith("nDCG@10, query q3, r: 0.0000\n")
+    assert done.err == "warning: r: query q3 is not in the run, so nothing is retrieved\n"
+    assert "The run has no documents for this query." in done.out
+    assert gradeval("explain", *files, "--worst", "1", "--strict").code == 2
+    assert gradeval("explain", *files, "--worst", "1", "--quiet").err == ""
+
+
+def test_against(files, tmp_path):
+    other = tmp_path / "other.run"
+    other.write_text("q1 Q0 a 1 1 t\nq2 Q0 e 1 1 t\n")
+    done = gradeval("explain", *files, "--against", f"new={other}", "--worst", "1")
+    assert done.out.startswith("nDCG@10, query q1: r 0.3")
+    assert "document  grade  r rank  new rank  r adds  new adds  difference\n" in done.out
+    assert done.err == ""
+
+
+def test_titles(files, tmp_path):
+    titles = tmp_path / "t.gz"
+    titles.write_bytes(gzip.compress(b"a\tThe best\n"))
+    done = gradeval("explain", *files, "--query", "q1", "--text", titles)
+    assert "  The best\n" in done.out
+    titles.write_bytes(b"z9\tother\n")
+    done = gradeval("explain", *files, "--query", "q1", "--text", titles)
+    assert done.code == 0
+    assert (
+        done.err
+        == f"warning: {titles}: no document of the queries has a title in it; are the ids those of the run?\n"
+    )
+
+
+def test_losses(files):
+    assert "What each document loses" in gradeval("explain", *files, "--query", "q1", "--loss").out
+    assert "losses are defined for DCGs" in fails("explain", *files, "--query", "q1", "--loss", "-m", "AP")
+
+
+def test_json(files, tmp_path):
+    file = tmp_path / "out.json"
+    done = gradeval("explain", *files, "--query", "q1", "-o", file)
+    assert (done.code, done.out) == (0, "")
+    [one] = json.loads(file.read_text())["explanations"]
+    assert (one["query"], one["metric"], one["run"]) == ("q1", "nDCG@10", "r")
+
+
+@pytest.mark.parametrize("more", [["--query", "q1"], ["--worst", "1"]])
+def test_a_pipe(files, more):
+    qrels, run = files
+    from_pipe = gradeval("explain", qrels, "-", *more, stdin=run)
+    from_file = gradeval("explain", qrels, run, *more)
+    assert from_pipe.out == from_file.out.replace(", r: ", ", <stdin>: ")
+
+
+def test_the_run_is_read_once(files, monkeypatch):
+    read = []
+    blocks = Source.blocks
+
+    def counted(self, *args):
+        for block in blocks(self, *args):
+            read.append((self.name, block.size))
+            yield block
+
+    monkeypatch.setattr(Source, "blocks", counted)
+    monkeypatch.setattr("gradeval.tables.load.detect", lambda source: "trec")
+    qrels, run = files
+    gradeval("explain", qrels, run, "--query", "q1")
+    assert [name for name, size in read if size] == [str(qrels), str(run)]
+
+
+def test_features(tmp_path):
+    (tmp_path / "l").write_text(LETOR)
+    done = gradeval("explain", tmp_path / "l", "--feature", "2", "--query", "1", "-m", "nDCG")
+    assert done.out.startswith("nDCG, query 1, feature2: ")
+    assert "one run is explained at a time" in fails(
+        "explain", tmp_path / "l", "--feature", "1,2", "--query", "1"
+    )
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        ([], "No query given: --query ID chooses one"),
+        (["--query", "q1", "--worst", "1"], "--query and --worst are mutually exclusive"),
+        (["--query", "q9"], "query 'q9' is not in"),
+        (["--query", "q1", "-m", "AP P@5"], "one metric is explained at a time"),
+        (["--query", "q1", "-m", "runid"], "runid is a text"),
+        (["--query", "q1", "--against", "none.run"], "none.run: no such file"),
+        (["--query", "q1", "--text", "none.tsv"], "none.tsv: no such file"),
+        (["--worst", "0"], "'0' is not an integer from 1"),
+        (["--query", "q1", "--ranks", "0"], "'0' is not an integer from 1"),
+        (["--query", "q1", "-f", "tsv"], "'tsv' is not one of"),
+        (["--query", "q1", "-o", "x.csv"], "no format has the ending .csv"),
+    ],
+)
+def test_errors(files, args, message):
+    said = fails("explain", *files, *args)
+    assert message in said
+    assert said.count("\n") == 0
+
+
+def test_a_run_is_needed(files):
+    assert "Missing argument 'RUN'" in fails("explain", files[0], "--query", "q1")
+    assert "Try 'gradeval explain --help'" in fails("explain", *files)
+
+
+def test_bad_lines_anywhere_are_errors(files):
+    qrels, run = files
+    run.write_text(RUN + "q2 Q0 x 4 bad tag\n")
+    assert fails("explain", qrels, run, "--query", "q1").startswith(f"{run}:9: ")
+
+
+def test_the_help_has_examples():
+    assert "gradeval explain qrels.txt bm25.run --against dense.run --worst 3" in gradeval("explain", "-h").out

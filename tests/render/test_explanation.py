@@ -1,0 +1,202 @@
+"""Explanations as text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import gradeval
+from gradeval.analysis.explanation import Explanation
+from gradeval.errors import OptionError
+from gradeval.render.explanation import FORMATS, render
+
+QRELS = {"t": dict(zip("ABCDEFGH", [1, 0, 3, 3, 2, 0, 1, 4], strict=True))}
+RUN = {"t": {name: -float(place) for place, name in enumerate("ABCDEFGH")}}
+
+
+def explained(metric: str, run: object = None, **options: object) -> list[Explanation]:
+    return gradeval.explain(QRELS, RUN if run is None else run, metric, "t", **options)
+
+
+def shown(
+    metric: str, run: object = None, *, against: object = None, text: object = None, **how: object
+) -> str:
+    return render(explained(metric, run, against=against, text=text), **how)
+
+
+def test_scheels_table_2():
+    heading, table, fraction = shown("NDCNG", digits=3).split("\n\n")
+    assert heading == "NDCNG, query t, run1: 0.652"
+    assert (
+        table
+        == """\
+rank  document   score  grade  grade/m   gain  discount   term    DCG  NDCNG@k  ideal  ideal gain  ideal term
+─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+1     A          0.000      1    0.250  0.189     1.000  0.189  0.189    0.189  H           1.000       1.000
+2     B         -1.000      0                                            0.132  C           0.682       0.430
+3     C         -2.000      3    0.750  0.682     2.000  0.341  0.530    0.299  D           0.682       0.341
+4     D         -3.000      3    0.750  0.682     2.322  0.294  0.824    0.423  E           0.414       0.178
+5     E         -4.000      2    0.500  0.414     2.585  0.160  0.984    0.486  A           0.189       0.073
+6     F         -5.000      0                                            0.471  G           0.189       0.067
+7     G         -6.000      1    0.250  0.189     3.000  0.063  1.047    0.501
+8     H         -7.000      4    1.000  1.000     3.170  0.315  1.363    0.652"""
+    )
+    assert fraction == "NDCNG = DCG 1.363 / ideal DCG 2.090 = 0.652\n"
+
+
+def test_scheels_table_1():
+    assert """\
+AP at each level: + reaches it, - does not
+levels         ranks 1-8  relevant      AP  weight  AP · weight
+───────────────────────────────────────────────────────────────
+grade >= 1      +-+++-++         6  0.7802  0.2500       0.1950
+grade >= 2      --+++--+         4  0.4833  0.2500       0.1208
+grade >= 3      --++---+         3  0.4028  0.2500       0.1007
+grade >= 4      -------+         1  0.1250  0.2500       0.0312
+weighted mean                                            0.4478
+""" in shown("muAP")
+
+
+def test_losses():
+    assert shown("nDCG@2", loss=True, ranks=3).endswith("""\
+What each document loses by not being at its ideal rank
+rank  document   at best  grade    adds  ideally adds     loss
+──────────────────────────────────────────────────────────────
+8     H                1      4  0.0000        0.6788  +0.6788
+3     C                2      3  0.0000        0.3212  +0.3212
+1     A                -      1  0.1697        0.0000  -0.1697
+      1 - value                                        +0.8303
+""")
+    text = shown("nDCG@2", loss=True)
+    assert "\n      1 more                                           -0.1697\n" in text
+
+
+def test_a_difference():
+    other = {"t": {"H": 3.0, "X": 2.0}}
+    text = shown("nDCG", RUN, against=other)
+    assert text.startswith("nDCG, query t: run1 0.6")
+    assert "Documents that make the difference\ndocument  grade  run1 rank  run2 rank  run1 adds" in text
+    assert "\nH             4          8          1     0.1" in text
+    assert "\ntotal  " in text
+
+
+def test_equal_runs():
+    assert "No document makes a difference." in shown("nDCG", against=RUN)
+
+
+def test_a_metric_that_is_no_sum_says_so():
+    text = shown("F@2")
+    assert "Leave-one-out: the document removed from run and judgments, ranks closed up\n" in text
+    assert "\n1     A          0.0000      1         0.2857  +0.0357\n" in text
+    assert "\nF@2 is no sum over documents, so the changes need not add up.\n" in text
+    assert "(leave-one-out), and need not add up." in shown("F@2", against={"t": {"H": 1.0}})
+
+
+def test_phi_is_drawn():
+    text = shown("nDCGphi")
+    assert "Control points of φ\npoint    grade       φ\n" in text
+    assert "highest      4  1.0000\n" in text
+    assert "The whisker, 6.3750, is no control point" in text
+    [first, *_, last, axis] = text[text.index("φ by grade\n") :].split("\n\n")[0].splitlines()[1:-1]
+    assert first.startswith("  1.0 ┤") and first.endswith("o")
+    assert last.startswith("  0.0 ┤o") and axis.startswith("      └──")
+
+
+def test_rank_dcg():
+    text = shown("rankDCG")
+    assert "grade  level  ideal positions  discount\n" in text
+    assert "\n3          4              2-3    2.0000\n" in text
+    assert "minimum" in text and "maximum" in text
+
+
+@pytest.mark.parametrize(
+    "metric, run, sentence",
+    [
+        ("rbp(gain=binary)", RUN, "rbp(gain=binary) = 0.1000 · sum 4.2048 = 0.4205"),
+        ("AP", RUN, "AP = sum 4.6810 / 6 = 0.7802"),
+        ("RR", RUN, "RR = sum 1.0000\n"),
+        ("AP", {"t": {"A": 1, "X": 2}}, "Not judged: 1 of the first 2 (grade -)"),
+        ("AP", {"t": {"A": 1, "X": 1}}, "Tied scores: 2 of the first 2, ordered by --ties trec"),
+        ("AP", {"t": {"A": 1, "X": 1}}, "Not retrieved (rank -): 5 documents with a grade above 0."),
+        ("nDCG(ideal=max)@2", RUN, "any"),
+        ("tau", {"t": {"A": 1}}, "τ is undefined for this query."),
+    ],
+)
+def test_sentences(metric, run, sentence):
+    assert sentence in shown(metric, run)
+
+
+def test_no_relevant_document():
+    [one] = gradeval.explain({"q": {"a": 0}}, {"q": {"a": 1}}, "AP", "q", no_relevant="1")
+    assert "No document is relevant: the value is 1.0000 (see --no-relevant)." in render([one])
+
+
+def test_ranks_that_are_not_shown():
+    run = {"t": {f"x{place:02}": 50.0 - place for place in range(20)} | {"H": 1.0, "C": 0.5, "D": 0.1}}
+    text = shown("AP", run, ranks=2)
+    lines = text.splitlines()
+    assert [line.split()[0] for line in lines[4:9]] == ["1", "2", "…", "22", "23"]
+    assert "Not shown: 19 documents of lower ranks, which add 0.0079." in text
+    assert "23    D" in shown("AP", run)
+
+
+def test_titles_are_cut_and_escaped():
+    text = shown("AP", text={"A": "\x1b[31m" + "long " * 30})
+    assert "\x1b" not in text
+    assert "…" in text
+    narrow = shown("nDCG", text={"A": "long " * 30}, width=90)
+    assert max(map(len, narrow.splitlines())) <= 90
+    assert "Ideal ranking\nideal rank  ideal" in narrow
+
+
+def test_ids_are_escaped():
+    run = {"t\x1b": {"<b>|\x1b": 1.0}}
+    [one] = gradeval.explain({"t\x1b": {"<b>|\x1b": 1}}, run, "nDCG", "t\x1b")
+    for form in ("table", "md"):
+        assert "\x1b" not in render([one], form)
+    assert r"\<b\>\|" in render([one], "md")
+    assert json.loads(render([one], "json"))["explanations"][0]["documents"][0]["id"] == "<b>|\x1b"
+
+
+def test_markdown():
+    text = shown("nDCG", format="md", loss=True)
+    assert text.startswith("### nDCG, query t, run1: 0.6")
+    assert "\n| rank | document |   score | grade |" in text
+    assert "```\n" in shown("nDCGphi", format="md")
+
+
+def test_json_has_everything():
+    content = json.loads(shown("nDCG@2", format="json", against={"t": {"H": 1.0}}))
+    [one] = content["explanations"]
+    assert content["format"] == 1
+    assert [document["id"] for document in one["documents"]] == [*"ABCDEFGH"]
+    assert one["terms"] == [
+        {"document": "A", "contribution": one["value"], "position": 1}
+        | dict.fromkeys(("value", "running", "gain", "discount"), 1.0)
+    ]
+    assert one["sum"]["total"] / one["sum"]["normalizer"] == one["value"]
+    assert [best["document"] for best in one["ideal"]] == ["H", "C"]
+    assert one["against"]["value"] + sum(d["difference"] for d in one["differences"]) == pytest.approx(
+        one["value"]
+    )
+    assert [loss["document"] for loss in one["losses"]] == ["H", "C", "A"]
+    [other] = json.loads(shown("F@2", format="json"))["explanations"]
+    assert other["method"] == "leave-one-out"
+    assert len(other["changes"]) == 8
+
+
+def test_numbers_that_are_undefined_are_null():
+    [one] = json.loads(shown("tau", {"t": {"A": 1}}, format="json"))["explanations"]
+    assert one["value"] is None
+
+
+def test_formats():
+    for form in FORMATS:
+        assert shown("nDCG", format=form).endswith("\n")
+    with pytest.raises(OptionError, match="unknown format 'nothing'"):
+        shown("nDCG", format="nothing")
+
+
+def test_colours_are_for_headings():
+    assert shown("nDCG", colour=True).startswith("\x1b[1mnDCG, query t, run1: ")
