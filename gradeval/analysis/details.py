@@ -59,17 +59,16 @@ def phi_of(judgments: Judgments, params: dict[str, Any]) -> Phi:
     return Phi(tuple(points), whisker, tuple(rows), tuple(curve))
 
 
-def levels_of(judgments: Judgments, documents: Sequence[Document]) -> tuple[Level, ...]:
-    """The levels of µAP for a table of one query, the lowest first."""
+def levels_of(judgments: Judgments, ranked: Sequence[Document]) -> tuple[Level, ...]:
+    """The levels of µAP for a table of one query, the lowest first. ranked: the documents in rank order."""
     grades = distinct(judgments.grade[judgments.grade > 0]).tolist()
-    retrieved = [one.grade for one in documents if one.rank is not None]
     return tuple(
         Level(
             grade,
             int(np.count_nonzero(judgments.grade >= grade)),
             float(average_precision(judgments, rel=grade).values()[0]),
             (grade - before) / grades[-1],
-            "".join("+" if own is not None and own >= grade else "-" for own in retrieved),
+            "".join("+" if one.grade is not None and one.grade >= grade else "-" for one in ranked),
         )
         for before, grade in zip([0.0, *grades], grades, strict=False)
     )

@@ -285,10 +285,13 @@ def _with_value(
     terms = spec.metric.terms(judgments, **spec.params)
     if spec.params.get("judged_only"):
         judgments = judgments.judged_only()
+    names = {row: ranking.judged[document] for row, document in enumerate(judgments.document.tolist())}
+    if options.judged_only or spec.params.get("judged_only"):
+        found_at = enumerate(judgments.rank.tolist())
+        basis = replace(basis, positions={names[row]: int(at) for row, at in found_at if np.isfinite(at)})
     if terms is None:
         return replace(basis, changes=_changes(basis, spec, whole, options, ranking))
     params = {name: value for name, value in spec.given if name != "judged_only"}
-    names = {row: ranking.judged[document] for row, document in enumerate(judgments.document.tolist())}
     scaled_name, scale = scaled(spec.metric.name, judgments, params)
     normalizer = float(np.broadcast_to(terms.normalizer, 1)[0])
 
@@ -298,9 +301,13 @@ def _with_value(
     best = None if terms.ideal is None else terms.ideal()
     ideal = None if best is None else listed(best, None)
     is_mean = spec.metric.name == "muAP"
+    added = listed(terms, judgments)
+    if spec.metric.name == "rankDCG":
+        positions = {one.document: one.position for one in added if one.document and one.position}
+        basis = replace(basis, positions=positions)
     return replace(
         basis,
-        terms=listed(terms, judgments),
+        terms=added,
         total=float(terms.total[0]),
         base=float(np.broadcast_to(terms.base, 1)[0]),
         scale=terms.scale,
@@ -308,7 +315,7 @@ def _with_value(
         ideal=ideal,
         by_rank=_by_rank(terms, best, basis.cutoff or int(judgments.retrieved[0])),
         scaled=scaled_name,
-        levels=levels_of(judgments, basis.documents) if is_mean else (),
+        levels=levels_of(judgments, basis.ranked) if is_mean else (),
         phi=phi_of(judgments, params) if scaled_name == "φ" else None,
         groups=groups_of(ideal) if ideal and spec.metric.name == "rankDCG" else (),
     )

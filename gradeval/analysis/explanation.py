@@ -152,8 +152,9 @@ class Explanation:
     """How the value of a metric for one query of a run comes about.
 
     metric: its canonical name. display: the name as tables show it. documents: those retrieved, by rank; then
-    the judged ones not retrieved, by descending grade. is_empty: whether no document is relevant to a metric
-    that needs one, so that --no-relevant decides the value.
+    the judged ones not retrieved, by descending grade. positions: where the metric has documents, if not at
+    their ranks: without unjudged documents (-J), or, in rankDCG, with all judged ones. is_empty: whether no
+    document is relevant to a metric that needs one, so that --no-relevant decides the value.
 
     Of a metric that is a sum over documents: terms, in the order in which they are added, and
     value = scale · (total - base) / normalizer. ideal: the terms of the ideal ranking, where total - base of
@@ -173,6 +174,7 @@ class Explanation:
     query: str
     value: float
     documents: tuple[Document, ...]
+    positions: Mapping[Document, int] | None = None
     is_empty: bool = False
     terms: tuple[Term, ...] | None = None
     total: float = math.nan
@@ -206,33 +208,36 @@ class Explanation:
             return {one.document: -one.change for one in self.changes}
         return {one.document: one.contribution for one in self.terms if one.document is not None}
 
+    def place(self, document: Document) -> int | None:
+        """Where the metric has the document, from 1; None where it is not ranked."""
+        return document.rank if self.positions is None else self.positions.get(document)
+
+    @cached_property
+    def ranked(self) -> tuple[Document, ...]:
+        """The documents that have a place, in order."""
+        places = {one: place for one in self.documents if (place := self.place(one)) is not None}
+        return tuple(sorted(places, key=places.__getitem__))
+
     def selected(self, ranks: int) -> Selection:
         """The documents of the first ranks, and as many of the others that add to the value."""
-        documents, adds = list(self.documents), self.contributions
-        if self.groups:  # all judged documents have a position, and no other has
-            documents = [one.document for one in self.terms or () if one.document is not None]
-        at = {one: place for place, one in enumerate(documents, 1)}
-        first = [one for one in documents if self._is_placed(one) and at[one] <= ranks]
-        below = [one for one in documents if self._is_placed(one) and at[one] > ranks]
+        adds = self.contributions
+        first, below = self.ranked[:ranks], self.ranked[ranks:]
+        # every document adds to rankDCG
         adding = [] if self.groups else [one for one in below if adds.get(one)]
-        most = sorted(adding, key=lambda one: -abs(adds[one]))[:ranks]
-        kept = set(most)
-        hidden = [one for one in below if one not in kept]
-        missed = [one for one in documents if not self._is_placed(one)]
+        most = set(sorted(adding, key=lambda one: -abs(adds[one]))[:ranks])
+        hidden = [one for one in below if one not in most]
+        missed = [one for one in self.documents if one.rank is None and self.place(one) is None]
         if self.ideal is None:
             listed = [one for one in missed if (one.grade or 0) > 0 or adds.get(one)]
         else:
             best = {one.document for one in self.ideal}
             listed = [one for one in missed if one in best]
         return Selection(
-            (*first, *sorted(most, key=at.__getitem__), *listed[:ranks]),
+            (*first, *(one for one in below if one in most), *listed[:ranks]),
             len(hidden),
             math.fsum(adds.get(one, 0.0) for one in hidden),
             sum((one.grade or 0) > 0 for one in missed),
         )
-
-    def _is_placed(self, document: Document) -> bool:
-        return document.rank is not None or bool(self.groups)
 
     @property
     def has_losses(self) -> bool:
@@ -307,7 +312,9 @@ class Explanation:
             "method": "sum" if self.is_sum else "leave-one-out",
             "ties": self.ties,
             "documents": [
-                {**asdict(one), **({"title": self.titles[one.id]} if one.id in self.titles else {})}
+                asdict(one)
+                | ({} if self.positions is None else {"position": self.positions.get(one)})
+                | ({"title": self.titles[one.id]} if one.id in self.titles else {})
                 for one in self.documents
             ],
         }

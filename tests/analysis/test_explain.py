@@ -169,6 +169,30 @@ def scheel() -> tuple[Data, Data]:
     return {"t": grades}, {"t": {name: -float(place) for place, name in enumerate(grades)}}
 
 
+@pytest.mark.parametrize("name, options", [("muAP(judged_only=true)", {}), ("muAP", {"judged_only": True})])
+def test_positions_without_unjudged_documents(name, options):
+    qrels = {"q": {"b": 1, "d": 0, "e": 2, "f": 1}}
+    run = {"q": {name: 9.0 - place for place, name in enumerate("abcde")}}
+    [one] = gradeval.explain(qrels, run, name, "q", **options)
+    assert [(document.id, document.rank, one.place(document)) for document in one.documents] == [
+        ("a", 1, None), ("b", 2, 1), ("c", 3, None), ("d", 4, 2), ("e", 5, 3), ("f", None, None),
+    ]  # fmt: skip
+    assert [document.id for document in one.ranked] == ["b", "d", "e"]
+    assert [level.marks for level in one.levels] == ["+-+", "--+"]
+
+
+def test_the_documents_to_show_first():
+    """The first ranks, then as many of those below that add most, then those missing."""
+    run = {"q": {f"x{place:02}": 50.0 - place for place in range(9)} | {"a": 1.0, "b": 0.5, "c": 0.1}}
+    [one] = gradeval.explain({"q": dict.fromkeys("abcde", 1)}, run, "AP", "q")
+    selection = one.selected(2)
+    assert [document.id for document in selection.documents] == ["x00", "x01", "b", "c", "d", "e"]
+    assert (selection.hidden, selection.missed) == (8, 2)
+    assert selection.hidden_contribution == pytest.approx(1 / 10 / 5)
+    [one] = gradeval.explain({"q": dict.fromkeys("abcde", 1)}, run, "nDCG@1", "q")
+    assert [document.id for document in one.selected(1).documents] == ["x00"]
+
+
 def test_scheels_table_1(scheel):
     [one] = gradeval.explain(*scheel, "muAP", "t")
     assert [(level.grade, level.marks, level.relevant, level.weight) for level in one.levels] == [

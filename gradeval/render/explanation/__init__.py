@@ -49,7 +49,7 @@ def render(
     """The explanations in one of FORMATS, with '\\n' at the end of each line.
 
     ranks: how many are shown, and how many documents that are not among them; by default the cutoff of the
-    metric, up to 20, or 10. loss: what each document costs. The other arguments are those of gradeval.render.render.
+    metric, up to 20, or 10. loss: what each document costs. The other arguments are those of render.render.
     """
     if not isinstance(format, str) or format not in FORMATS:
         raise OptionError(f"unknown format '{format}'. Formats: {', '.join(FORMATS)}")

@@ -74,6 +74,7 @@ def _described(explanation: Explanation, document: Document, digits: Digits) -> 
     """The columns of a document whatever the metric."""
     return {
         "rank": _rank(document.rank),
+        "position": "" if explanation.positions is None else _rank(explanation.place(document)),
         "document": visible(document.id),
         "score": "" if document.score is None else number(document.score, digits),
         "grade": _grade(document.grade),
@@ -93,8 +94,8 @@ def _documents(explanation: Explanation, ranks: int, options: ExplanationRenderO
     last = 0
     for document in selection.documents:
         row = {**_described(explanation, document, digits), **columns(document)}
-        place = document.rank or 0
-        if not explanation.groups and place > last + 1:
+        place = explanation.place(document) or 0
+        if place > last + 1:
             rows.append({"rank": "…"})
         last = place
         rows.append(row)
@@ -142,7 +143,7 @@ def _title(explanation: Explanation, document: str) -> str:
 
 def _columns(explanation: Explanation, rows: Rows) -> list[str]:
     """The names of columns from left to right; the ideal rank where it is not that of the row."""
-    is_beside = all(row.get("ideal rank") in (None, row.get("position", row["rank"])) for row in rows)
+    is_beside = all(row.get("ideal rank") in (None, row.get("position") or row["rank"]) for row in rows)
     names = ["rank", "position", "document", "score", "grade", *filter(None, [explanation.scaled])]
     names += ["gain", "discount", "term", _sum_name(explanation), "adds", f"{_name(explanation)}@k"]
     names += ["value without", "change", *([] if is_beside else ["ideal rank"])]
@@ -152,10 +153,6 @@ def _columns(explanation: Explanation, rows: Rows) -> list[str]:
 def _sum_columns(explanation: Explanation, digits: Digits) -> Callable[[Document], dict[str, str]]:
     terms = {one.document: one for one in explanation.terms or ()}
     is_dcg = any(one.gain is not None for one in terms.values())
-    is_moved = any(
-        one.position is not None and one.document is not None and one.position != one.document.rank
-        for one in terms.values()
-    )
     at_rank = f"{_name(explanation)}@k"
 
     def columns(document: Document) -> dict[str, str]:
@@ -163,15 +160,13 @@ def _sum_columns(explanation: Explanation, digits: Digits) -> Callable[[Document
         found: dict[str, str] = {}
         if term is not None:
             found = _parts(explanation, term, digits)
-            if is_moved:
-                found["position"] = _rank(term.position)
             found["term"] = number(term.value, digits)
             if is_dcg:
                 found[_sum_name(explanation)] = number(term.running, digits)
             else:
                 found["adds"] = number(term.contribution, digits)
-        place = document.rank if not is_moved else (term.position if term else None)
-        if explanation.by_rank and place is not None and place <= len(explanation.by_rank):
+        place = explanation.place(document)
+        if place is not None and place <= len(explanation.by_rank):
             found[at_rank] = number(explanation.by_rank[place - 1], digits)
         return found
 
@@ -269,16 +264,15 @@ def _notes(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[str
         which = which if 0 < shown < selection.missed else ""
         count = many(selection.missed, "document", "documents")
         sentences.append(f"Not retrieved (rank {ABSENT}): {count} with a grade above 0{which}.")
-    first = retrieved[:ranks]
+    first = explanation.ranked[:ranks]
     unjudged = sum(one.grade is None for one in first)
-    if unjudged and not explanation.groups:
+    if unjudged:
         of = f"the first {len(first)}" if len(first) > 1 else "those retrieved"
         sentences.append(f"Not judged: {unjudged} of {of} (grade {ABSENT}).")
     tied = _tied(first)
     if tied:
-        sentences.append(
-            f"Tied scores: {tied} of the first {len(first)}, ordered by --ties {explanation.ties}."
-        )
+        order = "the lowest grade first" if explanation.groups else f"ordered by --ties {explanation.ties}"
+        sentences.append(f"Tied scores: {tied} of the first {len(first)}, {order}.")
     if sentences:
         yield " ".join(sentences)
 
