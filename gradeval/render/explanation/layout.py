@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
-from gradeval.analysis.explanation import Document, Explanation, Phi, Term
+from gradeval.analysis.explanation import Document, Explanation, Term
 from gradeval.errors import visible
 from gradeval.notices import many
 from gradeval.render import Digits
 from gradeval.render.explanation import MOST_BY_DEFAULT, RANKS, ExplanationRenderOptions
-from gradeval.render.grids import ABSENT, Cell, Grid, number, signed
+from gradeval.render.explanation.cells import Block, Rows, grade_of, grid_of, value_of
+from gradeval.render.explanation.details import details
+from gradeval.render.grids import ABSENT, Grid, number, signed
 
 _TITLE_WIDTH = 60
 _LEAST_TITLE = 20
-_CURVE_HEIGHT = 9
-_LEFT = frozenset(("rank", "document", "title", "ideal", "ideal rank", "point", "levels"))
-
-
-class Lines(NamedTuple):
-    """Text whose line ends and spaces are kept: a drawing."""
-
-    lines: tuple[str, ...]
-
-
-Block = Grid | Lines | str
-Rows = list[dict[str, str]]
-"""Column -> text of each row; a column that a row lacks is blank."""
 
 
 def blocks(explanation: Explanation, options: ExplanationRenderOptions) -> Iterator[Block]:
@@ -36,38 +24,23 @@ def blocks(explanation: Explanation, options: ExplanationRenderOptions) -> Itera
     where = f"{visible(explanation.display)}, query {visible(explanation.query)}"
     other = explanation.against
     if other is None:
-        yield f"{where}, {visible(explanation.run)}: {_value(explanation, options.digits)}"
+        yield f"{where}, {visible(explanation.run)}: {value_of(explanation, options.digits)}"
     else:
-        values = ", ".join(f"{visible(one.run)} {_value(one, options.digits)}" for one in (explanation, other))
+        values = ", ".join(
+            f"{visible(one.run)} {value_of(one, options.digits)}" for one in (explanation, other)
+        )
         yield f"{where}: {values}, difference {signed(explanation.value - other.value, options.digits)}"
     if other is not None:
         yield from _differences(explanation, other, ranks, options)
     else:
-        yield from _details(explanation, ranks, options.digits)
+        yield from details(explanation, ranks, options.digits)
         yield from _documents(explanation, ranks, options)
     if options.loss:
         yield from _losses(explanation, ranks, options)
 
 
-def _value(explanation: Explanation, digits: Digits) -> str:
-    return "undefined" if math.isnan(explanation.value) else number(explanation.value, digits)
-
-
-def _grade(grade: float | None) -> str:
-    return ABSENT if grade is None else f"{grade:.15g}"
-
-
 def _rank(rank: int | None) -> str:
     return ABSENT if rank is None else str(rank)
-
-
-def _grid(title: str, rows: Rows, names: Sequence[str]) -> Grid:
-    """The columns of these names that are not blank everywhere."""
-    names = [name for name in names if any(row.get(name) for row in rows)]
-    cells = [tuple(Cell(row.get(name, "")) for name in names) for row in rows]
-    labels = next((c for c, name in enumerate(names) if name not in _LEFT), len(names))
-    left = frozenset(c for c, name in enumerate(names) if name in _LEFT)
-    return Grid(title, tuple(map(visible, names)), cells, max(labels, 1), left)
 
 
 def _described(explanation: Explanation, document: Document, digits: Digits) -> dict[str, str]:
@@ -77,7 +50,7 @@ def _described(explanation: Explanation, document: Document, digits: Digits) -> 
         "position": "" if explanation.positions is None else _rank(explanation.place(document)),
         "document": visible(document.id),
         "score": "" if document.score is None else number(document.score, digits),
-        "grade": _grade(document.grade),
+        "grade": grade_of(document.grade),
         "title": _title(explanation, document.id),
     }
 
@@ -112,19 +85,19 @@ def _documents(explanation: Explanation, ranks: int, options: ExplanationRenderO
 
 def _fitting(title: str, rows: Rows, names: Sequence[str], width: int | None) -> Iterator[Grid]:
     """One grid, or two if the ideal ranking does not fit beside the run's. Titles are cut to the room left."""
-    grid = _grid(title, rows, names)
+    grid = grid_of(title, rows, names)
     if width is None or _width(grid) <= width:
         yield grid
         return
     ideal = [name for name in names if name.startswith("ideal")]
     own = [name for name in names if name not in ideal]
-    room = width - _width(_grid(title, rows, own[:-1])) - 2
+    room = width - _width(grid_of(title, rows, own[:-1])) - 2
     if room >= _LEAST_TITLE:  # or they go to a further table
         rows = [{**row, "title": _cut(row.get("title", ""), room)} for row in rows]
-    yield _grid(title, rows, own)
+    yield grid_of(title, rows, own)
     best = [row for row in rows if "ideal" in row]
     if best:
-        yield _grid("Ideal ranking", best, ["ideal rank", *(name for name in ideal if name != "ideal rank")])
+        yield grid_of("Ideal ranking", best, ["ideal rank", *(name for name in ideal if name != "ideal rank")])
 
 
 def _width(grid: Grid) -> int:
@@ -219,7 +192,7 @@ def _change_columns(explanation: Explanation, digits: Digits) -> Callable[[Docum
 
 def _fraction(explanation: Explanation, digits: Digits) -> str:
     """'nDCG@10 = DCG 4.2531 / ideal DCG 8.8928 = 0.4783'."""
-    name, value = visible(explanation.display), _value(explanation, digits)
+    name, value = visible(explanation.display), value_of(explanation, digits)
     if explanation.is_empty:
         return f"No document is relevant: the value is {value} (see --no-relevant)."
     if math.isnan(explanation.value):
@@ -317,7 +290,7 @@ def _differences(
         rows.append(
             {
                 "document": visible(one.id),
-                "grade": _grade(one.grade),
+                "grade": grade_of(one.grade),
                 own_rank: _rank(one.rank),
                 other_rank: _rank(one.other_rank),
                 f"{own_name} adds": number(one.contribution, digits),
@@ -333,8 +306,8 @@ def _differences(
         rows.append(
             {
                 "document": "total",
-                f"{own_name} adds": _value(explanation, digits),
-                f"{other_name} adds": _value(other, digits),
+                f"{own_name} adds": value_of(explanation, digits),
+                f"{other_name} adds": value_of(other, digits),
                 "difference": signed(explanation.value - other.value, digits),
             }
         )
@@ -348,84 +321,3 @@ def _differences(
             f"{visible(explanation.display)} is no sum over documents: what a document adds is what the value "
             "loses if it is removed from run and judgments (leave-one-out), and need not add up."
         )
-
-
-def _details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
-    """The levels of µAP, φ of nDCGφ, the groups of rankDCG."""
-    if explanation.levels:
-        yield _levels(explanation, ranks, digits)
-    if explanation.phi is not None:
-        yield from _phi(explanation.phi, digits)
-    if explanation.groups:
-        rows = [
-            {
-                "grade": _grade(one.grade),
-                "level": str(one.level),
-                "ideal positions": str(one.first) if one.first == one.last else f"{one.first}-{one.last}",
-                "discount": number(one.discount, digits),
-            }
-            for one in explanation.groups
-        ]
-        yield _grid(
-            "Levels, which are the gains, and the discount that documents of a level share", rows, list(rows[0])
-        )
-
-
-def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
-    """Scheel's table 1: a row for each threshold, then the weighted mean."""
-    length = min(len(explanation.levels[0].marks), ranks)
-    marks = f"ranks 1-{length}" if length > 1 else "rank 1"
-    rows: Rows = [
-        {
-            "levels": f"grade >= {_grade(one.grade)}",
-            marks: one.marks[:ranks],
-            "relevant": str(one.relevant),
-            "AP": number(one.average_precision, digits),
-            "weight": number(one.weight, digits),
-            "AP · weight": number(one.average_precision * one.weight, digits),
-        }
-        for one in explanation.levels
-    ]
-    rows.append({"levels": "weighted mean", "AP · weight": _value(explanation, digits)})
-    return _grid("AP at each level: + reaches it, - does not", rows, list(rows[0]))
-
-
-def _phi(phi: Phi, digits: Digits) -> Iterator[Block]:
-    points = [
-        {"point": name, "grade": _grade(grade), "φ": number(value, digits)} for name, grade, value in phi.points
-    ]
-    yield _grid("Control points of φ", points, ("point", "grade", "φ"))
-    if phi.whisker is not None and all(name != "whisker" for name, _, _ in phi.points):
-        whisker = number(phi.whisker, digits)
-        yield f"The whisker, {whisker}, is no control point: no grade is an outlier above it."
-    values = [
-        {
-            "grade": _grade(grade),
-            "judged": str(count),
-            "φ": number(value, digits),
-            "gain": number(gain, digits),
-        }
-        for grade, count, value, gain in phi.values
-    ]
-    yield _grid("φ and gain 2^φ - 1 of each grade", values, ("grade", "judged", "φ", "gain"))
-    if phi.curve[0][0] < phi.curve[-1][0]:
-        yield _curve(phi)
-
-
-def _curve(phi: Phi) -> Lines:
-    """φ by grade, with the control points as o."""
-    low, high = phi.curve[0][0], phi.curve[-1][0]
-    width, top = len(phi.curve), _CURVE_HEIGHT - 1
-    canvas = [[" "] * width for _ in range(_CURVE_HEIGHT)]
-    for column, (_, value) in enumerate(phi.curve):
-        canvas[top - round(value * top)][column] = "·"
-    for _, grade, value in phi.points:
-        column = round((grade - low) / (high - low) * (width - 1))
-        if 0 <= column < width:
-            canvas[top - round(value * top)][column] = "o"
-    labels = {0: "1.0", top // 2: "0.5", top: "0.0"}
-    lines = [f"{labels.get(y, ''):>5} ┤{''.join(row)}".rstrip() for y, row in enumerate(canvas)]
-    low_text, high_text = _grade(float(f"{low:.6g}")), _grade(float(f"{high:.6g}"))
-    lines.append(f"{'':>5} └{'─' * width}")
-    lines.append(f"{'':>5}  {low_text}{high_text:>{max(width - len(low_text), len(high_text) + 1)}}")
-    return Lines(("  φ by grade", *lines))

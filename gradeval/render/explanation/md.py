@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from gradeval.analysis.explanation import Explanation
 from gradeval.render.explanation import ExplanationRenderOptions
-from gradeval.render.explanation.layout import Lines, blocks
+from gradeval.render.explanation.cells import Lines
+from gradeval.render.explanation.layout import blocks
 from gradeval.render.grids import Grid
 from gradeval.render.md import draw, escape
 

@@ -7,7 +7,8 @@ from textwrap import fill
 
 from gradeval.analysis.explanation import Explanation
 from gradeval.render.explanation import ExplanationRenderOptions
-from gradeval.render.explanation.layout import Lines, blocks
+from gradeval.render.explanation.cells import Lines
+from gradeval.render.explanation.layout import blocks
 from gradeval.render.grids import Grid
 from gradeval.render.table import BOLD, MIN_WIDTH, draw, styled
 

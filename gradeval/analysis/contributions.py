@@ -1,0 +1,191 @@
+"""All documents of a query in the order of a run, and what each contributes to the value of a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradeval.analysis.details import groups_of, levels_of, phi_of, scaled
+from gradeval.analysis.explanation import Change, Document, Explanation, Term
+from gradeval.analysis.leave_one_out import leave_one_out
+from gradeval.arrays import Floats
+from gradeval.arrays.numbers import ratio
+from gradeval.arrays.strings import IdIndex, Ids, Texts
+from gradeval.evaluation import prepared
+from gradeval.formats.columns import Columns
+from gradeval.options import Options
+from gradeval.registry.example import columns_of
+from gradeval.registry.spec import Spec
+from gradeval.scoring import scored
+from gradeval.tables.judgments import Judgments
+from gradeval.tables.qrels import Qrels
+from gradeval.tables.reduced import Reduced
+from gradeval.tables.reduction import reduce_columns
+from gradeval.tables.terms import DiscountedTerms, Terms
+
+
+class Ranking(NamedTuple):
+    """All documents of a query. judged: by row of the qrels. others: those retrieved only, by rank."""
+
+    judged: Mapping[int, Document]
+    others: Sequence[Document]
+
+    @classmethod
+    def of(cls, qrels: Qrels, q: int, reduced: Reduced, columns: Columns, ties: str, path: str) -> Ranking:
+        """The documents of query q. columns: the rows of the run."""
+        first, last = int(qrels.offsets[q]), int(qrels.offsets[q + 1])
+        ids = qrels.documents.take(slice(first, last)).compact()
+        names, grades = list(Texts(ids)), qrels.grade[first:last].tolist()
+        rank, score = reduced.rank[first:last].tolist(), reduced.score[first:last].tolist()
+        rows = zip(names, rank, score, grades, strict=True)
+        judged = {
+            first + i: Document(name, None, None, grade)
+            if np.isinf(at)
+            else Document(name, int(at), value, grade)
+            for i, (name, at, value, grade) in enumerate(rows)
+        }
+        own = columns.of_queries(IdIndex(qrels.queries.take(np.array([q]))))
+        unjudged = np.flatnonzero(IdIndex(ids).find(own.documents) < 0)
+        if not len(unjudged):
+            return cls(judged, ())
+        # ranked as the judged ones are: a table of judgments in which these are judged too, with grade 0
+        more = own.documents.take(unjudged).compact()
+        everything = Qrels(
+            qrels.path,
+            qrels.queries.take(np.array([q])),
+            np.array([0, last - first + len(more)]),
+            Ids.joined([ids, more]),
+            np.concatenate([qrels.grade[first:last], np.zeros(len(more))]),
+        )
+        found = reduce_columns(own, everything, ties, path)
+        ranks, scores = found.rank[last - first :], found.score[last - first :]
+        order = np.argsort(ranks)
+        others = zip(Texts(more.take(order)), ranks[order].tolist(), scores[order].tolist(), strict=True)
+        return cls(judged, [Document(name, int(rank), score, None) for name, rank, score in others])
+
+    def in_order(self, judgments: Judgments) -> tuple[Document, ...]:
+        """All documents: by rank, then those not retrieved by descending grade."""
+        rows = judgments.document.tolist()
+        judged = [self.judged[row] for row in rows]
+        retrieved = [*(one for one in judged if one.rank is not None), *self.others]
+        missed = [one for one in judged if one.rank is None]
+        return (
+            *sorted(retrieved, key=lambda one: one.rank or 0),
+            *sorted(missed, key=lambda one: -(one.grade or 0.0)),
+        )
+
+
+def with_value(
+    basis: Explanation, spec: Spec, whole: Judgments, options: Options, ranking: Ranking
+) -> Explanation:
+    """The explanation, with the value and what it is made of. whole: the table before options are applied."""
+    judgments = prepared(whole, options)
+    found = scored(judgments, [spec])
+    [[value]], [[is_empty]] = found.values.tolist(), found.empty.tolist()
+    basis = replace(basis, value=value, is_empty=is_empty)
+    terms = spec.metric.terms(judgments, **spec.params)
+    if spec.params.get("judged_only"):
+        judgments = judgments.judged_only()
+    names = {row: ranking.judged[document] for row, document in enumerate(judgments.document.tolist())}
+    if options.judged_only or spec.params.get("judged_only"):
+        found_at = enumerate(judgments.rank.tolist())
+        basis = replace(basis, positions={names[row]: int(at) for row, at in found_at if np.isfinite(at)})
+    if terms is None:
+        return replace(basis, changes=_changes(basis, spec, whole, options, ranking))
+    params = {name: value for name, value in spec.given if name != "judged_only"}
+    scaled_name, scale = scaled(spec.metric.name, judgments, params)
+    normalizer = float(np.broadcast_to(terms.normalizer, 1)[0])
+
+    def listed(some: Terms, judgments: Judgments | None) -> tuple[Term, ...]:
+        return _terms(some, terms, names, judgments, scale if scaled_name else None)
+
+    best = None if terms.ideal is None else terms.ideal()
+    ideal = None if best is None else listed(best, None)
+    is_mean = spec.metric.name == "muAP"
+    added = listed(terms, judgments)
+    if spec.metric.name == "rankDCG":
+        positions = {one.document: one.position for one in added if one.document and one.position}
+        basis = replace(basis, positions=positions)
+    return replace(
+        basis,
+        terms=added,
+        total=float(terms.total[0]),
+        base=float(np.broadcast_to(terms.base, 1)[0]),
+        scale=terms.scale,
+        normalizer=normalizer,
+        ideal=ideal,
+        by_rank=_by_rank(terms, best, basis.cutoff or int(judgments.retrieved[0])),
+        scaled=scaled_name,
+        levels=levels_of(judgments, basis.ranked) if is_mean else (),
+        phi=phi_of(judgments, params) if scaled_name == "φ" else None,
+        groups=groups_of(ideal) if ideal and spec.metric.name == "rankDCG" else (),
+    )
+
+
+def _terms(
+    terms: Terms,
+    of: Terms,
+    names: Mapping[int, Document],
+    judgments: Judgments | None,
+    scale: Callable[[Floats], Floats] | None,
+) -> tuple[Term, ...]:
+    """The terms as data. of: those of the run, whose normalizer divides both. judgments: of the run's terms."""
+    value = np.broadcast_to(terms.value, terms.row.shape)
+    columns = columns_of(judgments, terms) if judgments is not None else {}
+    if isinstance(terms, DiscountedTerms):
+        columns = {"position": terms.rank, "gain": terms.gain, "discount": terms.discount}
+    elif judgments is not None:
+        columns = {"position": judgments.rank[terms.row]}
+    documents = [None if row < 0 else names[row] for row in terms.row.tolist()]
+    if scale is not None:
+        grade = np.array([0.0 if one is None else one.grade for one in documents], np.float64)
+        columns = {**columns, "scaled": scale(grade)}
+    running = np.cumsum(value)
+    contribution = ratio(of.scale * value, float(np.broadcast_to(of.normalizer, 1)[0]))
+    rows = zip(documents, value.tolist(), running.tolist(), contribution.tolist(), strict=True)
+    lists = {name: column.tolist() for name, column in columns.items()}
+    return tuple(
+        Term(*row, **{name: _whole(name, column[i]) for name, column in lists.items()})
+        for i, row in enumerate(rows)
+    )
+
+
+def _whole(name: str, value: float) -> Any:
+    """A position is an integer, or None for a document that was not retrieved."""
+    if name != "position":
+        return value
+    return None if np.isinf(value) else int(value)
+
+
+def _by_rank(terms: Terms, ideal: Terms | None, last: int) -> tuple[float, ...]:
+    """The value if the ranking were cut at each rank, for a DCG divided by the DCG of the ideal ranking."""
+    is_dcg = isinstance(terms, DiscountedTerms) and isinstance(ideal, DiscountedTerms)
+    if not is_dcg or isinstance(terms.base, np.ndarray):
+        return ()
+    own, best = (_running(one, last) for one in (terms, ideal))
+    return tuple(ratio(terms.scale * own, best).tolist())
+
+
+def _running(terms: Any, last: int) -> Floats:
+    """The DCG at each rank."""
+    at_rank = np.zeros(last)
+    inside = terms.rank <= last
+    at_rank[terms.rank[inside].astype(np.int64) - 1] = terms.value[inside]
+    return np.cumsum(at_rank)
+
+
+def _changes(
+    basis: Explanation, spec: Spec, whole: Judgments, options: Options, ranking: Ranking
+) -> tuple[Change, ...]:
+    """What removing each document changes."""
+    ranks = np.array([one.rank for one in ranking.others], np.float64)
+    judged, others = leave_one_out(spec, whole, options, ranks)
+    without = {
+        ranking.judged[document]: value
+        for document, value in zip(whole.document.tolist(), judged.tolist(), strict=True)
+    }
+    without |= zip(ranking.others, others.tolist(), strict=True)
+    return tuple(Change(one, without[one], without[one] - basis.value) for one in basis.documents)

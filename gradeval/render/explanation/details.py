@@ -1,0 +1,94 @@
+"""The levels of µAP, φ of nDCGφ, and the groups of rankDCG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradeval.analysis.explanation import Explanation, Phi
+from gradeval.render import Digits
+from gradeval.render.explanation.cells import Block, Lines, Rows, grade_of, grid_of, value_of
+from gradeval.render.grids import Grid, number
+
+_CURVE_HEIGHT = 9
+
+
+def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
+    """The levels of µAP, φ of nDCGφ, the groups of rankDCG."""
+    if explanation.levels:
+        yield _levels(explanation, ranks, digits)
+    if explanation.phi is not None:
+        yield from _phi(explanation.phi, digits)
+    if explanation.groups:
+        rows = [
+            {
+                "grade": grade_of(one.grade),
+                "level": str(one.level),
+                "ideal positions": str(one.first) if one.first == one.last else f"{one.first}-{one.last}",
+                "discount": number(one.discount, digits),
+            }
+            for one in explanation.groups
+        ]
+        yield grid_of(
+            "Levels, which are the gains, and the discount that documents of a level share", rows, list(rows[0])
+        )
+
+
+def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
+    """Scheel's table 1: a row for each threshold, then the weighted mean."""
+    length = min(len(explanation.levels[0].marks), ranks)
+    marks = f"ranks 1-{length}" if length > 1 else "rank 1"
+    rows: Rows = [
+        {
+            "levels": f"grade >= {grade_of(one.grade)}",
+            marks: one.marks[:ranks],
+            "relevant": str(one.relevant),
+            "AP": number(one.average_precision, digits),
+            "weight": number(one.weight, digits),
+            "AP · weight": number(one.average_precision * one.weight, digits),
+        }
+        for one in explanation.levels
+    ]
+    rows.append({"levels": "weighted mean", "AP · weight": value_of(explanation, digits)})
+    return grid_of("AP at each level: + reaches it, - does not", rows, list(rows[0]))
+
+
+def _phi(phi: Phi, digits: Digits) -> Iterator[Block]:
+    points = [
+        {"point": name, "grade": grade_of(grade), "φ": number(value, digits)}
+        for name, grade, value in phi.points
+    ]
+    yield grid_of("Control points of φ", points, ("point", "grade", "φ"))
+    if phi.whisker is not None and all(name != "whisker" for name, _, _ in phi.points):
+        whisker = number(phi.whisker, digits)
+        yield f"The whisker, {whisker}, is no control point: no grade is an outlier above it."
+    values = [
+        {
+            "grade": grade_of(grade),
+            "judged": str(count),
+            "φ": number(value, digits),
+            "gain": number(gain, digits),
+        }
+        for grade, count, value, gain in phi.values
+    ]
+    yield grid_of("φ and gain 2^φ - 1 of each grade", values, ("grade", "judged", "φ", "gain"))
+    if phi.curve[0][0] < phi.curve[-1][0]:
+        yield _curve(phi)
+
+
+def _curve(phi: Phi) -> Lines:
+    """φ by grade, with the control points as o."""
+    low, high = phi.curve[0][0], phi.curve[-1][0]
+    width, top = len(phi.curve), _CURVE_HEIGHT - 1
+    canvas = [[" "] * width for _ in range(_CURVE_HEIGHT)]
+    for column, (_, value) in enumerate(phi.curve):
+        canvas[top - round(value * top)][column] = "·"
+    for _, grade, value in phi.points:
+        column = round((grade - low) / (high - low) * (width - 1))
+        if 0 <= column < width:
+            canvas[top - round(value * top)][column] = "o"
+    labels = {0: "1.0", top // 2: "0.5", top: "0.0"}
+    lines = [f"{labels.get(y, ''):>5} ┤{''.join(row)}".rstrip() for y, row in enumerate(canvas)]
+    low_text, high_text = grade_of(float(f"{low:.6g}")), grade_of(float(f"{high:.6g}"))
+    lines.append(f"{'':>5} └{'─' * width}")
+    lines.append(f"{'':>5}  {low_text}{high_text:>{max(width - len(low_text), len(high_text) + 1)}}")
+    return Lines(("  φ by grade", *lines))
