@@ -46,7 +46,7 @@ Examples:
   gradeval test.letor --feature 1-5,9             its features as runs
   zcat r.run.gz | gradeval q.txt - -f json        JSON, from a pipe
   gradeval compare qrels.txt bm25.run dense.run   is the second run better than the first
-  gradeval explain qrels.txt bm25.run --query 401 what each document adds to nDCG@10
+  gradeval explain qrels.txt bm25.run --worst 1   the query with the lowest nDCG@10, and why
   gradeval gate qrels.txt bm25.run --require 'AP >= 0.2'
                                                   exit code 1 if it is lower
   gradeval metrics                                all metrics, one per line

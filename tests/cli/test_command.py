@@ -144,6 +144,7 @@ def test_help() -> None:
     usage = (
         "[OPTIONS] QRELS RUN...",
         "compare [OPTIONS] QRELS RUN RUN...",
+        "explain [OPTIONS] QRELS RUN",
         "gate [OPTIONS] QRELS RUN",
         "metrics [NAME]...",
     )
