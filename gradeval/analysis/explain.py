@@ -209,6 +209,7 @@ def _explain(
             cutoff=spec.params.get("cutoff"),
             ties=ties,
             options=options.to_dict(),
+            notices=qrels.notices,
         )
         found.append(with_value(basis, spec, whole, options, ranking))
     return found

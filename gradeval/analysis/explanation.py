@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from gradeval.errors import OptionError
+from gradeval.notices import Notice
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ class Explanation:
     Of another metric: terms is None, and changes has an entry for each document, in their order.
 
     levels, phi, groups: of muAP, nDCGphi and rankDCG. cutoff: of the metric. ties: the rule for tied scores.
-    against: the same of the other run. titles: document -> text.
+    against: the same of the other run. titles: document -> text. notices: of the qrels.
     """
 
     metric: str
@@ -193,6 +194,7 @@ class Explanation:
     against: Explanation | None = None
     titles: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, object] = field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
 
     def __repr__(self) -> str:
         return f"Explanation({self.metric} of query {self.query!r}, {self.run}: {self.value:.4f})"
@@ -297,6 +299,7 @@ class Explanation:
         if self.against is not None:
             content["against"] = self.against._content()
             content["differences"] = [asdict(one) for one in self.differences]
+        content["notices"] = [notice.to_dict() for notice in self.notices]
         content["options"] = dict(self.options)
         defined: dict[str, Any] = _defined(content)
         return defined

@@ -157,7 +157,7 @@ def explain_command(
             text=text,
             watch=progress.watch,
         )
-    if not passes(_warnings(explanations, text), (), 1, quiet, strict, allow):
+    if not passes(_warnings(explanations, text), explanations[0].notices, 1, quiet, strict, allow):
         return 2
     rendered = render(
         explanations,

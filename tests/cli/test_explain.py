@@ -162,5 +162,13 @@ def test_bad_lines_anywhere_are_errors(files):
     assert fails("explain", qrels, run, "--query", "q1").startswith(f"{run}:9: ")
 
 
+def test_duplicate_judgments_are_a_warning(files):
+    qrels, run = files
+    qrels.write_text(QRELS + "q1 0 a 3\n")
+    done = gradeval("explain", qrels, run, "--query", "q1")
+    assert done.err == f"warning: {qrels}: 1 duplicate judgment with the same grade\n"
+    assert gradeval("explain", qrels, run, "--query", "q1", "--strict").out == ""
+
+
 def test_the_help_has_examples():
     assert "gradeval explain qrels.txt bm25.run --against dense.run --worst 3" in gradeval("explain", "-h").out

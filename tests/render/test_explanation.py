@@ -103,6 +103,15 @@ def test_phi_is_drawn():
     assert last.startswith("  0.0 ┤o") and axis.startswith("      └──")
 
 
+@pytest.mark.parametrize(
+    "metric, rest", [("muAP", "5 more"), ("nDCGphi", "\n5 more\n"), ("rankDCG", "\n5 more\n")]
+)
+def test_many_grades_are_cut(metric, rest):
+    judged = {f"d{place:02}": place + 1.0 for place in range(25)}
+    [one] = gradeval.explain({"q": judged}, {"q": judged}, metric, "q")
+    assert rest in render([one])
+
+
 def test_rank_dcg():
     text = shown("rankDCG")
     assert "grade  level  ideal positions  discount\n" in text

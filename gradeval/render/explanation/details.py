@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from gradeval.analysis.explanation import Explanation, Phi
@@ -10,6 +11,7 @@ from gradeval.render.explanation.cells import Block, Lines, Rows, grade_of, grid
 from gradeval.render.grids import Grid, number
 
 _CURVE_HEIGHT = 9
+_MOST = 20  # rows of a table
 
 
 def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
@@ -29,12 +31,22 @@ def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Bl
             for one in explanation.groups
         ]
         yield grid_of(
-            "Levels, which are the gains, and the discount that documents of a level share", rows, list(rows[0])
+            "Levels, which are the gains, and the discount that documents of a level share",
+            _first(rows, "grade"),
+            list(rows[0]),
         )
 
 
+def _first(rows: Rows, label: str) -> Rows:
+    """The first rows, and how many follow."""
+    more = len(rows) - _MOST
+    return [*rows[:_MOST], {label: f"{more} more"}] if more > 0 else rows
+
+
 def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
-    """Scheel's table 1: a row for each threshold, then the weighted mean."""
+    """Scheel's table 1: a row for each threshold, or those of the largest weight, then the weighted mean."""
+    heaviest = sorted(explanation.levels, key=lambda one: -one.weight)
+    shown, others = sorted(heaviest[:_MOST], key=lambda one: one.grade), heaviest[_MOST:]
     length = min(len(explanation.levels[0].marks), ranks)
     marks = f"ranks 1-{length}" if length > 1 else "rank 1"
     rows: Rows = [
@@ -46,8 +58,11 @@ def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
             "weight": number(one.weight, digits),
             "AP · weight": number(one.average_precision * one.weight, digits),
         }
-        for one in explanation.levels
+        for one in shown
     ]
+    if others:
+        rest = math.fsum(one.average_precision * one.weight for one in others)
+        rows.append({"levels": f"{len(others)} more", "AP · weight": number(rest, digits)})
     rows.append({"levels": "weighted mean", "AP · weight": value_of(explanation, digits)})
     return grid_of("AP at each level: + reaches it, - does not", rows, list(rows[0]))
 
@@ -70,7 +85,7 @@ def _phi(phi: Phi, digits: Digits) -> Iterator[Block]:
         }
         for grade, count, value, gain in phi.values
     ]
-    yield grid_of("φ and gain 2^φ - 1 of each grade", values, ("grade", "judged", "φ", "gain"))
+    yield grid_of("φ and gain 2^φ - 1 of each grade", _first(values, "grade"), ("grade", "judged", "φ", "gain"))
     if phi.curve[0][0] < phi.curve[-1][0]:
         yield _curve(phi)
 
