@@ -55,6 +55,10 @@ def mu_average_precision(judgments: Judgments) -> Terms:
     µAP = (sum over i of d_i AP(rel=t_i)) / (sum of d_i), with t_1 < t_2 < … the distinct judged grades
     above 0 of the query, d_i = t_i - t_(i-1) and t_0 = 0. Also written µAP or µMAP.
 
+    In the example, the term of a document is R / (sum of d_i) times the sum over the t_i up to its grade of
+    d_i P_i / R_i, with P_i the precision at its rank and R_i the number of relevant documents, both with
+    rel=t_i, and R = R_1. The sum of the terms is divided by R.
+
     Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, eq. 4.
     """

@@ -49,6 +49,10 @@ def compatibility(judgments: Judgments, *, p: Persistence = 0.95, normalize: Nor
     last. In both RBOs n is the larger of the number of documents retrieved and the length of the ideal
     ranking; the first i of a shorter ranking are all its documents.
 
+    In the example, the term of a document is the sum of p^(i-1) / i over the ranks i from the larger of its
+    ranks in the ranking and in the ideal ranking up to n. The sum of p^(i-1), which divides both RBOs,
+    cancels.
+
     The authors' code, which ir_measures runs, uses the same n. It treats ideal documents that were not
     retrieved as if their score were 0, and so places them before those of equal grade with negative scores.
 

@@ -52,6 +52,9 @@ def kendall(judgments: Judgments) -> Terms:
 
     τ-b = (concordant - discordant pairs) / sqrt((pairs not tied in score) (pairs not tied in grade)).
 
+    In the example, each pair adds to the terms of both of its documents: 0.5 if it is concordant, -0.5 if it
+    is discordant.
+
     Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where nothing was
     retrieved. Unitless.
     Source: Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
@@ -115,6 +118,10 @@ def spearman(judgments: Judgments) -> Terms:
 
     ρ = Pearson's r between the ranks by score and the ranks by grade; tied documents have their mean rank.
 
+    In the example, the term of a document is the product of the deviations of its two ranks from their means,
+    both in units of the largest deviation, and the divisor is sqrt((sum of squared deviations of the one)
+    (sum of those of the other)).
+
     Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where nothing was
     retrieved. Unitless.
     Source: Spearman, "The proof and measurement of association between two things", 1904.
@@ -140,6 +147,10 @@ def pearson(judgments: Judgments) -> Terms:
     Not when only the order counts (tau, rho): it changes when scores are rescaled nonlinearly.
 
     r = covariance(score, grade) / (standard deviation of score * standard deviation of grade).
+
+    In the example, scores are 10 - rank. The term of a document is the product of the deviations of its score
+    and its grade from their means, both in units of the largest deviation, and the divisor is
+    sqrt((sum of squared deviations of the scores) (sum of those of the grades)).
 
     Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where nothing was
     retrieved. Unitless.
@@ -173,6 +184,9 @@ def area_under_curve(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     AUC = (pairs of a relevant and a judged non-relevant document in which the relevant one has the higher
     score, plus half of those with equal scores) / (all such pairs). Documents that were not retrieved are
     tied below all others.
+
+    In the example, half of what a pair adds is in the term of the relevant document, and half in that of the
+    non-relevant one.
 
     Returns float64 (Q,), in [0, 1]; NaN where all or none of the judged documents are relevant, 0 where
     nothing was retrieved. Unitless.

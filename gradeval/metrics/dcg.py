@@ -179,8 +179,8 @@ def ndcng(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     NDCNG@k = DCG@k / ideal DCG@k, with gain 2^(grade/m) - 1, m the largest judged grade of the query,
     and discount log2(rank + 1). Unjudged documents and grades <= 0 have gain 0.
 
-    For a query whose median judged grade is 0 or below, or that has one distinct grade above 0, nDCGphi
-    (variant=paper) is equal to it.
+    nDCGphi (variant=paper) is equal to it for a query whose median judged grade is 0, where grades below 0
+    count as 0, or that has one distinct grade above 0.
 
     Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, eq. 5.

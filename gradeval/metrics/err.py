@@ -103,8 +103,9 @@ def expected_reciprocal_rank(
     Not when several good documents are wanted: after a very relevant one, the others add almost nothing.
 
     ERR@k = sum over the first k ranks r of (1/r) s(r) (1 - s(1)) … (1 - s(r-1)), where s, the
-    probability that the document at a rank satisfies the user, is gain(grade) / (gain(largest grade) + 1):
-    with gain=exp, (2^grade - 1) / 2^largest. For unjudged documents and grades <= 0 it is 0.
+    probability that the document at a rank satisfies the user, is gain(grade) / (gain(m) + 1): with gain=exp,
+    (2^grade - 1) / 2^m. m is max_grade; by default 4, or the largest grade in the qrels if that is higher.
+    For unjudged documents and grades <= 0, s is 0.
 
     gdeval, which ir_measures uses, takes 4 as the largest grade, rejects higher grades, rounds to 5
     decimals, and requires numeric query ids. In NTCIREVAL the user defines the gains (gain=linear,

@@ -167,8 +167,9 @@ def ndcg_phi(
     hinges, and the first point is (0, 0). Coinciding points are merged: two points make a line, and if the
     median equals max, φ is 1 for max and 0 below. Also written nDCGφ.
 
-    For a query whose median grade is 0 or below, or that has one distinct grade above 0, it equals NDCNG: all
-    control points are then on the line φ = grade / max. So it is on pools with mostly non-relevant documents.
+    Grades below 0 count as 0, also in the median. With variant=paper it equals NDCNG for a query whose median
+    grade is then 0, or that has one distinct grade above 0: all control points are on the line
+    φ = grade / max. So it is on pools with mostly non-relevant documents.
 
     Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, section 3.

@@ -120,15 +120,24 @@ def test_nothing_above_0_is_0(name):
 
 def is_as_ndcng(grades: list[float]) -> bool:
     """The condition on the pages of both: the control points of φ are then on the line grade / max."""
-    return statistics.median(grades) <= 0 or len({grade for grade in grades if grade > 0}) <= 1
+    counted = [max(grade, 0) for grade in grades]
+    return statistics.median(counted) == 0 or len({grade for grade in grades if grade > 0}) <= 1
 
 
 def test_it_equals_ndcng_exactly_where_the_pages_say_so():
     """Where it does not, some document alone in the ranking shows that."""
+    assert not is_as_ndcng([-2, -1, 1, 2])  # the median is 0, but not after grades below 0 became 0
     rng, seen = random.Random(3), set()
     for _ in range(300):
         scale = rng.choice(
-            [[0, 1], [0, 0, 0, 1, 2, 3], [-1, 0, 1, 2], [1, 2, 3, 4, 5], [n / 8 for n in range(40)]]
+            [
+                [0, 1],
+                [0, 0, 0, 1, 2, 3],
+                [-1, 0, 1, 2],
+                [-2, -1, 1, 2],
+                [1, 2, 3, 4, 5],
+                [n / 8 for n in range(40)],
+            ]
         )
         grades = [float(rng.choice(scale)) for _ in range(rng.randint(1, 12))]
         alone = [ranked([grade], missed=grades[:n] + grades[n + 1 :]) for n, grade in enumerate(grades)]

@@ -96,6 +96,46 @@ def test_the_example_can_be_redone_by_hand(name):
             assert float(ideal) == pytest.approx(divisor, abs=1e-4)
 
 
+def products_of(x: list[float], y: list[float]) -> list[float]:
+    """The terms of a correlation of two columns, as its page says."""
+    off = [[value - sum(column) / len(column) for value in column] for column in (x, y)]
+    widest = [max(map(abs, column)) for column in off]
+    return [a / widest[0] * b / widest[1] for a, b in zip(*off, strict=True)]
+
+
+# of the documents a, c, d, e and f, by the sentence of the page: ranks 1, 3, 4, 5 and none, grades 1, 3, 0, 2, 2
+TERMS_BY_HAND = {
+    "muAP": [
+        4 / 3 * (1 / 4),
+        4 / 3 * ((2 / 3) / 4 + (1 / 3) / 3 + (1 / 3) / 1),
+        0,
+        4 / 3 * ((3 / 5) / 4 + (2 / 5) / 3),
+        0,
+    ],
+    "Compat": [sum(0.9 ** (i - 1) / i for i in range(first, 6)) for first in (4, 3, 6, 5, 6)],
+    "tau": [(1 - 2) / 2, (2 - 1) / 2, (2 - 1) / 2, (1 - 2) / 2, 0],  # concordant - discordant pairs of each
+    "rho": [*products_of([1, 2, 3, 4], [3, 1, 4, 2]), 0],
+    "pearson": [*products_of([9, 7, 6, 5], [1, 3, 0, 2]), 0],
+    "AUC": [0, 0.5, 0.5, 0, 0],  # only c is above d
+}
+
+
+@pytest.mark.parametrize("name", TERMS_BY_HAND)
+def test_a_page_says_what_a_term_is_where_the_formula_is_another_sum(name):
+    assert "In the example, " in page(name)
+    lines, _ = shown(name)
+    documents = [line[2 + (line[0] == "not") :] for line in lines if line[0].isdigit() or line[0] == "not"]
+    a, _, *others = [float(cells[-1]) if cells else 0.0 for cells in documents]
+    assert [a, *others] == pytest.approx(TERMS_BY_HAND[name], abs=6e-5)
+
+
+def test_the_page_of_err_says_what_the_largest_grade_is_beside_the_formula():
+    formula = page("ERR").partition("ERR@k = ")[2].partition("Parameters:")[0].partition("\n\n")[0]
+    assert "m is max_grade; by default 4, or the largest grade in the qrels if that is higher." in (
+        " ".join(formula.split())
+    )
+
+
 def test_which_examples_are_sums():
     assert {"nDCG", "AP", "rankDCG", "rbp", "ERR", "P", "RR", "Compat", "gR", "tau"} <= set(SUMS)
     assert "\n  ideal: 7/1 + 3/1.5850 + 3/2 + 1/2.3219 = 10.8235" in page("nDCG")
