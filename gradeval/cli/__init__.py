@@ -187,8 +187,9 @@ def _with_typos(error: click.NoSuchOption) -> click.NoSuchOption:
     """The error, which suggests an option only where the unknown one is a typo of it."""
     from gradeval.registry.suggest import nearest
 
-    near = nearest(error.option_name, error.possibilities or ())
-    return click.NoSuchOption(error.option_name, possibilities=[near] if near else [])
+    known = {name.lstrip("-"): name for name in error.possibilities or ()}
+    near = nearest(error.option_name.lstrip("-"), known)  # dashes are no letters that match
+    return click.NoSuchOption(error.option_name, possibilities=[known[near]] if near else [])
 
 
 def _failed(text: str) -> int:

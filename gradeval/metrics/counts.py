@@ -74,9 +74,10 @@ def relevant_retrieved_count(
     Not when queries must count alike: those with many relevant documents dominate (R).
 
     num_rel_ret@k = documents in the first k ranks that are relevant to the query; without a cutoff, in the
-    whole run.
+    whole run. The summary is the sum over the queries. ranx calls it hits, and prints their mean; the share
+    of queries with a hit is Success.
 
-    Returns float64 (Q,), at least 0; the summary is their sum (ranx's hits: their mean). Unit: documents.
+    Returns float64 (Q,), at least 0; the summary is their sum. Unit: documents.
     Source: trec_eval.
     """
     return one_each(judgments.hits(rel, cutoff))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -227,12 +228,21 @@ def _suggest(text: str) -> None:
     """Raise MetricError if the text stands for a metric in a notation that is not parsed."""
     from gradeval.registry.suggest import meant
 
-    for name in meant(text, _names()):
-        try:
-            parse_one(name)
-        except MetricError:
-            continue
+    for name in filter(None, map(_parseable, meant(text, _names()))):
         raise MetricError(text, hint=f"did you mean {name}?")
+
+
+def _parseable(text: str) -> str:
+    """The text of a known name if it parses; of a name alone, else, the usage; '' otherwise."""
+    try:
+        parse_one(text)
+    except MetricError:
+        if "(" in text or "@" in text:
+            return ""
+        with suppress(MetricError):  # of a plugin
+            return metric_of(text).usage
+        return ""
+    return text
 
 
 def dotted(text: str) -> list[Spec] | None:
@@ -380,10 +390,11 @@ def _named(name: str, text: str) -> Metric:
     stem = _TAIL.sub("", name)
     near = nearest(fold(stem), [*_names(True), *GROUPS, *(alias.name.lower() for alias in aliases())])
     unread = _ignored(load_plugins())  # it may be the metric's home
-    if near is None:
-        raise MetricError(f"{text}: unknown metric", hint=f"'gradeval metrics' lists the metrics{unread}")
-    spelled = next((own for own in REGISTRY if fold(own) == near), near)
-    meant = near if near in GROUPS else text.replace(stem, spelled, 1)
+    spelled = next((own for own in REGISTRY if fold(own) == near), near or "")
+    meant = spelled if spelled in GROUPS else text.replace(stem, spelled, 1)
     if meant == text:  # the name is right, what follows it is not
         raise MetricError(f"{text}: the cutoff is given more than once", hint=f"for example {spelled}@5")
-    raise MetricError(text, hint=f"did you mean {meant}?{unread}")
+    suggested = _parseable(meant) if near else ""
+    if not suggested:
+        raise MetricError(f"{text}: unknown metric", hint=f"'gradeval metrics' lists the metrics{unread}")
+    raise MetricError(text, hint=f"did you mean {suggested}?{unread}")

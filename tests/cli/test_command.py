@@ -106,6 +106,11 @@ def test_a_misspelled_option_gets_one_suggestion(option: str, meant: str) -> Non
     )
 
 
+def test_dashes_are_no_letters_of_an_option() -> None:
+    said = "gradeval: No such option '--sort'. Try 'gradeval compare --help'."  # not --worst
+    assert fails("compare", "q", "r", "r", "--sort", "AP") == said
+
+
 @pytest.mark.parametrize("option", ["--threshold", "--output-file-name", "--cutoff"])
 def test_an_option_like_no_other_gets_none(option: str) -> None:
     assert fails(option, "q", "r") == f"gradeval: No such option '{option}'. Try 'gradeval --help'."

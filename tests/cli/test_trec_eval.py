@@ -257,7 +257,7 @@ def test_help_and_version() -> None:
 @pytest.mark.parametrize(
     ("args", "what"),
     [
-        ("-m nap q r", "nap: did you mean"),
+        ("-m mpa q r", "mpa: did you mean map?"),
         ("-m prefs q r", "gradeval reads qrels only"),
         ("-m prefs_simp q r", "gradeval reads qrels only"),
         ("-m map_avgjg q r", "gradeval reads qrels only"),

@@ -151,7 +151,7 @@ def test_it_is_evaluated(site, tmp_path):
 def test_a_typo_of_it_gets_a_suggestion(site, tmp_path):
     done = command(site, "metrics", "ToyGian")
     assert done.returncode == 2
-    assert "did you mean ToyGain?" in done.stderr
+    assert "did you mean ToyGain@2?" in done.stderr
 
 
 FAILED = [
@@ -181,7 +181,7 @@ def test_a_metric_that_is_there_does_not_suffer_from_a_broken_plugin(name, site,
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("ToyGian", "ToyGian: did you mean ToyGain?"),
+        ("ToyGian", "ToyGian: did you mean ToyGain@2?"),
         ("nDGC@10", "nDGC@10: did you mean nDCG@10?"),
         ("xyzzy", "xyzzy: unknown metric: 'gradeval metrics' lists the metrics"),
     ],

@@ -37,8 +37,8 @@ def test_a_metric_of_another_package(plugin):
     assert str(parse("plaything")[0]) == "Toy"
     assert evaluated("toy AP").values(0, "Toy").tolist() == [4, 3, 1]
     assert plugins.load_plugins() == ()
-    with pytest.raises(MetricError, match="did you mean Toy@5"):
-        parse("Toyy@5")
+    with pytest.raises(MetricError, match=r"did you mean Toy\(judged_only=true\)\?"):
+        parse("Toyy(judged_only=true)")
 
 
 # Where it is loaded

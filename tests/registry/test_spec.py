@@ -293,6 +293,24 @@ def test_a_group_takes_no_cutoff() -> None:
         ("hit(rel=2)@5", "Success(rel=2)@5"),
         ("nDCG_exp(judged_only=true)@5", "nDCG(gain=exp,judged_only=true)@5"),
         ("mean_average_precision", "AP"),
+        ("f-measure@5", "F@5"),
+        ("f-measure", "F@10"),  # F requires a cutoff
+        ("fscore", "F@10"),
+        ("rprecision", "Rprec"),
+        ("r-prec", "Rprec"),
+        ("kendall_tau", "tau"),
+        ("spearman_rho", "rho"),
+        ("recip-rank@10", "RR@10"),
+        ("ndcg10", "nDCG@10"),
+        ("nDCG-10", "nDCG@10"),
+        ("nDCG5,10", "nDCG@5,10"),
+        ("ndcg10(gain=exp)", "nDCG(gain=exp)@10"),
+        ("ndcg_burges10", "nDCG(gain=exp)@10"),
+        ("p5", "P@5"),
+        ("mrr10", "RR@10"),
+        ("recall100", "R@100"),
+        ("precision.10", "P@10"),
+        ("rbp-95", "rbp.95"),
     ],
 )
 def test_a_notation_that_nobody_parses_gets_a_suggestion(text: str, meant: str) -> None:
@@ -302,7 +320,15 @@ def test_a_notation_that_nobody_parses_gets_a_suggestion(text: str, meant: str) 
     parse(meant)
 
 
-@pytest.mark.parametrize("text", ["nDCG_foo", "map-2", "AP-l", "num_q_l2", "qqq-l2"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("nDCG_foo", "AP-l", "num_q_l2", "qqq-l2", "--q"),
+        *("acc@1", "AUX@1", "RBO", "nap"),  # another acronym, not a typo
+        *("BMP@10", "muAPP@5", "R-Prec@5"),  # what would be suggested does not parse
+        *("F2", "F-2@5", "NERR12", "num_rel10", "bpref-10"),  # digits that are no cutoff
+    ],
+)
 def test_no_suggestion_is_better_than_a_wrong_one(text: str) -> None:
     with pytest.raises(MetricError) as caught:
         parse(text)

@@ -36,6 +36,10 @@ def test_slips_are_a_distance(a: str, b: str) -> None:
         ("map", "map"),
         ("mpa", "map"),
         ("pa", None),  # too short to tell
+        ("nap", None),
+        ("mab", None),
+        ("ndcg2", None),
+        ("num_rel2", None),
         ("recll", "recall"),
         ("rcll", None),  # two slips in four letters
         ("num_rle", "num_rel"),  # the nearer one, wherever it stands

@@ -103,7 +103,7 @@ def products_of(x: list[float], y: list[float]) -> list[float]:
     return [a / widest[0] * b / widest[1] for a, b in zip(*off, strict=True)]
 
 
-# of the documents a, c, d, e and f, by the sentence of the page: ranks 1, 3, 4, 5 and none, grades 1, 3, 0, 2, 2
+# of the documents a, c, d, e and f by the sentences of the pages: ranks 1, 3, 4, 5, none; grades 1, 3, 0, 2, 2
 TERMS_BY_HAND = {
     "muAP": [
         4 / 3 * (1 / 4),
@@ -134,6 +134,10 @@ def test_the_page_of_err_says_what_the_largest_grade_is_beside_the_formula():
     assert "m is max_grade; by default 4, or the largest grade in the qrels if that is higher." in (
         " ".join(formula.split())
     )
+
+
+def test_the_page_of_a_count_says_how_ranx_summarizes_it():
+    assert "ranx calls it hits, and prints their mean" in " ".join(page("num_rel_ret").split())
 
 
 def test_which_examples_are_sums():
