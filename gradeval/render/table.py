@@ -17,7 +17,7 @@ from gradeval.render.layout import RenderOptions, Row, Sheet, sheets
 from gradeval.results import Results
 
 GAP = "  "
-MIN_WIDTH = 40  # of the values, however long the names of the runs are
+MIN_WIDTH = 40  # of the values, however long the names of the runs are, but no more than half of the terminal
 MIN_NAME = 16  # of the name of a run, however many metrics there are
 MIN_HEAD = 8  # the same for a name above a column
 
@@ -61,13 +61,22 @@ def _fitted(sheet: Sheet, width: int) -> Sheet:
         if _fits(short, width):
             return short
         turned = _with_heads(sheet.turned, width)
-        return turned if _fits(turned, width) else _with_labels(sheet, max(width // 3, MIN_NAME))
+        if _fits(turned, width):
+            return turned
+        short = _with_labels(sheet, max(width // 3, MIN_NAME))
+        return min(short, turned, key=lambda one: max(_needed(one, width), width))
     return _with_heads(sheet, width) if sheet.runs == "columns" else sheet
 
 
 def _fits(sheet: Sheet, width: int) -> bool:
     _, widths = _measured(sheet)
     return sum(widths) + len(GAP) * (len(widths) - 1) <= width
+
+
+def _needed(sheet: Sheet, width: int) -> int:
+    """How wide the tables are that a sheet takes."""
+    _, widths = _measured(sheet)
+    return max(sum(widths[c] + len(GAP) for c in columns) for columns in parts(widths, width)) - len(GAP)
 
 
 def _with_labels(sheet: Sheet, room: int) -> Sheet:
@@ -124,7 +133,8 @@ def parts(widths: list[int], width: int | None, labels: int = 1) -> list[list[in
     """The columns of each table: the labels, and as many values as fit. labels: how many columns are labels."""
     names = list(range(labels))
     found = [names[:]]
-    room = max((width or 0) - sum(widths[c] + len(GAP) for c in names) + len(GAP), MIN_WIDTH)
+    columns = width or 0
+    room = max(columns - sum(widths[c] + len(GAP) for c in names) + len(GAP), min(MIN_WIDTH, columns // 2))
     left = room
     for c in range(labels, len(widths)):
         needed = widths[c] + len(GAP)

@@ -133,7 +133,22 @@ def test_names_wider_than_the_terminal_leave_the_values_whole(width: int, make) 
     text = render(make("AP P@5 nDCG@10", {name: [[0.1], [0.2], [0.3]]}), "table", width=width)
     values = text.replace("\n", " ").split()
     assert {"0.1000", "0.2000", "0.3000"} <= set(values)
-    assert "a/ve" in text and "ory/" in text
+    assert "a/ve" in text and "ry/" in text
+
+
+@pytest.mark.parametrize("per_query", [False, True])
+@pytest.mark.parametrize(
+    "names", [["a"], ["bm25", "dense", "hybrid"], ["a/long/name/" * 2], ["k" * 30, "l" * 30]]
+)
+def test_a_narrower_terminal_gets_no_wider_table(names: list[str], per_query: bool, make) -> None:
+    metrics = "num_q muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
+    results = make(metrics, {name: [[1 / 3]] * 7 for name in names})
+    widths = range(0, 80, 3)
+    drawn = [render(results, "table", width=width, per_query=per_query).splitlines() for width in widths]
+    widest = [max(map(len, lines)) for lines in drawn]
+    overflowing = [max(found, width) for found, width in zip(widest, widths, strict=True)]
+    assert overflowing == sorted(overflowing)
+    assert all(found <= width for found, width in zip(widest, widths, strict=True) if width >= 34)
 
 
 def test_one_value_wider_than_the_terminal(make) -> None:
