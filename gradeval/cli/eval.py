@@ -10,6 +10,7 @@ import click
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
+from gradeval.cli.metrics import complete_metric
 from gradeval.cli.options import (
     SectionedCommand,
     check_inputs,
@@ -51,7 +52,8 @@ if TYPE_CHECKING:
 @measure(
     "--tie-range",
     is_flag=True,
-    help="Print beside each value the lowest and the highest value over the orders of tied scores tried.",
+    help="Print beside each value the lowest and the highest value over the orders of tied scores tried; not "
+    "with --wide or -f trec.",
 )
 @measure("--by-level", is_flag=True, help="Add AP with each grade as the relevance threshold, before muAP.")
 @queries("-q", "--per-query", is_flag=True, help="Print the values of each query too.")
@@ -61,7 +63,9 @@ if TYPE_CHECKING:
 @output_option(
     "--sort",
     metavar="METRIC",
-    help="Order the runs by this metric, the best first; -METRIC orders them worst first.",
+    shell_complete=complete_metric,
+    help="Order the runs by this metric, the best first, or the highest first for a metric of which neither "
+    "high nor low is better, such as unj; -METRIC reverses the order.",
 )
 @output_option("--wide", is_flag=True, help="With -q: queries as rows, runs side by side, for each metric.")
 @input_options()
@@ -91,7 +95,7 @@ def eval_command(
     QRELS is a TREC file with lines 'query iter document grade', or a LETOR file. A RUN is a TREC file with
     lines 'query Q0 document rank score tag', or a file with one score for each line of the LETOR file. Both may
     be of BEIR, CSV, TSV, JSON, JSON Lines, Parquet or Arrow, a RUN of MS MARCO or MTEB too. A directory as RUN
-    stands for its files. NAME=RUN names it in the results.
+    stands for its files. NAME=RUN names it in the results; a NAME contains no '/'.
     """
     from gradeval.tables.run_names import labelled
 
@@ -132,6 +136,9 @@ def eval_command(
     heap.imported()
     specs = parse(metrics or DEFAULT_METRICS)
     by = sort and parse(sort.removeprefix("-"))
+    for spec in by or ():
+        if spec.metric.text:
+            raise click.UsageError(f"--sort {sort}: {spec} is text; give a metric with a numeric value.")
     if not options["by_level"]:
         _check_printed(specs, per_query, not no_summary)
         if by and (len(by) > 1 or by[0] not in specs):

@@ -41,6 +41,20 @@ def complete_ir_measures(ctx: click.Context, param: click.Parameter, incomplete:
     return _completed(incomplete, {name: metric_of(name).summary for name in MEASURES} | ours)
 
 
+def complete_family(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The first words of the names of families: bash would take a name with spaces as several."""
+    from click.shell_completion import CompletionItem
+
+    from gradeval.registry.families import FAMILIES
+
+    words = {name.split()[0]: name for name in FAMILIES.values()}
+    return [
+        CompletionItem(word, help=name)
+        for word, name in sorted(words.items(), key=lambda pair: pair[0].lower())
+        if word.lower().startswith(incomplete.lower())
+    ]
+
+
 def _ours() -> dict[str, str]:
     """The names that -m accepts, with a line about each."""
     from gradeval.registry.dialects.trec_eval import names_of
@@ -75,7 +89,9 @@ def _completed(incomplete: str, names: Mapping[str, str]) -> list[CompletionItem
 
 @click.command("metrics", cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_metric)
-@click.option("--family", default="", metavar="NAME", help="List the metrics of a family.")
+@click.option(
+    "--family", default="", metavar="NAME", shell_complete=complete_family, help="List the metrics of a family."
+)
 @click.option("--graded", is_flag=True, help="List metrics that distinguish degrees of relevance.")
 @click.option("--search", default="", metavar="WORD", help="List metrics whose name or page contains WORD.")
 def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: str) -> None:

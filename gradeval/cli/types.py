@@ -115,6 +115,17 @@ class Kinds(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"unknown kind of warning '{unknown[0]}'; the kinds are {', '.join(kinds)}.", param, ctx)
         return tuple(kinds[name] for name in names)
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The kinds that begin as the last of several, without those given."""
+        from click.shell_completion import CompletionItem
+
+        *given, last = incomplete.split(",")
+        before = incomplete[: len(incomplete) - len(last)]
+        names = [kind.value for kind in Kind if kind.value not in given]
+        return [CompletionItem(before + name) for name in names if name.startswith(last)]
+
 
 class Finite(click.ParamType):  # type: ignore[type-arg]
     """A finite number that can be a grade."""

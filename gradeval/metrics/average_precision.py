@@ -27,7 +27,8 @@ def average_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: C
     Not when grades matter (muAP), or the user stops at the first answer (RR).
 
     AP@k = (sum over the relevant documents retrieved in the first k ranks of P at their rank) / R, where R
-    is the number of relevant documents in the qrels.
+    is the number of relevant documents in the qrels. Its mean over the queries is the mean average precision,
+    MAP.
 
     Of the ir_measures providers, cwl_eval divides by the number of relevant documents in the first 1,000
     ranks instead of R, and trectools prints nan where R is 0.

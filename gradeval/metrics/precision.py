@@ -207,7 +207,8 @@ def reciprocal_rank(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cut
     Use when the user wants one result: known items, questions, autocompletion.
     Not when several results are wanted. It sees only the first one, so that it changes much between queries.
 
-    RR@k = 1 / (rank of the first relevant document), 0 if there is none in the first k ranks.
+    RR@k = 1 / (rank of the first relevant document), 0 if there is none in the first k ranks. Its mean over
+    the queries is the mean reciprocal rank, MRR.
 
     ir_measures uses pytrec_eval for RR and msmarco for RR@k, which can differ where scores are tied; its
     provider cwl_eval considers at most 1,000 ranks.

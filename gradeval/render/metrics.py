@@ -9,7 +9,7 @@ from textwrap import fill
 
 from gradeval.errors import MetricError
 from gradeval.registry.dialects.ir_measures import ties
-from gradeval.registry.dialects.other import aliases, spellings
+from gradeval.registry.dialects.other import SAME_NAMES, aliases, spellings
 from gradeval.registry.dialects.trec_eval import MEASURES, names_of
 from gradeval.registry.example import ABOUT, ideal_of, is_graded, sum_of, value_of, without_relevant
 from gradeval.registry.groups import GROUPS, Group
@@ -54,10 +54,14 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
 
 
 def _has(metric: Metric, word: str) -> bool:
-    """Whether a word is in the names of the metric here or in other tools, or in its page."""
-    others = [names for _, names in _elsewhere(metric)]
-    texts = (metric.name, metric.display, *metric.aliases, *others, metric.about)
-    return any(word.lower() in " ".join(text.split()).lower() for text in texts)
+    """Whether a word is in the page of the metric, before the example, which all pages have."""
+    if not word:
+        return True
+    try:
+        parts = _parts(metric)
+    except MetricError:  # of a plugin
+        parts = [metric.name, metric.about]
+    return any(word.lower() in " ".join(part.split()).lower() for part in parts)
 
 
 def _is_graded(metric: Metric) -> bool:
@@ -72,8 +76,13 @@ def page(name: str) -> str:
     if fold(name) in GROUPS:
         return _group_page(fold(name), GROUPS[fold(name)])
     metric = metric_of(name)
+    return "\n\n".join(filter(None, [*_parts(metric), _example(metric)]))
+
+
+def _parts(metric: Metric) -> list[str]:
+    """The paragraphs and lists of a page, without the example; '' for a list without rows."""
     rows = [("@k" if param.after_at else f"{param.name}=", _about(metric, param)) for param in metric.params]
-    parts = [
+    return [
         f"{metric.name}" + (f"  ({metric.display})" if metric.display != metric.name else ""),
         _RETURNS.sub(r"\1", metric.about),
         _facts(metric),
@@ -82,9 +91,7 @@ def page(name: str) -> str:
         _listed("Equivalents:", _elsewhere(metric)),
         _listed("Order of ties in ir_measures, by provider:", ties(metric.name)),
         _listed("Invariants:", [("", str(invariant)) for invariant in metric.invariants]),
-        _example(metric),
     ]
-    return "\n\n".join(filter(None, parts))
 
 
 def _facts(metric: Metric) -> str:
@@ -185,7 +192,10 @@ def _elsewhere(metric: Metric) -> list[tuple[str, str]]:
         if target == metric.name:
             spelled = _VALUE_LEFT.sub(r"(\1=…)", alias.spelled) + (f" ({inside})" if inside else "")
             found.setdefault(alias.tool, []).append(spelled)
-    return [(tool, ", ".join(names)) for tool, names in found.items()]
+    return [
+        *((tool, ", ".join(names)) for tool, names in found.items()),
+        *SAME_NAMES.get(metric.name, {}).items(),
+    ]
 
 
 def _wrapped(indent: str, text: str) -> str:

@@ -349,10 +349,24 @@ def test_options_are_completed(line: str) -> None:
         ("--queries b", ["both"]),
         ("q r --run-format ", [*RUN_FORMATS]),
         ("q r -m zzz", []),
+        ("q r --allow t", ["ties"]),
+        ("q r --allow ties,no_r", ["ties,no_relevant"]),
+        ("q r --allow ties,t", []),
+        ("q r --sort rankD", ["rankDCG"]),
+        ("compare q r --allow ti", ["ties"]),
+        ("metrics --family n", ["nDCG", "NTCIR"]),
+        ("metrics --family pre", ["precision"]),
     ],
 )
 def test_values_are_completed(line: str, found: list[str]) -> None:
     assert words(line) == found
+
+
+def test_each_family_that_is_completed_is_one() -> None:
+    words_of_families = words("metrics --family ")
+    assert len(words_of_families) >= 9
+    for word in words_of_families:
+        assert gradeval("metrics", "--family", word).code == 0
 
 
 @pytest.mark.parametrize(

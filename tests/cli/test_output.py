@@ -471,6 +471,30 @@ def test_sort() -> None:
     assert gradeval("q", "r", "-m", "muAP", "--by-level", "--sort", "AP(rel=2)").code == 0
 
 
+@pytest.mark.parametrize("more", [[], ["--by-level"]])
+def test_runs_cannot_be_ordered_by_text(more: list[str]) -> None:
+    error = fails("q", "r", "-m", "unj@10,runid", "--sort", "runid", *more)
+    assert error.startswith("gradeval: --sort runid: runid is text; give a metric with a numeric value.")
+
+
+def test_without_a_better_direction_the_highest_is_first() -> None:
+    """As the help says."""
+    Path("many").write_text("".join(f"q1 Q0 x{n} 1 {9 - n} t\n" for n in range(5)))
+    Path("few").write_text("q1 Q0 a 1 9 t\n")
+    for metric in ("unj@5", "num_ret"):
+        for sort, expected in ((metric, ["many", "few"]), (f"-{metric}", ["few", "many"])):
+            out = gradeval("q", "few", "many", "-m", metric, "--sort", sort, "--quiet").out
+            assert [line.split("\t")[0] for line in out.splitlines()[1:]] == expected
+    said = " ".join(gradeval("--help").out.split())
+    assert "the highest first for a metric of which neither high nor low is better, such as unj" in said
+
+
+def test_the_help_says_what_is_mutually_exclusive_with_tie_range_and_what_a_label_is() -> None:
+    said = " ".join(gradeval("eval", "--help").out.split())
+    assert "over the orders of tied scores tried; not with --wide or -f trec." in said
+    assert "a NAME contains no '/'" in said
+
+
 def test_wide() -> None:
     Path("r2").write_bytes(Path("r").read_bytes())
     assert gradeval("q", "r", "x=r2", "-m", "AP num_rel", "-q", "--wide", "--quiet").out == (

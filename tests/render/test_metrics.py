@@ -214,6 +214,12 @@ def test_the_list_of_a_search():
     assert "nDCGphi" in listed(word="views")
     assert listed(word="msndcg@k") == {"nDCG"}
     assert listed(word="KENDALL") == {"tau"}
+    assert listed(word="LightGBM") == listed(word="xgboost") == {"nDCG"}
+    assert "RR" in listed(word="mean reciprocal") and "AP" in listed(word="mean average precision")
+    assert listed(word="logb") == {"JKnDCG"}  # a parameter of another tool
+    assert listed(word="condensed") == set(REGISTRY)  # in the parameter judged_only, which all have
+    assert "num_ret" not in listed(word="higher is better") >= {"AP", "nDCG"}
+    assert "RR" in listed(word="in the order of the run file")
     assert listed(word="stops", graded=True) < set(GRADED.split())
 
 
@@ -239,6 +245,8 @@ def test_names_elsewhere():
     assert "\nEquivalents:\n  trec_eval     ndcg.1=3,2=9, ndcg_cut.k\n  ir_measures   nDCG@k, NDCG@k\n" in text
     assert "  scikit-learn  ndcg_score, ndcg_score(k=…)\n" in text
     assert "ndcg_burges@k (gain=exp)" in text
+    assert "  LightGBM      ndcg@k (gain=exp, with --ties input --no-relevant 1)\n" in text
+    assert "  XGBoost       ndcg@k (gain=exp, with --ties input --no-relevant 1; ndcg_exp_gain=false:" in text
     assert "set_F.x" in page("set_F")
     assert "  ir_measures  RBP(p=…)@k\n" in page("rbp")
     assert "  ir_measures  SetP, SetP(relative=False)\n" in page("set_P")

@@ -54,6 +54,15 @@ NAMES: dict[str, dict[str, str]] = {
 }
 
 
+# metric -> its names in tools, for the pages only: these are names of ours that mean another metric here
+SAME_NAMES: dict[str, dict[str, str]] = {
+    "nDCG": {
+        "LightGBM": "ndcg@k (gain=exp, with --ties input --no-relevant 1)",
+        "XGBoost": "ndcg@k (gain=exp, with --ties input --no-relevant 1; ndcg_exp_gain=false: gain=linear)",
+    }
+}
+
+
 class Spelling(NamedTuple):
     """The parameter of ours that is equivalent to one of another tool.
 
