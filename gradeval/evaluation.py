@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,7 +33,16 @@ from gradeval.registry.spec import Spec, parse
 from gradeval.results import FailedRun, Results, RunResult
 from gradeval.scoring import Scored, scored
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.load import Run, RunTable, is_file, is_path, open_qrels, open_runs, source_of
+from gradeval.tables.load import (
+    Run,
+    RunTable,
+    feature_names,
+    is_file,
+    is_path,
+    open_qrels,
+    open_runs,
+    source_of,
+)
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduced import Reduced
 from gradeval.tables.run_names import run_files, run_names
@@ -161,101 +171,170 @@ class Evaluator:
         """Evaluate one or several runs, of any form that gradeval.evaluate() takes."""
         return complete(self.evaluate_each(separate_runs(runs)))
 
-    def evaluate_each(self, runs: Sequence[tuple[str | None, Any]]) -> Results:
-        """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed, beside the others."""
+    def evaluate_each(
+        self,
+        runs: Sequence[tuple[str | None, Any]],
+        on_run: Callable[[Results], None] | None = None,
+        keep_values: bool = True,
+    ) -> Results:
+        """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed, beside the others.
+
+        on_run: is shown the results of each run by itself, in order, as soon as they are there. keep_values:
+        whether the returned results have the values of the queries, not only the summaries. With on_run, or
+        without keep_values, the notices are found with the values: nothing else is kept of a run.
+        """
         check_labels(runs)
-        outcomes = with_fewer(partial(self._outcomes, self._opened(runs)), self._jobs)
-        done = [one for one in outcomes if isinstance(one, _Outcome)]
-        names = names_of_runs([one.run for one in done])
-        results = tuple(
-            RunResult(
-                name,
-                one.run.path,
-                one.run.sha256() if self._hashes else None,
-                one.found.values,
-                one.counted,
-                one.found.texts,
-                one.tie_range,
-                self._options.ties or one.run.ties,
-            )
-            for name, one in zip(names, done, strict=True)
-        )
+        at_once = self._at_once or on_run is not None or not keep_values
+        planned = _planned(runs, self._options)
+        names = iter(_names([one for of_run in planned for one in of_run]))
+        name_of = [{path: next(names) for _, path, _ in of_run} for of_run in planned]
+
+        def opened(position: int) -> list[_Opened]:
+            label, run = runs[position]
+            of_run = name_of[position]
+            try:
+                found = open_runs(label, run, self._given, self._options, self._prepare, position + 1)
+            except GradevalError as error:
+                return [FailedRun(_path_of(run, next(iter(of_run))), error)]
+            return [
+                (of_run.get(one.path) or next(iter(of_run.values())), one)
+                if isinstance(one, Run)
+                else FailedRun(_path_of(run, one.path), one)
+                for one in found
+            ]
+
         table, source = self._given.qrels, self._given.source
-        noticed, found = [one.noticed for one in done], [one.found for one in done[:1]]
-        counted = np.logical_or.reduce([one.counted for one in done]) if done else self._wanted
-        notices = partial(self._notices, names, noticed, found, counted)
-        return Results(
-            table.path,
-            source.sha256() if self._hashes and source else None,
-            self._queries,
-            self._specs,
-            results,
-            self._options.to_dict(),
-            notices() if self._at_once else notices,
-            tuple(one for one in outcomes if isinstance(one, FailedRun)),
-        )
+        sha256 = source.sha256() if self._hashes and source else None
+        nothing = Results(table.path, sha256, self._queries, self._specs, (), self._options.to_dict())
+        parts: list[Results] = []
+        noticed: list[Callable[[], _Noticed]] = []
+        empty: Bools | None = None
+        counted = np.zeros(len(self._wanted), np.bool_)
+        outcome = partial(self._outcome, at_once)
+        for one in _each(len(runs), opened, outcome, self._jobs, sum(map(len, planned))):
+            if isinstance(one, FailedRun):
+                part = replace(nothing, failed=(one,))
+            else:
+                part = replace(nothing, runs=(one.result,), notices=one.noticed().notices if at_once else ())
+                noticed.append(one.noticed)
+                empty = one.empty if empty is None else empty
+                counted |= one.result.counted
+            if on_run is not None:
+                on_run(part)
+            parts.append(part if keep_values else part.summarized())
+        notices = partial(self._notices, noticed, empty, counted)
+        return nothing.joined(parts, notices() if at_once else notices)
+
+    def _outcome(self, at_once: bool, one: _Opened, jobs: int) -> _Outcome | FailedRun:
+        """at_once: whether the notices are found too, so that nothing else is kept of the run."""
+        if isinstance(one, FailedRun):
+            return one
+        name, run = one
+        try:
+            outcome = _evaluate(self._judged, name, run, self._specs, self._options, jobs, self._wanted)
+            if at_once:
+                noticed = outcome.noticed()
+                outcome = outcome._replace(noticed=lambda: noticed)
+        except GradevalError as error:
+            return FailedRun(run.path, error)
+        if self._hashes:
+            return outcome._replace(result=replace(outcome.result, sha256=run.sha256()))
+        return outcome
 
     def _notices(
-        self,
-        names: Sequence[str],
-        noticed: Sequence[Callable[[], _Noticed]],
-        scored: Sequence[Scored],
-        counted: Bools,
+        self, noticed: Sequence[Callable[[], _Noticed]], empty: Bools | None, counted: Bools
     ) -> tuple[Notice, ...]:
-        """The notices of all runs. scored: of the first, if there is one. counted: the queries of any, (Q,)."""
+        """The notices of all runs. empty: of one, None if there is none. counted: the queries of any, (Q,)."""
 
         def find(jobs: int) -> list[_Noticed]:
             return list(ordered_map(lambda find: find(), noticed, max(1, min(jobs, len(noticed)))))
 
         found = with_fewer(find, self._jobs)
         notices = list(self._given.qrels.notices)
-        for one in scored:  # what is relevant does not depend on the run
+        if empty is not None:  # what is relevant does not depend on the run
             share = max(each.judged_share for each in found)
-            judged = self._judged, self._specs, one.empty, counted
-            notices += relevance_notices(*judged, self._options, share)
-        for name, each in zip(names, found, strict=True):
-            notices += (replace(notice, subject=name) for notice in each.notices)
-        return tuple(notices)
+            notices += relevance_notices(self._judged, self._specs, empty, counted, self._options, share)
+        return (*notices, *(notice for each in found for notice in each.notices))
 
-    def _opened(self, runs: Sequence[tuple[str | None, Any]]) -> list[Run | FailedRun]:
-        opened: list[Run | FailedRun] = []
-        for name, run in runs:
-            position = len(opened) + 1
-            path = _path_of(run, name or f"run{position}")
-            try:
-                found = open_runs(name, run, self._given, self._options, self._prepare, position)
-                opened += [one if isinstance(one, Run) else FailedRun(path, one) for one in found]
-            except GradevalError as error:
-                opened.append(FailedRun(path, error))
-        return opened
 
-    def _outcomes(self, opened: Sequence[Run | FailedRun], jobs: int) -> list[_Outcome | FailedRun]:
-        concurrent_runs = max(1, min(jobs, len(opened)))
+_Opened = tuple[str, Run] | FailedRun
+"""A run with its name."""
 
-        def outcome(run: Run | FailedRun) -> _Outcome | FailedRun:
-            if isinstance(run, FailedRun):
-                return run
-            try:
-                each = jobs // concurrent_runs
-                made = _evaluate(self._judged, run, self._specs, self._options, each, self._wanted)
-                if not self._at_once:
-                    return made
-                noticed = made.noticed()
-                return made._replace(noticed=lambda: noticed)
-            except GradevalError as error:
-                return FailedRun(run.path, error)
 
-        return list(ordered_map(outcome, opened, concurrent_runs))
+class _Planned(NamedTuple):
+    """A run that is expected of what was given, before it is opened."""
+
+    label: str | None
+    path: str
+    short_name: str | None = None
+
+
+def _planned(runs: Sequence[tuple[str | None, Any]], options: Options) -> list[list[_Planned]]:
+    """The expected runs of each of the given: names are chosen before anything is read."""
+    planned = []
+    for position, (label, run) in enumerate(runs, 1):
+        path = _path_of(run, label or f"run{position}")
+        has_path = is_path(run) or (isinstance(run, RunTable) and run.path is not None)
+        if is_path(run) and options.features:
+            names = [feature_names(path, feature, label, options) for feature in options.features]
+            planned.append([_Planned(label, path, short) for short, path, label in names])
+        else:
+            planned.append([_Planned(label if has_path else path, path)])
+    return planned
+
+
+def _each(
+    count: int,
+    opened: Callable[[int], list[_Opened]],
+    outcome: Callable[[_Opened, int], _Outcome | FailedRun],
+    jobs: int,
+    expected: int,
+) -> Iterator[_Outcome | FailedRun]:
+    """The outcome of each run, in order; few runs are open at a time.
+
+    With too little memory for `jobs` threads, one goes on with the runs whose outcomes are not there yet.
+    """
+    positions = deque(range(count))
+    waiting: deque[_Opened] = deque()
+
+    def drawn() -> Iterator[_Opened]:
+        yield from tuple(waiting)
+        while positions:
+            found = opened(positions[0])  # it stays first if there is no memory for it
+            positions.popleft()
+            waiting.extend(found)
+            yield from found
+
+    def outcomes(jobs: int) -> Iterator[_Outcome | FailedRun]:
+        concurrent_runs = max(1, min(jobs, expected))
+        for one in ordered_map(lambda one: outcome(one, jobs // concurrent_runs), drawn(), concurrent_runs):
+            waiting.popleft()
+            yield one
+
+    try:
+        yield from outcomes(jobs)
+        return
+    except MemoryError:
+        if jobs == 1:
+            raise
+    yield from outcomes(1)  # outside the handler, which keeps the threads' memory alive
 
 
 def evaluate_all(
-    qrels: Any, runs: Sequence[tuple[str | None, Any]], specs: Sequence[Spec], options: Options, **how: Any
+    qrels: Any,
+    runs: Sequence[tuple[str | None, Any]],
+    specs: Sequence[Spec],
+    options: Options,
+    on_run: Callable[[Results], None] | None = None,
+    keep_values: bool = True,
+    **how: Any,
 ) -> Results:
     """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed. how: for Evaluator.of().
 
+    on_run, keep_values: those of Evaluator.evaluate_each().
     Raises GradevalError where the qrels or the options are wrong.
     """
-    return Evaluator.of(qrels, specs, options, runs=runs, **how).evaluate_each(runs)
+    return Evaluator.of(qrels, specs, options, runs=runs, **how).evaluate_each(runs, on_run, keep_values)
 
 
 def judgments_of(
@@ -285,20 +364,19 @@ def prepared(judgments: Judgments, options: Options) -> Judgments:
 class _Noticed(NamedTuple):
     """The notices of a run, and the share of its first ranks that is judged."""
 
-    notices: list[Notice]
+    notices: tuple[Notice, ...]
     judged_share: float
 
 
 class _Outcome(NamedTuple):
-    """The values of a run, their range over the orders of ties, and the counted queries, (Q,).
+    """The result of a run.
 
-    noticed: finds what else a user should know of the run, without its lines.
+    empty: which queries have nothing relevant to a metric that needs it, (M, Q). noticed: finds what else a
+    user should know of the run, without its lines.
     """
 
-    run: Run
-    found: Scored
-    tie_range: Floats | None
-    counted: Bools
+    result: RunResult
+    empty: Bools
     noticed: Callable[[], _Noticed]
 
 
@@ -321,7 +399,7 @@ def score_queries(qrels: Qrels, judge: Judge, rank: Floats, specs: Sequence[Spec
 
 
 def _evaluate(
-    qrels: Qrels, run: Run, specs: Sequence[Spec], options: Options, jobs: int, wanted: Bools
+    qrels: Qrels, name: str, run: Run, specs: Sequence[Spec], options: Options, jobs: int, wanted: Bools
 ) -> _Outcome:
     reduced = run.reduce(qrels, options.ties or run.ties, jobs)
     has_lines = reduced.retrieved > 0
@@ -334,7 +412,7 @@ def _evaluate(
     ties: Spread | None = None
     if options.tie_range:
         ties = spread(qrels, reduced, counted, specs, found, judge, jobs)
-    rule = run.ties
+    run_rule = run.ties
 
     def noticed() -> _Noticed:
         notices = [*query_notices(qrels, reduced, wanted, options)]
@@ -342,25 +420,31 @@ def _evaluate(
             changes = ties
             if changes is None:
                 changes = spread(qrels, reduced, counted, specs, found, judge, jobs, TRIALS)
-            changed = tie_notices(qrels, specs, found, counted, changes, rule)
+            changed = tie_notices(qrels, specs, found, counted, changes, run_rule)
             # the range of a number is printed beside it, so only texts need a notice
             notices += (one for one in changed if not options.tie_range or one.low is None)
         notices += undefined_notices(qrels, specs, found, counted)
         cutoff = first_ranks(specs, options)
         share = judged_share(qrels, reduced, counted, cutoff)
         notices += judged_notices(share, cutoff, specs, qrels.scale, options)
-        return _Noticed(notices, share)
+        return _Noticed(tuple(replace(notice, subject=name) for notice in notices), share)
 
     tie_range = None if ties is None else np.array(ties.ends(found.values))
-    return _Outcome(run, found, tie_range, counted, noticed)
+    rule = options.ties or run_rule
+    result = RunResult(name, run.path, None, found.values, counted, found.texts, tie_range, rule)
+    return _Outcome(result, found.empty, noticed)
 
 
 def names_of_runs(runs: Sequence[Run]) -> list[str]:
     """A unique name for each run; labels are kept."""
-    others = [run for run in runs if run.name is None]
-    labels = [run.name for run in runs if run.name is not None]
+    return _names([_Planned(run.name, run.path, run.short_name) for run in runs])
+
+
+def _names(runs: Sequence[_Planned]) -> list[str]:
+    labels = [run.label for run in runs if run.label is not None]
+    others = [run for run in runs if run.label is None]
     made = iter(run_names([run.path for run in others], [run.short_name for run in others], labels))
-    return [next(made) if run.name is None else run.name for run in runs]
+    return [next(made) if run.label is None else run.label for run in runs]
 
 
 def check_labels(runs: Sequence[tuple[str | None, Any]]) -> None:
@@ -376,6 +460,8 @@ def check_labels(runs: Sequence[tuple[str | None, Any]]) -> None:
 
 def _path_of(run: Any, name: str) -> str:
     """The path in Results.failed of a run that cannot be read; the name if it has none."""
+    if isinstance(run, RunTable):
+        return run.path or name
     try:
         return source_of(run).name if is_path(run) else name
     except InputError as error:

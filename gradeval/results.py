@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats
+from gradeval.arrays import Bools, Floats, Ints
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.notices import Notice, lines
 from gradeval.options import DEFAULT_TIES
@@ -45,6 +45,21 @@ class Column(NamedTuple):
         return [number(value) if math.isfinite(value) else None for value in plain]
 
 
+class Summary(NamedTuple):
+    """What is left of a run without the values of its queries.
+
+    queries: how many are counted. means: (M,). undefined: how many values of each metric, (M,). ends: the
+    lowest and the highest means over the orders of ties, (2, M), empty without Options.tie_range. texts:
+    position of a text metric -> the text to print.
+    """
+
+    queries: int
+    means: Floats
+    undefined: Ints
+    ends: tuple[Floats, ...]
+    texts: Mapping[int, str]
+
+
 @dataclass(frozen=True, eq=False)
 class RunResult:
     """The values of one run.
@@ -53,7 +68,7 @@ class RunResult:
     values: float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged, (Q,).
     texts: position of a text metric -> the text of each query. tie_range: the lowest and the
     highest values over the orders of ties tried, (2, M, Q); None without Options.tie_range. ties: the order of
-    tied scores.
+    tied scores. summary: what is left where the values of the queries are not kept: those have no elements.
     """
 
     name: str
@@ -64,6 +79,12 @@ class RunResult:
     texts: Mapping[int, Sequence[str]] = field(default_factory=dict, repr=False)
     tie_range: Floats | None = field(default=None, repr=False)
     ties: str = DEFAULT_TIES
+    summary: Summary | None = field(default=None, repr=False)
+
+    @property
+    def queries(self) -> int:
+        """How many queries are counted."""
+        return int(self.counted.sum()) if self.summary is None else self.summary.queries
 
     def counted_texts(self, m: int) -> list[str]:
         """The texts of one metric for the counted queries."""
@@ -133,7 +154,8 @@ class Results:
 
         Undefined values are excluded; the mean of no values is NaN, and so is that of texts.
         """
-        return self._summaries([run.values for run in self.runs])
+        given = [run.values if run.summary is None else run.summary.means for run in self.runs]
+        return self._summaries(given)
 
     @cached_property
     def tie_ranges(self) -> Floats:
@@ -144,11 +166,17 @@ class Results:
         ranges = [run.tie_range for run in self.runs if run.tie_range is not None]
         if len(ranges) < len(self.runs):
             raise OptionError("the ranges over ties were not computed: evaluate with tie_range=True")
-        return np.array([self._summaries([ends[k] for ends in ranges]) for k in (0, 1)])
+        ends = [
+            of if run.summary is None else run.summary.ends for of, run in zip(ranges, self.runs, strict=True)
+        ]
+        return np.array([self._summaries([of[k] for of in ends]) for k in (0, 1)])
 
     def _summaries(self, values: Sequence[Floats]) -> Floats:
-        """The summary of each metric, (R, M), from the values of each run."""
-        rows = [summarize(self.specs, of, run.counted) for of, run in zip(values, self.runs, strict=True)]
+        """The summary of each metric, (R, M), from the values of each run, (M, Q), or its summaries, (M,)."""
+        rows = [
+            of if of.ndim == 1 else summarize(self.specs, of, run.counted)
+            for of, run in zip(values, self.runs, strict=True)
+        ]
         summaries = np.array(rows).reshape(len(self.runs), len(self.specs))
         summaries.flags.writeable = False  # it is cached
         return summaries
@@ -188,6 +216,28 @@ class Results:
 
         return replace(self, runs=tuple(self.runs[r] for r in sorted(range(len(means)), key=key)))
 
+    def summarized(self) -> Results:
+        """The same results without the values of the queries."""
+        nothing = np.empty((len(self.specs), 0))
+        runs = []
+        for r, run in enumerate(self.runs):
+            has_range = run.tie_range is not None
+            undefined = (run.counted & np.isnan(run.values)).sum(axis=1)
+            ends = (*self.tie_ranges[:, r],) if has_range else ()
+            texts = {m: (run.counted_texts(m) or [""])[0] for m in run.texts}
+            summary = run.summary or Summary(run.queries, self.means[r], undefined, ends, texts)
+            of_ties = np.array([nothing, nothing]) if has_range else None
+            left = replace(run, values=nothing, counted=np.empty(0, np.bool_), texts=dict.fromkeys(texts, ()))
+            runs.append(replace(left, tie_range=of_ties, summary=summary))
+        return replace(self, runs=tuple(runs))
+
+    def joined(self, parts: Iterable[Results], notices: Notices | Callable[[], Notices]) -> Results:
+        """These results, with the runs and failures of others made in the same way. notices: those of all."""
+        parts = list(parts)
+        runs = (*self.runs, *(run for part in parts for run in part.runs))
+        failed = (*self.failed, *(one for part in parts for one in part.failed))
+        return replace(self, runs=runs, notices=notices, failed=failed)
+
     def mean(self, run: str | int, metric: str | Spec | int) -> float:
         """The summary value: the mean over the counted queries where it is defined, or the sum of a count."""
         return float(self.means[self._run(run), self._numeric(metric)])
@@ -203,8 +253,10 @@ class Results:
 
     def undefined(self, run: str | int, metric: str | Spec | int) -> int:
         """The number of counted queries whose value is undefined, and excluded from the mean."""
-        result = self.runs[self._run(run)]
-        return int((result.counted & np.isnan(result.values[self._numeric(metric)])).sum())
+        result, m = self.runs[self._run(run)], self._numeric(metric)
+        if result.summary is not None:
+            return int(result.summary.undefined[m])
+        return int((result.counted & np.isnan(result.values[m])).sum())
 
     def values(self, run: str | int, metric: str | Spec | int) -> Floats:
         """The value of each query in qrels order, (Q,): NaN where undefined or not counted."""
@@ -252,7 +304,7 @@ class Results:
             if spec.metric.per_query if per_query else spec.metric.has_summary:
                 texts = result.counted_texts(m) if m in result.texts else None
                 if texts is not None and not per_query:
-                    texts = [*texts, ""][:1]
+                    texts = [*texts, ""][:1] if result.summary is None else [result.summary.texts[m]]
                 of_ends = () if spec.metric.text else tuple(Column(spec, end[m]) for end in ends)
                 columns.append(Column(spec, values[m], texts, of_ends))
         return columns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +19,7 @@ from gradeval.cli.options import (
     expand_runs,
     has_colour,
     input_options,
+    inputs,
     measure,
     measure_options,
     other_options,
@@ -29,7 +31,7 @@ from gradeval.cli.options import (
     treat_warnings,
 )
 from gradeval.cli.options import output as output_option
-from gradeval.cli.types import File
+from gradeval.cli.types import File, Integer
 from gradeval.errors import UnknownQueryError
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS, Options
@@ -37,6 +39,7 @@ from gradeval.render import BY_ROWS, FORMATS, Digits
 
 if TYPE_CHECKING:
     from gradeval.registry.spec import Spec
+    from gradeval.results import Results
 
 
 @click.command(
@@ -67,7 +70,16 @@ if TYPE_CHECKING:
     help="Order the runs by this metric, the best first, or the highest first for a metric of which neither "
     "high nor low is better, such as unj; -METRIC reverses the order.",
 )
+@output_option(
+    "--top", type=Integer(1, 10**9), metavar="N", help="Print the first N runs only; requires --sort."
+)
 @output_option("--wide", is_flag=True, help="With -q: queries as rows, runs side by side, for each metric.")
+@inputs(
+    "--runs-from",
+    type=File(),
+    metavar="FILE",
+    help="Evaluate the runs of this list too: a path, or NAME=path, on each line, relative to the list.",
+)
 @input_options()
 @other_options()
 def eval_command(
@@ -81,7 +93,9 @@ def eval_command(
     digits: Digits,
     spreadsheet: bool,
     sort: str | None,
+    top: int | None,
     wide: bool,
+    runs_from: str | None,
     output: str | None,
     query_ids: str | None,
     jobs: int | None,
@@ -95,23 +109,25 @@ def eval_command(
     QRELS is a TREC file with lines 'query iter document grade', or a LETOR file. A RUN is a TREC file with
     lines 'query Q0 document rank score tag', or a file with one score for each line of the LETOR file. Both may
     be of BEIR, CSV, TSV, JSON, JSON Lines, Parquet or Arrow, a RUN of MS MARCO or MTEB too. A directory as RUN
-    stands for its files. NAME=RUN names it in the results; a NAME contains no '/'.
+    stands for its files. NAME=RUN names it in the results; a NAME contains no '/'. With -f jsonl the values of
+    a run are printed as soon as they are there.
     """
-    from gradeval.tables.run_names import labelled
-
-    labels, runs = [labelled(run)[0] for run in runs], tuple(labelled(run)[1] for run in runs)
     check_queries(complete, options["queries"])
     if no_summary and not per_query:
         raise click.UsageError("-n requires -q: nothing would be printed.")
-    if not runs and not options["features"]:
+    if top is not None and sort is None:
+        raise click.UsageError("--top requires --sort.")
+    if not runs and not options["features"] and runs_from is None:
         raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
     context = click.get_current_context()
     root = context.find_root().command
     if isinstance(root, click.Group) and qrels in root.list_commands(context) and not os.path.exists(qrels):
         raise click.UsageError(f"The command comes first: gradeval {qrels}, then its options.")
-    inputs = [qrels, *runs, *filter(None, [options["groups"]])]
-    check_inputs(inputs)
-    file = output_file(output, [*inputs, *filter(None, [query_ids])], with_groups=(qrels, *runs))
+    given = _runs(runs, runs_from)
+    paths = [qrels, *(path for _, path in given)]
+    read = [*paths, *filter(None, [options["groups"], runs_from])]
+    check_inputs(read)
+    file = output_file(output, [*read, *filter(None, [query_ids])], with_groups=paths)
     on_terminal = file is None and out.on_terminal()
     format_ = format_ or out.default_format(file, FORMATS)
     if spreadsheet and format_ != "csv":
@@ -149,34 +165,13 @@ def eval_command(
 
         asked = QueryIds(query_ids)
     chosen = Options.of(**options, jobs=jobs or 0)
-    try:
-        with Progress(enabled=False if quiet else None) as progress:
-            results = evaluate_all(
-                qrels,
-                list(zip(labels, runs, strict=True)) or [(None, qrels)],
-                specs,
-                chosen,
-                watch=progress.watch,
-                hashes=format_ == "json",
-                query_ids=None if asked is None else asked.chosen,
-            )
-    except UnknownQueryError as error:
-        if asked is None:
-            raise
-        raise asked.unknown(error) from None
-    for each in {str(failed.error): failed.error for failed in results.failed}.values():
-        out.report(each)
-    if strict and results.failed:
-        return 2
-    warnings = list(asked.warnings if asked else ())
+    # with --strict nothing is printed before all warnings are known
+    is_streamed = format_ == "jsonl" and file is None and not (sort or wide or strict)
     mixed = per_query and not no_summary and format_ in BY_ROWS
-    if mixed and any(ALL in results.counted_queries(r) for r in range(len(results.runs))):
-        warnings.append(f"a query is named '{ALL}', like the summary; -n omits the summary")
-    if not passes(warnings, results.notices, len(results.runs), quiet, strict, allow):
-        return 2
-    if results.runs:
-        if by:
-            results = results.sorted_by(str(sort).removeprefix("-"), worst_first=str(sort).startswith("-"))
+    reported: set[str] = set()
+    has_all = False
+
+    def show(results: Results) -> None:
         text = render(
             results,
             format_,
@@ -189,7 +184,66 @@ def eval_command(
             wide=wide,
         )
         out.write(text, file, styled=format_ == "table")
+
+    def on_run(results: Results) -> None:
+        nonlocal has_all
+        for failed in results.failed:
+            if str(failed.error) not in reported:
+                reported.add(str(failed.error))
+                progress.clear()
+                out.report(failed.error)
+        if results.runs:
+            has_all = has_all or (mixed and ALL in results.counted_queries(0))
+            if is_streamed:
+                progress.clear()
+                show(results)
+
+    try:
+        with Progress(enabled=False if quiet else None) as progress:
+            results = evaluate_all(
+                qrels,
+                given or [(None, qrels)],
+                specs,
+                chosen,
+                on_run,
+                per_query and not is_streamed,
+                watch=progress.watch,
+                hashes=format_ == "json",
+                query_ids=None if asked is None else asked.chosen,
+            )
+    except UnknownQueryError as error:
+        if asked is None:
+            raise
+        raise asked.unknown(error) from None
+    if strict and results.failed:
+        return 2
+    warnings = list(asked.warnings if asked else ())
+    if has_all:
+        warnings.append(f"a query is named '{ALL}', like the summary; -n omits the summary")
+    if not passes(warnings, results.notices, len(results.runs), quiet, strict, allow):
+        return 2
+    if results.runs and not is_streamed:
+        if by:
+            results = results.sorted_by(str(sort).removeprefix("-"), worst_first=str(sort).startswith("-"))
+        show(replace(results, runs=results.runs[:top]))
     return 2 if results.failed else 0
+
+
+def _runs(arguments: Sequence[str], path: str | None) -> list[tuple[str | None, str]]:
+    """(label, path) of each of the runs, and of those in the list at the path."""
+    from gradeval.tables.run_names import labelled, run_files
+
+    runs = [labelled(argument) for argument in arguments]
+    if path is not None:
+        from gradeval.formats.run_list import read_run_list
+        from gradeval.formats.sources import Source
+
+        folder = os.path.dirname(path) if os.path.isfile(path) else ""  # that of a pipe is /dev/fd
+        for line in read_run_list(Source(path)):
+            label, run = labelled(line, folder)
+            run = run if run == "-" else os.path.join(folder, run)
+            runs += [(label, file) for file in (run_files(run) if label is None else [run])]
+    return runs
 
 
 def _check_printed(specs: Sequence[Spec], per_query: bool, summary: bool) -> None:

@@ -66,7 +66,7 @@ def content(results: Results, per_query: bool, summary: bool) -> dict[str, Any]:
 def _run(results: Results, r: int, per_query: bool, summary: bool) -> dict[str, Any]:
     run = results.runs[r]
     entry: dict[str, Any] = {"name": run.name, "path": run.path, "sha256": run.sha256, "ties": run.ties}
-    entry["queries"] = int(run.counted.sum())
+    entry["queries"] = run.queries
     if summary:
         columns = results.columns(r, per_query=False)
         for key, part in _with_ends("summary", columns, "low", "high"):

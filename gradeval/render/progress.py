@@ -71,6 +71,13 @@ class Progress:
         bar.start()
         return bar
 
+    def clear(self) -> None:
+        """Remove the bar, for a message; it comes back with the next bytes."""
+        with self._lock:
+            if self._bar is not None:
+                self._bar.stop()
+                self._bar = None
+
     def __enter__(self) -> Progress:
         return self
 

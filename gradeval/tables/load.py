@@ -297,21 +297,26 @@ def _read_letor(source: Source, wanted: Set[int], options: Options, jobs: int) -
 
 
 def _feature_runs(source: Source, letor: Letor, options: Options, label: str | None) -> list[Run | InputError]:
-    """A run for each feature that the file has, and one error for the others.
-
-    label: the name of the run of a single feature, and the beginning of the names of several.
-    """
+    """A run for each feature that the file has, and one error for the others."""
 
     def run(feature: int) -> Run:
-        short = f"feature{feature}"
-        name = label if label is None or len(options.features) == 1 else f"{label}:{short}"
-        path = f"{source.name}:{short}"
+        short, path, name = feature_names(source.name, feature, label, options)
         of = _in_memory(path, lambda: letor.columns(letor.feature(feature)), source, name, LETOR_TIES)
         return of._replace(short_name=short)
 
     runs: list[Run | InputError] = [run(feature) for feature in options.features if feature in letor.features]
     missing = [feature for feature in options.features if feature not in letor.features]
     return [*runs, letor.missing(missing)] if missing else runs
+
+
+def feature_names(path: str, feature: int, label: str | None, options: Options) -> tuple[str, str, str | None]:
+    """The short name, the path and the label of the run of a feature.
+
+    label: that of the file: the label of a single feature, and the beginning of the labels of several.
+    """
+    short = f"feature{feature}"
+    name = label if label is None or len(options.features) == 1 else f"{label}:{short}"
+    return short, f"{path}:{short}", name
 
 
 def _of_letor(source: Source, kind: str, given: Given) -> Columns:

@@ -13,13 +13,13 @@ _SUFFIX = re.compile(r"(?<=.)\.(?:run|txt|res|csv|tsv|json|jsonl|parquet|arrow|f
 _PATTERN = re.compile(r"[*?\[]")
 
 
-def labelled(argument: str) -> tuple[str | None, str]:
+def labelled(argument: str, folder: str = "") -> tuple[str | None, str]:
     """'BM25=runs/bm25.run' -> the label and the path; the label is None for a path alone.
 
-    A file whose name is the whole argument is that file, and a label contains no '/'.
+    A file whose name is the whole argument is that file, and a label contains no '/'. folder: that of the path.
     """
     label, _, path = argument.partition("=")
-    if not label or not path or "/" in label or os.path.lexists(argument):
+    if not label or not path or "/" in label or os.path.lexists(os.path.join(folder, argument)):
         return None, argument
     return label, path
 

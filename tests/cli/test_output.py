@@ -412,7 +412,7 @@ def test_every_bad_run_is_reported() -> None:
 
 def test_bad_features_among_good_ones() -> None:
     done = gradeval("l", "l", "none", "--feature", "1", "-m", "AP")
-    assert done == (2, "run\tquery\tmetric\tvalue\nfeature1\tall\tAP\t0.7500\n",
+    assert done == (2, "run\tquery\tmetric\tvalue\nl:feature1\tall\tAP\t0.7500\n",
                     "none: no such file. Check the path\n")  # fmt: skip
 
 

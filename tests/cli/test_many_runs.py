@@ -1,0 +1,268 @@
+"""gradeval with many runs: lists of them, JSON lines as they are made, the best of them, failures at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gradeval import evaluation
+from gradeval.evaluation import evaluate_all
+from gradeval.options import Options
+from gradeval.registry.spec import parse
+from gradeval.render import FORMATS, render
+from gradeval.results import Results, RunResult
+
+from .command import RUN, fails, gradeval
+
+
+@pytest.fixture(autouse=True)
+def files(folder: Path) -> Path:
+    """The runs r0 to r4, each with another document of q1 first, in a folder of their own."""
+    os.mkdir("runs")
+    for i, first in enumerate("abcde"):
+        Path(f"runs/r{i}.run").write_text(RUN.replace("q1 Q0 b 1 9", f"q1 Q0 {first} 1 {90 + i}").replace(
+            "q1 Q0 a 3 7" if first == "a" else "q1 Q0 c 4 7" if first == "c" else "none", "q1 Q0 y 3 7"
+        ))  # fmt: skip
+    return folder
+
+
+def names(out: str) -> list[str]:
+    return list(dict.fromkeys(line.split("\t")[0] for line in out.splitlines()[1:]))
+
+
+# Lists of runs
+
+
+def test_a_list_of_runs() -> None:
+    Path("runs/list").write_text("# the runs\n\n  r1.run \r\nBest one=r0.run\nr2.run")
+    done = gradeval("q", "r", "--runs-from", "runs/list", "-m", "AP", "--quiet")
+    assert (done.code, done.err) == (0, "")
+    assert names(done.out) == ["r", "r1", "Best one", "r2"]
+    one_by_one = gradeval("q", "r", "runs/r1.run", "Best one=runs/r0.run", "runs/r2.run", "-m", "AP", "--quiet")
+    assert done.out == one_by_one.out
+
+
+def test_a_list_from_standard_input_is_relative_to_the_current_folder() -> None:
+    Path("list").write_text("runs/r1.run\n")
+    done = gradeval("q", "--runs-from", "-", "-m", "AP", "--quiet", stdin="list")
+    assert (done.code, names(done.out)) == (0, ["r1"])
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
+def test_a_list_from_a_pipe_is_relative_to_the_current_folder() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"runs/r1.run\n")
+    os.close(writer)
+    done = gradeval("q", "--runs-from", f"/dev/fd/{reader}", "-m", "AP", "--quiet")
+    os.close(reader)
+    assert (done.code, names(done.out)) == (0, ["r1"])
+
+
+def test_a_file_with_an_equals_sign_in_its_name() -> None:
+    os.rename("runs/r1.run", "runs/k=1.run")
+    Path("runs/list").write_text("k=1.run\nx=k=1.run\n")
+    assert names(gradeval("q", "--runs-from", "runs/list", "-m", "AP", "--quiet").out) == ["k=1", "x"]
+
+
+def test_lists_that_are_refused() -> None:
+    Path("list").write_text("# nothing\n\n")
+    hint = "Write a path, or NAME=path, on each line"
+    assert fails("q", "--runs-from", "list") == f"list: no runs given. {hint}"
+    assert fails("q", "--runs-from", "none") == "none: no such file. Check the path"
+    Path("list").write_text("-\n")
+    assert fails("q", "--runs-from", "list", "-") == (
+        "gradeval: '-' can be given once only: there is one standard input. Try 'gradeval --help'."
+    )
+    Path("list").write_text("a=r\na=q\n")
+    assert fails("q", "--runs-from", "list") == "gradeval: two runs have the label 'a': r and q"
+
+
+def test_the_list_is_no_output_file() -> None:
+    Path("list.tsv").write_text("r\n")
+    assert "it is one of the input files" in fails("q", "--runs-from", "list.tsv", "-o", "list.tsv")
+
+
+# Order
+
+
+def test_sort_and_top() -> None:
+    runs = [f"runs/r{i}.run" for i in range(5)]
+    plain = gradeval("q", *runs, "-m", "RR AP", "-f", "json", "--quiet")
+    summaries = {run["name"]: run["summary"] for run in json.loads(plain.out)["runs"]}
+    for metric in ("AP", "RR"):
+        best = sorted(summaries, key=lambda name, by=metric: -summaries[name][by])  # type: ignore[misc]
+        for options, expected in (((), best), (("--top", "2"), best[:2]), (("--top", "9"), best)):
+            done = gradeval("q", *runs, "-m", "RR AP", "--quiet", "--sort", metric.lower(), *options)
+            assert (done.code, names(done.out)) == (0, expected)
+    done = gradeval("q", *runs, "-m", "RR AP", "--quiet", "--sort", "RR", "--top", "1", "-f", "jsonl", "-q")
+    assert {json.loads(line)["run"] for line in done.out.splitlines()} == {best[0]}
+
+
+def test_undefined_comes_last_and_ties_keep_their_order() -> None:
+    means = {"a": np.nan, "b": 1.0, "c": 2.0, "d": np.nan, "e": 1.0}
+    runs = tuple(
+        RunResult(name, name, None, np.array([[mean], [-mean]]), np.ones(1, bool))
+        for name, mean in means.items()
+    )
+    results = Results("q", None, ("1",), tuple(parse("AP RR")), runs)
+    assert [run.name for run in results.sorted_by("AP").runs] == ["c", "b", "e", "a", "d"]
+
+
+def test_sorting_that_is_refused() -> None:
+    assert fails("q", "r", "--top", "2") == "gradeval: --top requires --sort. Try 'gradeval --help'."
+    assert fails("q", "r", "-m", "AP RR", "--sort", "nDCG") == (
+        "gradeval: --sort nDCG: give one of the metrics: AP, RR. Try 'gradeval --help'."
+    )
+    assert "did you mean nDCG@10?" in fails("q", "r", "--sort", "nDGC@10")
+
+
+# As they are made
+
+
+def test_lines_come_in_the_order_of_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was printed when a run had been evaluated is there before the next one is."""
+    shown: list[int] = []
+    evaluate = evaluation._evaluate
+
+    def watched(*args: object, **more: object) -> object:
+        shown.append(len(out.read_text().splitlines()))
+        return evaluate(*args, **more)  # type: ignore[arg-type]
+
+    out = Path("out")
+    monkeypatch.setattr(evaluation, "_evaluate", watched)
+    monkeypatch.setattr("gradeval.cli.output.write", lambda text, *_, **__: out.open("a").write(text))
+    out.touch()
+    runs = [f"runs/r{i}.run" for i in range(5)]
+    assert gradeval("q", *runs, "-m", "AP RR", "-f", "jsonl", "--quiet", "-j", "1").code == 0
+    assert shown == [0, 2, 4, 6, 8]
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(row["run"], row["metric"]) for row in rows] == [
+        (f"r{i}", m) for i in range(5) for m in ("AP", "RR")
+    ]
+
+
+@pytest.mark.parametrize("options", [(), ("-q",), ("-q", "-n"), ("--tie-range", "-q"), ("-j", "1")])
+def test_the_lines_are_those_of_all_runs_together(options: tuple[str, ...]) -> None:
+    runs = [f"runs/r{i}.run" for i in range(5)]
+    command = [
+        "q",
+        *runs,
+        "-m",
+        "num_q AP runid relstring@3 gm_map num_ret",
+        "-f",
+        "jsonl",
+        "--quiet",
+        *options,
+    ]
+    streamed = gradeval(*command)
+    assert streamed.code == 0
+    assert gradeval(*command, "-o", "out.jsonl").code == 0
+    assert Path("out.jsonl").read_text() == streamed.out
+
+
+def test_strict_prints_no_line_of_runs_with_warnings() -> None:
+    assert "warnings are treated as errors" in fails("q", "r", "-f", "jsonl", "-m", "AP", "--strict")
+
+
+def test_a_pipe_that_is_closed_ends_the_command() -> None:
+    runs = " ".join(f"runs/r{i}.run" for i in range(5))
+    command = f"'{sys.executable}' -m gradeval q {runs} -f jsonl --quiet | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (0, "", 1)
+
+
+# Failures
+
+
+def test_a_failed_run_is_reported_at_once_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    evaluate = evaluation._evaluate
+
+    def watched(qrels: object, name: str, *args: object, **more: object) -> object:
+        events.append(name)
+        return evaluate(qrels, name, *args, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(evaluation, "_evaluate", watched)
+    monkeypatch.setattr("gradeval.cli.output.report", lambda error: events.append(str(error)))
+    Path("bad").write_text("q1 Q0 a 1 x t\n")
+    done = gradeval("q", "r", "none", "bad", "runs/r1.run", "-m", "AP", "--quiet", "-j", "1")
+    assert done.code == 2
+    assert names(done.out) == ["r", "r1"]
+    missing, wrong = "none: no such file. Check the path", "bad:1: the score 'x' is not a number"
+    assert events == ["r", missing, "bad", wrong, "r1"]
+
+
+def test_an_error_of_several_runs_is_reported_once() -> None:
+    done = gradeval("q", "none", "r", "none", "-m", "AP", "--quiet")
+    assert (done.code, done.err) == (2, "none: no such file. Check the path\n")
+
+
+# What is kept
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("tie_range", [False, True])
+def test_summaries_are_all_that_is_printed_of_them(format: str, tie_range: bool) -> None:
+    """Results without the values of queries print as those that have them."""
+    runs = [(None, f"runs/r{i}.run") for i in range(3)]
+    specs, options = parse("num_q AP runid gm_map rankDCG tau num_ret"), Options(tie_range=tie_range)
+    kept = evaluate_all("q", runs, specs, options)
+    left = evaluate_all("q", runs, specs, options, keep_values=False)
+    assert all(run.values.size == run.counted.size == 0 for run in left.runs)
+    assert render(left, format) == render(kept, format)
+    assert left.notices == kept.notices
+    assert np.array_equal(left.means, kept.means, equal_nan=True)
+
+
+def test_few_runs_are_open_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are."""
+    open_now, most = set(), 0
+    opened, evaluate = evaluation.open_runs, evaluation._evaluate
+
+    def open_one(label: object, run: str, *args: object, **more: object) -> object:
+        nonlocal most
+        open_now.add(run)
+        most = max(most, len(open_now))
+        return opened(label, run, *args, **more)  # type: ignore[arg-type]
+
+    def evaluate_one(qrels: object, name: str, run: object, *args: object) -> object:
+        result = evaluate(qrels, name, run, *args)  # type: ignore[arg-type]
+        open_now.discard(run.path)  # type: ignore[attr-defined]
+        return result
+
+    monkeypatch.setattr(evaluation, "open_runs", open_one)
+    monkeypatch.setattr(evaluation, "_evaluate", evaluate_one)
+    runs = [(f"x{i}", f"runs/r{i % 5}.run") for i in range(60)]
+    results = evaluate_all("q", runs, parse("AP"), Options(jobs=2))
+    assert len(results.runs) == 60
+    assert most <= 6
+
+
+@pytest.mark.parametrize("jobs", [2, 4])
+def test_too_little_memory_for_several_threads(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runs that are left are evaluated one after another, each once, in order."""
+    evaluate, seen = evaluation._evaluate, []
+
+    def scarce(*args: object) -> object:
+        if len(seen) == 7 and args[5] != 1:
+            raise MemoryError
+        seen.append(args[1])
+        if len(seen) == 8:
+            raise MemoryError
+        return evaluate(*args)  # type: ignore[arg-type]
+
+    runs = [(f"x{i}", f"runs/r{i % 5}.run") for i in range(20)]
+    shown: list[str] = []
+    expected = evaluate_all("q", runs, parse("AP"), Options(jobs=1))
+    monkeypatch.setattr(evaluation, "_evaluate", scarce)
+    results = evaluate_all(
+        "q", runs, parse("AP"), Options(jobs=jobs), on_run=lambda one: shown.append(one.runs[0].name)
+    )
+    assert [run.name for run in results.runs] == shown == [name for name, _ in runs]
+    assert np.array_equal(results.means, expected.means)
