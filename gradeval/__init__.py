@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gradeval.analysis import study as study
+    from gradeval.analysis.batch import Batch as Batch
+    from gradeval.analysis.batch import batch as batch
     from gradeval.analysis.compare import compare as compare
     from gradeval.analysis.comparison import Comparison as Comparison
     from gradeval.analysis.convert import convert as convert
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from gradeval.version import __version__ as __version__
 
 _HOME = {
+    "Batch": "analysis.batch",
     "Comparison": "analysis.comparison",
     "Evaluator": "evaluation",
     "Explanation": "analysis.explanation",
@@ -43,6 +46,7 @@ _HOME = {
     "Results": "results",
     "Validation": "analysis.validate",
     "__version__": "version",
+    "batch": "analysis.batch",
     "compare": "analysis.compare",
     "convert": "analysis.convert",
     "evaluate": "evaluation",
@@ -56,6 +60,7 @@ _HOME = {
 _MODULES = ("study",)  # public as a whole
 
 __all__ = [
+    "Batch",
     "Comparison",
     "Evaluator",
     "Explanation",
@@ -66,6 +71,7 @@ __all__ = [
     "Results",
     "Validation",
     "__version__",
+    "batch",
     "compare",
     "convert",
     "evaluate",

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 MAX_QUERIES = 20  # whose ids a notice lists
+MAX_SUBJECTS = 5  # that the line of a notice lists
 ENOUGH_QUERIES = 25  # a comparison of fewer is noted
 ENOUGH_TO_GATE = 50  # and so is a gate with fewer
 
@@ -35,6 +36,8 @@ class Kind(str, Enum):
     UNKNOWN_GROUPED = "unknown_grouped"  # queries of a group that are not compared
     NO_P = "no_p"  # comparisons without a p-value
     JUDGED_DIFFERS = "judged_differs"  # the share of judged documents differs between runs
+    # of batches
+    MISSING_RUNS = "missing_runs"  # systems without a run on a collection
     NOT_IN_BOTH = "not_in_both"  # queries that only one of two sets of judgments has
 
 
@@ -45,12 +48,12 @@ class Notice:
     subject: the run; for DUPLICATES and the three about relevance, the qrels; '' for a comparison. metric: the
     canonical name of the metric it is about, '' where it is about all; for JUDGED_SHARE and JUDGED_DIFFERS the
     metric that measures the share.
-    count: how many queries it is about; for DUPLICATES and ALL_RELEVANT, documents; for SMALL_GROUPS, NO_P and
-    EXCLUDED_METRICS, these. total: of how many.
+    count: how many queries it is about; for DUPLICATES and ALL_RELEVANT, documents; for SMALL_GROUPS, NO_P,
+    EXCLUDED_METRICS and MISSING_RUNS, these. total: of how many.
     queries: the ids of the first of these queries, MAX_QUERIES at most.
     rule: the option that decided what was done about it: --queries for MISSING, --ties for TIES, --no-relevant
-    for NO_RELEVANT, the threshold for NONE_RELEVANT; the reason for NO_P, the names for EXCLUDED_METRICS and
-    SMALL_GROUPS; 'gate' for FEW_QUERIES of a gate.
+    for NO_RELEVANT, the threshold for NONE_RELEVANT; the reason for NO_P, the names for EXCLUDED_METRICS,
+    SMALL_GROUPS and MISSING_RUNS; 'gate' for FEW_QUERIES of a gate.
     value: for TIES, the summary value that was printed; for JUDGED_SHARE, the share. low, high: for TIES, the
     range of the summary value over the orders tried, None where it is no number; for NONE_RELEVANT, high is the
     highest grade; for JUDGED_DIFFERS, the range of the shares. at_most: whether no other order goes beyond the
@@ -127,6 +130,12 @@ def _runs(group: Sequence[Notice], runs: int) -> str:
     return f"{len(_subjects(group)):,} of {runs:,} runs"
 
 
+def _other_qrels(group: Sequence[Notice]) -> str:
+    """That a notice of qrels is about those of further collections too."""
+    count = len(_subjects(group)) - 1
+    return f" (and {count:,} other qrels alike)" if count else ""
+
+
 def _largest(group: Sequence[Notice]) -> Notice:
     return max(group, key=lambda notice: notice.count)
 
@@ -137,18 +146,18 @@ def _others(group: Sequence[Notice]) -> int:
 
 
 def _duplicates(group: Sequence[Notice], runs: int) -> str:
-    [notice] = group
+    notice = _largest(group)
     count = many(notice.count, "duplicate judgment", "duplicate judgments")
-    return f"{notice.subject}: {count} with the same grade"
+    return f"{notice.subject}: {count} with the same grade{_other_qrels(group)}"
 
 
 def _all_relevant(group: Sequence[Notice], runs: int) -> str:
-    notice, others = group[0], _others(group)
+    notice, others = _largest(group), _others(group)
     more = f" and {many(others, 'other metric', 'other metrics')}" if others else ""
     return (
-        f"{notice.subject}: all {notice.count:,} judged documents are relevant to {notice.metric}{more}: the "
-        f"lowest grade is {notice.low or 0:g}; set the grade of a non-relevant document with --zero-grade, or "
-        "the relevance threshold with -l"
+        f"{notice.subject}: all {notice.count:,} judged documents are relevant to {notice.metric}{more}"
+        f"{_other_qrels(group)}: the lowest grade is {notice.low or 0:g}; set the grade of a non-relevant "
+        "document with --zero-grade, or the relevance threshold with -l"
     )
 
 
@@ -159,7 +168,7 @@ def _none_relevant(group: Sequence[Notice], runs: int) -> str:
         reaches = f"has grade {notice.rule}, the threshold of {notice.metric}, or a higher one"
     more = f"; nor is one for {many(others, 'other metric', 'other metrics')}"
     high = "" if notice.high is None else f" (the highest grade is {notice.high:g})"
-    return f"{notice.subject}: no judged document {reaches}{high}{more if others else ''}"
+    return f"{notice.subject}: no judged document {reaches}{high}{more if others else ''}{_other_qrels(group)}"
 
 
 def _no_relevant(group: Sequence[Notice], runs: int) -> str:
@@ -168,7 +177,8 @@ def _no_relevant(group: Sequence[Notice], runs: int) -> str:
     more = f" and of {many(others, 'other metric', 'other metrics')}" if others else ""
     fate = "excluded from the mean" if notice.rule == "skip" else f"counted as {notice.rule} in the mean"
     hint = "" if notice.informational else "; --no-relevant decides"
-    return f"{notice.subject}: {count} no relevant document, {fate} of {notice.metric}{more}{hint}"
+    scope = f"{notice.metric}{more}{_other_qrels(group)}"
+    return f"{notice.subject}: {count} no relevant document, {fate} of {scope}{hint}"
 
 
 def _ranks(group: Sequence[Notice], runs: int) -> str:
@@ -306,6 +316,13 @@ def _judged_differs(group: Sequence[Notice], runs: int) -> str:
     )
 
 
+def _missing_runs(group: Sequence[Notice], runs: int) -> str:
+    [notice] = group
+    have = "has" if notice.count == 1 else "have"
+    count = f"{notice.count:,} of {notice.total:,} cells {have} no run"
+    return f"{count} ({notice.rule}); their systems have no average"
+
+
 _TYPES: dict[str, Any] = {"int": int, "bool": bool, "str": str, "float | None": (int, float)}
 
 
@@ -334,5 +351,6 @@ _LINES: dict[Kind, Callable[[Sequence[Notice], int], str]] = {
     Kind.UNKNOWN_GROUPED: _unknown_grouped,
     Kind.NO_P: _no_p,
     Kind.JUDGED_DIFFERS: _judged_differs,
+    Kind.MISSING_RUNS: _missing_runs,
     Kind.NOT_IN_BOTH: _not_in_both,
 }

@@ -19,6 +19,7 @@ import pytest
 from helpers import examples
 from registry import test_invariants, test_metric
 
+from gradeval.cli.batch import batch_command
 from gradeval.cli.compare import compare_command
 from gradeval.cli.eval import eval_command
 from gradeval.cli.gate import gate_command
@@ -177,7 +178,8 @@ def test_every_option_is_named():
     text = README.read_text("utf-8")
     missing = [
         option
-        for param in (*eval_command.params, *compare_command.params, *gate_command.params)
+        for command in (eval_command, compare_command, gate_command, batch_command)
+        for param in command.params
         if param.param_type_name == "option"
         for option in param.opts
         if f"`{option}`" not in text and f"`{option} " not in text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -85,6 +85,13 @@ class PairComparison:
         if self.power is not None:
             content["power"] = {name: _exact(value) for name, value in asdict(self.power).items()}
         return content
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> PairComparison:
+        """The comparison that to_dict wrote, without its power. Raises KeyError."""
+        names = [one.name for one in fields(cls) if one.name != "power"]
+        given: dict[str, Any] = {name: math.nan if content[name] is None else content[name] for name in names}
+        return cls(**given)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # each a module here, imported when used
 COMMANDS = (
+    "batch",
     "compare",
     "convert",
     "eval",
@@ -49,6 +50,7 @@ Examples:
   gradeval explain qrels.txt bm25.run --worst 1   the query with the lowest nDCG@10, and why
   gradeval gate qrels.txt bm25.run --require 'AP >= 0.2'
                                                   exit code 1 if it is lower
+  gradeval batch batch.toml                       several systems on several collections
   gradeval metrics                                all metrics, one per line
   gradeval metrics nDCG                           the description of a metric
   gradeval validate qrels.txt bm25.run            all that is wrong with files
@@ -95,6 +97,7 @@ class _EvalByDefault(Command, click.Group):
         formatter.write_usage("gradeval", "compare [OPTIONS] QRELS RUN RUN...", prefix="       ")
         formatter.write_usage("gradeval", "explain [OPTIONS] QRELS RUN", prefix="       ")
         formatter.write_usage("gradeval", "gate [OPTIONS] QRELS RUN", prefix="       ")
+        formatter.write_usage("gradeval", "batch [OPTIONS] MANIFEST", prefix="       ")
         formatter.write_usage("gradeval", "metrics [NAME]...", prefix="       ")
         formatter.write_usage("gradeval", "study STUDY [OPTIONS]...", prefix="       ")
         formatter.write_usage("gradeval", "validate [OPTIONS] [QRELS] [RUN]...", prefix="       ")

@@ -80,19 +80,24 @@ def render(
     """
     if not isinstance(format, str) or format not in FORMATS:
         raise OptionError(f"unknown format '{format}': choose from {', '.join(FORMATS)}")
-    is_integer = isinstance(digits, Integral) and not isinstance(digits, bool)
-    if digits != "full" and not (is_integer and 0 <= digits <= 100):
-        raise OptionError(f"digits must be an integer from 0 to 100, or 'full', not '{digits}'")
     if wide and (format == "trec" or results.has_tie_range):
         what = "the format trec" if format == "trec" else "ranges over ties"
         raise OptionError(f"{what} cannot be printed wide")
     from gradeval.render.layout import RenderOptions
 
-    digits = digits if digits == "full" else int(digits)
     text: str = import_module(f"{__name__}.{format}").render(
-        results, RenderOptions(per_query, summary, digits, colour, width, spreadsheet, wide)
+        results, RenderOptions(per_query, summary, checked_digits(digits), colour, width, spreadsheet, wide)
     )
     return text
+
+
+def checked_digits(digits: Any) -> Digits:
+    """The number of decimals, or 'full'. Raises OptionError."""
+    if digits == "full":
+        return "full"
+    if isinstance(digits, Integral) and not isinstance(digits, bool) and 0 <= int(digits) <= 100:
+        return int(digits)
+    raise OptionError(f"digits must be an integer from 0 to 100, or 'full', not '{digits}'")
 
 
 def content(results: Results, *, per_query: bool, summary: bool) -> dict[str, Any]:

@@ -151,6 +151,7 @@ def test_help() -> None:
         "compare [OPTIONS] QRELS RUN RUN...",
         "explain [OPTIONS] QRELS RUN",
         "gate [OPTIONS] QRELS RUN",
+        "batch [OPTIONS] MANIFEST",
         "metrics [NAME]...",
     )
     assert out.startswith("Usage: " + "\n       ".join(f"gradeval {each}" for each in usage) + "\n")
@@ -178,7 +179,8 @@ def test_the_examples_of_the_help_are_right(line: str) -> None:
 
     words = shlex.split(line.split("   ")[0])[1:]
     files = {"qrels.txt": "q", "bm25.run": "r", "dense.run": "r", "q.txt": "q", "r.run": "r",
-             "test.letor": "l", "model.scores": "s", "1-5,9": "1-2"}  # fmt: skip
+             "test.letor": "l", "model.scores": "s", "1-5,9": "1-2", "batch.toml": "m"}  # fmt: skip
+    Path("m").write_text('runs = "{system}"\nsystems = ["r"]\n[collections.c]\nqrels = "q"\n')
     more = ["--min-coverage", "0"] if words[0] == "gate" else []
     done = gradeval(*(files.get(word, word) for word in words), *more)
     assert done.code == 0

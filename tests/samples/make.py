@@ -42,7 +42,7 @@ def run(case: Case, root: Path = ROOT) -> bytes:
 
 def data() -> dict[str, str]:
     """Path below sample_data -> text, of everything but the README and the expected output."""
-    return {**papers(), **search(), **popularity(), **letor()}
+    return {**papers(), **search(), **questions(), **popularity(), **letor(), "batch.toml": BATCH}
 
 
 # -- the tables of the papers ---------------------------------------------------------------------------
@@ -125,6 +125,42 @@ def search() -> dict[str, str]:
         "search/bm25.run": trec_run("bm25", bm25, 2),  # so few decimals that there are ties
         "search/dense.run": trec_run("dense", runs["dense"], 5),
         "search/hybrid.run": trec_run("hybrid", runs["hybrid"], 5),
+    }
+
+
+# -- a second collection, on which dense was not run ----------------------------------------------------
+
+BATCH = """\
+# What 'gradeval batch' evaluates. Paths are relative to this file.
+metrics = ["nDCG@10", "AP"]
+qrels = "{collection}/qrels.txt"
+runs = "{collection}/{system}.run"
+systems = ["bm25", "dense", "hybrid"]
+collections = ["search", "questions"]
+"""
+
+
+def questions() -> dict[str, str]:
+    random = Random(SEED + 3)
+    judged: list[tuple[str, str, float]] = []
+    runs: dict[str, dict[str, dict[str, float]]] = {"bm25": {}, "hybrid": {}}
+    for question in range(1, 31):
+        documents = [f"passage{question * 100 + place}" for place in range(20)]
+        grades = [2, 1, *(_grade(random) for _ in range(10)), *[0] * 8]
+        judged += [
+            (f"Q{question}", document, grade) for document, grade in zip(documents, grades[:12], strict=False)
+        ]
+        for name, of_question in runs.items():
+            of_question[f"Q{question}"] = _best(
+                {
+                    document: SYSTEMS[name][grade] + _noise(random)
+                    for document, grade in zip(documents, grades, strict=True)
+                },
+                10,
+            )
+    return {
+        "questions/qrels.txt": qrels(judged),
+        **{f"questions/{name}.run": trec_run(name, of, 5) for name, of in runs.items()},
     }
 
 

@@ -6,10 +6,10 @@ A format's module has render(comparison, options) -> str. It orders and writes n
 from __future__ import annotations
 
 from importlib import import_module
-from numbers import Integral
 from typing import TYPE_CHECKING, Literal
 
 from gradeval.errors import OptionError
+from gradeval.render import checked_digits
 
 if TYPE_CHECKING:
     from gradeval.analysis.comparison import Comparison
@@ -43,12 +43,10 @@ def render(
     """
     if not isinstance(format, str) or format not in FORMATS:
         raise OptionError(f"unknown format '{format}'. Formats: {', '.join(FORMATS)}")
-    is_integer = isinstance(digits, Integral) and not isinstance(digits, bool)
-    if digits != "full" and not (is_integer and 0 <= digits <= 100):
-        raise OptionError(f"digits must be an integer from 0 to 100, or 'full', not '{digits}'")
     from gradeval.render.comparison.layout import ComparisonRenderOptions
 
-    digits = digits if digits == "full" else int(digits)
-    options = ComparisonRenderOptions(per_query, summary, relative, digits, colour, width, spreadsheet)
+    options = ComparisonRenderOptions(
+        per_query, summary, relative, checked_digits(digits), colour, width, spreadsheet
+    )
     text: str = import_module(f"{__name__}.{format}").render(comparison, options)
     return text

@@ -13,14 +13,14 @@ _INTERVAL = re.compile(r"[\[(](\S+), (\S+)[\])]")
 
 
 def render(comparison: Comparison, options: ComparisonRenderOptions) -> str:
-    drawn = [_draw(grid) for grid in grids(comparison, options, with_letters=True)]
+    drawn = [draw(grid) for grid in grids(comparison, options, with_letters=True)]
     sentences = legend(comparison, options, with_letters=True)
     if sentences:
         drawn.append(rf"\par{{\footnotesize {escape(' '.join(sentences))}}}" + "\n")
     return "\n".join(drawn)
 
 
-def _draw(grid: Grid) -> str:
+def draw(grid: Grid) -> str:
     columns = "l" * grid.labels + "r" * (len(grid.head) - grid.labels)
     lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
     lines += [rf"\multicolumn{{{len(grid.head)}}}{{l}}{{{escape(grid.title)}}} \\", r"\midrule"]

@@ -27,11 +27,12 @@ def plain_rows(comparison: Comparison, options: ComparisonRenderOptions) -> Iter
         yield _query_rows(comparison, options.digits)
 
 
-def _plain(value: float, digits: Digits) -> str:
+def plain(value: float, digits: Digits) -> str:
+    """A number for a program."""
     return "nan" if math.isnan(value) else number(value, digits)
 
 
-def _significant(value: float, digits: Digits) -> str:
+def significant(value: float, digits: Digits) -> str:
     """A p-value with so many significant digits, so that a small one is not 0."""
     return repr(value) if digits == "full" else f"{value:.{max(digits, 1)}g}"
 
@@ -46,14 +47,14 @@ def _comparison_rows(comparison: Comparison, options: ComparisonRenderOptions) -
     for section in comparison.sections:
         for one in section.comparisons:
             row = [ALL if section.group is None else section.group, one.run, one.baseline, one.metric]
-            row += [str(one.n), *(_plain(x, digits) for x in (one.baseline_mean, one.mean, one.difference))]
-            row += [_plain(one.relative, digits)] if options.relative else []
-            row += [_plain(end, digits) for end in (one.low, one.high, one.estimate)]
-            row += [_significant(p, digits) for p in (one.p, one.p_corrected)]
-            row += [_plain(one.effect_size, digits), str(one.won), str(one.tied), str(one.lost), one.verdict]
+            row += [str(one.n), *(plain(x, digits) for x in (one.baseline_mean, one.mean, one.difference))]
+            row += [plain(one.relative, digits)] if options.relative else []
+            row += [plain(end, digits) for end in (one.low, one.high, one.estimate)]
+            row += [significant(p, digits) for p in (one.p, one.p_corrected)]
+            row += [plain(one.effect_size, digits), str(one.won), str(one.tied), str(one.lost), one.verdict]
             if one.power is not None:
                 needed = one.power.needed
-                row += [_plain(one.power.smallest, digits)]
+                row += [plain(one.power.smallest, digits)]
                 row += [str(int(needed)) if math.isfinite(needed) else repr(needed)]
             rows.append([*row, one.reason])
     return [*head, "reason"], rows
@@ -66,8 +67,8 @@ def _anova_rows(comparison: Comparison, digits: Digits) -> _Table:
             for name in ("system", "query", "residual", "total"):
                 source = getattr(anova, name)
                 row = [ALL if section.group is None else section.group, column.name, name]
-                row += [_plain(source.squares, digits), str(source.df), _plain(source.mean_square, digits)]
-                rows.append([*row, _plain(source.f, digits), _significant(source.p, digits)])
+                row += [plain(source.squares, digits), str(source.df), plain(source.mean_square, digits)]
+                rows.append([*row, plain(source.f, digits), significant(source.p, digits)])
     return ("group", "metric", "source", "squares", "df", "mean_square", "f", "p"), rows
 
 
@@ -75,7 +76,7 @@ def _change_rows(comparison: Comparison, digits: Digits) -> _Table:
     rows = [
         [
             *(one.kind, str(one.rank), one.run, one.baseline, one.metric, one.query),
-            *(_plain(x, digits) for x in (one.baseline_value, one.value, one.difference)),
+            *(plain(x, digits) for x in (one.baseline_value, one.value, one.difference)),
         ]
         for one in comparison.changes
     ]
@@ -89,7 +90,7 @@ def _query_rows(comparison: Comparison, digits: Digits) -> _Table:
     numbers = values.values.tolist()
     pairs = [f"{values.runs[run]} - {values.runs[baseline]}" for baseline, run in comparison.pairs]
     rows = [
-        [query, column.name, *(_plain(of[m][q], digits) for of in (*numbers, *differences))]
+        [query, column.name, *(plain(of[m][q], digits) for of in (*numbers, *differences))]
         for q, query in enumerate(values.queries)
         for m, column in enumerate(values.metrics)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from textwrap import fill
 
 from gradeval.analysis.comparison import Comparison
@@ -19,6 +20,11 @@ def render(comparison: Comparison, options: ComparisonRenderOptions) -> str:
     ]
     sentences = legend(comparison, options, with_letters=False)
     if sentences:
-        width = min(options.width or _LEGEND_WIDTH, _LEGEND_WIDTH)
-        drawn.append("".join(fill(sentence, max(width, MIN_WIDTH)) + "\n" for sentence in sentences))
+        drawn.append(paragraphs(sentences, options.width))
     return "\n".join(drawn)
+
+
+def paragraphs(sentences: Iterable[str], width: int | None) -> str:
+    """A legend: a paragraph for each sentence."""
+    width = max(min(width or _LEGEND_WIDTH, _LEGEND_WIDTH), MIN_WIDTH)
+    return "".join(fill(sentence, width) + "\n" for sentence in sentences)

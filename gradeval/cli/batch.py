@@ -1,0 +1,186 @@
+"""gradeval batch: systems on several collections."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from gradeval.cli import heap
+from gradeval.cli import output as out
+from gradeval.cli.options import (
+    SectionedCommand,
+    has_colour,
+    other_options,
+    output_file,
+    output_options,
+    passes,
+    section,
+    treat_warnings,
+)
+from gradeval.cli.types import File
+from gradeval.errors import InputError
+from gradeval.notices import Kind
+from gradeval.render import Digits
+from gradeval.render.batch import FORMATS
+
+if TYPE_CHECKING:
+    from gradeval.analysis.batch import Batch, Cell
+
+EPILOG = """\b
+Examples:
+  gradeval batch --init data/ -o batch.toml
+                                       a manifest of the qrels and runs in a folder
+  gradeval batch batch.toml            a table for each metric: collections as columns
+  gradeval batch batch.toml --baseline bm25 -f latex
+                                       with significance, for a paper
+  gradeval batch folds.toml --pool     over the queries of all folds together
+  gradeval batch batch.toml -o results.json --resume
+                                       evaluate what has changed since
+
+\b
+A manifest:
+  metrics = ["nDCG@10", "AP"]
+  runs = "runs/{collection}/{system}.run"
+  systems = ["bm25", "dense"]
+  [options]
+  rel = 2
+  [collections.covid]
+  qrels = "qrels/covid.txt"
+  [collections.news]
+  qrels = "qrels/news.txt"
+  metrics = ["AP"]
+
+\b
+Exit codes: 0 success, 2 wrong usage or input, or a run that cannot be evaluated.
+A run that does not exist is a warning.
+"""
+_batch = section("Batch")
+_RESUMED = ("json", "jsonl")
+
+
+@click.command(
+    "batch",
+    cls=SectionedCommand,
+    short_help="Evaluate systems on several collections.",
+    options_metavar="[OPTIONS]",
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.argument("paths", metavar="MANIFEST", type=File(), nargs=-1)
+@_batch("--baseline", metavar="SYSTEM", help="Mark cells that are significantly better or worse than its.")
+@_batch(
+    "--pool", is_flag=True, help="Average over all queries together, instead of the mean of the collections."
+)
+@_batch(
+    "--resume",
+    is_flag=True,
+    help="Keep what the file of -o (json or jsonl) has with the same hashes, metrics and options; it is "
+    "written after each collection.",
+)
+@_batch("--init", is_flag=True, help="Write a manifest of the qrels and runs in folders, given for MANIFEST.")
+@output_options(FORMATS)
+@other_options()
+def batch_command(
+    paths: tuple[str, ...],
+    baseline: str | None,
+    pool: bool,
+    resume: bool,
+    init: bool,
+    format_: str | None,
+    digits: Digits,
+    spreadsheet: bool,
+    output: str | None,
+    jobs: int | None,
+    quiet: bool,
+    strict: bool,
+    allow: tuple[Kind, ...],
+) -> int:
+    """Evaluate systems on several collections.
+
+    MANIFEST is a TOML file: collections, each with qrels, metrics and options, and the systems, with the path
+    of their runs. For each metric it prints a table with the collections as columns and their average.
+    """
+    if init:
+        return _init(paths, output)
+    if len(paths) != 1:
+        raise click.UsageError("Missing argument 'MANIFEST'." if not paths else "batch takes one MANIFEST.")
+
+    from gradeval.analysis.batch import evaluate_batch, read_earlier
+    from gradeval.formats.manifest import read_manifest
+    from gradeval.formats.sources import Source
+    from gradeval.render.batch import render
+    from gradeval.render.progress import Progress
+
+    treat_warnings(quiet, strict)
+    heap.imported()
+    manifest = read_manifest(Source(paths[0]))
+    qrels = [collection.qrels for collection in manifest.collections]
+    runs = [path for collection in manifest.collections for path in collection.runs.values()]
+    file = output_file(output, [*paths, *qrels, *runs], with_groups=qrels)
+    on_terminal = file is None and out.on_terminal()
+    format_ = format_ or out.default_format(file, FORMATS)
+    if spreadsheet and format_ != "csv":
+        raise click.UsageError("--spreadsheet requires -f csv.")
+    if resume and (file is None or format_ not in _RESUMED):
+        raise click.UsageError("--resume requires -o FILE in json or jsonl.")
+    earlier = {}
+    if resume and output is not None and os.path.exists(output) and os.path.getsize(output):
+        earlier = read_earlier(Source(output))
+    reported: set[str] = set()
+
+    def on_cell(cell: Cell) -> None:
+        for line in cell.errors:
+            if line not in reported:
+                reported.add(line)
+                progress.clear()
+                out.echo_error(line)
+
+    def write(batch: Batch) -> None:
+        text = render(
+            batch,
+            format_,
+            digits=digits,
+            colour=has_colour(on_terminal),
+            width=out.columns() if on_terminal else None,
+            spreadsheet=spreadsheet,
+        )
+        out.write(text, file, styled=format_ == "table")
+
+    with Progress(enabled=False if quiet else None) as progress:
+        batch = evaluate_batch(
+            manifest,
+            baseline=baseline,
+            pool=pool,
+            earlier=earlier,
+            jobs=jobs or 0,
+            watch=progress.watch,
+            on_cell=on_cell,
+            on_collection=write if resume and not strict else None,
+        )
+    statuses = {cell.status for cell in batch.cells.values()}
+    if not passes((), batch.notices, len(batch.cells), quiet, strict, allow):
+        return 2
+    if statuses == {"missing"}:
+        first = next(iter(batch.cells.values()))
+        raise InputError(
+            manifest.path, f"none of its runs exists, such as {first.path}", hint="Check the paths"
+        )
+    if "done" in statuses:
+        write(batch)
+    return 2 if "failed" in statuses else 0
+
+
+def _init(folders: tuple[str, ...], output: str | None) -> int:
+    """Write a manifest."""
+    from gradeval.formats.manifest_draft import draft
+
+    if not folders:
+        raise click.UsageError("--init takes the folders of qrels and runs.")
+    if output is not None and os.path.exists(output):
+        raise click.UsageError(f"--output {output}: the file exists, and --init replaces none.")
+    file = output_file(output, ())
+    text = draft(folders, os.path.dirname(output) or "." if output not in (None, "-") else ".")
+    out.write(text, file)
+    return 0

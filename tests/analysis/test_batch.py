@@ -1,0 +1,311 @@
+"""gradeval.batch: means, averages and significance against slow references; missing cells; earlier outputs."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from scipy import stats
+
+import gradeval
+from gradeval.analysis import batch as module
+from gradeval.analysis.batch import read_earlier
+from gradeval.errors import InputError, OptionError
+from gradeval.formats.sources import Source
+
+SYSTEMS = ("one", "two", "three")
+SIZES = {"north": 40, "south": 30, "west": 35}
+METRICS = "nDCG@5 AP"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Collections of several sizes, and systems that differ in how much noise their scores have."""
+    monkeypatch.chdir(tmp_path)
+    draw = Random(5)
+    for name, size in SIZES.items():
+        os.mkdir(name)
+        grades = {(q, d): draw.choice([0, 0, 1, 2]) for q in range(size) for d in range(12)}
+        text = "".join(f"q{q} 0 d{d} {grade}\n" for (q, d), grade in grades.items())
+        Path(f"{name}/qrels").write_text(text)
+        for noise, system in zip((0.9, 1.0, 4.0), SYSTEMS, strict=True):
+            rows = (
+                f"q{q} Q0 d{d} 1 {grade + draw.gauss(0, noise):.6f} t\n" for (q, d), grade in grades.items()
+            )
+            Path(f"{name}/{system}.run").write_text("".join(rows))
+    return tmp_path
+
+
+def manifest(**more: Any) -> dict[str, Any]:
+    given = {"qrels": "{collection}/qrels", "runs": "{collection}/{system}.run", "metrics": METRICS}
+    return {**given, "systems": list(SYSTEMS), "collections": list(SIZES), **more}
+
+
+def slow(collection: str, system: str, metric: str) -> list[float]:
+    """The values of the queries, evaluated by themselves."""
+    results = gradeval.evaluate(f"{collection}/qrels", f"{collection}/{system}.run", metric)
+    return [value for value in results.per_query(0, metric).values() if not math.isnan(value)]
+
+
+# Values
+
+
+def test_means_and_averages() -> None:
+    macro, pooled = gradeval.batch(manifest()), gradeval.batch(manifest(), pool=True)
+    for system in SYSTEMS:
+        for metric in ("nDCG@5", "AP"):
+            values = {name: slow(name, system, metric) for name in SIZES}
+            means = {name: sum(of) / len(of) for name, of in values.items()}
+            for name, mean in means.items():
+                assert macro.value(name, system, metric) == pooled.value(name, system, metric)
+                assert macro.value(name, system, metric) == pytest.approx(mean, rel=1e-12)
+            of_all = [value for of in values.values() for value in of]
+            assert macro.average(system, metric) == pytest.approx(sum(means.values()) / 3, rel=1e-12)
+            assert pooled.average(system, metric) == pytest.approx(sum(of_all) / len(of_all), rel=1e-12)
+
+
+def test_pooled_counts_and_undefined_values() -> None:
+    """The sum of counts; queries without a value are not counted; a geometric mean stays one."""
+    Path("south/qrels").write_text(
+        "".join(f"q{q} 0 d{d} {d * (q > 9)}\n" for q in range(30) for d in range(12))
+    )
+    found = gradeval.batch(manifest(metrics="num_q num_ret rankDCG gm_map"), pool=True)
+    rank = [value for name in SIZES for value in slow(name, "two", "rankDCG")]
+    assert len(rank) == 95
+    assert found.average("two", "rankDCG") == pytest.approx(sum(rank) / 95, rel=1e-12)
+    assert (found.average("two", "num_q"), found.average("two", "num_ret")) == (105, 105 * 12)
+    logs = [math.log(max(value, 1e-5)) for name in SIZES for value in slow(name, "two", "AP")]
+    assert found.average("two", "gm_map") == pytest.approx(math.exp(sum(logs) / 105), rel=1e-12)
+    assert gradeval.batch(manifest(metrics="num_q")).average("two", "num_q") == 35
+
+
+def test_metrics_and_options_of_a_collection() -> None:
+    own = {
+        "north": {"metrics": ["AP", "P@3"], "options": {"rel": 2}},
+        "south": {"options": {"depth": 1}},
+        "west": {},
+    }
+    found = gradeval.batch(
+        manifest(collections={**own, "west": {}}, metrics=["AP"], options={"rel": 1, "depth": 4})
+    )
+    for name, options in (("north", {"rel": 2, "depth": 4}), ("south", {"rel": 1, "depth": 1})):
+        results = gradeval.evaluate(f"{name}/qrels", f"{name}/two.run", "AP", **options)
+        assert found.value(name, "two", "AP") == results.mean(0, "AP")
+    assert [str(spec) for spec in found.specs] == ["AP", "P@3"]
+    assert found.average("two", "P@3") == found.value("north", "two", "P@3")
+    assert [one.name for one in found.having(found.specs[1])] == ["north"]
+
+
+def test_default_metrics_are_those_that_can_be_compared() -> None:
+    content = manifest()
+    del content["metrics"]
+    specs = gradeval.batch(content).specs
+    assert [str(spec) for spec in specs] == gradeval.options.DEFAULT_METRICS.split()[1:]
+
+
+def test_features_as_systems() -> None:
+    lines = [f"{d % 3} qid:{q} 1:{d * q % 5} 2:{d} # d{d}\n" for q in range(1, 30) for d in range(6)]
+    Path("letor").write_text("".join(lines))
+    rows = [f"{q} Q0 d{d} 1 {d * q % 5} t\n" for q in range(1, 30) for d in range(6)]
+    Path("x.run").write_text("".join(rows))
+    content = {"collections": {"l": {"qrels": "letor", "runs": "x.run"}}, "systems": ["x"], "features": "1,2,9"}
+    found = gradeval.batch({**content, "metrics": "AP", "options": {"ties": "trec"}}, baseline="feature2")
+    results = gradeval.evaluate("letor", "letor", "AP", features="1,2", ties="trec")
+    assert found.systems == ("x", "feature1", "feature2", "feature9")
+    assert [found.value("l", f"feature{k}", "AP") for k in (1, 2)] == results.means[:, 0].tolist()
+    assert found.value("l", "x", "AP") == found.value("l", "feature1", "AP")
+    assert found.cells["l", "feature9"].errors == ("letor: no line has feature 9",)
+    assert set(found.comparisons) == {("l", "x", "AP"), ("l", "feature1", "AP")}
+
+
+# Significance
+
+
+@pytest.mark.parametrize("baseline", SYSTEMS)
+def test_significance(baseline: str) -> None:
+    """The paired t-test of each cell, with Holm's correction over all of the table."""
+    found = gradeval.batch(manifest(), baseline=baseline)
+    expected = {}
+    for name in SIZES:
+        for system in SYSTEMS:
+            for metric in ("nDCG@5", "AP"):
+                if system != baseline:
+                    values = slow(name, system, metric), slow(name, baseline, metric)
+                    expected[name, system, metric] = stats.ttest_rel(*values).pvalue
+    assert set(found.comparisons) == set(expected)
+    order = sorted(expected, key=expected.__getitem__)
+    least = 0.0
+    for rank, key in enumerate(order):
+        least = max(least, min(1.0, (len(order) - rank) * expected[key]))
+        one = found.comparisons[key]
+        assert (one.p, one.p_corrected) == (pytest.approx(expected[key]), pytest.approx(least))
+        significant = "better" if one.difference > 0 else "worse"
+        assert one.verdict == (significant if least < 0.05 else "")
+    verdicts = {"one": {"", "worse"}, "two": {"", "worse"}, "three": {"better"}}
+    assert {one.verdict for one in found.comparisons.values()} == verdicts[baseline]
+
+
+def test_an_unknown_baseline() -> None:
+    with pytest.raises(OptionError, match="no system four for the baseline: they are one, two, three"):
+        gradeval.batch(manifest(), baseline="four")
+
+
+# Missing and failed cells
+
+
+def test_a_system_with_a_missing_run_has_no_average() -> None:
+    os.remove("south/two.run")
+    for pool in (False, True):
+        found = gradeval.batch(manifest(), baseline="one", pool=pool)
+        assert found.cells["south", "two"].status == "missing"
+        assert math.isnan(found.value("south", "two", "AP")) and math.isnan(found.average("two", "AP"))
+        assert not math.isnan(found.average("one", "AP"))
+        assert found.warnings[0] == "1 of 9 cells has no run (south/two); their systems have no average"
+        assert len(found.comparisons) == 10
+
+
+def test_a_failed_run_and_failed_qrels() -> None:
+    Path("south/two.run").write_text("q1 Q0 d1 1 x t\n")
+    Path("west/qrels").write_text("q1 0 d1 x\n")
+    found = gradeval.batch(manifest(), baseline="one")
+    failed = {key: cell.errors for key, cell in found.cells.items() if cell.status == "failed"}
+    of_qrels = ("west/qrels:1: the grade 'x' is not a number",)
+    assert failed == {
+        ("south", "two"): ("south/two.run:1: the score 'x' is not a number",),
+        **{("west", system): of_qrels for system in SYSTEMS},
+    }
+    assert math.isnan(found.average("one", "AP"))
+
+
+def test_a_missing_baseline_compares_nothing_there() -> None:
+    os.remove("south/one.run")
+    assert {name for name, _, _ in gradeval.batch(manifest(), baseline="one").comparisons} == {"north", "west"}
+
+
+# Earlier outputs
+
+
+@pytest.fixture
+def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The (collection, system) that are evaluated."""
+    seen: list[tuple[str, str]] = []
+    evaluate_all = module.evaluate_all
+
+    def watched(qrels: str, runs: list[tuple[str, str]], *args: Any, **more: Any) -> Any:
+        seen.extend((os.path.dirname(qrels), name) for name, _ in runs)
+        return evaluate_all(qrels, runs, *args, **more)
+
+    monkeypatch.setattr(module, "evaluate_all", watched)
+    return seen
+
+
+def save(found: Any, format: str) -> str:
+    Path(f"out.{format}").write_text(found.render(format))
+    return f"out.{format}"
+
+
+@pytest.mark.parametrize("format", ["json", "jsonl"])
+@pytest.mark.parametrize("baseline", [None, "one"])
+def test_what_is_unchanged_is_kept(format: str, baseline: str | None, evaluated: list[tuple[str, str]]) -> None:
+    os.remove("north/three.run")
+    with open("west/two.run", "a") as run:  # a query that is not judged, which is a notice
+        run.write("other Q0 d1 1 1 t\n")
+    first = gradeval.batch(manifest(), baseline=baseline)
+    path = save(first, format)
+    evaluated.clear()
+    again = gradeval.batch(manifest(), baseline=baseline, resume=path)
+    assert evaluated == []
+    assert (again.render("json"), again.notices) == (first.render("json"), first.notices)
+
+
+@pytest.mark.parametrize("options", [{"columns": {"query": "qid"}}, {"query_ids": ["q1", "q2"]}])
+def test_lists_of_options_are_the_same_again(options: dict[str, Any], evaluated: list[tuple[str, str]]) -> None:
+    """JSON has lists where options have tuples, also within tuples."""
+    path = save(gradeval.batch(manifest(options=options)), "json")
+    evaluated.clear()
+    gradeval.batch(manifest(options=options), resume=path)
+    assert evaluated == []
+
+
+@pytest.mark.parametrize("format", ["json", "jsonl"])
+def test_a_run_that_has_changed_is_evaluated_again(format: str, evaluated: list[tuple[str, str]]) -> None:
+    path = save(gradeval.batch(manifest(), baseline="one"), format)
+    Path("south/two.run").write_text(Path("south/three.run").read_text())
+    evaluated.clear()
+    again = gradeval.batch(manifest(), baseline="one", resume=path)
+    assert evaluated == [("south", "one"), ("south", "two")]  # the values of the baseline are needed
+    assert again.render("json") == gradeval.batch(manifest(), baseline="one").render("json")
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ("west/qrels", {("west", system) for system in SYSTEMS}),
+        ("west/one.run", {("west", system) for system in SYSTEMS}),
+        ("west/three.run", {("west", "one"), ("west", "three")}),
+    ],
+)
+def test_what_depends_on_a_change(
+    changed: str, expected: set[tuple[str, str]], evaluated: list[tuple[str, str]]
+) -> None:
+    path = save(gradeval.batch(manifest(), baseline="one"), "json")
+    with open(changed, "a") as file:
+        file.write("q0 0 other 1\n" if changed.endswith("qrels") else "q0 Q0 other 1 99 t\n")
+    evaluated.clear()
+    again = gradeval.batch(manifest(), baseline="one", resume=path)
+    assert set(evaluated) == expected
+    assert again.render("json") == gradeval.batch(manifest(), baseline="one").render("json")
+
+
+@pytest.mark.parametrize(
+    ("more", "baseline"),
+    [
+        ({"metrics": "AP"}, "one"),
+        ({"metrics": "nDCG@5 AP RR"}, "one"),
+        ({"options": {"rel": 2}}, "one"),
+        ({}, "two"),
+    ],
+)
+def test_other_settings_keep_nothing(
+    more: dict[str, Any], baseline: str, evaluated: list[tuple[str, str]]
+) -> None:
+    path = save(gradeval.batch(manifest(), baseline="one"), "json")
+    evaluated.clear()
+    again = gradeval.batch(manifest(**more), baseline=baseline, resume=path)
+    assert len(set(evaluated)) == 9
+    assert again.render("json") == gradeval.batch(manifest(**more), baseline=baseline).render("json")
+
+
+def test_without_the_baseline_and_with_fewer_systems(evaluated: list[tuple[str, str]]) -> None:
+    """The comparisons go; the correction is that of those that are left."""
+    path = save(gradeval.batch(manifest(), baseline="one"), "json")
+    evaluated.clear()
+    assert gradeval.batch(manifest(), resume=path).comparisons == {}
+    fewer = gradeval.batch(manifest(systems=["one", "two"]), baseline="one", resume=path)
+    assert evaluated == []
+    new = gradeval.batch(manifest(systems=["one", "two"]), baseline="one")
+    assert fewer.render("json") == new.render("json")
+
+
+def test_another_version_keeps_nothing(
+    evaluated: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save(gradeval.batch(manifest()), "json")
+    monkeypatch.setattr(module, "__version__", "99")
+    assert read_earlier(Source(path)) == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "run\tquery\n", "[1]", "{}", '{"cells": [1]}', '{"cells": 3}', '{"a": 1}\n{"b": 2}\n', "\xff"]
+)
+def test_other_files_are_no_earlier_output(text: str) -> None:
+    Path("old").write_bytes(text.encode("latin-1"))
+    if not text:  # as an interrupted command may leave it
+        assert read_earlier(Source("old")) == {}
+        return
+    with pytest.raises(InputError, match=r"^old: this is not an output of gradeval batch\. Save one with"):
+        read_earlier(Source("old"))

@@ -1,0 +1,191 @@
+"""Manifests of batches: what they say, what is wrong with them, and those made from folders."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradeval.errors import InputError
+from gradeval.formats.manifest import manifest_of, read_manifest
+from gradeval.formats.manifest_draft import draft
+from gradeval.formats.sources import Source
+
+WHOLE = """\
+metrics = ["nDCG@10", "AP"]
+qrels = "qrels/{collection}.txt"
+runs = "runs/{system}/{collection}.run"
+features = "1,3-4"
+
+[options]
+rel = 2
+query_ids = "q1,q2"
+
+[systems]
+bm25 = "runs/bm25.{collection}"
+"my dense" = "d/{collection}/{system}"
+
+[collections.covid]
+
+[collections."a b"]
+qrels = "other.txt"
+metrics = "RR"
+runs = { bm25 = "x.run" }
+options = { rel = 1, groups = "sizes" }
+"""
+
+
+def read(text: str, path: str = "m.toml") -> Any:
+    Path(path).write_text(text)
+    return read_manifest(Source(path))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_everything() -> None:
+    os.mkdir("sub")
+    found = read(WHOLE, "sub/m.toml")
+    assert found.systems == ("bm25", "my dense", "feature1", "feature3", "feature4")
+    assert found.features == {"feature1": 1, "feature3": 3, "feature4": 4}
+    covid, other = found.collections
+    assert (covid.name, covid.qrels, covid.metrics) == ("covid", "sub/qrels/covid.txt", ("nDCG@10", "AP"))
+    assert covid.runs == {"bm25": "sub/runs/bm25.covid", "my dense": "sub/d/covid/my dense"}
+    assert (covid.options.rel, covid.options.query_ids) == (2, ("q1", "q2"))
+    assert (other.name, other.qrels, other.metrics) == ("a b", "sub/other.txt", ("RR",))
+    assert other.runs == {"bm25": "sub/x.run", "my dense": "sub/d/a b/my dense"}
+    assert (other.options.rel, other.options.groups) == (1, "sub/sizes")
+
+
+def test_lists_of_names() -> None:
+    found = read('qrels = "q/{collection}"\nruns = "/r/{collection}/{system}"\nsystems = ["x", "y"]\n'
+                 'collections = ["a", "b"]\n')  # fmt: skip
+    assert [one.qrels for one in found.collections] == ["q/a", "q/b"]
+    assert found.collections[1].runs == {"x": "/r/b/x", "y": "/r/b/y"}
+    assert found.collections[0].metrics == ()
+
+
+GOOD = {
+    "qrels": "q/{collection}",
+    "runs": "r/{collection}/{system}",
+    "systems": ["x", "y"],
+    "collections": ["a"],
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ({"metric": "AP"}, "unknown key 'metric'. Did you mean 'metrics'?"),
+        ({"zzz": 1}, "unknown key 'zzz'. The keys are qrels, runs, metrics, systems, features, collections"),
+        ({"collections": {"a": {"qrel": "x"}}}, "unknown key 'qrel' in [collections.a]. Did you mean 'qrels'?"),
+        ({"options": {"dept": 3}}, "unknown key 'dept' in [options]. Did you mean 'depth'?"),
+        ({"collections": {"a": {"options": {"jobs": 3}}}}, "unknown key 'jobs' in [collections.a.options]"),
+        ({"options": {"rel": "high"}}, "rel must be a finite number, not 'high'"),
+        ({"options": 3}, "[options] must be a table"),
+        ({"collections": {"a": 3}}, "[collections.a] must be a table"),
+        ({"collections": None}, "no collections given"),
+        ({"collections": []}, "no collections given"),
+        ({"collections": ["a", "a"]}, "collections has a name twice"),
+        ({"collections": "a"}, "collections must be a list of names, or a table"),
+        ({"collections": ["average"]}, "'average' cannot be a name of collections"),
+        ({"systems": None}, "no systems given"),
+        ({"systems": ["x", "feature3"], "features": 3}, "system 'feature3' is a feature too"),
+        ({"features": "x"}, "features must be numbers and ranges such as 1,5,9-12, not 'x'"),
+        ({"qrels": None}, "collection 'a' has no qrels. Add qrels = \"PATH\" to it"),
+        ({"runs": None}, "no path of the runs of 'x' on 'a'. Add runs = \"runs/{collection}/{system}.run\""),
+        ({"runs": "r/{collection}"}, "runs has no {system}: all systems have the same file"),
+        ({"runs": "{colection}/{system}"}, "unknown placeholder {colection} in runs. Did you mean"),
+        ({"qrels": "{system}"}, "unknown placeholder {system} in qrels. qrels may have {collection}"),
+        ({"qrels": 3}, "qrels must be a path, not 3"),
+        ({"metrics": 3}, "metrics must be names, not 3"),
+        ({"collections": {"a": {"runs": {"z": "p"}}}}, "'z' in runs of [collections.a] is not one of"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong(more: dict[str, Any], what: str) -> None:
+    content = {key: value for key, value in {**GOOD, **more}.items() if value is not None}
+    with pytest.raises(InputError) as caught:
+        manifest_of(content)
+    assert str(caught.value).startswith(f"manifest: {what}")
+
+
+def test_the_line_of_what_is_wrong() -> None:
+    for text, message in (
+        (WHOLE.replace("metrics = \"RR\"", "metric = \"RR\""), "m.toml:18: unknown key 'metric' in"),
+        (WHOLE.replace("rel = 2", "relevance = 2"), "m.toml:7: unknown key 'relevance' in [options]"),
+        (WHOLE.replace("rel = 2", "rel = "), "m.toml:7: this is not TOML"),
+    ):  # fmt: skip
+        with pytest.raises(InputError) as caught:
+            read(text)
+        assert str(caught.value).startswith(message)
+
+
+# From folders
+
+
+def write(*paths: str) -> None:
+    for path in paths:
+        is_qrels = "qrels" in path
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        Path(path).write_text("q1 0 a 1\n" if is_qrels else "q1 Q0 a 1 2.5 t\n")
+
+
+LAYOUTS = [
+    ["d/covid/qrels.txt", "d/covid/bm25.run", "d/covid/dense.run", "d/news/qrels.txt", "d/news/bm25.run"],
+    ["d/qrels/covid.txt", "d/qrels/news.txt", "d/runs/covid/bm25.run", "d/runs/covid/dense.run",
+     "d/runs/news/bm25.run"],
+    ["d/qrels.covid", "d/qrels.news", "d/runs/bm25/covid.run", "d/runs/bm25/news.run",
+     "d/runs/dense/covid.run"],
+    ["d/covid_qrels.txt", "d/news_qrels.txt", "d/bm25.covid.run", "d/bm25.news.run", "d/dense.covid.run"],
+    ["d/covid/qrels.txt", "d/covid/bm25.covid.txt", "d/covid/dense.covid.txt.gz", "d/news/qrels.txt",
+     "d/news/bm25.news.txt"],
+    ["d/covid/qrels.txt", "d/covid/bm25.run", "d/covid/old/dense.run", "d/news/qrels.txt", "d/news/bm25.txt"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("paths", LAYOUTS)
+def test_manifests_of_folders(paths: list[str]) -> None:
+    write(*paths)
+    os.mkdir("to")
+    Path("to/m.toml").write_text(draft(["d"], "to"))
+    found = read_manifest(Source("to/m.toml"))
+    assert found.systems == ("bm25", "dense")
+    assert {one.name: os.path.normpath(one.qrels) for one in found.collections} == {
+        name: path for path in paths if "qrels" in path for name in ("covid", "news") if name in path
+    }
+    there = {os.path.normpath(path) for one in found.collections for path in one.runs.values()}
+    assert {path for path in paths if "qrels" not in path} <= there
+    assert "# no run of dense" in Path("to/m.toml").read_text()
+
+
+def test_a_folder_of_letor_files() -> None:
+    os.mkdir("d")
+    for fold in "12":
+        Path(f"d/Fold{fold}.test").write_text("1 qid:1 1:2 2:3 7:1 # a\n")
+    Path("m.toml").write_text(draft(["d"]))
+    found = read_manifest(Source("m.toml"))
+    assert [one.name for one in found.collections] == ["Fold1.test", "Fold2.test"]
+    assert len(found.features) == 7
+
+
+def test_files_that_are_nothing_are_ignored() -> None:
+    write("d/qrels", "d/a.run")
+    Path("d/README").write_text("Four words are here\n")
+    Path("d/.hidden").write_text("q1 0 a 1\n")
+    Path("d/data.bin").write_bytes(b"\0\1")
+    Path("d/empty").touch()
+    text = draft(["d"])
+    assert 'systems = ["a"]' in text and "README" not in text and "hidden" not in text
+
+
+def test_folders_that_are_refused() -> None:
+    os.mkdir("d")
+    with pytest.raises(InputError, match=r"^d: no qrels found"):
+        draft(["d"])
+    with pytest.raises(InputError, match=r"^none: this is not a folder"):
+        draft(["none"])
