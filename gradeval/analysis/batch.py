@@ -405,7 +405,7 @@ class _Work:
             nonlocal of_baseline
             for failed in results.failed:
                 for system in self.failed_systems(failed, found):
-                    keep(self.cell(system, status="failed", errors=_lines(failed.error)))
+                    keep(self.failed(system, failed.error))
             for run in results.runs:
                 if run.name == self.baseline:
                     of_baseline = results
@@ -441,18 +441,20 @@ class _Work:
                     keep_values=False,
                 )
             except GradevalError as error:  # of the qrels, or of options that do not suit them
-                is_named = isinstance(error, (InputError, InputErrors))
-                errors = _lines(
-                    error if is_named else InputError(self.manifest, f"{self.collection.name}: {error}")
-                )
                 for system in features if options.features else files:
-                    keep(self.cell(system, status="failed", errors=errors))
+                    keep(self.failed(system, error))
                 continue
             names = {run.name for run in results.runs}
             of_qrels = tuple(one for one in results.notices if one.subject not in names)
             for name in names & found.keys():
                 found[name] = replace(found[name], notices=(*of_qrels, *found[name].notices))
         return found
+
+    def failed(self, system: str, error: GradevalError) -> Cell:
+        """The cell of a system that cannot be evaluated; the errors name a file."""
+        if not isinstance(error, (InputError, InputErrors)):
+            error = InputError(self.manifest, f"{self.collection.name}: {error}")
+        return self.cell(system, status="failed", errors=tuple(str(error).split("\n")))
 
     def failed_systems(self, failed: FailedRun, found: Mapping[str, Cell]) -> list[str]:
         """The systems that a failure is about: for features that the qrels lack, all of them."""
@@ -486,10 +488,6 @@ class _Work:
             baseline_sha256=of_baseline.runs[0].sha256 if comparisons and of_baseline is not None else None,
             notices=tuple(replace(one, subject=place) for one in results.notices),
         )
-
-
-def _lines(error: GradevalError) -> tuple[str, ...]:
-    return tuple(str(error).split("\n"))
 
 
 def _alone(cell: Cell) -> Cell:

@@ -153,6 +153,15 @@ def test_failed_qrels_are_reported_once() -> None:
     assert batch("m.toml", "--quiet", code=2).err == "m.toml: north: query 'q35' is not in north/qrels\n"
 
 
+def test_a_metric_that_cannot_be_computed() -> None:
+    Path("m.toml").write_text(MANIFEST.replace("AP P@2", "nDCG(gain=exp)"))
+    with open("north/qrels", "a") as qrels:
+        qrels.write("q1 0 d8 5000\n")
+    done = batch("m.toml", "--quiet", code=2)
+    assert done.err.startswith("m.toml: north: nDCG(gain=exp): gain=exp: the gain 2^5000 is too large")
+    assert done.out.count("\tfailed") == 2
+
+
 def test_nothing_can_be_evaluated() -> None:
     Path("m.toml").write_text(MANIFEST.replace("{system}.run", "{system}.txt"))
     assert fails("batch", "m.toml", "--quiet") == (
