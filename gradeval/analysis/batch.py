@@ -299,17 +299,26 @@ def evaluate_batch(
         raise OptionError(f"no system {baseline} for the baseline: they are {', '.join(manifest.systems)}")
     specs = {one.name: _specs(manifest, one) for one in manifest.collections}
     collections = tuple(BatchCollection(one.name, one.qrels, specs[one.name]) for one in manifest.collections)
-    made: dict[Key, Cell] = {}
     sign = {str(spec): ComparedMetric.of(spec).sign for of in specs.values() for spec in of}
+    works = [
+        _Work(manifest, one, specs[one.name], baseline, jobs or default_jobs()) for one in manifest.collections
+    ]
+    # all that is kept is known first, so that what is interrupted loses none of it
+    made = {
+        (work.collection.name, system): cell
+        for work in works
+        for system, cell in work.unchanged(earlier or {}).items()
+    }
 
     def result() -> Batch:
-        return Batch(manifest.path, manifest.systems, collections, _corrected(made, sign), baseline, pool)
+        keys = ((one.name, system) for one in collections for system in manifest.systems)
+        cells = _corrected({key: made[key] for key in keys if key in made}, sign)
+        return Batch(manifest.path, manifest.systems, collections, cells, baseline, pool)
 
-    for collection in manifest.collections:
-        work = _Work(manifest, collection, specs[collection.name], baseline, jobs or default_jobs())
-        kept = work.unchanged(earlier) if earlier else {}
-        cells = kept | work.cells([one for one in manifest.systems if one not in kept], watch, on_cell)
-        made.update({(collection.name, system): cells[system] for system in manifest.systems})
+    for work in works:
+        name = work.collection.name
+        systems = [one for one in manifest.systems if (name, one) not in made]
+        made.update({(name, system): cell for system, cell in work.cells(systems, watch, on_cell).items()})
         if on_collection is not None:
             on_collection(result())
     return result()

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -257,6 +258,29 @@ def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> Non
     batch("m.toml", "-o", "out.json", "--resume", "--quiet")
     assert seen == ["south/qrels"]
     assert Path("out.json").read_text() == batch("m.toml", "-f", "json", "--quiet").out
+
+
+def test_an_interrupted_batch_loses_nothing_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradeval.analysis import batch as module
+
+    Path("m.toml").write_text(MANIFEST.replace('["north", "south"]', '["north", "east", "south"]'))
+    shutil.copytree("south", "east")
+    batch("m.toml", "-o", "out.json", "--quiet")
+    for name in ("north", "east"):  # of south nothing changes
+        Path(f"{name}/good.run").write_text("q1 Q0 d1 1 1 t\n")
+    evaluate_all = module.evaluate_all
+
+    def interrupted(qrels: str, *args: object, **more: object) -> object:
+        if qrels == "east/qrels":
+            raise KeyboardInterrupt
+        return evaluate_all(qrels, *args, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "evaluate_all", interrupted)
+    gradeval("batch", "m.toml", "-o", "out.json", "--resume", "--quiet")
+    cells = json.loads(Path("out.json").read_text())["cells"]
+    kept = [("east", "bad <b>"), ("south", "good"), ("south", "bad <b>")]
+    assert [(cell["collection"], cell["system"]) for cell in cells][2:] == kept
+    assert cells[0]["values"]["P@2"]["mean"] == pytest.approx(0.5 / 30)
 
 
 def test_resume_from_another_file() -> None:
