@@ -109,6 +109,29 @@ def test_notices_are_found_when_they_are_looked_at(monkeypatch):
     assert len(found) == 2
 
 
+@pytest.mark.parametrize("how", [{"on_run": lambda results: None}, {"keep_values": False}])
+def test_notices_are_found_at_once_where_nothing_else_is_kept_of_a_run(how, monkeypatch):
+    found = []
+    spread = evaluation.spread
+    monkeypatch.setattr(evaluation, "spread", lambda *given: found.append(given) or spread(*given))
+    runs = [("one", TIED_RUN), ("two", {"r": {"a": 1.0}})]
+    evaluator = Evaluator(TIED, METRICS)
+    results = evaluator.evaluate_each(runs, **how)
+    assert len(found) == 2
+    assert results.notices == evaluator.evaluate(dict(runs)).notices
+    assert len(found) == 4
+
+
+def test_each_run_is_shown_with_its_own_notices():
+    shown = []
+    runs = [("one", TIED_RUN), ("two", {"r": {"a": 1.0}})]
+    results = Evaluator(TIED, METRICS).evaluate_each(runs, shown.append)
+    assert [[run.name for run in part.runs] for part in shown] == [["one"], ["two"]]
+    for part, (name, _) in zip(shown, runs, strict=True):
+        assert part.notices == tuple(one for one in results.notices if one.subject == name)
+    assert shown[0].notices
+
+
 @pytest.mark.parametrize(
     "other",
     [

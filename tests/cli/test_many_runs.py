@@ -54,6 +54,15 @@ def test_a_list_from_standard_input_is_relative_to_the_current_folder() -> None:
     assert (done.code, names(done.out)) == (0, ["r1"])
 
 
+def test_directories_and_patterns_in_a_list() -> None:
+    Path("list").write_text("runs/*[31].run\nlast=runs/r0.run\n")
+    assert names(gradeval("q", "--runs-from", "list", "-m", "AP", "--quiet").out) == ["r1", "r3", "last"]
+    Path("list").write_text("runs\n")
+    expected = gradeval("q", "runs", "-m", "AP", "-f", "jsonl", "-q", "--quiet")
+    assert names(gradeval("q", "runs", "-m", "AP", "--quiet").out) == [f"r{i}" for i in range(5)]
+    assert gradeval("q", "--runs-from", "list", "-m", "AP", "-f", "jsonl", "-q", "--quiet").out == expected.out
+
+
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
 def test_a_list_from_a_pipe_is_relative_to_the_current_folder() -> None:
     reader, writer = os.pipe()
