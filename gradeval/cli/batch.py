@@ -160,6 +160,8 @@ def batch_command(
             on_collection=write if resume and not strict else None,
         )
     statuses = {cell.status for cell in batch.cells.values()}
+    if strict and "failed" in statuses:
+        return 2
     if not passes((), batch.notices, len(batch.cells), quiet, strict, allow):
         return 2
     if statuses == {"missing"}:

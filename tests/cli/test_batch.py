@@ -142,6 +142,12 @@ def test_a_failed_run_is_reported_and_the_rest_goes_on() -> None:
     assert "Failed: the run cannot be evaluated." in batch("m.toml", "--quiet", "-f", "table", code=2).out
 
 
+def test_strict_prints_nothing_where_a_run_failed() -> None:
+    Path("north/good.run").write_text("no run\n")
+    done = batch("m.toml", "--strict", "--quiet", code=2)
+    assert (done.out, done.err.startswith("north/good.run:1: ")) == ("", True)
+
+
 def test_failed_qrels_are_reported_once() -> None:
     os.remove("north/qrels")
     done = batch("m.toml", "--quiet", code=2)
