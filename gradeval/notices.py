@@ -198,7 +198,7 @@ _MISSING = {"both": "excluded", "judged": "counted as 0", "empty": "evaluated wi
 
 def _missing(group: Sequence[Notice], runs: int) -> str:
     notice = _largest(group)
-    fate = _MISSING[notice.rule]
+    fate = _MISSING.get(notice.rule, _MISSING["judged"])  # the rule may be of a file of results
     if len(group) == 1:
         count = many(notice.count, "judged query is", "judged queries are")
         return f"{notice.subject}: {count} not in the run, {fate}"
