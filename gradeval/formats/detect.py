@@ -232,7 +232,7 @@ _DELIMITER = re.compile(rb"[\t,;|]")
 _FIGURE = re.compile(rb"[ \t]*[-+]?[\d.][-+.\deE]*[ \t\r]*")
 _JSON = re.compile(rb"[ \t\r\n]*\[[ \t\r\n]*\{")
 _QRELS_FIRST = "The qrels come first, then the runs"
-_THREE_FIELDS = re.compile(rb"[^\t\r\n]+\t[^\t\r\n]+\t[^\t\r\n]+\r?(?:\n|\Z)")
+_THREE_FIELDS = re.compile(rb"[^ \t\r\n]+\t[^ \t\r\n]+\t[^ \t\r\n]+\r?(?:\n|\Z)")  # ids have no spaces
 
 FORMATS = (
     Format(

@@ -446,8 +446,8 @@ def test_mteb(size, put):
 
 
 def test_msmarco(put):
-    source = put(b"q\td 1\t1\nq\td2\t2\r\n\nr\td\t1\n", 9)
-    assert read(source) == ([("q", "d 1", -1.0), ("q", "d2", -2.0), ("r", "d", -1.0)], [0, 1, 3])
+    source = put(b"q\td1\t1\nq\td 2\t2\r\n\nr\td\t1\n", 9)
+    assert read(source) == ([("q", "d1", -1.0), ("q", "d 2", -2.0), ("r", "d", -1.0)], [0, 1, 3])
     # sorted by rank
     assert read(put(b"q\ta\t1\nr\tb\t1\nq\tc\t2\n", 1))[0] == [
         ("q", "a", -1.0),
