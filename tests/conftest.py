@@ -13,5 +13,5 @@ COMMON = {
     "phases": [phase for phase in Phase if phase is not Phase.explain],  # it takes longer than the rest
 }
 settings.register_profile("quick", max_examples=100, derandomize=True, **COMMON)
-settings.register_profile("thorough", max_examples=400, print_blob=True, **COMMON)
+settings.register_profile("thorough", max_examples=250, print_blob=True, **COMMON)
 settings.load_profile("quick")
