@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gradeval.errors import InputError as InputError
     from gradeval.errors import MetricError as MetricError
     from gradeval.errors import OptionError as OptionError
-    from gradeval.evaluation import Evaluator as Evaluator
     from gradeval.evaluation import evaluate as evaluate
+    from gradeval.evaluation.evaluator import Evaluator as Evaluator
     from gradeval.results import Results as Results
     from gradeval.tables.load import read_qrels as read_qrels
     from gradeval.tables.load import read_run as read_run
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Batch": "analysis.batch",
     "Comparison": "analysis.comparison",
-    "Evaluator": "evaluation",
+    "Evaluator": "evaluation.evaluator",
     "Explanation": "analysis.explanation",
     "GradevalError": "errors",
     "InputError": "errors",

@@ -26,7 +26,7 @@ from gradeval.arrays.numbers import natural_log
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import GradevalError, described, named
-from gradeval.evaluation import judge_of, score_queries
+from gradeval.evaluation.one_run import judge_of, score_queries
 from gradeval.formats.memory import Numeric, packed, types_of
 from gradeval.formats.python import Nested, are_mappings
 from gradeval.options import Options

@@ -12,8 +12,8 @@ import pytest
 from plain import pipe, ranking
 
 import gradeval
-from gradeval import GradevalError, InputError, MetricError, OptionError, evaluate, evaluation, scoring
-from gradeval.evaluation import evaluate_all
+from gradeval import GradevalError, InputError, MetricError, OptionError, evaluate, scoring
+from gradeval.evaluation import evaluate_all, evaluator
 from gradeval.formats import letor as letor_module
 from gradeval.formats import trec
 from gradeval.formats.sources import Source
@@ -344,7 +344,7 @@ def test_a_system_that_allows_no_threads(calls, monkeypatch):
         (trec, "qrels_columns"),
         (trec, "run_columns"),
         (letor_module, "_read_block"),
-        (evaluation, "_evaluate"),
+        (evaluator, "outcome_of"),
         (scoring, "_values"),
     ],
 )

@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gradeval import Evaluator, InputError, OptionError, evaluate, evaluation, read_qrels, read_run
+from gradeval import Evaluator, InputError, OptionError, evaluate, read_qrels, read_run
+from gradeval.evaluation import one_run
 
 METRICS = "nDCG@10 AP muAP bpref"
 
@@ -96,8 +97,8 @@ def test_notices_are_those_of_evaluate(options):
 
 def test_notices_are_found_when_they_are_looked_at(monkeypatch):
     found = []
-    spread = evaluation.spread
-    monkeypatch.setattr(evaluation, "spread", lambda *given: found.append(given) or spread(*given))
+    spread = one_run.spread
+    monkeypatch.setattr(one_run, "spread", lambda *given: found.append(given) or spread(*given))
     results = Evaluator(TIED, METRICS).evaluate(TIED_RUN)
     results.means, results.render(), results.to_dict
     assert not found
@@ -112,8 +113,8 @@ def test_notices_are_found_when_they_are_looked_at(monkeypatch):
 @pytest.mark.parametrize("how", [{"on_run": lambda results: None}, {"keep_values": False}])
 def test_notices_are_found_at_once_where_nothing_else_is_kept_of_a_run(how, monkeypatch):
     found = []
-    spread = evaluation.spread
-    monkeypatch.setattr(evaluation, "spread", lambda *given: found.append(given) or spread(*given))
+    spread = one_run.spread
+    monkeypatch.setattr(one_run, "spread", lambda *given: found.append(given) or spread(*given))
     runs = [("one", TIED_RUN), ("two", {"r": {"a": 1.0}})]
     evaluator = Evaluator(TIED, METRICS)
     results = evaluator.evaluate_each(runs, **how)

@@ -162,7 +162,7 @@ def test_a_sample_of_many_queries_shows_as_much(
     names = [metric.usage for metric in REGISTRY.values()]
     noticed = []
     for trials in (None, 20):
-        monkeypatch.setattr("gradeval.evaluation.TRIALS", trials)
+        monkeypatch.setattr("gradeval.evaluation.one_run.TRIALS", trials)
         notices = evaluated(qrels, run, names, **options).notices
         noticed.append({notice.metric for notice in notices if notice.kind is Kind.TIES})
     assert noticed[0] == noticed[1]

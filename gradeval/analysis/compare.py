@@ -41,7 +41,7 @@ from gradeval.analysis.values import ComparedMetric, QueryValues, check_comparab
 from gradeval.arrays import Floats
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import InputError
-from gradeval.evaluation import separate_runs
+from gradeval.evaluation.given import separate_runs
 from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options

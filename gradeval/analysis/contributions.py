@@ -14,7 +14,7 @@ from gradeval.analysis.leave_one_out import leave_one_out
 from gradeval.arrays import Floats
 from gradeval.arrays.numbers import ratio
 from gradeval.arrays.strings import IdIndex, Ids, Texts
-from gradeval.evaluation import prepared
+from gradeval.evaluation.one_run import prepared
 from gradeval.formats.columns import Columns
 from gradeval.options import Options
 from gradeval.registry.example import columns_of

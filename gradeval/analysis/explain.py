@@ -18,14 +18,8 @@ from gradeval.arrays import Ints
 from gradeval.arrays.strings import IdIndex, Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, described
-from gradeval.evaluation import (
-    check_labels,
-    judge_of,
-    judgments_of,
-    names_of_runs,
-    score_queries,
-    separate_runs,
-)
+from gradeval.evaluation.given import check_labels, names_of_runs, separate_runs
+from gradeval.evaluation.one_run import judge_of, judgments_of, score_queries
 from gradeval.formats.sources import Source
 from gradeval.formats.titles import read_titles
 from gradeval.options import Options

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
-from gradeval.evaluation import prepared
+from gradeval.evaluation.one_run import prepared
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
 from gradeval.scoring import score

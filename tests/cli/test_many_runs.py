@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradeval import evaluation
-from gradeval.evaluation import evaluate_all
+from gradeval.evaluation import evaluate_all, evaluator
 from gradeval.options import Options
 from gradeval.registry.spec import parse
 from gradeval.render import FORMATS, render
@@ -137,14 +136,14 @@ def test_sorting_that_is_refused() -> None:
 def test_lines_come_in_the_order_of_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was printed when a run had been evaluated is there before the next one is."""
     shown: list[int] = []
-    evaluate = evaluation._evaluate
+    evaluate = evaluator.outcome_of
 
     def watched(*args: object, **more: object) -> object:
         shown.append(len(out.read_text().splitlines()))
         return evaluate(*args, **more)  # type: ignore[arg-type]
 
     out = Path("out")
-    monkeypatch.setattr(evaluation, "_evaluate", watched)
+    monkeypatch.setattr(evaluator, "outcome_of", watched)
     monkeypatch.setattr("gradeval.cli.output.write", lambda text, *_, **__: out.open("a").write(text))
     out.touch()
     runs = [f"runs/r{i}.run" for i in range(5)]
@@ -191,13 +190,13 @@ def test_a_pipe_that_is_closed_ends_the_command() -> None:
 
 def test_a_failed_run_is_reported_at_once_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[str] = []
-    evaluate = evaluation._evaluate
+    evaluate = evaluator.outcome_of
 
     def watched(qrels: object, name: str, *args: object, **more: object) -> object:
         events.append(name)
         return evaluate(qrels, name, *args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(evaluation, "_evaluate", watched)
+    monkeypatch.setattr(evaluator, "outcome_of", watched)
     monkeypatch.setattr("gradeval.cli.output.report", lambda error: events.append(str(error)))
     Path("bad").write_text("q1 Q0 a 1 x t\n")
     done = gradeval("q", "r", "none", "bad", "runs/r1.run", "-m", "AP", "--quiet", "-j", "1")
@@ -232,7 +231,7 @@ def test_summaries_are_all_that_is_printed_of_them(format: str, tie_range: bool)
 def test_few_runs_are_open_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many there are."""
     open_now, most = set(), 0
-    opened, evaluate = evaluation.open_runs, evaluation._evaluate
+    opened, evaluate = evaluator.open_runs, evaluator.outcome_of
 
     def open_one(label: object, run: str, *args: object, **more: object) -> object:
         nonlocal most
@@ -245,8 +244,8 @@ def test_few_runs_are_open_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         open_now.discard(run.path)  # type: ignore[attr-defined]
         return result
 
-    monkeypatch.setattr(evaluation, "open_runs", open_one)
-    monkeypatch.setattr(evaluation, "_evaluate", evaluate_one)
+    monkeypatch.setattr(evaluator, "open_runs", open_one)
+    monkeypatch.setattr(evaluator, "outcome_of", evaluate_one)
     runs = [(f"x{i}", f"runs/r{i % 5}.run") for i in range(60)]
     results = evaluate_all("q", runs, parse("AP"), Options(jobs=2))
     assert len(results.runs) == 60
@@ -256,7 +255,7 @@ def test_few_runs_are_open_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("jobs", [2, 4])
 def test_too_little_memory_for_several_threads(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The runs that are left are evaluated one after another, each once, in order."""
-    evaluate, seen = evaluation._evaluate, []
+    evaluate, seen = evaluator.outcome_of, []
 
     def scarce(*args: object) -> object:
         if len(seen) == 7 and args[5] != 1:
@@ -269,7 +268,7 @@ def test_too_little_memory_for_several_threads(jobs: int, monkeypatch: pytest.Mo
     runs = [(f"x{i}", f"runs/r{i % 5}.run") for i in range(20)]
     shown: list[str] = []
     expected = evaluate_all("q", runs, parse("AP"), Options(jobs=1))
-    monkeypatch.setattr(evaluation, "_evaluate", scarce)
+    monkeypatch.setattr(evaluator, "outcome_of", scarce)
     results = evaluate_all(
         "q", runs, parse("AP"), Options(jobs=jobs), on_run=lambda one: shown.append(one.runs[0].name)
     )

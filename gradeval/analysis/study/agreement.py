@@ -32,7 +32,7 @@ from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import InputError, MetricError, OptionError, described
-from gradeval.evaluation import separate_runs
+from gradeval.evaluation.given import separate_runs
 from gradeval.formats.sources import Source
 from gradeval.grades import is_grade
 from gradeval.notices import MAX_QUERIES, Kind, Notice

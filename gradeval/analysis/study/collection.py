@@ -12,7 +12,8 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, OptionError
-from gradeval.evaluation import judgments_of, names_of_runs
+from gradeval.evaluation.given import names_of_runs
+from gradeval.evaluation.one_run import judgments_of
 from gradeval.findings import (
     first_ranks,
     judged_notices,

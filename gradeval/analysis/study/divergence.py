@@ -14,7 +14,9 @@ from gradeval.analysis.study.tables import MAX_SEED, Row, Study, Table, averaged
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import MetricError, OptionError
-from gradeval.evaluation import complete, evaluate_all, separate_runs
+from gradeval.evaluation import evaluate_all
+from gradeval.evaluation.evaluator import complete
+from gradeval.evaluation.given import separate_runs
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 from gradeval.registry.spec import Spec

@@ -11,7 +11,9 @@ import numpy as np
 from gradeval.analysis.study.orders import levels_of
 from gradeval.analysis.study.tables import Row, Study, Table, competing_metrics
 from gradeval.arrays import Floats
-from gradeval.evaluation import complete, evaluate_all, separate_runs
+from gradeval.evaluation import evaluate_all
+from gradeval.evaluation.evaluator import complete
+from gradeval.evaluation.given import separate_runs
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 from gradeval.registry.spec import Spec

@@ -1,0 +1,269 @@
+"""Runs evaluated with judgments that are read once."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradeval.arrays import Bools
+from gradeval.arrays.strings import Texts
+from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+from gradeval.errors import GradevalError, UnknownQueryError
+from gradeval.evaluation.given import (
+    check_labels,
+    names_of,
+    path_of,
+    plan,
+    separate_runs,
+)
+from gradeval.evaluation.one_run import Noticed, Outcome, outcome_of
+from gradeval.findings import (
+    relevance_notices,
+)
+from gradeval.formats.sources import Source
+from gradeval.notices import Notice
+from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.registry.spec import Spec, parse
+from gradeval.results import FailedRun, Results
+from gradeval.tables.load import (
+    Run,
+    is_file,
+    is_path,
+    open_qrels,
+    open_runs,
+    source_of,
+)
+from gradeval.tables.qrels import Qrels
+
+
+def complete(results: Results) -> Results:
+    """The results if all runs could be evaluated; raises the error of the first that could not."""
+    for failed in results.failed:
+        raise failed.error
+    return results
+
+
+class Evaluator:
+    """Evaluates runs with judgments that are read once.
+
+        >>> evaluator = gradeval.Evaluator("qrels.txt", "nDCG@10 AP")
+        >>> evaluator.evaluate("bm25.run").mean(0, "AP")
+
+    The arguments are those of evaluate(). Nothing changes after the construction, so that several threads can
+    evaluate at once. The notices of its results are found when they are first looked at, from the ranks of the
+    judged documents, which the results keep until then.
+    """
+
+    _at_once = False  # whether notices are found with the values
+
+    def __init__(self, qrels: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> None:
+        self._open(qrels, parse(metrics), Options.of(**options))
+
+    @classmethod
+    def of(
+        cls,
+        qrels: Any,
+        specs: Sequence[Spec],
+        options: Options,
+        *,
+        runs: Sequence[tuple[str | None, Any]],
+        watch: Callable[[Source], None] | None = None,
+        hashes: bool = False,
+        query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
+    ) -> Evaluator:
+        """An evaluator of these (name, run) pairs, which needs no more of the qrels than they do.
+
+        Notices are found with the values, so that nothing else is kept of a run, however many there are.
+        watch: is shown each source before it is read. hashes: whether to take the SHA-256 of the files.
+        query_ids: chooses options.query_ids, given the ids of all judged queries and the name of the qrels.
+        """
+        evaluator = cls.__new__(cls)
+        evaluator._at_once = True
+        with_features = is_path(qrels) and any(is_file(run, source_of(qrels).name) for _, run in runs)
+        evaluator._open(qrels, specs, options, watch, hashes, query_ids, with_features)
+        return evaluator
+
+    def _open(
+        self,
+        qrels: Any,
+        specs: Sequence[Spec],
+        options: Options,
+        watch: Callable[[Source], None] | None = None,
+        hashes: bool = False,
+        query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
+        with_features: bool = True,
+    ) -> None:
+        self._watch, self._hashes = watch, hashes
+        self._jobs = options.jobs or default_jobs()
+        self._given = open_qrels(qrels, options, self._jobs, self._prepare, with_features)
+        table = self._given.qrels
+        self._judged = table.shift_grades(options.zero_grade)
+        self._specs = tuple(_with_levels(specs, self._judged) if options.by_level else specs)
+        self._queries = Texts(table.queries)
+        if query_ids is not None:
+            options = replace(options, query_ids=query_ids(self._queries, table.path))
+        self._options, self._wanted = options, _wanted(table, options.query_ids)
+
+    def _prepare(self, source: Source) -> None:
+        """Called with each source before it is read."""
+        if self._hashes:
+            source.hash_while_reading()
+        if self._watch is not None:
+            self._watch(source)
+
+    def evaluate(self, runs: Any) -> Results:
+        """Evaluate one or several runs, of any form that gradeval.evaluate() takes."""
+        return complete(self.evaluate_each(separate_runs(runs)))
+
+    def evaluate_each(
+        self,
+        runs: Sequence[tuple[str | None, Any]],
+        on_run: Callable[[Results], None] | None = None,
+        keep_values: bool = True,
+    ) -> Results:
+        """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed, beside the others.
+
+        on_run: is shown the results of each run by itself, in order, as soon as they are there. keep_values:
+        whether the returned results have the values of the queries, not only the summaries. With on_run, or
+        without keep_values, the notices are found with the values: nothing else is kept of a run.
+        """
+        check_labels(runs)
+        at_once = self._at_once or on_run is not None or not keep_values
+        planned = plan(runs, self._options)
+        names = iter(names_of([one for of_run in planned for one in of_run]))
+        name_of = [{path: next(names) for _, path, _ in of_run} for of_run in planned]
+
+        def opened(position: int) -> list[_Opened]:
+            label, run = runs[position]
+            of_run = name_of[position]
+            try:
+                found = open_runs(label, run, self._given, self._options, self._prepare, position + 1)
+            except GradevalError as error:
+                return [FailedRun(path_of(run, next(iter(of_run))), error)]
+            return [
+                (of_run.get(one.path) or next(iter(of_run.values())), one)
+                if isinstance(one, Run)
+                else FailedRun(path_of(run, one.path), one)
+                for one in found
+            ]
+
+        table, source = self._given.qrels, self._given.source
+        sha256 = source.sha256() if self._hashes and source else None
+        nothing = Results(table.path, sha256, self._queries, self._specs, (), self._options.to_dict())
+        parts: list[Results] = []
+        noticed: list[Callable[[], Noticed]] = []
+        empty: Bools | None = None
+        counted = np.zeros(len(self._wanted), np.bool_)
+        outcome = partial(self._outcome, at_once)
+        for one in _each(len(runs), opened, outcome, self._jobs, sum(map(len, planned))):
+            if isinstance(one, FailedRun):
+                part = replace(nothing, failed=(one,))
+            else:
+                part = replace(nothing, runs=(one.result,), notices=one.noticed().notices if at_once else ())
+                noticed.append(one.noticed)
+                empty = one.empty if empty is None else empty
+                counted |= one.result.counted
+            if on_run is not None:
+                on_run(part)
+            parts.append(part if keep_values else part.summarized())
+        notices = partial(self._notices, noticed, empty, counted)
+        return nothing.joined(parts, notices() if at_once else notices)
+
+    def _outcome(self, at_once: bool, one: _Opened, jobs: int) -> Outcome | FailedRun:
+        """at_once: whether the notices are found too, so that nothing else is kept of the run."""
+        if isinstance(one, FailedRun):
+            return one
+        name, run = one
+        try:
+            outcome = outcome_of(self._judged, name, run, self._specs, self._options, jobs, self._wanted)
+            if at_once:
+                noticed = outcome.noticed()
+                outcome = outcome._replace(noticed=lambda: noticed)
+        except GradevalError as error:
+            return FailedRun(run.path, error)
+        if self._hashes:
+            return outcome._replace(result=replace(outcome.result, sha256=run.sha256()))
+        return outcome
+
+    def _notices(
+        self, noticed: Sequence[Callable[[], Noticed]], empty: Bools | None, counted: Bools
+    ) -> tuple[Notice, ...]:
+        """The notices of all runs. empty: of one, None if there is none. counted: the queries of any, (Q,)."""
+
+        def find(jobs: int) -> list[Noticed]:
+            return list(ordered_map(lambda find: find(), noticed, max(1, min(jobs, len(noticed)))))
+
+        found = with_fewer(find, self._jobs)
+        notices = list(self._given.qrels.notices)
+        if empty is not None:  # what is relevant does not depend on the run
+            share = max(each.judged_share for each in found)
+            notices += relevance_notices(self._judged, self._specs, empty, counted, self._options, share)
+        return (*notices, *(notice for each in found for notice in each.notices))
+
+
+_Opened = tuple[str, Run] | FailedRun
+"""A run with its name."""
+
+
+def _each(
+    count: int,
+    opened: Callable[[int], list[_Opened]],
+    outcome: Callable[[_Opened, int], Outcome | FailedRun],
+    jobs: int,
+    expected: int,
+) -> Iterator[Outcome | FailedRun]:
+    """The outcome of each run, in order; few runs are open at a time.
+
+    With too little memory for `jobs` threads, one goes on with the runs whose outcomes are not there yet.
+    """
+    positions = deque(range(count))
+    waiting: deque[_Opened] = deque()
+
+    def drawn() -> Iterator[_Opened]:
+        yield from tuple(waiting)
+        while positions:
+            found = opened(positions[0])  # it stays first if there is no memory for it
+            positions.popleft()
+            waiting.extend(found)
+            yield from found
+
+    def outcomes(jobs: int) -> Iterator[Outcome | FailedRun]:
+        concurrent_runs = max(1, min(jobs, expected))
+        for one in ordered_map(lambda one: outcome(one, jobs // concurrent_runs), drawn(), concurrent_runs):
+            waiting.popleft()
+            yield one
+
+    try:
+        yield from outcomes(jobs)
+        return
+    except MemoryError:
+        if jobs == 1:
+            raise
+    yield from outcomes(1)  # outside the handler, which keeps the threads' memory alive
+
+
+def _with_levels(specs: Sequence[Spec], qrels: Qrels) -> list[Spec]:
+    """AP(rel=t) for each grade t above 0, before muAP (or first)."""
+    grades = qrels.scale
+    levels = [one for t in grades[grades > 0].tolist() for one in parse(f"AP(rel={t!r})")]
+    names = [spec.metric.name for spec in specs]
+    at = names.index("muAP") if "muAP" in names else 0
+    return list(dict.fromkeys([*specs[:at], *levels, *specs[at:]]))
+
+
+def _wanted(qrels: Qrels, ids: tuple[str, ...] | None) -> Bools:
+    if ids is None:
+        return np.ones(len(qrels.queries), bool)
+    known = {query: position for position, query in enumerate(Texts(qrels.queries))}
+    positions = [known.get(one, -1) for one in ids]
+    unknown = [one for one, position in zip(ids, positions, strict=True) if position < 0]
+    if unknown:
+        raise UnknownQueryError(unknown, qrels.path)
+    wanted = np.zeros(len(known), bool)
+    wanted[positions] = True
+    return wanted

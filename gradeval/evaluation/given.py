@@ -1,0 +1,130 @@
+"""The runs as they are given: one by one, with their names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradeval.errors import InputError, OptionError, named
+from gradeval.formats.python import are_mappings, is_frame, one_of_each_type, readable
+from gradeval.options import Options
+from gradeval.tables.load import (
+    Run,
+    RunTable,
+    feature_names,
+    is_path,
+    source_of,
+)
+from gradeval.tables.run_names import run_files, run_names
+
+
+def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
+    """(name, run) of each of the given runs. Raises InputError if there are none."""
+    with readable("runs"):
+        separate = list(_separate(runs))
+    if not separate:
+        raise InputError("runs", "no runs given")
+    return separate
+
+
+def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
+    """(name, run) of each of the given runs."""
+    if is_path(runs) or is_frame(runs) or isinstance(runs, RunTable):
+        yield from ((None, run) for run in _files(runs))
+    elif isinstance(runs, Mapping):
+        # {query: {document: score}} has no mappings in its mappings, of each of which the first value decides
+        if not are_mappings(runs.values()) or any(isinstance(value, Mapping) for value in _first_values(runs)):
+            yield from ((str(name), run) for name, run in runs.items())
+        else:
+            yield None, runs
+    else:
+        try:
+            items = list(runs)
+        except TypeError:
+            hint = "Give a path, {query: {document: score}}, tuples, a data frame, or a list or dict of these"
+            raise InputError("runs", f"a {type(runs).__name__} is not a run", hint=hint) from None
+        if items and _is_row(items[0]):
+            yield None, items
+        else:
+            yield from ((None, run) for item in items for run in _files(item))
+
+
+def _files(run: Any) -> list[Any]:
+    """The files of a directory or a pattern, or the run alone."""
+    return run_files(run) if isinstance(run, (str, bytes, os.PathLike)) else [run]
+
+
+def _is_row(item: Any) -> bool:
+    """Whether it is (query, document, score), not a run: its first element is an id of any type."""
+    if is_frame(item):
+        return False
+    if isinstance(item, np.void):  # of a record array
+        item = item.item()
+    if not isinstance(item, (tuple, list, np.ndarray)) or not len(item):
+        return False
+    first = item[0]
+    return not isinstance(first, (tuple, list, Mapping, np.ndarray, np.void)) and not hasattr(first, "columns")
+
+
+def _first_values(runs: Mapping[Any, Mapping[Any, Any]]) -> Iterable[Any]:
+    """The first value of each mapping, one of each type."""
+    return one_of_each_type(value for run in runs.values() for value in islice(run.values(), 1))
+
+
+class Planned(NamedTuple):
+    """A run that is expected of what was given, before it is opened."""
+
+    label: str | None
+    path: str
+    short_name: str | None = None
+
+
+def plan(runs: Sequence[tuple[str | None, Any]], options: Options) -> list[list[Planned]]:
+    """The expected runs of each of the given: names are chosen before anything is read."""
+    planned = []
+    for position, (label, run) in enumerate(runs, 1):
+        path = path_of(run, label or f"run{position}")
+        has_path = is_path(run) or (isinstance(run, RunTable) and run.path is not None)
+        if is_path(run) and options.features:
+            names = [feature_names(path, feature, label, options) for feature in options.features]
+            planned.append([Planned(label, path, short) for short, path, label in names])
+        else:
+            planned.append([Planned(label if has_path else path, path)])
+    return planned
+
+
+def names_of_runs(runs: Sequence[Run]) -> list[str]:
+    """A unique name for each run; labels are kept."""
+    return names_of([Planned(run.name, run.path, run.short_name) for run in runs])
+
+
+def names_of(runs: Sequence[Planned]) -> list[str]:
+    labels = [run.label for run in runs if run.label is not None]
+    others = [run for run in runs if run.label is None]
+    made = iter(run_names([run.path for run in others], [run.short_name for run in others], labels))
+    return [next(made) if run.label is None else run.label for run in runs]
+
+
+def check_labels(runs: Sequence[tuple[str | None, Any]]) -> None:
+    """Raise OptionError where two runs have the same label."""
+    first: dict[str, Any] = {}
+    for label, run in runs:
+        if label is not None and label in first:
+            both = f": {first[label]} and {run}" if is_path(run) and is_path(first[label]) else ""
+            raise OptionError(f"two runs have the label {named(label)}{both}")
+        if label is not None:
+            first[label] = run
+
+
+def path_of(run: Any, name: str) -> str:
+    """The path in Results.failed of a run that cannot be read; the name if it has none."""
+    if isinstance(run, RunTable):
+        return run.path or name
+    try:
+        return source_of(run).name if is_path(run) else name
+    except InputError as error:
+        return error.path

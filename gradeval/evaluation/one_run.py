@@ -1,0 +1,136 @@
+"""The evaluation of one run: its values, and what a user should know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.threads import ordered_map, with_fewer
+from gradeval.errors import InputError
+from gradeval.findings import (
+    first_ranks,
+    judged_notices,
+    judged_share,
+    query_notices,
+    tie_notices,
+    undefined_notices,
+)
+from gradeval.notices import Notice
+from gradeval.options import NO_RELEVANT, Options
+from gradeval.registry.spec import Spec
+from gradeval.results import RunResult
+from gradeval.scoring import Scored, scored
+from gradeval.tables.judgments import Judgments
+from gradeval.tables.load import (
+    Run,
+)
+from gradeval.tables.qrels import Qrels
+from gradeval.tables.reduced import Reduced
+from gradeval.ties import TRIALS, Spread, spread
+
+_FEW = 1 << 13  # judgments that are scored before another thread has started
+
+
+Judge = Callable[[slice | Ints, Floats], Judgments]
+
+
+def judgments_of(
+    qrels: Qrels, reduced: Reduced, queries: slice | Ints, options: Options, tag: str
+) -> Judgments:
+    """The table of these queries, prepared."""
+    judgments = Judgments.of(
+        qrels,
+        queries,
+        reduced.rank,
+        reduced.score,
+        reduced.retrieved,
+        options.rel,
+        tag,
+        NO_RELEVANT[options.no_relevant_rule],
+    )
+    return prepared(judgments, options)
+
+
+def prepared(judgments: Judgments, options: Options) -> Judgments:
+    """The table with the depth and the other options applied to it."""
+    if options.depth is not None:  # trec_eval's order: ranks below the depth are removed before -J
+        judgments = judgments.cut(options.depth)
+    return judgments.judged_only() if options.judged_only else judgments
+
+
+class Noticed(NamedTuple):
+    """The notices of a run, and the share of its first ranks that is judged."""
+
+    notices: tuple[Notice, ...]
+    judged_share: float
+
+
+class Outcome(NamedTuple):
+    """The result of a run.
+
+    empty: which queries have nothing relevant to a metric that needs it, (M, Q). noticed: finds what else a
+    user should know of the run, without its lines.
+    """
+
+    result: RunResult
+    empty: Bools
+    noticed: Callable[[], Noticed]
+
+
+def judge_of(qrels: Qrels, reduced: Reduced, options: Options, tag: str = "") -> Judge:
+    """Makes the judgments of some queries with the ranks of all rows: those of the run, or other ones."""
+
+    def judge(queries: slice | Ints, rank: Floats) -> Judgments:
+        return judgments_of(qrels, reduced._replace(rank=rank), queries, options, tag)
+
+    return judge
+
+
+def score_queries(qrels: Qrels, judge: Judge, rank: Floats, specs: Sequence[Spec], jobs: int) -> Scored:
+    """The values of all queries."""
+
+    def found_of(queries: slice) -> Scored:
+        return scored(judge(queries, rank), specs)
+
+    return Scored.joined(with_fewer(lambda jobs: list(ordered_map(found_of, qrels.shares(), jobs)), jobs))
+
+
+def outcome_of(
+    qrels: Qrels, name: str, run: Run, specs: Sequence[Spec], options: Options, jobs: int, wanted: Bools
+) -> Outcome:
+    reduced = run.reduce(qrels, options.ties or run.ties, jobs)
+    has_lines = reduced.retrieved > 0
+    if not (has_lines & wanted).any():
+        raise InputError(run.path, f"it has no query in common with {qrels.path}", hint="Check the query ids")
+    judge = judge_of(qrels, reduced, options, reduced.tag or run.name or run.short_name or run.path)
+    jobs = jobs if len(qrels.grade) > _FEW else 1
+    found = score_queries(qrels, judge, reduced.rank, specs, jobs)
+    counted = wanted & has_lines if options.queries == "both" else wanted
+    ties: Spread | None = None
+    if options.tie_range:
+        ties = spread(qrels, reduced, counted, specs, found, judge, jobs)
+    run_rule = run.ties
+
+    def noticed() -> Noticed:
+        notices = [*query_notices(qrels, reduced, wanted, options)]
+        if options.ties is None:  # a user who names a rule has decided the order
+            changes = ties
+            if changes is None:
+                changes = spread(qrels, reduced, counted, specs, found, judge, jobs, TRIALS)
+            changed = tie_notices(qrels, specs, found, counted, changes, run_rule)
+            # the range of a number is printed beside it, so only texts need a notice
+            notices += (one for one in changed if not options.tie_range or one.low is None)
+        notices += undefined_notices(qrels, specs, found, counted)
+        cutoff = first_ranks(specs, options)
+        share = judged_share(qrels, reduced, counted, cutoff)
+        notices += judged_notices(share, cutoff, specs, qrels.scale, options)
+        return Noticed(tuple(replace(notice, subject=name) for notice in notices), share)
+
+    tie_range = None if ties is None else np.array(ties.ends(found.values))
+    rule = options.ties or run_rule
+    result = RunResult(name, run.path, None, found.values, counted, found.texts, tie_range, rule)
+    return Outcome(result, found.empty, noticed)
