@@ -63,7 +63,7 @@ class Objects:
 
 
 class Numeric:
-    """A numpy array of numbers. is_missing: rows without a value, where they can be told from NaN."""
+    """A numpy array of numbers. is_missing: rows without a value, where these differ from NaN."""
 
     def __init__(self, values: NDArray[Any], is_missing: Bools | None = None) -> None:
         self.values, self.is_missing = values, is_missing

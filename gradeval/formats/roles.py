@@ -1,4 +1,4 @@
-"""Whether a file holds judgments or a run, told from its content."""
+"""Whether a file holds judgments or a run, detected from its content."""
 
 from __future__ import annotations
 

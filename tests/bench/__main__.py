@@ -37,7 +37,7 @@ HEADER = ["tool", "wall s", "from - to", "cpu s", "peak MiB", "runs", *RATIOS, "
 LEGEND = """\
 Whole processes, in turn; medians. cpu: user and system. peak: largest resident set of the process.
 wall ×, peak ×: gradeval's AP and nDCG@10 over the tool's; defaults ×: wall time of gradeval without -m over
-the tool's. values: whether AP and nDCG@10 are gradeval's, to 4 decimals. A peak with < cannot be told from
+the tool's. values: whether AP and nDCG@10 are gradeval's, to 4 decimals. A peak with < does not differ from
 the runner's own, and has no ratio."""
 
 

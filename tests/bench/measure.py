@@ -69,7 +69,7 @@ def measure(command: Sequence[str]) -> tuple[Sample, str]:
 
 
 def floor() -> int:
-    """The least peak that can be told from the runner's own: that of a process which does nothing."""
+    """The least peak that differs visibly from the runner's own: that of a process which does nothing."""
     return measure(["true"])[0].peak
 
 

@@ -187,8 +187,8 @@ def test_an_unreadable_file(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kept", [0.3, 0.6, 0.99])
 def test_a_truncated_archive(kind: str, kept: float) -> None:
     """Whatever was read before."""
-    packed = PACKERS[kind](b"".join(b"q1 Q0 d%d 1 %d t\n" % (n, n * 7919 % 10007) for n in range(20000)))
-    Path("r").write_bytes(packed[: int(len(packed) * kept)])
+    compressed = PACKERS[kind](b"".join(b"q1 Q0 d%d 1 %d t\n" % (n, n * 7919 % 10007) for n in range(20000)))
+    Path("r").write_bytes(compressed[: int(len(compressed) * kept)])
     said = fails("q", "r")
     assert said.startswith("r: the archive is damaged or incomplete (")
     assert said.endswith("). Recompress it or fetch it again")
@@ -198,10 +198,10 @@ def test_a_truncated_archive(kind: str, kept: float) -> None:
 
 @pytest.mark.parametrize("kind", ["gzip", "bzip2", "xz"])
 def test_a_damaged_archive(kind: str) -> None:
-    packed = bytearray(PACKERS[kind](RUN.encode() * 99))
-    middle = len(packed) // 2
-    packed[middle : middle + 8] = b"\xff" * 8
-    Path("r").write_bytes(packed)
+    compressed = bytearray(PACKERS[kind](RUN.encode() * 99))
+    middle = len(compressed) // 2
+    compressed[middle : middle + 8] = b"\xff" * 8
+    Path("r").write_bytes(compressed)
     assert fails("q", "r").startswith("r: the archive is damaged or incomplete (")
 
 

@@ -22,7 +22,7 @@ def pack_zstd(text):
 
 
 PACKERS = {"plain": bytes, "gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": pack_zstd}
-PACKED = [name for name in PACKERS if name != "plain"]
+COMPRESSED = [name for name in PACKERS if name != "plain"]
 
 
 def text_of(source, *size):

@@ -12,50 +12,52 @@ from gradeval.errors import InputError
 from gradeval.formats import compression, sources
 from gradeval.formats.sources import Source
 
-from .stored import LINES, PACKED, PACKERS, text_of
+from .stored import COMPRESSED, LINES, PACKERS, text_of
 
 
 @pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
-def test_content_tells_how_it_is_packed(pack, file):
+def test_the_compression_is_detected(pack, file):
     for name in ("a.run", "a.gz", "a.xz"):
         source = file(pack(LINES), name)
         assert text_of(source) == LINES
         assert text_of(source, 100) == LINES
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", COMPRESSED)
 def test_archives_of_several_parts(name, file):
     pack = PACKERS[name]
     assert text_of(file(pack(LINES) + pack(b"x\n") + pack(LINES))) == LINES + b"x\n" + LINES
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", COMPRESSED)
 @pytest.mark.parametrize("kept", [0.002, 0.5, -9, -1])
 def test_truncated_archives(name, kept, file):
-    packed = PACKERS[name](LINES)
-    source = file(packed[: max(6, int(kept * len(packed))) if kept > 0 else kept])
+    compressed = PACKERS[name](LINES)
+    source = file(compressed[: max(6, int(kept * len(compressed))) if kept > 0 else kept])
     with pytest.raises(InputError, match="archive is damaged or incomplete") as caught:
         text_of(source)
     assert str(caught.value).startswith(source.path + ": ")
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", COMPRESSED)
 def test_corrupt_archives(name, file):
-    packed = bytearray(PACKERS[name](LINES))
-    packed[len(packed) // 2 : len(packed) // 2 + 8] = bytes(b ^ 0xFF for b in packed[len(packed) // 2 :][:8])
+    compressed = bytearray(PACKERS[name](LINES))
+    compressed[len(compressed) // 2 : len(compressed) // 2 + 8] = bytes(
+        b ^ 0xFF for b in compressed[len(compressed) // 2 :][:8]
+    )
     with pytest.raises(InputError, match="archive is damaged or incomplete"):
-        text_of(file(bytes(packed)))
+        text_of(file(bytes(compressed)))
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", COMPRESSED)
 def test_archives_in_name_only(name, file):
     """The first bytes of an archive, and then no archive."""
     with pytest.raises(InputError, match="archive is damaged or incomplete"):
         text_of(file(PACKERS[name](LINES)[:6] + b"\xff" * 100))
 
 
-@pytest.mark.parametrize("name", PACKED)
-def test_packed_nothing_is_empty(name, file):
+@pytest.mark.parametrize("name", COMPRESSED)
+def test_compressed_nothing_is_empty(name, file):
     assert text_of(file(PACKERS[name](b""))) == b""
 
 
@@ -89,7 +91,7 @@ def test_a_disk_that_fails_is_not_a_damaged_archive(pack, file, monkeypatch):
 @pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
 def test_what_follows_a_stream_is_another_or_an_error(tmp_path, pack):
     """The standard library's files take a damaged second stream for the end, and say nothing."""
-    path = tmp_path / "packed"
+    path = tmp_path / "compressed"
     path.write_bytes(pack(b"one\n") + pack(b"two\n"))
     assert text_of(Source(path)) == b"one\ntwo\n"
     for between, behind in ((b"X", b""), (b"", b"XXXX"), (b"XXXX", b"")):
@@ -99,7 +101,7 @@ def test_what_follows_a_stream_is_another_or_an_error(tmp_path, pack):
 
 
 def test_xz_streams_may_be_padded(tmp_path):
-    path = tmp_path / "packed.xz"
+    path = tmp_path / "compressed.xz"
     path.write_bytes(lzma.compress(b"one\n") + bytes(8) + lzma.compress(b"two\n") + bytes(4))
     assert text_of(Source(path)) == b"one\ntwo\n"
     path.write_bytes(lzma.compress(b"one\n") + bytes(1 << 18) + lzma.compress(b"two\n"))

@@ -111,7 +111,7 @@ def test_lines_that_end_in_a_bare_cr(line, kind, source):
     assert detect(source(b"# 1\r" + line + b"\r" + line)) == kind
 
 
-def test_unpacked_and_from_a_pipe(source):
+def test_decompressed_and_from_a_pipe(source):
     assert detect(source(gzip.compress(b"2 qid:1 1:0.5\n"))) == "letor"
     with pipe(b"0.5\n") as path:
         assert detect(Source(path)) == "scores"

@@ -27,13 +27,13 @@ from .stored import LINES, PACKERS, check_blocks, text_of, text_of_one
 def test_pipe(pack):
     """A pipe can be read from its beginning as often as a file, also after a part of it."""
     text = LINES * 10
-    packed = pack(text)  # once: gzip writes the time into it
-    with pipe(packed) as path:
+    compressed = pack(text)  # once: gzip writes the time into it
+    with pipe(compressed) as path:
         source = Source(path)
         next(source.blocks(1 << 10))
         check_blocks(source, 1 << 12, text)
         check_blocks(source, 1 << 14, text)
-        assert source.sha256() == hashlib.sha256(packed).hexdigest()
+        assert source.sha256() == hashlib.sha256(compressed).hexdigest()
         assert source.stored_size == 0
         assert source.expected_size >= len(text)
 
@@ -44,8 +44,8 @@ def test_a_pipe_that_brings_nothing_for_a_while(monkeypatch):
     reading, writing = os.pipe()
     try:
         blocks = Source(f"/dev/fd/{reading}").blocks()
-        os.write(writing, b"a packed file has six bytes that tell\nb")
-        assert text_of_one(next(blocks)) == b"a packed file has six bytes that tell\n"
+        os.write(writing, b"a compressed file begins with a magic number\nb")
+        assert text_of_one(next(blocks)) == b"a compressed file begins with a magic number\n"
         assert text_of_one(next(blocks)) == b""
         os.write(writing, b"c")
         assert text_of_one(next(blocks)) == b""
@@ -116,19 +116,19 @@ def slow_input(text, monkeypatch, blocking=False):
 @pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
 def test_non_blocking_input_is_waited_for(pack, monkeypatch):
     """What it has not brought yet is not its end: not for those who read on, nor those who read again."""
-    packed = pack(LINES)
-    with slow_input(packed, monkeypatch):
+    compressed = pack(LINES)
+    with slow_input(compressed, monkeypatch):
         source = Source("-")
         check_blocks(source, 1 << 10, LINES)
         check_blocks(source, 1 << 14, LINES)
-        assert source.sha256() == hashlib.sha256(packed).hexdigest()
-    with slow_input(packed, monkeypatch):
-        assert Source("-").sha256() == hashlib.sha256(packed).hexdigest()
+        assert source.sha256() == hashlib.sha256(compressed).hexdigest()
+    with slow_input(compressed, monkeypatch):
+        assert Source("-").sha256() == hashlib.sha256(compressed).hexdigest()
 
 
 @pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
 def test_the_first_bytes_of_a_pipe_come_one_by_one(pack, monkeypatch):
-    """How it is packed is told once there are enough."""
+    """The compression is detected once there are enough."""
     with slow_input(pack(LINES), monkeypatch, blocking=True):
         assert text_of(Source("-")) == LINES
 

@@ -135,11 +135,11 @@ def test_a_line_of_many_fields():
 def test_tokenize(text, data):
     places = data.draw(st.sets(st.sampled_from([i for i, b in enumerate(text) if b != 10] or [0]), max_size=3))
     places = {i for i in places if text[i] != 10}
-    parted = bytes(32 if i in places else b for i, b in enumerate(text))
+    separated = bytes(32 if i in places else b for i, b in enumerate(text))
     tokens = tokenize(np.frombuffer(text, np.uint8), np.array(sorted(places), np.int64))
     spans = list(zip(tokens.start.tolist(), tokens.end.tolist(), strict=True))
     bounds = zip(tokens.first.tolist(), (tokens.first + tokens.counts).tolist(), strict=True)
-    assert [[text[a:b] for a, b in spans[i:j]] for i, j in bounds] == fields_of(parted)
+    assert [[text[a:b] for a, b in spans[i:j]] for i, j in bounds] == fields_of(separated)
     assert tokens.line_end.tolist() == [i for i, b in enumerate(text) if b == 10]
     assert tokens.lines == text.count(b"\n")
 

@@ -169,11 +169,11 @@ def test_files_are_closed(file, monkeypatch):
 
 
 def test_sizes_and_hash(file, tmp_path):
-    packed = gzip.compress(LINES)
-    source = file(packed)
-    assert source.stored_size == len(packed)
+    compressed = gzip.compress(LINES)
+    source = file(compressed)
+    assert source.stored_size == len(compressed)
     assert source.expected_size >= len(LINES)
-    assert source.sha256() == hashlib.sha256(packed).hexdigest()
+    assert source.sha256() == hashlib.sha256(compressed).hexdigest()
     assert Source(str(tmp_path / "none")).stored_size == 0
 
 
@@ -181,8 +181,8 @@ def test_sizes_and_hash(file, tmp_path):
 @pytest.mark.parametrize("piped", [False, True], ids=["file", "pipe"])
 def test_a_hash_is_taken_while_the_file_is_read(pack, piped, file, monkeypatch):
     """Also where it is read in part first, as to detect its format; nothing is read again for it."""
-    packed = pack(LINES)
-    with pipe(packed) if piped else nullcontext(file(packed).path) as path:
+    compressed = pack(LINES)
+    with pipe(compressed) if piped else nullcontext(file(compressed).path) as path:
         source = Source(path)
         source.hash_while_reading()
         next(source.blocks(64))
@@ -190,18 +190,18 @@ def test_a_hash_is_taken_while_the_file_is_read(pack, piped, file, monkeypatch):
             assert text_of(source, size) == LINES
         counts = []
         monkeypatch.setattr(source, "progress", counts.append)
-        assert source.sha256() == source.sha256() == hashlib.sha256(packed).hexdigest()
+        assert source.sha256() == source.sha256() == hashlib.sha256(compressed).hexdigest()
         assert counts == []
 
 
 @pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
 def test_progress_counts_the_stored_bytes(pack, file):
-    packed = pack(LINES)
+    compressed = pack(LINES)
     steps = []
-    source = file(packed)
+    source = file(compressed)
     source.progress = steps.append
     text_of(source)
-    assert sum(steps) == len(packed)
+    assert sum(steps) == len(compressed)
 
 
 def test_two_sources_read_at_once(file):

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plain import Cut, pipe
 
-from formats.stored import PACKED, PACKERS
+from formats.stored import COMPRESSED, PACKERS
 from gradeval import InputError, OptionError, evaluate
 from gradeval.errors import GradevalError
 from gradeval.formats import sources
@@ -188,7 +188,7 @@ def test_any_ids(rows, writer, size, tmp_path_factory):
 
 
 @pytest.mark.parametrize("writer", [*WRITERS, *ARROW])
-@pytest.mark.parametrize("packer", PACKED)
+@pytest.mark.parametrize("packer", COMPRESSED)
 def test_compressed(writer, packer, put):
     rows = [("1", "a", 2.0), ("1", "b", 1.0), ("2", "a", 1.5)]
     assert read(put(PACKERS[packer]((WRITERS | ARROW)[writer](rows))))[0] == rows

@@ -19,7 +19,7 @@ from .call import blocks_of, check_values, gradeval, require
 UNIT = "readings"
 LAST = r"binary|bare CR|UTF-|longer than"  # errors that speak for all others of their block
 
-DETECTED = 1 << 16  # what the format is told from comes in blocks of this size
+DETECTED = 1 << 16  # the format is detected from blocks of this size
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ def _check_against_slow(case: Case, done: Done) -> None:
     expected: list[slow.Values] = []
     try:
         if case.packer:
-            texts[case.damaged] = _unpacked(texts[case.damaged], case.packer)
+            texts[case.damaged] = _decompressed(texts[case.damaged], case.packer)
         qrels, run = _read(texts, case.plain)
         expected = [slow.evaluate(qrels, run, slow.Asked((("AP", ()), ("nDCG", ()), ("muAP", ()))))]
     except slow.Refused as one:
@@ -189,7 +189,7 @@ def _read(texts: dict[str, bytes], call: tuple[str, ...]) -> tuple[slow.Grades, 
     return slow.letor_qrels(lines), slow.scores_run(lines, texts["s"], b"s")
 
 
-def _unpacked(stored: bytes, packer: str) -> bytes:
+def _decompressed(stored: bytes, packer: str) -> bytes:
     """What is in an archive. What stands behind it must be one too: Python's own readers pass over the rest."""
     text = b""
     try:

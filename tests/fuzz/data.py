@@ -163,7 +163,7 @@ def unpacker(packer: str) -> Any:
     return bz2.BZ2Decompressor() if packer == "bz2" else lzma.LZMADecompressor()
 
 
-def packed(rng: random.Random, data: bytes) -> bytes:
+def compressed(rng: random.Random, data: bytes) -> bytes:
     """The data as it is, compressed, or compressed in parts one behind the other."""
     if rng.random() < 0.7:
         return data

@@ -52,11 +52,11 @@ def make(rng: random.Random) -> Case:
             return _letor(rng)
     collection = data.made(rng, runs=rng.choice([1, 1, 1, 2, 3]))
     qrels = data.dressed(rng, data.ordered(rng, data.qrels_rows(collection.qrels), key=lambda row: row[0]))
-    files = {"q": data.packed(rng, qrels)}
+    files = {"q": data.compressed(rng, qrels)}
     runs = []
     for n, lines in enumerate(collection.runs):
         text = data.dressed(rng, data.run_rows(lines))
-        files[f"r{n}"] = data.packed(rng, text)
+        files[f"r{n}"] = data.compressed(rng, text)
         runs.append(slow.read_run(text))
     formats = [["--qrels-format", "trec"], ["--run-format", "trec"]]
     given = [word for pair in formats if rng.random() < 0.2 for word in pair]
@@ -87,7 +87,7 @@ def _letor(rng: random.Random) -> Case:
     if with_query:
         rows = data.ordered(rng, rows, key=lambda row: row[1])
     text = data.dressed(rng, rows)
-    files = {"l": data.packed(rng, text)}
+    files = {"l": data.compressed(rng, text)}
     lines = slow.read_letor(text, (1, 2, 3), None if with_query else sizes)
     given: list[str] = []
     if not with_query:
@@ -206,7 +206,7 @@ def _asked(
         if rng.random() < 0.5 and not set(as_list) & set(b"/") and all(b"," not in one for one in some):
             args += [f"--query-ids={as_list.decode('utf-8', 'surrogateescape')}"]
         else:
-            files["ids"] = data.packed(rng, data.dressed(rng, [[one] for one in some]))
+            files["ids"] = data.compressed(rng, data.dressed(rng, [[one] for one in some]))
             args += ["--query-ids", "./ids"]
     what = replace(what, zero_grade=zero, by_level=by_level)
     kinds = {name for name, _ in what.metrics}

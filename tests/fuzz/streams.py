@@ -90,7 +90,7 @@ def make(rng: random.Random) -> Case:
         run = tuple(data.ordered(rng, run, key=lambda line: line[0]))
     files = {
         "q": data.dressed(rng, data.qrels_rows(qrels)),
-        "r": data.packed(rng, data.dressed(rng, data.run_rows(run))),
+        "r": data.compressed(rng, data.dressed(rng, data.run_rows(run))),
     }
     stdin = rng.choice(INPUTS)
     args = [
