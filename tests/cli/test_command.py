@@ -1,4 +1,4 @@
-"""The commands themselves: which is meant, help, completion, the pages of metrics."""
+"""The commands themselves: which is meant, help, the pages of metrics."""
 
 from __future__ import annotations
 
@@ -11,13 +11,10 @@ from pathlib import Path
 
 import click
 import pytest
-from click.shell_completion import CompletionItem, ShellComplete
-from click.testing import CliRunner
 
 from gradeval import __version__, cli
 from gradeval.cli import app
 from gradeval.cli.eval import eval_command
-from gradeval.options import RUN_FORMATS
 from gradeval.registry.families import load
 from gradeval.registry.groups import GROUPS
 from gradeval.registry.metric import REGISTRY
@@ -287,135 +284,6 @@ def test_metrics_of_others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         REGISTRY.pop("Mine", None)
         load_plugins.cache_clear()
         spec._names.cache_clear()
-
-
-# Completion
-
-
-def completed(line: str) -> list[CompletionItem]:
-    """What the shell is offered behind the line, whose last word is incomplete."""
-    *args, incomplete = line.split(" ")
-    return ShellComplete(app, {}, "gradeval", "_GRADEVAL_COMPLETE").get_completions(args, incomplete)
-
-
-def words(line: str) -> list[str]:
-    return [item.value for item in completed(line) if item.type == "plain"]
-
-
-def files(line: str) -> bool:
-    return any(item.type == "file" for item in completed(line))
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "q",
-        "q ",
-        "q r",
-        "-m AP ",
-        "q r -m AP ",
-        "eval ",
-        "-o ",
-        "q r --output x",
-        "--query-ids ",
-        "--groups ",
-    ],
-)
-def test_files_are_completed(line: str) -> None:
-    assert files(line)
-    assert words(line) == []
-
-
-def test_commands_are_completed() -> None:
-    assert words("met") == ["metrics"]
-    assert words("ev") == ["eval"]
-
-
-@pytest.mark.parametrize("line", ["--", "-", "q r --", "eval --", "q --"])
-def test_options_are_completed(line: str) -> None:
-    found = words(line)
-    assert len(set(found)) == len(found)
-    assert {"--metric", "--per-query", "--format", "--help"} <= set(found)
-    assert ("--version" in found) == (line in ("--", "-"))
-    assert not files(line)
-
-
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("--qu", ["--queries", "--query-ids", "--quiet"]),
-        ("q r --ju", ["--judged-only"]),
-        ("-f j", ["json", "jsonl"]),
-        ("q r --ties ", ["trec", "input", "best", "worst"]),
-        ("--queries b", ["both"]),
-        ("q r --run-format ", [*RUN_FORMATS]),
-        ("q r -m zzz", []),
-        ("q r --allow t", ["ties"]),
-        ("q r --allow ties,no_r", ["ties,no_relevant"]),
-        ("q r --allow ties,t", []),
-        ("q r --sort rankD", ["rankDCG"]),
-        ("compare q r --allow ti", ["ties"]),
-        ("metrics --family n", ["nDCG", "NTCIR"]),
-        ("metrics --family pre", ["precision"]),
-    ],
-)
-def test_values_are_completed(line: str, found: list[str]) -> None:
-    assert words(line) == found
-
-
-def test_each_family_that_is_completed_is_one() -> None:
-    words_of_families = words("metrics --family ")
-    assert len(words_of_families) >= 9
-    for word in words_of_families:
-        assert gradeval("metrics", "--family", word).code == 0
-
-
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("-m nD", {"nDCG", "NDCNG", "nDCGphi", "ndcg_cut"}),
-        ("q r --metric mu", {"muAP", "muMAP"}),
-        ("q r -m µA", {"muAP"}),
-        ("metrics rank", {"rankDCG"}),
-        ("metrics nDCG Suc", {"Success"}),
-        ("-m o", {"official"}),
-        ("-m AP -m ALL", {"all_trec"}),
-        ("metrics set", {"set", "set_P", "set_F"}),
-        ("-m trec", {"trec-dl"}),
-        ("trec_eval -m nd", {"ndcg", "ndcg_cut", "ndcg_rel", "nDCGphi"}),
-        ("trec_eval q r -m map -m P", {"P"}),
-        ("trec_eval -m off", {"official"}),
-        ("ir_measures q r nD", {"nDCG", "nDCGphi"}),
-        ("ir_measures q r AP Set", {"SetP", "SetF", "SetAP"}),
-    ],
-)
-def test_names_of_metrics_are_completed(line: str, found: set[str]) -> None:
-    """Whatever their case, by any of their names, and with what they mean."""
-    offered = completed(line)
-    assert found <= {item.value for item in offered}
-    start = line.split()[-1].lower().replace("µ", "mu")
-    assert all(item.value.lower().startswith(start) and item.help for item in offered)
-
-
-@pytest.mark.parametrize("before", ["AP,", "AP ", "nDCG(gain=exp)@5,10,", "AP, P(rel=2)@5 "])
-def test_the_last_of_several_metrics_is_completed(before: str) -> None:
-    def found(incomplete: str) -> list[str]:
-        complete = ShellComplete(app, {}, "gradeval", "_GRADEVAL_COMPLETE")
-        return [item.value for item in complete.get_completions(["q", "r", "-m"], incomplete)]
-
-    assert found(before + "rank") == [f"{before}rankDCG"]
-    assert len(found(before)) > 80
-    assert found(f"{before}nDCG(gain=exp,r") == found(f"{before}P@5,1") == []
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if shell == "bash":  # click asks bash for its version
-        monkeypatch.setattr("click.shell_completion.BashComplete._check_version", lambda *_: None)
-    result = CliRunner().invoke(app, [], prog_name="gradeval", env={"_GRADEVAL_COMPLETE": f"{shell}_source"})
-    assert result.exit_code == 0
-    assert f"_GRADEVAL_COMPLETE={shell}_complete" in result.output
 
 
 def test_main_ends_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,202 @@
+"""Files of --output: named by their endings, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from gradeval.render import FORMATS
+
+from .command import fails, gradeval
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+TSV = "run\tquery\tmetric\tvalue\nr\tall\tAP\t0.2593\n"
+
+
+@pytest.mark.parametrize("name", [name for name, format in FORMATS.items() if format.ending])
+def test_the_ending_of_the_file_sets_the_format(name: str) -> None:
+    for path in (f"out{FORMATS[name].ending}", f"a.b{FORMATS[name].ending.upper()}"):
+        assert gradeval("q", "r", "-m", "AP", "-o", path, terminal=True).code == 0
+        assert Path(path).read_text() == gradeval("q", "r", "-m", "AP", "-f", name).out
+        assert gradeval("q", "r", "-m", "AP", "-o", path, "-f", "trec").code == 0
+        assert Path(path).read_text().startswith("map  ")
+
+
+@pytest.mark.parametrize("path", ["out", ".out", "a.b/out", "out."])
+def test_a_file_without_an_ending_is_tsv(path: str) -> None:
+    os.mkdir("a.b")
+    assert gradeval("q", "r", "-m", "AP", "-o", path).code == 0
+    assert Path(path).read_text() == TSV
+
+
+def test_an_unknown_ending_is_an_error(folder: Path) -> None:
+    assert fails("q", "r", "-o", "out.xlsx") == (
+        "gradeval: out.xlsx: no format has the ending .xlsx; the endings are "
+        ".txt, .tsv, .csv, .json, .jsonl, .md, .tex. -f sets the format"
+    )
+    assert fails("q", "r", "-o", "out.tsv.gz").startswith("gradeval: out.tsv.gz: no format has the ending .gz;")
+    assert not list(folder.glob("out*"))
+    assert gradeval("q", "r", "-m", "AP", "-o", "out.xlsx", "-f", "tsv").code == 0
+    assert Path("out.xlsx").read_text() == TSV
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="for POSIX")
+def test_a_device_has_no_ending() -> None:
+    os.symlink("/dev/null", "null.xlsx")
+    assert gradeval("q", "r", "-m", "AP", "-o", "null.xlsx").code == 0
+
+
+# Files
+
+
+def test_a_file_is_written_whole(folder: Path) -> None:
+    assert gradeval("q", "r", "-m", "AP", "-o", "out") == (0, "", gradeval("q", "r", "-m", "AP").err)
+    assert Path("out").read_text() == TSV
+    assert sorted(os.listdir(folder)) == ["l", "out", "q", "r", "s"]
+
+
+def test_an_old_file_is_replaced_and_keeps_its_mode() -> None:
+    Path("out").write_text("old" * 999)
+    os.chmod("out", 0o640)
+    assert gradeval("q", "r", "-m", "AP", "--output", "out").code == 0
+    assert Path("out").read_text() == TSV
+    assert stat.S_IMODE(os.stat("out").st_mode) == 0o640
+
+
+def test_a_new_file_has_the_mode_of_others() -> None:
+    before = os.umask(0o027)
+    try:
+        gradeval("q", "r", "-m", "AP", "-o", "out")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(os.stat("out").st_mode) == 0o640
+
+
+def test_a_link_stays_one() -> None:
+    Path("there").mkdir()
+    os.symlink("there/out", "link")
+    assert gradeval("q", "r", "-m", "AP", "-o", "link").code == 0
+    assert os.readlink("link") == "there/out"
+    assert Path("there/out").read_text() == TSV
+
+
+def test_dash_is_standard_output() -> None:
+    assert gradeval("q", "r", "-m", "AP", "-o", "-").out == TSV
+    assert not Path("-").exists()
+
+
+ERRORS = [("q", "none"), ("none", "r"), ("q", "q"), ("q", "r", "-m", "qqq"), ("q", "r", "--strict")]
+
+
+@pytest.mark.parametrize("args", ERRORS, ids=" ".join)
+@pytest.mark.parametrize("old", [None, "old"])
+def test_an_error_leaves_the_file_as_it_is(args: tuple[str, ...], old: str | None, folder: Path) -> None:
+    if old:
+        Path("out").write_text(old)
+    before = sorted(os.listdir(folder))
+    fails(*args, "-o", "out")
+    assert sorted(os.listdir(folder)) == before
+    assert not old or Path("out").read_text() == old
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_write_that_ends_early_leaves_nothing(
+    error: BaseException, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("out").write_text("old")
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(os, "replace", fail)
+    done = gradeval("q", "r", "-m", "AP", "--quiet", "-o", "out")
+    if isinstance(error, OSError):
+        assert done == (2, "", "gradeval: out cannot be written (No space left on device)\n")
+    else:
+        assert done.code == 130
+    assert Path("out").read_text() == "old"
+    assert sorted(os.listdir(folder)) == ["l", "out", "q", "r", "s"]
+
+
+def test_where_no_file_can_be_written(folder: Path) -> None:
+    Path("there").mkdir()
+    assert fails("q", "r", "-o", "there") == ("gradeval: --output there: it is a directory")
+    assert fails("q", "r", "-o", "nowhere/out") == (
+        f"gradeval: --output nowhere/out: directory {folder.resolve() / 'nowhere'} does not exist"
+    )
+    assert fails("q", "r", "-o", "q/out").startswith("gradeval: --output q/out: directory ")
+    assert fails("q", "r", "-o", "") == "gradeval: --output: no file given"
+
+
+READ = {
+    "q r -o q": "q",
+    "q r -o ./r": "r",
+    "q - -o r": "r",
+    "- r -o q": "q",
+    "q r -o link": "r",
+    "q r -o hard": "r",
+    "l s -o s": "s",
+    "q r --query-ids ids -o ids": "ids",
+    "q r --query-ids ./ids -o ids": "ids",
+    "plain s --groups sizes -o sizes": "sizes",
+    "plain s -o plain.query": "plain.query",
+    "plain plain --feature 1 -o plain.query": "plain.query",
+    "l plain --feature 1 -o plain.group": "plain.group",
+}
+
+
+@pytest.mark.parametrize("command", READ)
+def test_no_file_that_is_read_is_written(command: str, folder: Path) -> None:
+    (folder / "ids").write_text("q1\n")
+    (folder / "plain").write_text("2 1:3\n0 1:2\n1 1:1\n0 1:4\n")
+    for name in ("sizes", "plain.query", "plain.group"):
+        (folder / name).write_text("2\n2\n")
+    os.symlink("r", "link")
+    os.link("r", "hard")
+    name, args = READ[command], command.split()
+    stdin = {"q - -o r": "r", "- r -o q": "q"}.get(command)
+    before = Path(name).read_text()
+    assert fails(*args, stdin=stdin) == f"gradeval: --output {args[-1]}: it is one of the input files"
+    assert Path(name).read_text() == before
+    assert gradeval(*args[:-1], "out", stdin=stdin).code == 0
+
+
+def test_a_device_may_be_read_and_written() -> None:
+    """As a terminal is."""
+    assert fails("-", "r", "-o", "/dev/null", stdin="/dev/null") == "<stdin>: the file is empty"
+
+
+@pytest.mark.skipif(not os.path.isdir("/sys"), reason="only Linux has this directory that no one may write to")
+def test_a_directory_that_may_not_be_written_is_found_out_before() -> None:
+    assert fails("none", "none", "-o", "/sys/out").startswith(
+        "gradeval: --output /sys/out: cannot create a file in /sys ("
+    )
+
+
+def test_paths_that_cannot_be() -> None:
+    os.symlink("loop", "loop")
+    assert "--output loop: " in fails("q", "r", "-o", "loop")
+    assert "--output " in fails("q", "r", "-o", "n" * 300)
+    assert fails("q", "r", "-o", "new/").startswith("gradeval: --output new/: directory ")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_named_pipe_is_written_to() -> None:
+    os.mkfifo("fifo")
+    with open(os.open("fifo", os.O_RDONLY | os.O_NONBLOCK)) as reader:
+        assert gradeval("q", "r", "-m", "AP", "-o", "fifo").code == 0
+        assert reader.read() == TSV
+    assert stat.S_ISFIFO(os.stat("fifo").st_mode)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_file_that_may_not_be_written() -> None:
+    Path("out").write_text("old")
+    os.chmod("out", 0o400)
+    assert "may not be written" in fails("q", "r", "-o", "out")
+    Path("there").mkdir(mode=0o500)
+    assert ": --output there/out: cannot create a file in " in fails("q", "r", "-o", "there/out")
