@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gradeval.analysis import study as study
-    from gradeval.analysis.batch import Batch as Batch
     from gradeval.analysis.batch import batch as batch
+    from gradeval.analysis.batch_table import Batch as Batch
     from gradeval.analysis.compare import compare as compare
     from gradeval.analysis.comparison import Comparison as Comparison
     from gradeval.analysis.convert import convert as convert
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gradeval.version import __version__ as __version__
 
 _HOME = {
-    "Batch": "analysis.batch",
+    "Batch": "analysis.batch_table",
     "Comparison": "analysis.comparison",
     "Evaluator": "evaluation.evaluator",
     "Explanation": "analysis.explanation",

@@ -26,7 +26,7 @@ from gradeval.render import Digits
 from gradeval.render.batch import FORMATS
 
 if TYPE_CHECKING:
-    from gradeval.analysis.batch import Batch, Cell
+    from gradeval.analysis.batch_table import Batch, Cell
 
 EPILOG = """\b
 Examples:

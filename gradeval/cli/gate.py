@@ -36,7 +36,7 @@ from gradeval.render.gate import FORMATS
 
 if TYPE_CHECKING:
     from gradeval.analysis.checks import Check, GateConfig
-    from gradeval.analysis.gate import GateReport
+    from gradeval.analysis.gate_report import GateReport
     from gradeval.analysis.saved import Runs
     from gradeval.cli.query_ids import QueryIds
     from gradeval.formats.output_file import OutputFile
@@ -203,7 +203,8 @@ def gate_command(
     treat_warnings(quiet, strict)
     heap.imported()
 
-    from gradeval.analysis.gate import FULL_COVERAGE, GateReport, check_baseline, first_checks, judge
+    from gradeval.analysis.gate import check_baseline, first_checks, judge
+    from gradeval.analysis.gate_report import FULL_COVERAGE, GateReport
 
     reports = _Reports(digits, github)
     warnings: list[str] = []
@@ -343,7 +344,7 @@ class _Reports:
 
     def publish(self, report: GateReport, warnings: Sequence[str]) -> int:
         """Write and print the report; the exit code."""
-        from gradeval.analysis.gate import GateReport
+        from gradeval.analysis.gate_report import GateReport
         from gradeval.render.gate.layout import verdict_line
 
         has_verdict = self.file is None and self.format in _WITH_VERDICT and bool(report.outcomes)

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import gradeval
-from gradeval.analysis import batch as module
+from gradeval.analysis import batch_cells as module
 from gradeval.analysis.batch import read_earlier
 from gradeval.errors import InputError, OptionError
 from gradeval.formats.sources import Source
@@ -295,7 +295,7 @@ def test_another_version_keeps_nothing(
     evaluated: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save(gradeval.batch(manifest()), "json")
-    monkeypatch.setattr(module, "__version__", "99")
+    monkeypatch.setattr("gradeval.analysis.batch.__version__", "99")
     assert read_earlier(Source(path)) == {}
 
 

@@ -11,7 +11,8 @@ import pytest
 from scipy import stats
 
 from gradeval.analysis.checks import COVERAGE, KINDS, Check, parse_checks
-from gradeval.analysis.gate import CheckOutcome, GateReport, judge
+from gradeval.analysis.gate import judge
+from gradeval.analysis.gate_report import CheckOutcome, GateReport
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
@@ -277,9 +278,9 @@ def test_exit_codes() -> None:
 
 
 def test_every_kind_can_be_judged() -> None:
-    from gradeval.analysis.gate import _JUDGES
+    from gradeval.analysis.judges import JUDGES
 
-    assert tuple(_JUDGES) == KINDS
+    assert tuple(JUDGES) == KINDS
 
 
 def test_few_queries_are_noted() -> None:

@@ -238,14 +238,14 @@ def test_resume(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     batch(*options, "-o", name, "--resume")
     whole = Path("new." + name.split(".")[1]).read_text()
     assert Path(name).read_text() == whole
-    monkeypatch.setattr("gradeval.analysis.batch.evaluate_all", None)
+    monkeypatch.setattr("gradeval.analysis.batch_cells.evaluate_all", None)
     batch(*options, "-o", name, "--resume")
     assert Path(name).read_text() == whole
 
 
 def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The file of -o has the collections that were there."""
-    from gradeval.analysis import batch as module
+    from gradeval.analysis import batch_cells as module
 
     evaluate_all = module.evaluate_all
 
@@ -267,7 +267,7 @@ def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_an_interrupted_batch_loses_nothing_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradeval.analysis import batch as module
+    from gradeval.analysis import batch_cells as module
 
     Path("m.toml").write_text(MANIFEST.replace('["north", "south"]', '["north", "east", "south"]'))
     shutil.copytree("south", "east")

@@ -15,7 +15,7 @@ from markdown_it.token import Token
 
 import gradeval
 from gradeval.analysis.checks import parse_checks
-from gradeval.analysis.gate import CheckOutcome, Coverage, GateReport, WorstQuery
+from gradeval.analysis.gate_report import CheckOutcome, Coverage, GateReport, WorstQuery
 from gradeval.errors import printable, visible
 from gradeval.notices import Kind, Notice
 from gradeval.render.gate import FORMATS, github, junit, render

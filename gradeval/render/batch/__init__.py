@@ -12,7 +12,7 @@ from gradeval.errors import OptionError
 from gradeval.render import checked_digits
 
 if TYPE_CHECKING:
-    from gradeval.analysis.batch import Batch
+    from gradeval.analysis.batch_table import Batch
 
 FORMATS = {
     "table": "systems as rows, collections as columns, human-readable; a table for each metric",

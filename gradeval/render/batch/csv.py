@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 
-from gradeval.analysis.batch import Batch
+from gradeval.analysis.batch_table import Batch
 from gradeval.render.batch.layout import HEAD, BatchRenderOptions, head, plain_rows
 from gradeval.render.csv import Lines, not_a_formula
 

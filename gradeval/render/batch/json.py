@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gradeval.analysis.batch import Batch
+from gradeval.analysis.batch_table import Batch
 from gradeval.render.batch.layout import BatchRenderOptions
 
 

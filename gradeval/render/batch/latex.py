@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradeval.analysis.batch import Batch
+from gradeval.analysis.batch_table import Batch
 from gradeval.render.batch.layout import BatchRenderOptions, grids, legend
 from gradeval.render.comparison.latex import draw
 from gradeval.render.latex import escape

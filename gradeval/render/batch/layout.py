@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gradeval.analysis.batch import ALPHA, Batch, BatchCollection
+from gradeval.analysis.batch import ALPHA
+from gradeval.analysis.batch_table import Batch, BatchCollection
 from gradeval.errors import visible
 from gradeval.formats.manifest import AVERAGE, POOL
 from gradeval.registry.spec import Spec

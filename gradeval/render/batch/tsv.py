@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradeval.analysis.batch import Batch
+from gradeval.analysis.batch_table import Batch
 from gradeval.render.batch.layout import BatchRenderOptions, head, plain_rows
 from gradeval.render.layout import one_field
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from gradeval.analysis.gate import GateReport
+    from gradeval.analysis.gate_report import GateReport
 
 FORMATS = {
     "table": "the checks, the worst queries of those that did not hold, and the verdict, human-readable",

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from gradeval.analysis.checks import PYPROJECT, TABLE
-from gradeval.analysis.gate import ALPHA, FULL_COVERAGE, coverage
+from gradeval.analysis.gate import coverage
+from gradeval.analysis.gate_report import FULL_COVERAGE
+from gradeval.analysis.judges import ALPHA
 from gradeval.errors import GradevalError, printable
 from gradeval.registry.spec import Spec
 from gradeval.render.grids import number

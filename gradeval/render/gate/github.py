@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gradeval.analysis.gate import GateReport
+from gradeval.analysis.gate_report import GateReport
 from gradeval.errors import printable
 from gradeval.render.gate.junit import message
 from gradeval.render.gate.layout import GateRenderOptions, verdict_line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gradeval.analysis.gate import GateReport
+from gradeval.analysis.gate_report import GateReport
 from gradeval.errors import inert
 from gradeval.render.gate.layout import GateRenderOptions
 

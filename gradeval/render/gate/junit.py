@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from gradeval.analysis.gate import CheckOutcome, GateReport
+from gradeval.analysis.gate_report import CheckOutcome, GateReport
 from gradeval.errors import printable
 from gradeval.render.gate.layout import GateRenderOptions, bound, margin, value
 from gradeval.render.grids import number, signed

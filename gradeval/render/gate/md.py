@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradeval.analysis.gate import GateReport
+from gradeval.analysis.gate_report import GateReport
 from gradeval.errors import inert, visible
 from gradeval.render.gate.layout import GateRenderOptions, grids, sentences, verdict_line
 from gradeval.render.grids import Cell, Grid

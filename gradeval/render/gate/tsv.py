@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gradeval.analysis.gate import GateReport
+from gradeval.analysis.gate_report import GateReport
 from gradeval.errors import inert
 from gradeval.render import Digits
 from gradeval.render.gate.layout import GateRenderOptions, plain_margin

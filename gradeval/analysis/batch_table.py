@@ -1,0 +1,235 @@
+"""The table of a batch: cells of collections × systems, and averages over the collections."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+from gradeval.analysis.comparison import PairComparison
+from gradeval.errors import GradevalError, MetricError
+from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
+from gradeval.registry.metric import Kind as MetricKind
+from gradeval.registry.spec import Spec, parse
+from gradeval.version import __version__
+
+FORMAT_VERSION = 1
+
+Status = Literal["done", "missing", "failed"]
+Key = tuple[str, str]
+"""(collection, system)."""
+
+
+class Value(NamedTuple):
+    """The summary of a metric. n: how many queries have a value. NaN where none has."""
+
+    mean: float
+    n: int
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A system on a collection. status: 'missing' without a run, 'failed' if it cannot be evaluated.
+
+    path, sha256: of the run. qrels_sha256: of the judgments. options: of the evaluation, as JSON types.
+    values, comparisons: by the canonical name of the metric. baseline_sha256: of the run compared with.
+    """
+
+    collection: str
+    system: str
+    path: str
+    status: Status = "done"
+    sha256: str | None = None
+    qrels_sha256: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
+    comparisons: Mapping[str, PairComparison] = field(default_factory=dict)
+    baseline: str | None = None
+    baseline_sha256: str | None = None
+    notices: tuple[Notice, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The cell as JSON has it."""
+        return {
+            "gradeval": __version__,
+            "collection": self.collection,
+            "system": self.system,
+            "status": self.status,
+            "path": self.path,
+            "sha256": self.sha256,
+            "qrels_sha256": self.qrels_sha256,
+            "options": dict(self.options),
+            "values": {name: {"mean": _exact(of.mean), "n": of.n} for name, of in self.values.items()},
+            "baseline": self.baseline,
+            "baseline_sha256": self.baseline_sha256,
+            "comparisons": {name: one.to_dict() for name, one in self.comparisons.items()},
+            "notices": [notice.to_dict() for notice in self.notices],
+            "errors": list(self.errors),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Cell:
+        """The cell that to_dict wrote. Raises ValueError, TypeError, KeyError, AttributeError."""
+        values = {str(name): Value(_number(of["mean"]), int(of["n"])) for name, of in content["values"].items()}
+        return cls(
+            str(content["collection"]),
+            str(content["system"]),
+            str(content["path"]),
+            content["status"],
+            content["sha256"],
+            content["qrels_sha256"],
+            dict(content["options"]),
+            values,
+            {str(name): PairComparison.from_dict(one) for name, one in content["comparisons"].items()},
+            content["baseline"],
+            content["baseline_sha256"],
+            tuple(Notice.from_dict(one, str(one["subject"])) for one in content["notices"]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BatchCollection:
+    """A collection of a batch. specs: its metrics."""
+
+    name: str
+    qrels: str
+    specs: tuple[Spec, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Collections × systems. path: of the manifest. baseline: the system that others are compared with.
+
+    cells: by (collection, system). pool: whether averages are over all queries together, instead of the mean of
+    the collections.
+    """
+
+    path: str
+    systems: tuple[str, ...]
+    collections: tuple[BatchCollection, ...]
+    cells: Mapping[Key, Cell] = field(repr=False)
+    baseline: str | None = None
+    pool: bool = False
+
+    @cached_property
+    def specs(self) -> tuple[Spec, ...]:
+        """The metrics of all collections."""
+        return tuple(dict.fromkeys(spec for collection in self.collections for spec in collection.specs))
+
+    def having(self, spec: Spec) -> tuple[BatchCollection, ...]:
+        """The collections that have the metric."""
+        return tuple(one for one in self.collections if spec in one.specs)
+
+    def value(self, collection: str, system: str, metric: str | Spec) -> float:
+        """The mean of a cell; NaN where it is missing or undefined."""
+        spec = self._spec(metric)
+        cell = self.cells.get((collection, system))
+        if cell is None:
+            raise GradevalError(f"no cell of {system} on {collection}")
+        return cell.values[str(spec)].mean if str(spec) in cell.values else math.nan
+
+    def average(self, system: str, metric: str | Spec) -> float:
+        """The average over the collections that have the metric; NaN if the system lacks a value for one."""
+        spec = self._spec(metric)
+        cells = [self.cells.get((one.name, system)) for one in self.having(spec)]
+        if system not in self.systems:
+            raise GradevalError(f"no system {system}: the systems are {', '.join(self.systems)}")
+        values = [cell.values[str(spec)] for cell in cells if cell is not None and str(spec) in cell.values]
+        return (pooled if self.pool else macro)(spec, values) if len(values) == len(cells) else math.nan
+
+    @property
+    def comparisons(self) -> dict[tuple[str, str, str], PairComparison]:
+        """(collection, system, metric) -> the comparison with the baseline."""
+        return {(*key, name): one for key, cell in self.cells.items() for name, one in cell.comparisons.items()}
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What a user should know; the subject of a notice about a run is COLLECTION/SYSTEM."""
+        return tuple(
+            dict.fromkeys([*self._missing(), *(one for cell in self.cells.values() for one in cell.notices)])
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The notices as text, a line for each kind."""
+        return tuple(lines(self.notices, len(self.cells)))
+
+    def _missing(self) -> Iterator[Notice]:
+        missing = [
+            f"{cell.collection}/{cell.system}" for cell in self.cells.values() if cell.status == "missing"
+        ]
+        if missing:
+            names = ", ".join(missing[:MAX_SUBJECTS]) + (", …" if len(missing) > MAX_SUBJECTS else "")
+            yield Notice(Kind.MISSING_RUNS, "", len(missing), rule=names, total=len(self.cells))
+
+    def _spec(self, metric: str | Spec) -> Spec:
+        specs = parse(metric) if isinstance(metric, str) else [metric]
+        if len(specs) != 1 or specs[0] not in self.specs:
+            names = ", ".join(map(str, self.specs))
+            raise MetricError(f"{metric} was not evaluated", hint=f"the metrics are {names}")
+        return specs[0]
+
+    def averages(self) -> dict[str, dict[str, float | None]]:
+        """System -> metric -> average, as JSON has it."""
+        return {
+            system: {str(spec): _exact(self.average(system, spec)) for spec in self.specs}
+            for system in self.systems
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that the json format prints. Numbers are exact, undefined is None."""
+        return {
+            "gradeval": __version__,
+            "format": FORMAT_VERSION,
+            "manifest": self.path,
+            "systems": list(self.systems),
+            "collections": [
+                {"name": one.name, "qrels": one.qrels, "metrics": list(map(str, one.specs))}
+                for one in self.collections
+            ],
+            "baseline": self.baseline,
+            "warnings": list(self.warnings),
+            "cells": [cell.to_dict() for cell in self.cells.values()],
+            "average": "pool" if self.pool else "macro",
+            "averages": self.averages(),
+        }
+
+    def render(
+        self, format: str = "table", *, digits: int | Literal["full"] = 4, spreadsheet: bool = False
+    ) -> str:
+        """The batch as text in one of the formats of gradeval.render.batch."""
+        from gradeval.render.batch import render
+
+        return render(self, format, digits=digits, spreadsheet=spreadsheet)
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+def macro(spec: Spec, values: Sequence[Value]) -> float:
+    """The mean of the collections."""
+    return math.fsum(one.mean for one in values) / len(values)
+
+
+def pooled(spec: Spec, values: Sequence[Value]) -> float:
+    """The summary over the queries of all collections together, from that of each."""
+    if spec.metric.is_summed:
+        return math.fsum(one.mean for one in values)
+    total = sum(one.n for one in values)
+    if not total or any(math.isnan(one.mean) for one in values):
+        return math.nan
+    if spec.metric.kind is MetricKind.GEOMETRIC:
+        return math.exp(math.fsum(one.n * math.log(one.mean) for one in values) / total)
+    return math.fsum(one.n * one.mean for one in values) / total
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _exact(value: float) -> float | None:
+    """A number as JSON can hold it."""
+    return value + 0.0 if math.isfinite(value) else None
