@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gradeval.arrays import Words
+from gradeval.arrays import Ints, Words
 from gradeval.errors import OptionError
 
 TOLERANCE: Final = 1e-12
@@ -39,30 +39,49 @@ class Sampling:
             raise OptionError(f"jobs must be a positive integer, not {self.jobs}")
 
 
-def random_words(seed: int, purpose: int, block: int, count: int) -> Words:
-    """The first `count` 64-bit words of one block's random stream, (count,).
+class Stream:
+    """The random stream of one block, whose words are taken from its beginning on.
 
-    The stream is that of Philox4x64 with ten rounds, with the key (seed, purpose) and the counter starting at
+    It is that of Philox4x64 with ten rounds, with the key (seed, purpose) and the counter starting at
     block * 2^128, as numpy.random.Philox gives it. A block's stream depends on nothing else, so that blocks
-    can be computed in any order and by any thread.
+    can be computed in any order and by any thread. Numbers smaller than a word are parts of the next words,
+    the low ones first on every machine; what is left of the last word is not used.
 
     Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     """
-    from numpy.random import Philox
 
-    key, counter = np.array([seed, purpose], np.uint64), np.array([0, 0, block, 0], np.uint64)
-    return Philox(key=key, counter=counter).random_raw(count)
+    def __init__(self, seed: int, purpose: int, block: int) -> None:
+        from numpy.random import Philox
+
+        key, counter = np.array([seed, purpose], np.uint64), np.array([0, 0, block, 0], np.uint64)
+        self._generator = Philox(key=key, counter=counter)
+
+    def words(self, count: int) -> Words:
+        """The next 64-bit words, (count,)."""
+        return self._generator.random_raw(count)
+
+    def bytes(self, count: int) -> NDArray[np.uint8]:
+        """The bytes of the next words, (count,)."""
+        return self._parts(count, 8).view(np.uint8)[:count]
+
+    def quarters(self, count: int) -> NDArray[np.uint16]:
+        """The 16-bit quarters of the next words, (count,)."""
+        return self._parts(count, 4).view("<u2")[:count]
+
+    def halves(self, count: int) -> NDArray[np.uint32]:
+        """The 32-bit halves of the next words, (count,)."""
+        return self._parts(count, 2).view("<u4")[:count]
+
+    def _parts(self, count: int, each: int) -> Words:
+        return self.words(-(-count // each)).astype("<u8", copy=False)
 
 
-def random_bytes(seed: int, purpose: int, block: int, count: int) -> NDArray[np.uint8]:
-    """The stream's words as bytes, the low byte first on every machine, (8 * count,)."""
-    return random_words(seed, purpose, block, count).astype("<u8", copy=False).view(np.uint8)
+def scaled(halves: NDArray[np.uint32], size: int) -> Ints:
+    """Integers below `size` from random 32-bit numbers: half * size / 2^32, rounded down.
 
-
-def random_fractions(seed: int, purpose: int, block: int, count: int) -> Words:
-    """Random multiples of 2^-32 in [0, 1), as their numerators: `count` words below 2^32.
-
-    (numerator * k) >> 32 is then an integer below k; its probabilities differ by at most 2^-32.
+    Their probabilities differ by at most 2^-32.
     """
-    halves = random_words(seed, purpose, block, (count + 1) // 2).astype("<u8", copy=False).view("<u4")
-    return halves[:count].astype(np.uint64)
+    numbers = halves.astype(np.uint64)
+    numbers *= np.uint64(size)
+    numbers >>= np.uint64(32)
+    return numbers.view(np.int64)

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gradeval.analysis.stats.sampling import SIGNS, Sampling, random_bytes
+from gradeval.analysis.stats.sampling import SIGNS, Sampling, Stream
 from gradeval.arrays import Floats
 from gradeval.arrays.threads import ordered_map
 
@@ -60,7 +60,7 @@ def _all_flips(count: int) -> NDArray[np.uint8]:
 def _random_flips(queries: int, rows: int, block: int, seed: int) -> NDArray[np.uint8]:
     """Random sets of flipped queries as bits, (rows, bytes)."""
     words = -(-queries // 64)
-    return random_bytes(seed, SIGNS, block, rows * words).reshape(rows, 8 * words)
+    return Stream(seed, SIGNS, block).bytes(8 * rows * words).reshape(rows, 8 * words)
 
 
 def _sums(flips: NDArray[np.uint8], columns: Floats) -> Floats:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise, permutations, product
 
 from numpy.random import Philox
 
@@ -72,37 +72,99 @@ def maxt(columns, flips, observed_too):
     return p
 
 
+def halves_of(stream):
+    return [half for word in stream for half in (word & 0xFFFFFFFF, word >> 32)]
+
+
 def random_ranges(values, samples, seed):
     """The largest difference of two systems' sums, for each random permutation within all queries (rows)."""
+    listed = len(values[0]) <= 8
+    permuted = listed_permutations if listed else fisher_yates
+    sums = ([sum(column) for column in zip(*rows, strict=True)] for rows in permuted(values, samples, seed))
+    return [max(of) - min(of) for of in sums]
+
+
+def listed_permutations(values, samples, seed):
+    """The permuted values of each sample, by their place in the list of all permutations."""
+    systems, queries = len(values[0]), len(values)
+    orders = list(permutations(range(systems)))
+    together = 1
+    while len(orders) ** (together + 1) <= 2**10:
+        together += 1
+    tables = [list(range(queries))[start : start + together] for start in range(0, queries, together)]
+    each = max(1, 2**14 // len(orders) ** together)
+    tiles = [tables[start : start + each] for start in range(0, len(tables), each)]
+    found = [[None] * queries for _ in range(samples)]
+    for first in range(0, samples, 4096):
+        rows = min(4096, samples - first)
+        for tile, of_tile in enumerate(tiles):
+            count = rows * len(of_tile)
+            drawn = iter(halves_of(words(seed, 3, first // 4096 * len(tiles) + tile, -(-count // 2))))
+            for members in of_tile:
+                for row in range(rows):
+                    place = next(drawn) * len(orders) ** len(members) >> 32
+                    for query in reversed(members):
+                        place, own = divmod(place, len(orders))
+                        found[first + row][query] = [values[query][k] for k in orders[own]]
+    return found
+
+
+def fisher_yates(values, samples, seed):
+    """The permuted values of each sample, by exchanges."""
     queries, systems = len(values), len(values[0])
     block_rows = max(1, 2**15 // (queries * systems))
     found = []
     for block in range(-(-samples // block_rows)):
         rows = min(block_rows, samples - block_rows * block)
         count = (systems - 1) * rows * queries
-        stream = words(seed, 3, block, -(-count // 2))
-        halves = [half for word in stream for half in (word & 0xFFFFFFFF, word >> 32)]
+        halves = halves_of(words(seed, 3, block, -(-count // 2)))
         for row in range(rows):
-            sums = [0] * systems
+            permuted = []
             for query in range(queries):
                 left = list(values[query])
                 for step, last in enumerate(range(systems - 1, 0, -1)):
                     chosen = halves[(step * rows + row) * queries + query] * (last + 1) >> 32
                     left[chosen], left[last] = left[last], left[chosen]
-                sums = [total + value for total, value in zip(sums, left, strict=True)]
-            found.append(max(sums) - min(sums))
+                permuted.append(left)
+            found.append(permuted)
     return found
 
 
+def poisson_thresholds(mean):
+    """P(X <= k) * 2^48, rounded down, while it is below 2^48 - 1; by the series of e^mean."""
+    mean = Fraction(mean)
+    terms = [Fraction(1)]
+    while len(terms) < 60:
+        terms.append(terms[-1] * mean / len(terms))
+    found = [int(sum(terms[: k + 1]) / sum(terms) * 2**48) for k in range(30)]
+    return [one for one in found if one < 2**48 - 1]
+
+
 def resampled_means(values, samples, seed):
+    """The means of the resamples, and how many of these began again."""
     n = len(values)
-    block_rows = max(1, 2**15 // n)
-    means = []
+    block_rows = max(1, 2**17 // n)
+    thresholds = poisson_thresholds(max(0.0, 1 - 3 / math.sqrt(n)))
+    means, restarted = [], 0
     for block in range(-(-samples // block_rows)):
         rows = min(block_rows, samples - block_rows * block)
-        stream = words(seed, 2, block, -(-rows * n // 2))
-        halves = [half for word in stream for half in (word & 0xFFFFFFFF, word >> 32)]
+        stream = words(seed, 2, block, rows * (n + 1))
+        quarters = [word >> shift & 0xFFFF for word in stream[: -(-rows * n // 4)] for shift in (0, 16, 32, 48)]
+        del stream[: -(-rows * n // 4)]
+        open_ = [q for q in quarters[: rows * n] if any(one >> 32 == q and one % 2**32 for one in thresholds)]
+        more = iter(halves_of(stream))
+        counts = []
+        for quarter in quarters[: rows * n]:
+            undecided = any(one >> 32 == quarter and one % 2**32 for one in thresholds)
+            fraction = (quarter << 32) + (next(more) if undecided else 0)
+            counts.append(sum(fraction >= one for one in thresholds))
+        more = iter(halves_of(stream[-(-len(open_) // 2) :]))
         for row in range(rows):
-            drawn = [values[half * n >> 32] for half in halves[row * n : (row + 1) * n]]
-            means.append(math.fsum(drawn) / n)
-    return means
+            times = counts[row * n : (row + 1) * n]
+            if sum(times) > n:
+                times = [0] * n
+                restarted += 1
+            while sum(times) < n:
+                times[next(more) * n >> 32] += 1
+            means.append(math.fsum(v for v, count in zip(values, times, strict=True) for _ in range(count)) / n)
+    return means, restarted

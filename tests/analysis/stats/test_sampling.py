@@ -5,17 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradeval.analysis.stats.sampling import (
-    Sampling,
-    random_bytes,
-    random_fractions,
-    random_words,
-)
+from gradeval.analysis.stats.sampling import Sampling, Stream, scaled
 from gradeval.errors import OptionError
 
 
 def test_the_stream_of_a_seed_is_fixed() -> None:
-    words = random_words(seed=1, purpose=1, block=0, count=3)
+    words = Stream(seed=1, purpose=1, block=0).words(3)
     assert words.tolist() == [0x133D1B1836B49E25, 0xFBD9FF744933275E, 0xF289B1B94EF9E741]
 
 
@@ -31,7 +26,7 @@ def test_the_generator_is_the_published_one() -> None:
 
 def test_blocks_seeds_and_purposes_have_streams_of_their_own() -> None:
     streams = {
-        tuple(random_words(seed, purpose, block, 4).tolist())
+        tuple(Stream(seed, purpose, block).words(4).tolist())
         for seed in (0, 1, 2**64 - 1)
         for purpose in (1, 2)
         for block in (0, 1, 2**32)
@@ -40,13 +35,32 @@ def test_blocks_seeds_and_purposes_have_streams_of_their_own() -> None:
 
 
 def test_a_longer_stream_begins_with_the_shorter() -> None:
-    longer = random_words(5, 2, 7, 1000)
-    assert np.array_equal(longer[:37], random_words(5, 2, 7, 37))
-    assert random_bytes(5, 2, 7, 2).tolist() == [
-        word >> shift & 255 for word in longer[:2].tolist() for shift in range(0, 64, 8)
-    ]
-    halves = [half for word in longer[:2].tolist() for half in (word & 0xFFFFFFFF, word >> 32)]
-    assert random_fractions(5, 2, 7, 3).tolist() == halves[:3]
+    longer = Stream(5, 2, 7).words(1000)
+    stream = Stream(5, 2, 7)
+    assert np.array_equal(longer[:37], stream.words(37))
+    assert np.array_equal(longer[37:40], stream.words(3))
+
+
+def test_parts_of_words_come_low_first() -> None:
+    words = Stream(5, 2, 7).words(2).tolist()
+    assert (
+        Stream(5, 2, 7).bytes(9).tolist() == [word >> by & 255 for word in words for by in range(0, 64, 8)][:9]
+    )
+    quarters = [word >> by & 0xFFFF for word in words for by in range(0, 64, 16)]
+    assert Stream(5, 2, 7).quarters(5).tolist() == quarters[:5]
+    assert (
+        Stream(5, 2, 7).halves(3).tolist()
+        == [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)][:3]
+    )
+    stream = Stream(5, 2, 7)
+    stream.bytes(1)  # what is left of the word is not used
+    assert stream.words(1).tolist() == words[1:]
+
+
+def test_integers_from_random_numbers() -> None:
+    ends = np.array([0, 1 << 31, (1 << 32) - 1], np.uint32)
+    assert scaled(ends, 7).tolist() == [0, 3, 6]
+    assert scaled(ends, 1).tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradeval.analysis.stats.anova import TOO_FEW
+from gradeval.analysis.stats.permutations import permuted_ranges
 from gradeval.analysis.stats.sampling import Sampling
 from gradeval.analysis.stats.tests import paired_tests
 from gradeval.analysis.stats.tukey_hsd import EQUAL_SYSTEMS, randomized_tukey_hsd
@@ -42,6 +43,15 @@ def test_against_slow_permutations_of_the_documented_stream(seed: int) -> None:
         )
     assert np.isnan(np.diag(found.p)).all()
     assert (found.n, found.reason) == (20, "")
+
+
+@pytest.mark.parametrize(("queries", "systems"), [(23, 2), (9, 4), (140, 5), (4, 7), (3, 9)])
+def test_any_number_of_systems_against_slow_permutations(queries: int, systems: int) -> None:
+    values = np.random.default_rng(systems).integers(0, 9, (queries, systems))
+    samples = 5000 if systems == 2 else 40
+    ranges = reference.random_ranges(values.tolist(), samples, 3)
+    assert permuted_ranges(values, Sampling(samples, 3)).tolist() == ranges
+    assert permuted_ranges(values, Sampling(samples, 3, jobs=3)).tolist() == ranges
 
 
 def test_approaches_all_permutations() -> None:
@@ -87,7 +97,7 @@ def test_0_is_in_the_interval_exactly_where_p_is_at_least_alpha(rows: list[list[
 
 
 def test_threads_change_nothing() -> None:
-    values = np.random.default_rng(3).beta(2, 3, (300, 5))  # 21 permutations a block
+    values = np.random.default_rng(3).beta(2, 3, (300, 5))
     one = randomized_tukey_hsd(values, 0.05, Sampling(1000))
     other = randomized_tukey_hsd(values, 0.05, Sampling(1000, jobs=3))
     assert np.array_equal(one.p, other.p, equal_nan=True)
