@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from glob import escape, glob
 from typing import Any, NoReturn
 
 from gradeval.errors import InputError, OptionError, described, named
@@ -23,6 +24,8 @@ OPTIONS = tuple(
 )
 AVERAGE, POOL = "average", "pool"  # stand in the place of a collection
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_WILDCARD = re.compile(r"[*?\[]")
+_SHOWN = 5  # files that match a pattern, in an error
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -164,7 +167,7 @@ class _Reader:
         return Collection(name, qrels, paths, metrics, self.options(content, own, table))
 
     def filled(self, template: Any, key: str, **names: str) -> str:
-        """A path, with the names in the place of {collection} and {system}."""
+        """A path, with the names for {collection} and {system}; of a pattern, the file that matches."""
         if not isinstance(template, str) or not template:
             self.fail(f"{key} must be a path, not {described(template)}", key)
         for name in _PLACEHOLDER.findall(template):
@@ -173,8 +176,18 @@ class _Reader:
                 known = " and ".join(f"{{{one}}}" for one in names)
                 hint = f"Did you mean {{{near[0]}}}?" if near else f"{key} may have {known}"
                 self.fail(f"unknown placeholder {{{name}}} in {key}", f"{{{name}}}", hint=hint)
-        path = _PLACEHOLDER.sub(lambda match: names[match[1]], template)
-        return os.path.join(self.folder, path)
+        path = os.path.join(self.folder, _PLACEHOLDER.sub(lambda match: names[match[1]], template))
+        if not _WILDCARD.search(template) or os.path.lexists(path):
+            return path
+        pattern = _PLACEHOLDER.sub(lambda match: escape(names[match[1]]), template)
+        found = sorted(
+            file for file in glob(os.path.join(escape(self.folder), pattern)) if not os.path.isdir(file)
+        )
+        if len(found) > 1:
+            shown = ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
+            hint = "A pattern must match one file for each collection and system"
+            self.fail(f"{key}: {path} matches {len(found)} files: {shown}", template, hint=hint)
+        return found[0] if found else path
 
     def metrics(self, given: Any) -> tuple[str, ...]:
         names = [given] if isinstance(given, str) else [] if given is None else given

@@ -125,6 +125,47 @@ def test_the_line_of_what_is_wrong() -> None:
         assert str(caught.value).startswith(message)
 
 
+# Patterns
+
+
+def files_of_runs(*paths: str) -> None:
+    for path in paths:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        Path(path).touch()
+
+
+PATTERN = """\
+qrels = "{collection}/qrels*"
+runs = "{collection}/{system}-*.run"
+systems = ["x", "y"]
+collections = ["a", "b[1]"]
+"""
+
+
+def test_a_pattern_stands_for_the_file_that_matches() -> None:
+    """Names are no patterns; where nothing matches, the path is that of a missing file."""
+    files_of_runs("sub/a/qrels.txt", "sub/a/x-1.run", "sub/b[1]/qrels.gz", "sub/b[1]/y-2.run", "sub/b1/x-1.run")
+    a, b = read(PATTERN, "sub/m.toml").collections
+    assert (a.qrels, b.qrels) == ("sub/a/qrels.txt", "sub/b[1]/qrels.gz")
+    assert a.runs == {"x": "sub/a/x-1.run", "y": "sub/a/y-*.run"}
+    assert b.runs == {"x": "sub/b[1]/x-*.run", "y": "sub/b[1]/y-2.run"}
+
+
+def test_a_file_with_the_name_of_the_pattern() -> None:
+    files_of_runs("a/qrels", "a/x-*.run", "a/x-1.run")
+    assert read(PATTERN).collections[0].runs["x"] == "a/x-*.run"
+
+
+def test_a_pattern_that_matches_several_files() -> None:
+    files_of_runs(*(f"a/x-{k}.run" for k in range(7)))
+    with pytest.raises(InputError) as caught:
+        read(PATTERN)
+    assert str(caught.value) == (
+        "m.toml:2: runs: a/x-*.run matches 7 files: a/x-0.run, a/x-1.run, a/x-2.run, a/x-3.run, a/x-4.run, …. "
+        "A pattern must match one file for each collection and system"
+    )
+
+
 # From folders
 
 
