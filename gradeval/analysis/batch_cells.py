@@ -11,11 +11,12 @@ from typing import Any
 from gradeval.analysis.batch_table import Cell, Key, Value
 from gradeval.analysis.compare import compare_results
 from gradeval.analysis.options import CompareOptions
+from gradeval.analysis.saved import evaluate_with_saved, with_saved
 from gradeval.analysis.values import comparable
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GradevalError, InputError, InputErrors
-from gradeval.evaluation import evaluate_all
 from gradeval.formats.manifest import Collection, Manifest
+from gradeval.formats.saved import SavedResult
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
@@ -125,9 +126,10 @@ class CollectionCells:
             parts.reverse()
         for runs, options in parts:
             try:
-                results = evaluate_all(
-                    self.collection.qrels,
-                    runs,
+                qrels, opened = with_saved(self.collection.qrels, runs)
+                results = evaluate_with_saved(
+                    qrels,
+                    [(name, self.single(run)) for name, run in opened],
                     self.specs,
                     options,
                     watch=watch,
@@ -144,6 +146,16 @@ class CollectionCells:
             for name in names & found.keys():
                 found[name] = replace(found[name], notices=(*of_qrels, *found[name].notices))
         return found
+
+    @staticmethod
+    def single(run: Any) -> Any:
+        """A saved result as one run, with the hash of its file, by which it is found to be unchanged."""
+        if not isinstance(run, SavedResult):
+            return run
+        if len(run.runs) != 1:
+            error = InputError(run.path, f"it has {len(run.runs)} runs, and a system has one")
+            return FailedRun(run.path, error)
+        return replace(run, runs=(replace(run.runs[0], sha256=_sha256(run.path)),))
 
     def failed(self, system: str, error: GradevalError) -> Cell:
         """The cell of a system that cannot be evaluated; the errors name a file."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from gradeval.analysis.checks import NO_WORSE, REQUIRE, Check
 from gradeval.analysis.gate_report import FULL_COVERAGE, CheckOutcome, Coverage, GateReport
-from gradeval.analysis.judges import JUDGES, RUN, at_least, is_num_q, missing_notices
+from gradeval.analysis.judges import JUDGES, RUN, at_least, missing_notices
 from gradeval.analysis.saved import Runs, check_metrics, evaluate_with_saved, saved_specs
 from gradeval.analysis.values import comparable
 from gradeval.errors import InputError, OptionError
@@ -66,12 +66,7 @@ def evaluate_to_gate(
     compared = dict.fromkeys(check.spec for check in checks if check.spec is not None and check.needs_baseline)
     judged = runs[RUN][1]
     if isinstance(judged, SavedResult):
-        of_queries = [spec for spec in specs if not is_num_q(spec)]
-        summaries = [spec for spec in of_queries if not spec.metric.per_query]
-        if summaries:
-            what = f"{summaries[0]} cannot be judged from a saved result, which has values per query"
-            raise InputError(judged.path, what, hint="Give the run itself")
-        check_metrics(judged, of_queries)
+        check_metrics(judged, list(specs))
     results = evaluate_with_saved(
         qrels,
         runs,

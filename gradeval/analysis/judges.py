@@ -13,7 +13,7 @@ from gradeval.analysis.gate_report import CheckOutcome, Coverage, Verdict, Worst
 from gradeval.analysis.stats.differences import mean_and_sd
 from gradeval.analysis.stats.sampling import Sampling
 from gradeval.analysis.stats.tests import paired_tests
-from gradeval.analysis.values import ComparedMetric, QueryValues
+from gradeval.analysis.values import ComparedMetric, QueryValues, is_num_q
 from gradeval.arrays import Floats
 from gradeval.notices import Kind, Notice
 from gradeval.registry.spec import Spec
@@ -28,10 +28,6 @@ RUN, BASELINE = 0, 1  # positions in Results.runs
 def at_least(value: float, bound: float) -> bool:
     """False for NaN."""
     return value >= bound - TOLERANCE
-
-
-def is_num_q(spec: Spec) -> bool:
-    return spec.metric.name == "num_q"
 
 
 def missing_notices(results: Results, r: int) -> list[Notice]:

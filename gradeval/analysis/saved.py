@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradeval.analysis.values import is_num_q
 from gradeval.errors import GradevalError, InputError, named
 from gradeval.evaluation import evaluate_all
 from gradeval.formats.saved import SavedResult, SavedRun, is_saved, read_saved
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice
-from gradeval.options import Options
+from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.results import FailedRun, Results, RunResult
 from gradeval.tables.load import is_file, is_path, source_of
 from gradeval.tables.run_names import run_names
 
 Runs = Sequence[tuple[str | None, Any]]
-"""(name, run) pairs; a run may be a SavedResult."""
+"""(name, run) pairs; a run may be a SavedResult, or a FailedRun in the place of one that cannot be read."""
 
 # the options that decide the values; the others say how to read files, or what is printed
 _DECIDING = (
@@ -34,29 +36,40 @@ _DECIDING = (
     "zero_grade",
     "qrels_feature",
     "no_relevant",
+    "columns",
+    "ignore_identical_ids",
 )
+_DEFAULTS = Options().to_dict()  # of a saved result that does not have them
 _SHORT_HASH = 12
 
 
 def with_saved(qrels: Any, runs: Runs) -> tuple[Any, list[tuple[str | None, Any]]]:
     """The qrels and the runs, with each run file that holds saved results read as a SavedResult.
 
-    Other files come back as Sources, since a pipe that was looked at cannot be opened again. A file that cannot
-    be read is left to the evaluation to report. Raises InputError.
+    Other files come back as Sources, since a pipe that was looked at cannot be opened again. A damaged saved
+    result comes back as a FailedRun; any other file that cannot be read is left to the evaluation to report.
+    Raises InputError where the qrels are a saved result.
     """
     if is_path(qrels):
         qrels = source_of(qrels)
         if _is_saved(qrels):
             hint = "The qrels come first, then runs and saved results"
-            raise InputError(qrels.name, "this JSON file is in the place of the qrels", hint=hint)
+            raise InputError(qrels.name, "this saved result is in the place of the qrels", hint=hint)
     found: list[tuple[str | None, Any]] = []
     for name, run in runs:
         if not is_path(run) or (is_path(qrels) and is_file(run, qrels.name)):
             found.append((name, run))
             continue
         source = source_of(run)
-        found.append((name, read_saved(source) if _is_saved(source) else source))
+        found.append((name, _read(source) if _is_saved(source) else source))
     return qrels, found
+
+
+def _read(source: Source) -> SavedResult | FailedRun:
+    try:
+        return read_saved(source)
+    except InputError as error:
+        return FailedRun(source.name, error)
 
 
 def _is_saved(source: Source) -> bool:
@@ -67,9 +80,14 @@ def _is_saved(source: Source) -> bool:
 
 
 def saved_specs(runs: Runs) -> list[Spec] | None:
-    """The metrics of the first saved result, None if there is none: what to compare where nothing is chosen."""
+    """The metrics of the first saved result, None if there is none: what to take where nothing is chosen."""
     first = next((run for _, run in runs if isinstance(run, SavedResult)), None)
-    return parse(first.metrics) if first is not None and first.metrics else None
+    return [spec for spec in parse(first.metrics) if _has_numbers(spec)] or None if first is not None else None
+
+
+def _has_numbers(spec: Spec) -> bool:
+    """Whether a saved result has what makes its value."""
+    return not spec.metric.text and (spec.metric.per_query or is_num_q(spec))
 
 
 def evaluate_with_saved(
@@ -77,57 +95,101 @@ def evaluate_with_saved(
     runs: Runs,
     specs: Sequence[Spec],
     options: Options,
+    on_run: Callable[[Results], None] | None = None,
+    keep_values: bool = True,
     *,
     optional: Sequence[Spec] = (),
-    watch: Callable[[Source], None] | None = None,
     hashes: bool = False,
-    query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
+    **how: Any,
 ) -> Results:
     """evaluation.evaluate_all for runs of which some are saved results; the runs keep their order.
 
     optional: metrics to evaluate too, which a saved result may lack; its values are then NaN. Queries are those
     of the qrels. A saved result made from other qrels, with other options or without a metric becomes an error.
+    on_run: where there are saved results, it is shown them and the runs after all have been evaluated.
     """
-    fresh = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
-    has_saved = len(fresh) < len(runs)
     metrics = list(dict.fromkeys([*specs, *optional]))
-    results = evaluate_all(
-        qrels, fresh, metrics, options, watch=watch, hashes=hashes or has_saved, query_ids=query_ids
-    )
-    if not has_saved or results.failed:
-        return results
-    evaluated = iter(results.runs)
+    if not any(isinstance(run, (SavedResult, FailedRun)) for _, run in runs):
+        return evaluate_all(qrels, runs, metrics, options, on_run, keep_values, hashes=hashes, **how)
+    fresh = [(name, run) for name, run in runs if not isinstance(run, (SavedResult, FailedRun))]
+    parts: deque[Results] = deque()
+    results = evaluate_all(qrels, fresh, metrics, options, parts.append, hashes=True, **how)
+    wanted = [spec for spec in results.specs if spec not in optional]
     each = len(options.features) or 1  # runs of a file
-    merged: list[RunResult] = []
-    notices: list[tuple[int, Notice]] = []
-    evaluated_at: list[int] = []
-    failed: list[FailedRun] = []
+    merged: list[_Merged] = []
     for name, run in runs:
-        if not isinstance(run, SavedResult):
-            evaluated_at += range(len(merged), len(merged) + each)
-            merged += [next(evaluated) for _ in range(each)]
-            continue
-        try:
-            _check(run, results, specs)
-            for saved in run.runs:
-                notices += [(len(merged), notice) for notice in _notices(run, saved)]
-                alone = name if len(run.runs) == 1 else None
-                merged.append(_run_result(alone or saved.name, run, saved, results))
-        except GradevalError as error:
-            failed.append(FailedRun(run.path, error))
-    names = _names(merged)
-    renamed = {merged[r].name: names[r] for r in evaluated_at}
-    place = {name: r for r, name in enumerate(names)}
+        if isinstance(run, FailedRun):
+            merged.append(_Merged(run))
+        elif isinstance(run, SavedResult):
+            merged += _of_saved(name, run, results, wanted, options)
+        else:
+            merged += (_Merged.of(part) for part in _taken(parts, run, each))
+    found = [(one.run, one.notices) for one in merged if isinstance(one.run, RunResult)]
+    names = _names([run for run, _ in found])
+    renamed = [replace(run, name=name) for (run, _), name in zip(found, names, strict=True)]
     noted = [
-        *(replace(notice, subject=renamed.get(notice.subject, notice.subject)) for notice in results.notices),
-        *(replace(notice, subject=names[r]) for r, notice in notices),
+        tuple(replace(notice, subject=name) for notice in notices)
+        for (_, notices), name in zip(found, names, strict=True)
     ]
-    return replace(
+    if on_run is not None:
+        of_runs = iter(zip(renamed, noted, strict=True))
+        for one in merged:
+            if isinstance(one.run, FailedRun):
+                on_run(replace(results, runs=(), notices=(), failed=(one.run,)))
+            else:
+                run, notices = next(of_runs)
+                on_run(replace(results, runs=(run,), notices=notices, failed=()))
+    evaluated = {run.name for run in results.runs}
+    of_qrels = (notice for notice in results.notices if notice.subject not in evaluated)
+    whole = replace(
         results,
-        runs=tuple(replace(run, name=name) for run, name in zip(merged, names, strict=True)),
-        notices=tuple(sorted(noted, key=lambda notice: place.get(notice.subject, -1))),
-        failed=tuple(failed),
+        runs=tuple(renamed),
+        notices=(*of_qrels, *(notice for notices in noted for notice in notices)),
+        failed=tuple(one.run for one in merged if isinstance(one.run, FailedRun)),
     )
+    return whole if keep_values else whole.summarized()
+
+
+class _Merged(NamedTuple):
+    """A run, evaluated or saved, with the notices about it."""
+
+    run: RunResult | FailedRun
+    notices: tuple[Notice, ...] = ()
+
+    @classmethod
+    def of(cls, part: Results) -> _Merged:
+        """Of the results of one run."""
+        return cls(part.failed[0]) if part.failed else cls(part.runs[0], part.notices)
+
+
+def _taken(parts: deque[Results], run: Any, count: int) -> Iterator[Results]:
+    """The parts that are about a run, which begins the parts: up to `count` with its path, at least one."""
+    path = source_of(run).name if is_path(run) else None
+    for k in range(count):
+        if not parts or (k and path is not None and not _path_of(parts[0]).startswith(path)):
+            return
+        yield parts.popleft()
+
+
+def _path_of(part: Results) -> str:
+    return part.failed[0].path if part.failed else part.runs[0].path
+
+
+def _of_saved(
+    name: str | None, saved: SavedResult, results: Results, specs: Sequence[Spec], options: Options
+) -> list[_Merged]:
+    """The runs of a saved result, or why it cannot be used."""
+    try:
+        if options.tie_range:
+            raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
+        _check(saved, results, specs)
+        alone = name if len(saved.runs) == 1 else None
+        return [
+            _Merged(_run_result(alone or run.name, saved, run, results), tuple(_notices(saved, run)))
+            for run in saved.runs
+        ]
+    except GradevalError as error:
+        return [_Merged(FailedRun(saved.path, error))]
 
 
 def _check(saved: SavedResult, results: Results, specs: Sequence[Spec]) -> None:
@@ -140,7 +202,9 @@ def _check(saved: SavedResult, results: Results, specs: Sequence[Spec]) -> None:
         )
         raise InputError(saved.path, what, hint="Evaluate the run again with these qrels")
     for name in _DECIDING:
-        theirs, ours = _comparable(saved.options.get(name)), _comparable(results.options[name])
+        theirs, ours = (
+            _comparable(name, of) for of in (saved.options.get(name, _DEFAULTS[name]), results.options[name])
+        )
         if theirs != ours and not (name == "ties" and _same_ties(theirs, saved, ours, results)):
             flag = "--" + name.replace("_", "-")
             what = f"it was made with {flag} {_shown(theirs)}, and this command has {_shown(ours)}"
@@ -151,7 +215,12 @@ def _check(saved: SavedResult, results: Results, specs: Sequence[Spec]) -> None:
 
 
 def check_metrics(saved: SavedResult, specs: Sequence[Spec]) -> None:
-    """Raise InputError where the saved result lacks a metric."""
+    """Raise InputError where the saved result lacks a metric, or has no numbers per query of it."""
+    for spec in specs:
+        if not _has_numbers(spec):
+            what = f"{spec} cannot be taken from a saved result, which has numbers per query"
+            raise InputError(saved.path, what, hint="Choose other metrics, or give the run itself")
+    specs = [spec for spec in specs if not is_num_q(spec)]
     lacking = [str(spec) for spec in specs if str(spec) not in saved.metrics]
     if lacking:
         what = f"it has no values of {', '.join(lacking)}, only of {', '.join(saved.metrics)}"
@@ -170,7 +239,9 @@ def _used_ties(given: str | None, runs: Sequence[SavedRun] | Sequence[RunResult]
     return used.pop() if given is None and len(used) == 1 else given
 
 
-def _comparable(value: Any) -> Any:
+def _comparable(name: str, value: Any) -> Any:
+    if name == "columns" and isinstance(value, (list, tuple)):  # that of scores is of the run alone
+        return sorted("=".join(map(str, one)) for one in value if one[0] != "score") or None
     return sorted(map(str, value)) if isinstance(value, (list, tuple)) else value
 
 
@@ -194,8 +265,11 @@ def _run_result(name: str, saved: SavedResult, run: SavedRun, results: Results) 
     counted[at] = True
     for m, spec in enumerate(results.specs):
         column = str(spec)
+        if is_num_q(spec):
+            values[m, at] = 1.0
+            continue
         values[m, at] = [row.get(column, np.nan) for row in run.values.values()]
-    return RunResult(name, saved.path, run.sha256, values, counted)
+    return RunResult(name, saved.path, run.sha256, values, counted, ties=run.ties or DEFAULT_TIES)
 
 
 def _notices(saved: SavedResult, run: SavedRun) -> list[Notice]:

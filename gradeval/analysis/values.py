@@ -133,6 +133,11 @@ def comparable(specs: Sequence[Spec]) -> list[Spec]:
     return [spec for spec in specs if spec.metric.per_query and not spec.metric.text]
 
 
+def is_num_q(spec: Spec) -> bool:
+    """Whether it is the number of queries."""
+    return spec.metric.name == "num_q"
+
+
 def check_comparable(specs: Sequence[Spec]) -> None:
     """Raise MetricError for the first metric that has no number for each query."""
     for spec in specs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 )
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1, callback=expand_runs)
-@measure_options(DEFAULT_METRICS)
+@measure_options(f"{DEFAULT_METRICS}, or those of a saved result")
 @measure(
     "--tie-range",
     is_flag=True,
@@ -109,8 +109,9 @@ def eval_command(
     QRELS is a TREC file with lines 'query iter document grade', or a LETOR file. A RUN is a TREC file with
     lines 'query Q0 document rank score tag', or a file with one score for each line of the LETOR file. Both may
     be of BEIR, CSV, TSV, JSON, JSON Lines, Parquet or Arrow, a RUN of MS MARCO or MTEB too. A directory as RUN
-    stands for its files. NAME=RUN names it in the results; a NAME contains no '/'. With -f jsonl the values of
-    a run are printed as soon as they are there.
+    stands for its files. A saved result (-q -f json) from the same qrels and options is a RUN too. NAME=RUN
+    names it in the results; a NAME contains no '/'. With -f jsonl the values of a run are printed as soon as
+    they are there.
     """
     check_queries(complete, options["queries"])
     if no_summary and not per_query:
@@ -150,7 +151,17 @@ def eval_command(
 
     treat_warnings(quiet, strict)
     heap.imported()
-    specs = parse(metrics or DEFAULT_METRICS)
+    evaluate: Callable[..., Results] = evaluate_all
+    judgments: Any = qrels
+    runs_to_read: Sequence[tuple[str | None, Any]] = given or [(None, qrels)]
+    saved = None
+    if any(map(_may_be_saved, paths)):
+        from gradeval.analysis.saved import evaluate_with_saved, saved_specs, with_saved
+
+        evaluate = evaluate_with_saved
+        judgments, runs_to_read = with_saved(qrels, runs_to_read)
+        saved = saved_specs(runs_to_read)
+    specs = parse(metrics) if metrics else saved or parse(DEFAULT_METRICS)
     by = sort and parse(sort.removeprefix("-"))
     for spec in by or ():
         if spec.metric.text:
@@ -200,9 +211,9 @@ def eval_command(
 
     try:
         with Progress(enabled=False if quiet else None) as progress:
-            results = evaluate_all(
-                qrels,
-                given or [(None, qrels)],
+            results = evaluate(
+                judgments,
+                runs_to_read,
                 specs,
                 chosen,
                 on_run,
@@ -227,6 +238,20 @@ def eval_command(
             results = results.sorted_by(str(sort).removeprefix("-"), worst_first=str(sort).startswith("-"))
         show(replace(results, runs=results.runs[:top]))
     return 2 if results.failed else 0
+
+
+def _may_be_saved(path: str) -> bool:
+    """Whether a run may be a saved result: its beginning is JSON, or cannot be seen here."""
+    from gradeval.formats.compression import compression_of
+
+    if not os.path.isfile(path):
+        return path == "-" or os.path.exists(path)
+    try:
+        with open(path, "rb") as file:
+            start = file.read(64)
+    except OSError:
+        return False
+    return start.lstrip()[:1] == b"{" or bool(compression_of(start))
 
 
 def _runs(arguments: Sequence[str], path: str | None) -> list[tuple[str | None, str]]:

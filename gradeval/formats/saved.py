@@ -17,7 +17,7 @@ FORMAT_VERSION = 1
 """The version of the json format that is written and read."""
 
 _HINT = "Save results with 'gradeval QRELS RUN -q -f json -o FILE'"
-_OBJECT = re.compile(rb'\s*\{\s*"')
+_BEGINNING = re.compile(rb'\s*\{\s*(?:"[a-z_]+"\s*:\s*(?:"[^"\\]*"|[^\s"{\[,]+)\s*,\s*)*"gradeval"\s*:')
 
 T = TypeVar("T")
 Values = Mapping[str, Mapping[str, float]]
@@ -55,11 +55,14 @@ class SavedResult:
 
 
 def is_saved(source: Source) -> bool:
-    """Whether the file begins as a JSON object does, as no run or qrels begin. Raises InputError."""
+    """Whether the file begins as a saved result does: with "gradeval", or plain values before it.
+
+    JSON runs begin with a query and an object. Raises InputError.
+    """
     for block in source.blocks(1 << 12):
         start = block.bytes[: block.size].tobytes()
         if start.strip():
-            return _OBJECT.match(start) is not None
+            return _BEGINNING.match(start) is not None
     return False
 
 

@@ -193,13 +193,13 @@ def test_a_missing_baseline_compares_nothing_there() -> None:
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """The (collection, system) that are evaluated."""
     seen: list[tuple[str, str]] = []
-    evaluate_all = module.evaluate_all
+    evaluate = module.evaluate_with_saved
 
-    def watched(qrels: str, runs: list[tuple[str, str]], *args: Any, **more: Any) -> Any:
-        seen.extend((os.path.dirname(qrels), name) for name, _ in runs)
-        return evaluate_all(qrels, runs, *args, **more)
+    def watched(qrels: Source, runs: list[tuple[str, str]], *args: Any, **more: Any) -> Any:
+        seen.extend((os.path.dirname(qrels.name), name) for name, _ in runs)
+        return evaluate(qrels, runs, *args, **more)
 
-    monkeypatch.setattr(module, "evaluate_all", watched)
+    monkeypatch.setattr(module, "evaluate_with_saved", watched)
     return seen
 
 

@@ -155,7 +155,6 @@ def test_without_a_metric() -> None:
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda c: c.pop("gradeval"), "this JSON is not a saved result of gradeval"),
         (lambda c: c.update(format=2), "its format is 2; this gradeval reads format 1"),
         (lambda c: c.update(format="1"), "'format' is not valid"),
         (lambda c: c.pop("qrels"), "'qrels' is missing"),
@@ -210,7 +209,7 @@ def test_the_output_of_compare_is_no_result() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_in_the_place_of_the_qrels() -> None:
-    with pytest.raises(InputError, match=r"a\.json: this JSON file is in the place of the qrels"):
+    with pytest.raises(InputError, match=r"a\.json: this saved result is in the place of the qrels"):
         gradeval.compare("a.json", ["a.json", "b.run"], "AP")
 
 
@@ -222,11 +221,30 @@ def test_queries_that_a_run_lacks_are_as_they_were_saved() -> None:
 
 
 def test_runs_are_not_taken_for_saved_results(tmp_path: Path) -> None:
-    for text in ("q1 Q0 d 1 1 t\n", "{q} Q0 d 1 1 t\n", "", "\n\n", "{\n"):
+    runs = (
+        "q1 Q0 d 1 1 t\n",
+        "{q} Q0 d 1 1 t\n",
+        "",
+        "\n\n",
+        "{\n",
+        '{"q1": {"gradeval": 1}}',
+        '{"query": "1"}\n',
+    )
+    for text in runs:
         (tmp_path / "r").write_text(text)
         assert not is_saved(Source(tmp_path / "r"))
-    (tmp_path / "r").write_text('\n {\n "a": 1}')
-    assert is_saved(Source(tmp_path / "r"))
+    for text in ('\n {\n "gradeval": 1}', '{"format": 1, "failed": "", "gradeval": "1"'):
+        (tmp_path / "r").write_text(text)
+        assert is_saved(Source(tmp_path / "r"))
+
+
+@pytest.mark.usefixtures("folder")
+def test_runs_and_qrels_in_json_are_no_saved_results() -> None:
+    Path("q.json").write_text('{"q1": {"d1": 1, "d2": 0}, "q2": {"d2": 1}}')
+    Path("b.json").write_text('{"q1": {"d1": 1, "d2": 2}, "q2": {"d2": 1}}')
+    Path("c.json").write_text('{"q1": {"d1": 2, "d2": 1}, "q2": {"d2": 1}}')
+    [one] = gradeval.compare("q.json", ["b.json", "c.json"], "AP").comparisons
+    assert (one.baseline_mean, one.mean) == (0.75, 1)
 
 
 @pytest.mark.usefixtures("folder")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gradeval.formats.sources import Source
 from gradeval.render.batch import FORMATS
 
 from .command import Done, fails, gradeval
@@ -228,6 +229,61 @@ def test_a_wrong_manifest() -> None:
     assert fails("batch", "m.toml") == "m.toml: metrics of north: runid has no summary value"
 
 
+# Saved results as runs
+
+
+def save(*systems: str, path: str, metrics: str = "AP P@2") -> None:
+    runs = [f"north/{system}.run" for system in systems]
+    gradeval("north/qrels", *runs, "-m", metrics, "-q", "-f", "json", "-o", path, "--quiet")
+
+
+def test_a_saved_result_is_as_good_as_its_run() -> None:
+    options = ("m.toml", "--baseline", "good", "-f", "csv", "--digits", "full", "--quiet")
+    expected = batch(*options).out
+    save("bad <b>", path="saved.json")
+    os.replace("saved.json", "north/bad <b>.run")
+    assert batch(*options).out == expected
+    save("good", path="saved.json")
+    os.replace("saved.json", "north/good.run")
+    assert batch(*options).out == expected
+
+
+def test_a_saved_result_is_kept_until_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    save("bad <b>", path="saved.json")
+    os.replace("saved.json", "north/bad <b>.run")
+    options = ("m.toml", "--baseline", "good", "-o", "out.json", "--resume", "--quiet")
+    batch(*options)
+    first = Path("out.json").read_text()
+    with monkeypatch.context() as patch:
+        patch.setattr("gradeval.analysis.batch_cells.evaluate_with_saved", None)
+        batch(*options)
+    save("good", path="saved.json")
+    os.replace("saved.json", "north/bad <b>.run")
+    batch(*options)
+    assert Path("out.json").read_text() != first
+
+
+@pytest.mark.parametrize(
+    ("systems", "metrics", "error"),
+    [
+        (["good", "bad <b>"], "AP P@2", "it has 2 runs, and a system has one"),
+        (
+            ["bad <b>"],
+            "AP",
+            "it has no values of P@2, only of AP. Choose other metrics, or evaluate the run again",
+        ),
+    ],
+)
+def test_saved_results_that_are_no_cell(systems: list[str], metrics: str, error: str) -> None:
+    save(*systems, path="saved.json", metrics=metrics)
+    os.replace("saved.json", "north/bad <b>.run")
+    done = gradeval("batch", "m.toml", "-f", "tsv", "--quiet")
+    assert done.code == 2
+    [line] = done.lines
+    assert line.startswith(f"north/bad <b>.run: {error}")
+    assert "good" in done.out
+
+
 # Earlier outputs
 
 
@@ -238,7 +294,7 @@ def test_resume(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     batch(*options, "-o", name, "--resume")
     whole = Path("new." + name.split(".")[1]).read_text()
     assert Path(name).read_text() == whole
-    monkeypatch.setattr("gradeval.analysis.batch_cells.evaluate_all", None)
+    monkeypatch.setattr("gradeval.analysis.batch_cells.evaluate_with_saved", None)
     batch(*options, "-o", name, "--resume")
     assert Path(name).read_text() == whole
 
@@ -247,19 +303,19 @@ def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> Non
     """The file of -o has the collections that were there."""
     from gradeval.analysis import batch_cells as module
 
-    evaluate_all = module.evaluate_all
+    evaluate = module.evaluate_with_saved
 
-    def interrupted(qrels: str, *args: object, **more: object) -> object:
-        if qrels == "south/qrels":
+    def interrupted(qrels: Source, *args: object, **more: object) -> object:
+        if qrels.name == "south/qrels":
             raise KeyboardInterrupt
-        return evaluate_all(qrels, *args, **more)  # type: ignore[arg-type]
+        return evaluate(qrels, *args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "evaluate_all", interrupted)
+    monkeypatch.setattr(module, "evaluate_with_saved", interrupted)
     assert gradeval("batch", "m.toml", "-o", "out.json", "--resume", "--quiet").code == 130
     assert [cell["collection"] for cell in json.loads(Path("out.json").read_text())["cells"]] == ["north"] * 2
     seen = []
     monkeypatch.setattr(
-        module, "evaluate_all", lambda *a, **more: (seen.append(a[0]), evaluate_all(*a, **more))[1]
+        module, "evaluate_with_saved", lambda *a, **more: (seen.append(a[0].name), evaluate(*a, **more))[1]
     )
     batch("m.toml", "-o", "out.json", "--resume", "--quiet")
     assert seen == ["south/qrels"]
@@ -274,14 +330,14 @@ def test_an_interrupted_batch_loses_nothing_that_was_there(monkeypatch: pytest.M
     batch("m.toml", "-o", "out.json", "--quiet")
     for name in ("north", "east"):  # of south nothing changes
         Path(f"{name}/good.run").write_text("q1 Q0 d1 1 1 t\n")
-    evaluate_all = module.evaluate_all
+    evaluate = module.evaluate_with_saved
 
-    def interrupted(qrels: str, *args: object, **more: object) -> object:
-        if qrels == "east/qrels":
+    def interrupted(qrels: Source, *args: object, **more: object) -> object:
+        if qrels.name == "east/qrels":
             raise KeyboardInterrupt
-        return evaluate_all(qrels, *args, **more)  # type: ignore[arg-type]
+        return evaluate(qrels, *args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "evaluate_all", interrupted)
+    monkeypatch.setattr(module, "evaluate_with_saved", interrupted)
     gradeval("batch", "m.toml", "-o", "out.json", "--resume", "--quiet")
     cells = json.loads(Path("out.json").read_text())["cells"]
     kept = [("east", "bad <b>"), ("south", "good"), ("south", "bad <b>")]

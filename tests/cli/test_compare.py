@@ -201,7 +201,7 @@ def test_saved_results() -> None:
         "good.json: it was made with --rel"
     )
     assert fails("compare", "good.json", "good.json", "poor.run") == (
-        "good.json: this JSON file is in the place of the qrels. "
+        "good.json: this saved result is in the place of the qrels. "
         "The qrels come first, then runs and saved results"
     )
     gradeval("qrels", "good.run", "-m", "AP", "-f", "json", "-o", "summary.json")

@@ -167,7 +167,7 @@ def test_saved_results_that_say_too_little() -> None:
         "the run again"
     )
     done = gate("qrels good.json --require 'gm_map > 0'")
-    assert done.lines[0].startswith("good.json: gm_map cannot be judged from a saved result")
+    assert done.lines[0].startswith("good.json: gm_map cannot be taken from a saved result")
     # what only the run must have, its baseline may lack
     assert gate("qrels good.run --baseline good.json --no-worse AP --require 'nDCG@10 > 0'").code == 0
     assert gate("qrels good.run --baseline good.json --no-worse nDCG@10").code == 2

@@ -1,0 +1,128 @@
+"""gradeval eval with saved results in the place of runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .command import Done, fails, gradeval
+
+QRELS = "".join(f"q{q} 0 d{d} {(q * d) % 3}\n" for q in range(5) for d in range(5))
+
+
+@pytest.fixture(autouse=True)
+def files(folder: Path) -> Path:
+    """qrels, the runs a to c, and the saved result of b."""
+    Path("qrels").write_text(QRELS)
+    for shift, name in enumerate("abc"):
+        queries = range(4 if name == "b" else 5)
+        rows = (f"q{q} Q0 d{d} 1 {(d * 7 + q + 2 * shift) % 5} t\n" for q in queries for d in range(5))
+        Path(f"{name}.run").write_text("".join(rows))
+    save("b.json", "b.run")
+    return folder
+
+
+def save(path: str, *runs: str, metrics: str = "num_q AP nDCG@3 P@2 gm_map relstring") -> None:
+    assert gradeval("qrels", *runs, "-m", metrics, "-q", "-f", "json", "-o", path, "--quiet").code == 0
+
+
+def shown(*arguments: object, stdin: str | None = None) -> Done:
+    done = gradeval("qrels", *arguments, stdin=stdin)
+    assert done.code == 0, done.err
+    return done
+
+
+METRICS = ("-m", "num_q AP P@2")
+
+
+@pytest.mark.parametrize(
+    "options", [("-q",), ("-f", "jsonl"), ("--sort", "AP"), ("-q", "--wide"), ("--queries", "both")]
+)
+def test_a_saved_result_is_as_good_as_its_run(options: tuple[str, ...]) -> None:
+    if "--queries" in options:
+        gradeval("qrels", "b.run", *METRICS, "-q", "-f", "json", "-o", "b.json", "--quiet", *options)
+    expected = shown("a.run", "b.run", "c.run", *METRICS, *options)
+    assert expected.err
+    assert shown("a.run", "b.json", "c.run", *METRICS, *options) == expected
+
+
+def test_labels_names_and_compressed_results() -> None:
+    assert shown("x=b.json", *METRICS).out == shown("x=b.run", *METRICS).out
+    assert shown("-", *METRICS, stdin="b.json").out == shown("b.run", *METRICS).out
+    save("two.json", "a.run", "c.run")
+    assert shown("two.json", "b.run", *METRICS).out == shown("a.run", "c.run", "b.run", *METRICS).out
+    Path("list").write_text("b.json\na.run\n")
+    assert shown("--runs-from", "list", *METRICS).out == shown("b.run", "a.run", *METRICS).out
+
+
+def test_metrics_are_those_of_the_result() -> None:
+    """Those without a number per query, such as gm_map, are not read back."""
+    assert shown("b.json").out == shown("b.run", "-m", "num_q AP nDCG@3 P@2").out
+
+
+def test_json_has_the_hash_of_the_run() -> None:
+    content = json.loads(shown("b.json", "-f", "json", *METRICS).out)
+    assert content["runs"][0]["sha256"] == json.loads(Path("b.json").read_text())["runs"][0]["sha256"]
+    assert content["runs"][0]["path"] == "b.json"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (
+            ("-m", "RR"),
+            "it has no values of RR, only of num_q, AP, nDCG@3, P@2, gm_map, relstring. Choose",
+        ),
+        (
+            ("-m", "gm_map"),
+            "gm_map cannot be taken from a saved result, which has numbers per query",
+        ),
+        (("-m", "AP relstring"), "relstring cannot be taken from a saved result"),
+        (("-l", 2), "it was made with --rel at its default, and this command has 2"),
+        (("--ignore-identical-ids",), "it was made with --ignore-identical-ids off, and this command has on"),
+        (("--columns", "grade=x"), "it was made with --columns at its default, and this command has 'grade=x'"),
+        (("--tie-range", "-m", "AP"), "it has no values of other orders of ties. Give the run itself"),
+    ],
+)
+def test_what_does_not_agree_is_an_error_beside_the_other_runs(arguments: tuple[str, ...], error: str) -> None:
+    done = gradeval("qrels", "b.json", "a.run", *arguments, "--quiet")
+    assert done.code == 2
+    [line] = done.lines
+    assert line.startswith(f"b.json: {error}")
+    assert (
+        done.out
+        == gradeval(
+            "qrels",
+            "a.run",
+            *arguments,
+            *([] if "-m" in arguments else ["-m", "num_q AP nDCG@3 P@2"]),
+            "--quiet",
+        ).out
+    )
+
+
+def test_columns_of_scores_are_of_the_run_alone() -> None:
+    assert shown("b.json", *METRICS, "--columns", "score=x").out == shown("b.run", *METRICS).out
+
+
+def test_errors_keep_their_places() -> None:
+    Path("bad.json").write_text('{"gradeval": 1}')
+    Path("bad.run").write_text("q1\n")
+    done = gradeval(
+        "qrels", "nofile", "bad.json", "a.run", "bad.run", "b.json", "-f", "jsonl", "-m", "AP", "--quiet"
+    )
+    assert done.code == 2
+    assert [line.split(":")[0] for line in done.lines] == ["nofile", "bad.json", "bad.run"]
+    assert [json.loads(line)["run"] for line in done.out.splitlines()] == ["a", "b"]
+
+
+def test_other_qrels() -> None:
+    Path("qrels").write_text(QRELS + "q9 0 d 1\n")
+    error = fails("qrels", "b.json")
+    assert error.startswith("b.json: it was made from other qrels: qrels (SHA-256 ")
+    assert fails("b.json", "a.run") == (
+        "b.json: this saved result is in the place of the qrels. "
+        "The qrels come first, then runs and saved results"
+    )
