@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from gradeval.analysis.convert import convert as convert
     from gradeval.analysis.explain import explain as explain
     from gradeval.analysis.explanation import Explanation as Explanation
-    from gradeval.analysis.validate import Validation as Validation
     from gradeval.analysis.validate import validate as validate
+    from gradeval.analysis.validation import Validation as Validation
     from gradeval.errors import GradevalError as GradevalError
     from gradeval.errors import InputError as InputError
     from gradeval.errors import MetricError as MetricError
@@ -44,7 +44,7 @@ _HOME = {
     "MetricError": "errors",
     "OptionError": "errors",
     "Results": "results",
-    "Validation": "analysis.validate",
+    "Validation": "analysis.validation",
     "__version__": "version",
     "batch": "analysis.batch",
     "compare": "analysis.compare",

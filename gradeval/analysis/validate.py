@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from gradeval.analysis.files import File, open_file
-from gradeval.arrays import Bools, Ints
-from gradeval.arrays.hashing import KeyTable, in_group
-from gradeval.arrays.segments import Segments, distinct
-from gradeval.arrays.strings import Ids, repeats
+from gradeval.analysis.issues import AllProblems, Collected, LetorProblems
+from gradeval.analysis.survey import Surveyed
+from gradeval.analysis.validation import FileReport, QrelsFacts, RunFacts, Validation
+from gradeval.arrays import Bools
+from gradeval.arrays.segments import Segments
+from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, InputErrors, OptionError, described
 from gradeval.findings import FIRST_RANKS, judged_share
-from gradeval.formats.describe import Description, ObservedSource
+from gradeval.formats.describe import ObservedSource
 from gradeval.formats.detect import format_of
 from gradeval.formats.diagnostics import LineProblems, Problem, Problems, shown
 from gradeval.formats.roles import role_of
@@ -27,138 +28,12 @@ from gradeval.notices import many
 from gradeval.options import Options
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.qrels import Qrels, Rows
-from gradeval.tables.ranking import Found, Lines
-from gradeval.tables.reduced import Reduced, Total
+from gradeval.tables.reduced import Reduced
 from gradeval.tables.reduction import collect
 
 DEFAULT_MAX_ERRORS = 10_000
 MAX_ERRORS = 10**9
 _SHOWN_IDS = 5  # of queries that a warning names
-
-
-class Issue(NamedTuple):
-    """Something wrong in a line (from 1), None where it is not in one line. hint: what to do, or ''."""
-
-    line: int | None
-    what: str
-    hint: str = ""
-
-
-@dataclass(frozen=True)
-class Issues:
-    """Errors or warnings of a file: the first by line, how many there are, and how many of each kind."""
-
-    first: tuple[Issue, ...] = ()
-    total: int = 0
-    kinds: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class QrelsFacts:
-    """What qrels hold. grades: (grade, judgments) from the lowest. duplicates: judgments of documents that are
-    judged before, with the same grade or another. without_relevant: queries without a relevant document.
-    """
-
-    queries: int
-    judgments: int
-    grades: tuple[tuple[float, int], ...]
-    duplicates: int
-    without_relevant: int
-
-
-@dataclass(frozen=True)
-class RunFacts:
-    """What a run holds.
-
-    per_query: the fewest, median and most documents of a query. tied: documents that share their score with
-    another of their query; tied_queries: queries that have some. ranked: queries whose ranks can be compared
-    with the scores, None where the run has no rank column; contradicting: where the rank rises with the score;
-    disordered: where some rank does. judged_queries, missing: of the qrels, and those that the run lacks.
-    unjudged: queries that the qrels lack. judged: the mean share of the first FIRST_RANKS documents that is
-    judged. These are None without qrels.
-    """
-
-    queries: int
-    documents: int
-    per_query: tuple[int, float, int]
-    tied: int
-    tied_queries: int
-    duplicates: int
-    ranked: int | None = None
-    contradicting: int | None = None
-    disordered: int | None = None
-    tag: str = ""
-    judged_queries: int | None = None
-    missing: int | None = None
-    unjudged: int | None = None
-    judged: float | None = None
-
-
-@dataclass(frozen=True)
-class FileReport:
-    """What is known of a file.
-
-    role: 'qrels' or 'run', '' where it is unknown. format, why: what it is, and why it was taken for that.
-    facts: None where nothing of it could be read. end: the line, from 1, at which reading stopped before the
-    file's end.
-    """
-
-    path: str
-    role: str
-    format: str = ""
-    why: str = ""
-    description: Description | None = None
-    facts: QrelsFacts | RunFacts | None = None
-    errors: Issues = Issues()
-    warnings: Issues = Issues()
-    end: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON has it."""
-        description = self.description
-        return {
-            "path": self.path,
-            "role": self.role,
-            "format": self.format,
-            "why": self.why,
-            **({} if description is None else description._asdict()),
-            self.role or "facts": None if self.facts is None else asdict(self.facts),
-            "errors": _issues(self.errors),
-            "warnings": _issues(self.warnings),
-            "stopped_at": self.end,
-        }
-
-
-@dataclass(frozen=True)
-class Validation:
-    """The reports of all files."""
-
-    files: tuple[FileReport, ...]
-
-    @property
-    def errors(self) -> int:
-        return sum(file.errors.total for file in self.files)
-
-    @property
-    def warnings(self) -> int:
-        return sum(file.warnings.total for file in self.files)
-
-    @property
-    def ok(self) -> bool:
-        """Whether no file has an error."""
-        return not self.errors
-
-    def to_dict(self) -> dict[str, Any]:
-        counts = {"ok": self.ok, "errors": self.errors, "warnings": self.warnings}
-        return {**counts, "files": [file.to_dict() for file in self.files]}
-
-
-def _issues(issues: Issues) -> dict[str, Any]:
-    return {
-        "total": issues.total,
-        "kinds": issues.kinds,
-        "first": [{"line": one.line, "what": one.what, "hint": one.hint} for one in issues.first],
-    }
 
 
 def validate(
@@ -224,183 +99,6 @@ def _first_role(source: Source, options: Options, files: int) -> str:
     return role or "qrels"
 
 
-class _Collected:
-    """Issues of a file while they are found: the first `limit` by line are kept."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.kept: list[Issue] = []
-        self.kinds: Counter[str] = Counter()
-
-    def add(self, problem: Problem, first_line: int = 0) -> None:
-        line = None if problem.line is None else first_line + problem.line + 1
-        self.kinds[problem.kind] += 1
-        self.kept.append(Issue(line, problem.what, problem.hint))
-        if len(self.kept) > 2 * self.limit + 100:
-            self._prune()
-
-    def _prune(self) -> None:
-        self.kept.sort(key=lambda issue: issue.line or 0)
-        del self.kept[self.limit :]
-
-    def join(self, others: _Collected) -> None:
-        self.kept += others.kept
-        self.kinds.update(others.kinds)
-
-    def issues(self) -> Issues:
-        self._prune()
-        return Issues(tuple(self.kept), self.kinds.total(), dict(self.kinds.most_common()))
-
-
-class _AllProblems(Problems):
-    """The problems of a file, which is read on whatever is wrong with its lines."""
-
-    enough = float("inf")
-
-    def __init__(self, path: str, role: str, limit: int) -> None:
-        super().__init__(path, role)
-        self.errors = _Collected(limit)
-
-    def add(self, found: LineProblems, first_line: int = 0) -> None:
-        for problem in found.all() if found.total else ():
-            self.errors.add(problem, first_line)
-        super().add(found, first_line)
-
-    def check(self) -> None:
-        """They are reported with what the other lines hold."""
-
-
-class _LetorProblems(_AllProblems):
-    """The same of a LETOR file: without all of its lines there are no rows."""
-
-    def check(self) -> None:
-        Problems.check(self)
-
-
-class _Duplicates(NamedTuple):
-    """Documents that come again: the line of each, that of the first, and their ids."""
-
-    line: Ints
-    first: Ints
-    documents: list[bytes]
-
-
-class _Survey(NamedTuple):
-    """What is counted of whole queries. counts: the documents of each, (S,). against: the first line in which
-    the rank rises with the score, of each query where it does so on balance.
-    """
-
-    counts: Ints
-    tied: int
-    tied_queries: int
-    duplicates: _Duplicates | None
-    ranked: int
-    disordered: int
-    against: Ints
-
-
-class _Surveyed(Total):
-    """A run's facts, with what eval would keep of it."""
-
-    detects_repeated_run = False  # each duplicate is reported
-
-    def __init__(self, qrels: Qrels, limit: int) -> None:
-        super().__init__(qrels, "trec")
-        self.counts: list[Ints] = []
-        self.tied = self.tied_queries = self.ranked = self.disordered = self.contradicting = 0
-        self.has_ranks = False
-        self.duplicates, self.against = _Collected(limit), _Collected(limit)
-
-    def find(self, lines: Lines) -> Found:
-        self.has_ranks |= lines.rank is not None
-        found = super().find(lines)
-        return found._replace(more=_survey(lines, found))
-
-    def add(self, found: Found, first_line: int) -> None:
-        super().add(found, first_line)
-        survey: _Survey = found.more
-        self.counts.append(survey.counts)
-        self.tied += survey.tied
-        self.tied_queries += survey.tied_queries
-        self.ranked += survey.ranked
-        self.disordered += survey.disordered
-        self.contradicting += len(survey.against)
-        for line in survey.against.tolist():
-            what = "the rank rises with the score here, as in most lines of this query"
-            self.against.add(Problem(line, what), first_line)
-        if survey.duplicates is not None:
-            again, first, documents = survey.duplicates
-            for line, before, document in zip(again.tolist(), first.tolist(), documents, strict=True):
-                what = f"duplicate document {shown(document)} for its query"
-                hint = f"The first is in line {first_line + before + 1}"
-                self.duplicates.add(Problem(line, what, hint), first_line)
-
-    def report(self, problems: Problems) -> None:
-        """Nothing: all duplicates are listed."""
-
-    def facts(self, share: float | None) -> RunFacts:
-        """share: of the first documents that is judged, None without qrels."""
-        counts = np.concatenate([np.empty(0, np.int64), *self.counts])
-        tag = self.tag.decode("utf-8", "surrogateescape")
-        duplicates = self.duplicates.kinds.total()
-        low, high = (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
-        middle = float(np.median(counts)) if len(counts) else 0.0
-        facts = RunFacts(
-            len(counts),
-            int(counts.sum()),
-            (low, middle, high),
-            self.tied,
-            self.tied_queries,
-            duplicates,
-            tag=tag,
-        )
-        if self.has_ranks:
-            facts = replace(
-                facts, ranked=self.ranked, contradicting=self.contradicting, disordered=self.disordered
-            )
-        if share is None:
-            return facts
-        judged, missing = len(self.retrieved), int(np.count_nonzero(self.retrieved == 0))
-        return replace(facts, judged_queries=judged, missing=missing, unjudged=self.unjudged, judged=share)
-
-
-def _survey(lines: Lines, found: Found) -> _Survey:
-    segments = Segments(lines.bounds)
-    ties = segments.ties(segments.sorted_descending(lines.score))
-    groups = np.flatnonzero(ties.lengths > 1)
-    tied = int(ties.lengths[groups].sum())
-    tied_queries = len(distinct(segments.query[ties.offsets[groups]]))
-    duplicates = None
-    if found.repeats.total:
-        again, first = repeats(
-            KeyTable(in_group(lines.documents.keys(), segments.query)), lines.documents, segments.query
-        )
-        documents = lines.documents.take(again).tolist()
-        duplicates = _Duplicates(lines.line[again], lines.line[first], documents)
-    ranked, disordered, against = _against(lines, segments)
-    return _Survey(np.diff(lines.bounds), tied, tied_queries, duplicates, ranked, disordered, against)
-
-
-def _against(lines: Lines, segments: Segments) -> tuple[int, int, Ints]:
-    """How many queries have ranks that can be compared with the scores; in how many a rank rises with the
-    score; and the first line of those where it does so on balance.
-    """
-    none = np.empty(0, np.int64)
-    if lines.rank is None or not len(lines.score):
-        return 0, 0, none
-    rises = np.sign(np.diff(lines.rank)) * np.sign(np.diff(lines.score))
-    rises = np.append(0.0, np.nan_to_num(rises))  # of each line and the one before
-    rises[lines.bounds[:-1]] = 0
-    balance = np.add.reduceat(rises, lines.bounds[:-1])
-    is_against: Bools = rises > 0
-    disordered = np.add.reduceat(is_against, lines.bounds[:-1], dtype=np.int64) > 0
-    queries = np.flatnonzero(balance > 0)
-    rows = np.flatnonzero(is_against)
-    first = rows[np.searchsorted(rows, lines.bounds[queries])]
-    ranked = int(np.count_nonzero(np.add.reduceat(rises != 0, lines.bounds[:-1], dtype=np.int64)))
-    return ranked, int(np.count_nonzero(disordered)), lines.line[first]
-
-
 class _Checked:
     """Checks files one after another; the qrels are kept for the runs."""
 
@@ -416,7 +114,7 @@ class _Checked:
             return opened
         [(file, _)] = opened
         self.file = file
-        problems = _AllProblems(source.name, "qrels", self.limit)
+        problems = AllProblems(source.name, "qrels", self.limit)
         try:
             parts = [part for _, part in problems.until_enough(self._parts(file))]
         except (InputError, InputErrors) as error:
@@ -439,7 +137,7 @@ class _Checked:
             len(rows.again),
             int(np.count_nonzero(without)),
         )
-        warnings = _Collected(self.limit)
+        warnings = Collected(self.limit)
         for problem in _same_grade(rows).all():
             warnings.add(problem)
         if without.any():
@@ -452,13 +150,13 @@ class _Checked:
             return [opened]
         return [self._run(source, file, problems) for file, problems in opened]
 
-    def _run(self, source: ObservedSource, file: File, problems: _AllProblems) -> FileReport:
+    def _run(self, source: ObservedSource, file: File, problems: AllProblems) -> FileReport:
         qrels = self.judgments or _NO_QRELS
-        begun: list[_AllProblems] = []
+        begun: list[AllProblems] = []
 
-        def begin() -> tuple[_Surveyed, Problems]:
-            begun.append(_AllProblems(source.name, "run", self.limit))
-            return _Surveyed(qrels, self.limit), begun[-1]
+        def begin() -> tuple[Surveyed, Problems]:
+            begun.append(AllProblems(source.name, "run", self.limit))
+            return Surveyed(qrels, self.limit), begun[-1]
 
         table = file.table
         try:
@@ -477,10 +175,10 @@ class _Checked:
                 found.against.add(problem)
         return self._report(source, file, problems, found.facts(share), found.against)
 
-    def _open(self, source: ObservedSource, role: str) -> list[tuple[File, _AllProblems]] | FileReport:
+    def _open(self, source: ObservedSource, role: str) -> list[tuple[File, AllProblems]] | FileReport:
         if self.watch is not None:
             self.watch(source)
-        problems = _LetorProblems(source.name, role, self.limit)
+        problems = LetorProblems(source.name, role, self.limit)
         letor = None if self.file is None else self.file.letor
         try:
             files = open_file(source, role, self.options, letor, problems, with_ranks=True)
@@ -495,11 +193,11 @@ class _Checked:
         self,
         source: ObservedSource,
         file: File,
-        problems: _AllProblems,
+        problems: AllProblems,
         facts: QrelsFacts | RunFacts | None,
-        warnings: _Collected | None = None,
+        warnings: Collected | None = None,
     ) -> FileReport:
-        warnings = warnings or _Collected(self.limit)
+        warnings = warnings or Collected(self.limit)
         about = source.described(format_of(file.kind).is_of_fields)
         if about.not_utf8 is not None:
             warnings.add(Problem(about.not_utf8 - 1, "the text is not UTF-8 from here on"))
@@ -573,12 +271,12 @@ def _unread(
     role: str,
     error: InputError | InputErrors,
     kind: str = "",
-    problems: _AllProblems | None = None,
+    problems: AllProblems | None = None,
     name: str = "",
 ) -> FileReport:
     """The report of a file that cannot be read, or not to its end."""
-    collected = problems.errors if problems is not None else _Collected(MAX_ERRORS)
-    if not (isinstance(problems, _LetorProblems) and collected.kinds):  # whose error has these
+    collected = problems.errors if problems is not None else Collected(MAX_ERRORS)
+    if not (isinstance(problems, LetorProblems) and collected.kinds):  # whose error has these
         for one in error.errors if isinstance(error, InputErrors) else [error]:
             collected.add(Problem(None if one.line is None else one.line - 1, one.what, one.hint))
     path = f"{source.name}:{name}" if name else source.name

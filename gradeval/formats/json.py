@@ -7,37 +7,28 @@ the place.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from json.decoder import scanstring  # type: ignore[attr-defined]
-from operator import itemgetter
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gradeval.arrays import Bools, Bytes, Ints
+from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
-from gradeval.errors import InputError, described, named
+from gradeval.errors import InputError
 from gradeval.formats.columns import Columns, Table
 from gradeval.formats.diagnostics import LineProblems, Problem
-from gradeval.formats.memory import object_ids, object_numbers
-from gradeval.formats.scan import LF, binary_data, floats
+from gradeval.formats.json_exact import exact_columns
+from gradeval.formats.json_plain import plain_columns
+from gradeval.formats.json_text import SPACE, STEP, Part, braces, string_quotes
+from gradeval.formats.mteb import MTEB_KEY, chosen_split
+from gradeval.formats.scan import LF, binary_data
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 
-MTEB_KEY = "mteb_model_meta"
 _BEGINNING = re.compile(rb"[ \t\r\n]*\{")
 _FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*(.?)', re.DOTALL)
 _CHUNK = 1 << 20  # whose arrays of strings and numbers stay small
 _EXAMINED = 1 << 16  # bytes in which the object and its first key begin
-_SPACE = " \t\r\n"
-_QUOTE, _BACKSLASH, _COLON, _COMMA, _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = b'"\\:,{}[]'
-_STEP = np.zeros(256, np.int8)  # of the depth
-_STEP[[_OPEN, _OPEN_LIST]], _STEP[[_CLOSE, _CLOSE_LIST]] = 1, -1
-_BLANK: NDArray[np.int8] = np.zeros(256, np.int8)
-_BLANK[list(_SPACE.encode())] = 1
 _NONE: Ints = np.empty(0, np.int64)
 
 
@@ -54,7 +45,7 @@ def table(source: Source, number: str, options: Options) -> Table:
     if key is not None and key[1] == MTEB_KEY.encode():
         if number == "grade":
             raise InputError(source.name, "this is a predictions file of MTEB, not qrels")
-        offset, is_whole = _chosen_split(source, options.split), False
+        offset, is_whole = chosen_split(source, options.split), False
     file = _File(source, offset, is_whole, number)
     return Table(file, file.columns)
 
@@ -65,22 +56,6 @@ def first_value(text: bytes) -> str | None:
     if found is None:
         return "" if re.match(rb"[ \t\r\n]*\{[ \t\r\n]*\}", text) else None
     return found[2].decode("latin-1")
-
-
-class _Part(NamedTuple):
-    """Members of an object: whole queries with their documents.
-
-    text: `size` bytes and PAD more. quotes: those around strings. skipped: lines before the first member that
-    no part has. first, last: whether it has the first and the last member. error: what follows it.
-    """
-
-    text: Bytes
-    size: int
-    quotes: Ints
-    skipped: int
-    first: bool
-    last: bool
-    error: Problem | None = None
 
 
 class _File:
@@ -98,7 +73,7 @@ class _File:
     def expected_size(self) -> int:
         return self.source.expected_size
 
-    def blocks(self) -> Iterator[_Part]:
+    def blocks(self) -> Iterator[Part]:
         chunks = self.source.chunks(_CHUNK)
         to_skip, skipped = self.offset, 0
         pending = np.empty(0, np.uint8)
@@ -108,17 +83,17 @@ class _File:
             skipped += int(np.count_nonzero(read[:to_skip] == LF))
             to_skip = max(0, to_skip - len(read))
             text = np.concatenate([pending, chunk]) if len(pending) else chunk
-            quotes = _quotes(text)
-            at, depth = _braces(text, quotes, 1)
+            quotes = string_quotes(text)
+            at, depth = braces(text, quotes, 1)
             closed = np.flatnonzero(depth == 0)[:1]
             if len(closed):
                 end = int(at[closed[0]])
                 error = self._after(text[end + 1 :], chunks) if self.is_whole else None
-                if first and error is None and not text[:end].tobytes().strip(_SPACE.encode()):
+                if first and error is None and not text[:end].tobytes().strip(SPACE.encode()):
                     raise InputError(self.name, "no data: the object is empty")
                 yield _part(text[:end], quotes, skipped, first, True, error)
                 return
-            ends = at[(depth == 1) & (_STEP[text[at]] < 0)]
+            ends = at[(depth == 1) & (STEP[text[at]] < 0)]
             if not len(ends):
                 pending = text
                 continue
@@ -131,7 +106,7 @@ class _File:
 
     def _after(self, rest: Bytes, chunks: Iterator[Bytes]) -> Problem | None:
         """The problem that something follows the object."""
-        while not rest.tobytes().strip(_SPACE.encode()):
+        while not rest.tobytes().strip(SPACE.encode()):
             following = next(chunks, None)
             if following is None:
                 return None
@@ -139,7 +114,7 @@ class _File:
         hint = "For an object a line, give --run-format jsonl or --qrels-format jsonl"
         return Problem(0, "there is more after the end of the JSON object", hint)
 
-    def columns(self, part: _Part) -> Columns:
+    def columns(self, part: Part) -> Columns:
         text = part.text[: part.size]
         lines = int(np.count_nonzero(text == LF)) + part.skipped
         if not text.all():
@@ -147,7 +122,7 @@ class _File:
             return _failed(part, lines, binary_data(b"", line + part.skipped))
         if part.error is not None and not part.size:
             return _failed(part, lines, part.error)
-        columns = _plain(part, lines) or _exact(part, lines, self.number)
+        columns = plain_columns(part, lines) or exact_columns(part, lines, self.number)
         if part.error is not None and not columns.problems.total:
             error = part.error._replace(line=lines if part.error.line == 0 else part.error.line)
             return _failed(part, lines, error)
@@ -156,291 +131,14 @@ class _File:
 
 def _part(
     text: Bytes, quotes: Ints, skipped: int, first: bool, last: bool, error: Problem | None = None
-) -> _Part:
+) -> Part:
     padded = np.concatenate([text, np.zeros(PAD, np.uint8)])
-    return _Part(
+    return Part(
         padded, len(text), quotes[: int(np.searchsorted(quotes, len(text)))], skipped, first, last, error
     )
 
 
-def _quotes(text: Bytes) -> Ints:
-    """The quotes that begin and end strings."""
-    quotes = np.flatnonzero(text == _QUOTE)
-    if not len(quotes) or not (text == _BACKSLASH).any():
-        return quotes
-    backslashes = np.flatnonzero(text == _BACKSLASH)
-    is_start = np.append(True, np.diff(backslashes) > 1)
-    start = np.maximum.accumulate(np.where(is_start, backslashes, 0))  # of the run of each
-    before = np.searchsorted(backslashes, quotes) - 1
-    follows = (before >= 0) & (backslashes[before] == quotes - 1)
-    is_quote: Bools = ~follows | ((quotes - start[before]) % 2 == 0)
-    outside: Ints = quotes[is_quote]
-    return outside
-
-
-def _braces(text: Bytes, quotes: Ints, depth: int) -> tuple[Ints, Ints]:
-    """The braces and brackets outside strings, and the depth after each. depth: before the text."""
-    at = np.flatnonzero(_STEP[text])
-    at = at[np.searchsorted(quotes, at) % 2 == 0]
-    return at, depth + np.cumsum(_STEP[text[at]], dtype=np.int64)
-
-
-def _skip(text: Bytes, at: Ints, step: int) -> Ints:
-    """The first places from these on, forwards or backwards, without a space or a line end."""
-    blank: NDArray[np.int8]
-    while (blank := _BLANK[text[at]]).any():
-        at = at + step * blank.astype(np.int64)
-    return at
-
-
-def _plain(part: _Part, lines: int) -> Columns | None:
-    """The rows of a part whose values are all numbers, None for another."""
-    text, size, quotes = part.text, part.size, part.quotes
-    if len(quotes) % 2 or not len(quotes):
-        return None
-    opening, closing = quotes[::2], quotes[1::2]
-    between = text[: opening[0]].tobytes().strip(_SPACE.encode())
-    if between != (b"" if part.first else b","):
-        return None
-    gap_end = np.append(opening[1:], size)
-    colon = _skip(text, closing + 1, 1)
-    if not (text[colon] == _COLON).all():
-        return None
-    value = _skip(text, colon + 1, 1)
-    is_query = text[value] == _OPEN
-    if not is_query[0] or is_query[-1]:
-        return None
-    queries, documents = np.flatnonzero(is_query), np.flatnonzero(~is_query)
-    if (_skip(text, value[queries] + 1, 1) != gap_end[queries]).any() or is_query[queries + 1].any():
-        return None
-    tail = _skip(text, gap_end[documents] - 1, -1)
-    if not (text[tail[:-1]] == _COMMA).all():
-        return None
-    tail[:-1] = _skip(text, tail[:-1] - 1, -1)
-    closes = text[tail] == _CLOSE
-    if (closes != np.append(is_query, True)[documents + 1]).any():
-        return None
-    ends = np.flatnonzero(closes)
-    tail[ends] = _skip(text, tail[ends] - 1, -1)
-    start = value[documents]
-    length = tail + 1 - start
-    if (length <= 0).any():
-        return None
-    number, bad = floats(Ids(text, start, length))
-    if len(bad):
-        return None
-    ids = _decoded(text, size, opening, closing)
-    if ids is None:
-        return None
-    place = np.searchsorted(documents, queries)
-    ends_of_lines = np.flatnonzero(text[:size] == LF) if lines > part.skipped else _NONE
-    line = np.searchsorted(ends_of_lines, opening[documents]) + part.skipped
-    bounds = np.append(place, len(documents))
-    return Columns(ids.take(queries), bounds, ids.take(documents), number, line, lines, part.first, part.last)
-
-
-def _decoded(text: Bytes, size: int, opening: Ints, closing: Ints) -> Ids | None:
-    """The strings between these quotes, None where one is not valid or has a NUL."""
-    ids = Ids(text, opening + 1, closing - opening - 1)
-    backslashes = np.flatnonzero(text[:size] == _BACKSLASH)
-    if not len(backslashes):
-        return ids
-    rows = np.unique(np.searchsorted(opening, backslashes) - 1)
-    try:
-        strings = json.loads(b"[" + b",".join(b'"%b"' % one for one in ids.take(rows).tolist()) + b"]")
-        decoded = [one.encode("utf-8", "surrogateescape") for one in strings]
-    except ValueError:  # of JSON, or of UTF-8 or a lone surrogate
-        return None
-    if any(b"\0" in one for one in decoded):
-        return None
-    row = np.arange(len(ids))
-    row[rows] = len(ids) + np.arange(len(rows))
-    return Ids.joined([ids, Ids.of(decoded)]).take(row)
-
-
-class _Invalid(Exception):
-    """place: in the text. path: of the keys around it."""
-
-    def __init__(self, what: str, place: int) -> None:
-        self.what, self.place = what, place
-
-
-def _exact(part: _Part, lines: int, number: str) -> Columns:
-    """The rows of any part, read value by value."""
-    text = part.text[: part.size].tobytes().decode("utf-8", "surrogateescape")
-    queries: list[str] = []
-    counts: list[int] = []
-    documents: list[str] = []
-    values: list[Any] = []
-    places: list[int] = []
-    wrong: list[tuple[int, str]] = []
-    error = None
-    try:
-        for query, place, value in _members(text, part.first):
-            if not isinstance(value, list):
-                wrong.append((place, f"{_path(query)}: {described(value)} is not an object of documents"))
-                continue
-            if value:
-                queries.append(query)
-                counts.append(len(value))
-            for document, at, one in value:
-                documents.append(document)
-                places.append(at)
-                values.append(one)
-    except _Invalid as invalid:
-        error = invalid
-    line_ends = np.array([end.start() for end in re.finditer("\n", text)], np.int64)
-    line = np.searchsorted(line_ends, np.array(places, np.int64)) + part.skipped
-    owner = np.repeat(np.arange(len(queries)), counts)
-    bounds = np.append(0, np.cumsum(counts)).astype(np.int64)
-    query_ids, wrong_query = object_ids(queries, "query id")
-    document_ids, wrong_document = object_ids(documents, "document id")
-    numbers, wrong_number = object_numbers(values, number)
-    for i, query in enumerate(wrong_query.rows.tolist()):
-        wrong.append((places[bounds[query]], f"{_path(queries[query])}: {wrong_query.what(i)}"))
-    for each in (wrong_document, wrong_number):
-        for i, row in enumerate(each.rows.tolist()):
-            path = _path(queries[owner[row]], documents[row])
-            wrong.append((places[row], f"{path}: {each.what(i)}"))
-    if error is not None:
-        wrong.append((error.place, error.what))
-    columns = Columns(query_ids, bounds, document_ids, numbers, line, lines, part.first, part.last)
-    if not wrong:
-        return columns
-    wrong.sort(key=itemgetter(0))
-    of_line = np.searchsorted(line_ends, np.array([place for place, _ in wrong], np.int64)) + part.skipped
-    problems = LineProblems.of(of_line, lambda i: wrong[i][1])._replace(final=error is not None)
-    return columns.take(np.zeros(len(numbers), bool))._replace(problems=problems)
-
-
-def _path(*keys: str) -> str:
-    return "$" + "".join(f"[{named(key)}]" for key in keys)
-
-
-def _members(text: str, is_first: bool) -> Iterator[tuple[str, int, Any]]:
-    """(query, place, [(document, place, value)]) of each member; other values as json reads them."""
-    at = _past(text, 0)
-    while at < len(text):
-        if not is_first:
-            at = _past(text, _expect(text, at, ",", "a comma between members"))
-        is_first = False
-        place = at
-        key, at = _key(text, at)
-        if text[at : at + 1] != "{":
-            value, at = _value(text, at)
-            yield key, place, value if not isinstance(value, list) else str(value)
-        else:
-            documents = []
-            at = _past(text, at + 1)
-            if text[at : at + 1] == "}":
-                at += 1
-            else:
-                while True:
-                    of_document = at
-                    document, at = _key(text, at)
-                    value, at = _value(text, at)
-                    documents.append((document, of_document, value))
-                    at = _past(text, at)
-                    if text[at : at + 1] == "}":
-                        at += 1
-                        break
-                    at = _past(text, _expect(text, at, ",", "a comma between members"))
-            yield key, place, documents
-        at = _past(text, at)
-
-
-def _past(text: str, at: int) -> int:
-    while at < len(text) and text[at] in _SPACE:
-        at += 1
-    return at
-
-
-def _expect(text: str, at: int, char: str, what: str) -> int:
-    if text[at : at + 1] == char:
-        return at + 1
-    if at >= len(text):
-        raise _Invalid("unexpected end of file: the JSON object is not closed", at)
-    raise _Invalid(f"not valid JSON: {what} is expected before {named(text[at : at + 20])}", at)
-
-
-def _key(text: str, at: int) -> tuple[str, int]:
-    """A key, and where its value begins."""
-    at = _expect(text, at, '"', "a key in double quotes")
-    try:
-        key, at = scanstring(text, at, False)
-    except json.JSONDecodeError as error:
-        raise _Invalid(f"not valid JSON ({error.msg})", error.pos) from None
-    at = _expect(text, _past(text, at), ":", "a colon behind the key")
-    return key, _past(text, at)
-
-
-def _value(text: str, at: int) -> tuple[Any, int]:
-    try:
-        return _DECODER.raw_decode(text, at)
-    except json.JSONDecodeError as error:
-        if at >= len(text):
-            raise _Invalid("unexpected end of file: the JSON object is not closed", at) from None
-        raise _Invalid(f"not valid JSON ({error.msg})", error.pos) from None
-    except RecursionError:
-        raise _Invalid("the JSON is nested too deeply", at) from None
-
-
-_DECODER = json.JSONDecoder()
-
-
-def _failed(part: _Part, lines: int, problem: Problem) -> Columns:
+def _failed(part: Part, lines: int, problem: Problem) -> Columns:
     none = Ids.of([])
     columns = Columns(none, np.zeros(1, np.int64), none, np.empty(0), _NONE, lines, part.first, part.last)
     return columns._replace(problems=LineProblems((problem,), 1, final=True))
-
-
-def _chosen_split(source: Source, split: str | None) -> int:
-    """The offset of the queries of a split in MTEB's file. Raises InputError where a choice is needed."""
-    splits = _splits(source)
-    names = [f"{subset}/{name}" for subset, name in splits]
-    wanted = [
-        offset
-        for (subset, name), offset in splits.items()
-        if split is None or split in (subset, name, f"{subset}/{name}")
-    ]
-    if len(wanted) == 1:
-        return wanted[0]
-    has = f"the file has {', '.join(map(named, names))}" if names else "the file has none"
-    if wanted:
-        raise InputError(source.name, f"several splits: {has}", hint="Choose one with --split SUBSET/SPLIT")
-    raise InputError(source.name, f"no split {named(split)}: {has}" if split else f"no predictions: {has}")
-
-
-def _splits(source: Source) -> dict[tuple[str, str], int]:
-    """The offset of the members of each (subset, split)."""
-    found: dict[tuple[str, str], int] = {}
-    pending, base, depth, subset = np.empty(0, np.uint8), 0, 0, ""
-    for chunk in source.chunks():
-        text = np.concatenate([pending, chunk])
-        quotes = _quotes(text)
-        at, depths = _braces(text, quotes, depth)
-        opens = (depths <= 3) & (depths >= 2) & (text[at] == _OPEN)
-        for place, level in zip(at[opens].tolist(), depths[opens].tolist(), strict=True):
-            key = _key_before(text, quotes, place)
-            if level == 2:
-                subset = key
-            elif subset != MTEB_KEY:
-                found[subset, key] = base + place + 1
-        if len(at):
-            depth, kept = int(depths[-1]), int(at[-1]) + 1
-            base += kept
-            text = text[kept:].copy()
-        pending = text
-    return found
-
-
-def _key_before(text: Bytes, quotes: Ints, place: int) -> str:
-    """The last string before a place."""
-    at = int(np.searchsorted(quotes, place))
-    if at < 2:
-        return ""
-    key = text[int(quotes[at - 2]) : int(quotes[at - 1]) + 1].tobytes().decode("utf-8", "surrogateescape")
-    try:
-        return str(json.loads(key))
-    except ValueError:
-        return key

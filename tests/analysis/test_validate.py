@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from plain import pipe
 
 import gradeval
-from gradeval.analysis.validate import QrelsFacts, RunFacts, validate_files
+from gradeval.analysis.validate import validate_files
+from gradeval.analysis.validation import QrelsFacts, RunFacts
 from gradeval.errors import OptionError
 from gradeval.formats.sources import Source
 

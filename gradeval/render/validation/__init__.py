@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gradeval.errors import OptionError
 
 if TYPE_CHECKING:
-    from gradeval.analysis.validate import Validation
+    from gradeval.analysis.validation import Validation
 
 FORMATS = {
     "table": "what each file is and holds, and what is wrong with it, human-readable",

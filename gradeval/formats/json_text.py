@@ -1,0 +1,64 @@
+"""The structure of JSON text: strings, braces and spaces, found by array arithmetic."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradeval.arrays import Bools, Bytes, Ints
+from gradeval.formats.diagnostics import Problem
+
+SPACE = " \t\r\n"
+QUOTE, BACKSLASH, COLON, COMMA, OPEN, CLOSE, _OPEN_LIST, _CLOSE_LIST = b'"\\:,{}[]'
+STEP = np.zeros(256, np.int8)  # of the depth
+STEP[[OPEN, _OPEN_LIST]], STEP[[CLOSE, _CLOSE_LIST]] = 1, -1
+_BLANK: NDArray[np.int8] = np.zeros(256, np.int8)
+_BLANK[list(SPACE.encode())] = 1
+
+
+class Part(NamedTuple):
+    """Members of an object: whole queries with their documents.
+
+    text: `size` bytes and PAD more. quotes: those around strings. skipped: lines before the first member that
+    no part has. first, last: whether it has the first and the last member. error: what follows it.
+    """
+
+    text: Bytes
+    size: int
+    quotes: Ints
+    skipped: int
+    first: bool
+    last: bool
+    error: Problem | None = None
+
+
+def string_quotes(text: Bytes) -> Ints:
+    """The quotes that begin and end strings."""
+    quotes = np.flatnonzero(text == QUOTE)
+    if not len(quotes) or not (text == BACKSLASH).any():
+        return quotes
+    backslashes = np.flatnonzero(text == BACKSLASH)
+    is_start = np.append(True, np.diff(backslashes) > 1)
+    start = np.maximum.accumulate(np.where(is_start, backslashes, 0))  # of the run of each
+    before = np.searchsorted(backslashes, quotes) - 1
+    follows = (before >= 0) & (backslashes[before] == quotes - 1)
+    is_quote: Bools = ~follows | ((quotes - start[before]) % 2 == 0)
+    outside: Ints = quotes[is_quote]
+    return outside
+
+
+def braces(text: Bytes, quotes: Ints, depth: int) -> tuple[Ints, Ints]:
+    """The braces and brackets outside strings, and the depth after each. depth: before the text."""
+    at = np.flatnonzero(STEP[text])
+    at = at[np.searchsorted(quotes, at) % 2 == 0]
+    return at, depth + np.cumsum(STEP[text[at]], dtype=np.int64)
+
+
+def skip(text: Bytes, at: Ints, step: int) -> Ints:
+    """The first places from these on, forwards or backwards, without a space or a line end."""
+    blank: NDArray[np.int8]
+    while (blank := _BLANK[text[at]]).any():
+        at = at + step * blank.astype(np.int64)
+    return at
