@@ -106,6 +106,25 @@ def query_notices(qrels: Qrels, reduced: Reduced, wanted: Bools, options: Option
         yield Notice(Kind.RANKS, "", ranks.contradicting, total=ranks.compared)
     if not np.isfinite(reduced.rank).any():
         yield Notice(Kind.NOTHING_JUDGED, "", 0)
+    yield from qrels_notices(qrels, reduced, options)
+
+
+def qrels_notices(qrels: Qrels, reduced: Reduced, options: Options) -> Iterator[Notice]:
+    """Where the run seems to be the qrels file, which would be a perfect ranking."""
+    rows = np.flatnonzero(np.isfinite(reduced.rank))
+    if len(rows) < 2 or reduced.unjudged or len(rows) != reduced.retrieved.sum():
+        return
+    score, grade = reduced.score[rows], qrels.grade[rows]
+    if options.zero_grade:
+        from gradeval.decimals import subtracted  # imported only when needed
+
+        score = subtracted(score, float(options.zero_grade))
+    if score[0] != grade[0] or not (score == grade).all():
+        return
+    # a set of retrieved documents, each with the score 1, may happen to be relevant: then some are not in it
+    asked = int(np.diff(qrels.offsets)[reduced.retrieved > 0].sum())
+    if len(rows) == asked or score.min() < score.max():
+        yield Notice(Kind.QRELS_AS_RUN, "", len(rows))
 
 
 def tie_notices(

@@ -24,9 +24,11 @@ class Kind(str, Enum):
     MISSING = "missing"  # judged queries missing from the run
     UNJUDGED = "unjudged"  # queries of the run that are not judged
     NOTHING_JUDGED = "nothing_judged"  # no document of the run is judged
+    QRELS_AS_RUN = "qrels_as_run"  # all documents of the run are judged, and their scores are their grades
     JUDGED_SHARE = "judged_share"  # few documents of the first ranks are judged
     TIES = "ties"  # tied scores whose order changes a value
     UNDEFINED = "undefined"  # queries for which a metric is undefined
+    QUERY_ALL = "query_all"  # a query is named 'all', as the row of the summary is
     # of comparisons
     MISSING_VALUES = "missing_values"  # queries of other tables missing from a table of values
     EXCLUDED_METRICS = "excluded_metrics"  # metrics that not all tables of values have
@@ -48,8 +50,8 @@ class Notice:
     subject: the run; for DUPLICATES and the three about relevance, the qrels; '' for a comparison. metric: the
     canonical name of the metric it is about, '' where it is about all; for JUDGED_SHARE and JUDGED_DIFFERS the
     metric that measures the share.
-    count: how many queries it is about; for DUPLICATES and ALL_RELEVANT, documents; for SMALL_GROUPS, NO_P,
-    EXCLUDED_METRICS and MISSING_RUNS, these. total: of how many.
+    count: how many queries it is about; for DUPLICATES, ALL_RELEVANT and QRELS_AS_RUN, documents; for
+    SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these. total: of how many.
     queries: the ids of the first of these queries, MAX_QUERIES at most.
     rule: the option that decided what was done about it: --queries for MISSING, --ties for TIES, --no-relevant
     for NO_RELEVANT, the threshold for NONE_RELEVANT; the reason for NO_P, the names for EXCLUDED_METRICS,
@@ -221,6 +223,18 @@ def _nothing_judged(group: Sequence[Notice], runs: int) -> str:
     return f"{_runs(group, runs)} have no judged document ({names}{', …' if len(group) > 3 else ''}); {hint}"
 
 
+def _qrels_as_run(group: Sequence[Notice], runs: int) -> str:
+    if len(group) == 1:
+        return (
+            f"{group[0].subject}: every document is judged and its score is its grade; is this the qrels file?"
+        )
+    names = ", ".join(_subjects(group)[:3])
+    return (
+        f"{_runs(group, runs)} hold judged documents only, whose scores are their grades "
+        f"({names}{', …' if len(group) > 3 else ''}); are these qrels files?"
+    )
+
+
 def _judged_share(group: Sequence[Notice], runs: int) -> str:
     notice = min(group, key=lambda notice: notice.value or 0.0)
     cutoff = notice.metric.partition("@")[2]
@@ -259,6 +273,10 @@ def _undefined(group: Sequence[Notice], runs: int) -> str:
     else:
         scope = f"{notice.subject}: {notice.metric} is undefined for {queries}"
     return f"{scope}{more}, excluded from {'the means' if others else 'its mean'}"
+
+
+def _query_all(group: Sequence[Notice], runs: int) -> str:
+    return "a query is named 'all', like the summary; -n omits the summary"
 
 
 def _missing_values(group: Sequence[Notice], runs: int) -> str:
@@ -340,9 +358,11 @@ _LINES: dict[Kind, Callable[[Sequence[Notice], int], str]] = {
     Kind.MISSING: _missing,
     Kind.UNJUDGED: _unjudged,
     Kind.NOTHING_JUDGED: _nothing_judged,
+    Kind.QRELS_AS_RUN: _qrels_as_run,
     Kind.JUDGED_SHARE: _judged_share,
     Kind.TIES: _ties,
     Kind.UNDEFINED: _undefined,
+    Kind.QUERY_ALL: _query_all,
     Kind.MISSING_VALUES: _missing_values,
     Kind.EXCLUDED_METRICS: _excluded_metrics,
     Kind.FEW_QUERIES: _few_queries,

@@ -73,6 +73,50 @@ class TestJudgedShare:
         assert notice.value == 0.375
 
 
+class TestQrelsAsRun:
+    QRELS: ClassVar[Data] = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1, "d": 0}}
+
+    def test_a_warning(self) -> None:
+        [notice] = found(self.QRELS, self.QRELS)[Kind.QRELS_AS_RUN]
+        assert not notice.informational
+        assert notice.count == 5
+        assert str(notice) == (
+            "run1: every document is judged and its score is its grade; is this the qrels file?"
+        )
+
+    def test_of_several_runs(self) -> None:
+        [line] = lines([Notice(Kind.QRELS_AS_RUN, name, 5) for name in "ab"], 3)
+        assert line == (
+            "2 of 3 runs hold judged documents only, whose scores are their grades (a, b); are these qrels "
+            "files?"
+        )
+
+    def test_of_a_part_and_of_one_grade(self) -> None:
+        assert Kind.QRELS_AS_RUN in found(self.QRELS, {"1": {"a": 2, "c": 1}})
+        ones = {"1": {"a": 1}, "2": {"b": 1}}
+        assert Kind.QRELS_AS_RUN in found(ones, ones)
+
+    def test_grades_are_those_of_the_file(self) -> None:
+        qrels = {"1": {"a": 1.3, "b": 0.1}}
+        assert Kind.QRELS_AS_RUN in found(qrels, qrels, zero_grade=0.1)
+        assert Kind.QRELS_AS_RUN not in found(qrels, {"1": {"a": 1.2, "b": 0.0}}, zero_grade=0.1)
+
+    @pytest.mark.parametrize(
+        "run",
+        [
+            {"1": {"a": 3, "b": 0, "c": 1}},
+            {"1": {"a": 2, "b": 0, "c": 1, "x": -1}},
+            {"1": {"a": 2, "b": 0, "c": 1}, "other": {"a": 1}},
+            {"1": {"c": 1, "a": 2, "b": 0.5}},
+            {"2": {"a": 1}},
+            {"1": {"c": 1}, "2": {"a": 1}},
+        ],
+        ids=["a score", "unjudged document", "unjudged query", "a last score", "one document", "a set"],
+    )
+    def test_not_where_judged_documents_are_ranked(self, run: Data) -> None:
+        assert Kind.QRELS_AS_RUN not in found(self.QRELS, run)
+
+
 class TestAllRelevant:
     STARS: ClassVar[Data] = {"u": {"a": 5, "b": 1, "c": 3}}
     RUN: ClassVar[Data] = {"u": ranking("b", "c", "a")}

@@ -20,6 +20,7 @@ from gradeval.arrays.threads import default_jobs
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, described
 from gradeval.evaluation.given import check_labels, names_of_runs, separate_runs
 from gradeval.evaluation.one_run import judge_of, judgments_of, score_queries
+from gradeval.findings import qrels_notices
 from gradeval.formats.sources import Source
 from gradeval.formats.titles import read_titles
 from gradeval.options import Options
@@ -126,7 +127,10 @@ def explain_run(
     ]
     found = of_runs[0]
     if against is not None:
-        found = [replace(own, against=other) for own, other in zip(*of_runs, strict=True)]
+        found = [
+            replace(own, against=other, notices=tuple(dict.fromkeys((*own.notices, *other.notices))))
+            for own, other in zip(*of_runs, strict=True)
+        ]
     return _with_titles(found, text, watch)
 
 
@@ -188,6 +192,7 @@ def _explain(
     columns = run.rows(lambda block: block.of_queries(wanted), jobs)
     ties = options.ties or run.ties
     reduced = reduce_columns(columns, qrels, ties, run.path)
+    notices = (*qrels.notices, *(replace(one, subject=name) for one in qrels_notices(qrels, reduced, options)))
     found = []
     for q, query in zip(positions.tolist(), Texts(qrels.queries.take(positions)), strict=True):
         ranking = Ranking.of(qrels, q, reduced, columns, ties, run.path)
@@ -203,7 +208,7 @@ def _explain(
             cutoff=spec.params.get("cutoff"),
             ties=ties,
             options=options.to_dict(),
-            notices=qrels.notices,
+            notices=notices,
         )
         found.append(with_value(basis, spec, whole, options, ranking))
     return found

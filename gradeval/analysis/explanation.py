@@ -165,7 +165,7 @@ class Explanation:
     Of another metric: terms is None, and changes has an entry for each document, in their order.
 
     levels, phi, groups: of muAP, nDCGphi and rankDCG. cutoff: of the metric. ties: the rule for tied scores.
-    against: the same of the other run. titles: document -> text. notices: of the qrels.
+    against: the same of the other run. titles: document -> text. notices: of the qrels and of both runs.
     """
 
     metric: str

@@ -18,7 +18,7 @@ from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, InputErrors, OptionError, described
-from gradeval.findings import FIRST_RANKS, judged_share
+from gradeval.findings import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.formats.describe import ObservedSource
 from gradeval.formats.detect import format_of
 from gradeval.formats.diagnostics import LineProblems, Problem, Problems, shown
@@ -249,6 +249,8 @@ def _coverage(qrels: Qrels, reduced: Reduced) -> Iterator[Problem]:
         yield Problem(None, f"{many(reduced.unjudged, 'query', 'queries')} of the run not judged")
     if not np.isfinite(reduced.rank).any():
         yield Problem(None, "no document of the run is judged", "Check the document ids")
+    for _ in qrels_notices(qrels, reduced, Options()):
+        yield Problem(None, "every document is judged and its score is its grade", "Is this the qrels file?")
 
 
 def _same_grade(rows: Rows) -> LineProblems:

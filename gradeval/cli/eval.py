@@ -33,7 +33,7 @@ from gradeval.cli.options import (
 from gradeval.cli.options import output as output_option
 from gradeval.cli.types import File, Integer
 from gradeval.errors import UnknownQueryError
-from gradeval.notices import Kind
+from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.render import BY_ROWS, FORMATS, Digits
 
@@ -229,9 +229,8 @@ def eval_command(
     if strict and results.failed:
         return 2
     warnings = list(asked.warnings if asked else ())
-    if has_all:
-        warnings.append(f"a query is named '{ALL}', like the summary; -n omits the summary")
-    if not passes(warnings, results.notices, len(results.runs), quiet, strict, allow):
+    notices = [*results.notices, *([Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))] if has_all else ())]
+    if not passes(warnings, notices, len(results.runs), quiet, strict, allow):
         return 2
     if results.runs and not is_streamed:
         if by:

@@ -157,7 +157,8 @@ def explain_command(
             text=text,
             watch=progress.watch,
         )
-    if not passes(_warnings(explanations, text), explanations[0].notices, 1, quiet, strict, allow):
+    runs = 1 if other is None else 2
+    if not passes(_warnings(explanations, text), explanations[0].notices, runs, quiet, strict, allow):
         return 2
     rendered = render(
         explanations,

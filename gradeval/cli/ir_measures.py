@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
 PLACES = 4
 # what a user of the command can do something about, and does not know from its output
-TOLD = (Kind.DUPLICATES, Kind.RANKS, Kind.MISSING, Kind.UNJUDGED, Kind.NOTHING_JUDGED, Kind.TIES)
+TOLD = (
+    Kind.DUPLICATES,
+    Kind.RANKS,
+    Kind.MISSING,
+    Kind.UNJUDGED,
+    Kind.NOTHING_JUDGED,
+    Kind.QRELS_AS_RUN,
+    Kind.TIES,
+)
 SUMMARY = "all"
 
 

@@ -17,7 +17,8 @@ FORMAT_VERSION = 1
 """The version of the json format that is written and read."""
 
 _HINT = "Save results with 'gradeval QRELS RUN -q -f json -o FILE'"
-_BEGINNING = re.compile(rb'\s*\{\s*(?:"[a-z_]+"\s*:\s*(?:"[^"\\]*"|[^\s"{\[,]+)\s*,\s*)*"gradeval"\s*:')
+# the keys of JSON qrels and runs have objects and numbers
+_SAVED = re.compile(rb'\s*\{\s*"(?:(?:gradeval|format)"\s*:\s*[^\s{]|.*"gradeval"\s*:\s*")', re.DOTALL)
 
 T = TypeVar("T")
 Values = Mapping[str, Mapping[str, float]]
@@ -55,14 +56,11 @@ class SavedResult:
 
 
 def is_saved(source: Source) -> bool:
-    """Whether the file begins as a saved result does: with "gradeval", or plain values before it.
-
-    JSON runs begin with a query and an object. Raises InputError.
-    """
+    """Whether the file begins as saved results do, and not as JSON of qrels and runs. Raises InputError."""
     for block in source.blocks(1 << 12):
         start = block.bytes[: block.size].tobytes()
         if start.strip():
-            return _BEGINNING.match(start) is not None
+            return _SAVED.match(start) is not None
     return False
 
 

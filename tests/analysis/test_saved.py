@@ -227,24 +227,27 @@ def test_runs_are_not_taken_for_saved_results(tmp_path: Path) -> None:
         "",
         "\n\n",
         "{\n",
+        '{"q1": {"d": 1}}',
         '{"q1": {"gradeval": 1}}',
+        '{"gradeval": {"format": 1}}',
         '{"query": "1"}\n',
+        '{"qid": "1", "docid": "format", "score": 1}',
     )
     for text in runs:
         (tmp_path / "r").write_text(text)
         assert not is_saved(Source(tmp_path / "r"))
-    for text in ('\n {\n "gradeval": 1}', '{"format": 1, "failed": "", "gradeval": "1"'):
+    starts = ('\n {\n "gradeval": 1}', '{"format": 1, "failed": "", "gradeval": "1"')
+    for text in (*starts, '{"failed": [], "format": 1, "gradeval": "1"}'):
         (tmp_path / "r").write_text(text)
         assert is_saved(Source(tmp_path / "r"))
 
 
 @pytest.mark.usefixtures("folder")
-def test_runs_and_qrels_in_json_are_no_saved_results() -> None:
-    Path("q.json").write_text('{"q1": {"d1": 1, "d2": 0}, "q2": {"d2": 1}}')
-    Path("b.json").write_text('{"q1": {"d1": 1, "d2": 2}, "q2": {"d2": 1}}')
-    Path("c.json").write_text('{"q1": {"d1": 2, "d2": 1}, "q2": {"d2": 1}}')
-    [one] = gradeval.compare("q.json", ["b.json", "c.json"], "AP").comparisons
-    assert (one.baseline_mean, one.mean) == (0.75, 1)
+def test_json_qrels_and_runs_are_compared() -> None:
+    Path("q.json").write_text('{"q1": {"a": 1, "b": 0}, "q2": {"c": 1, "d": 0}}')
+    Path("r.json").write_text('{"q1": {"a": 1, "b": 2}, "q2": {"c": 1, "d": 0.5}}')
+    Path("s.jsonl").write_text('{"query_id": "q1", "doc_id": "a", "score": 1}\n')
+    assert gradeval.compare("q.json", ["r.json", "s.jsonl"], "AP").values.runs == ("r", "s")
 
 
 @pytest.mark.usefixtures("folder")

@@ -101,6 +101,14 @@ def test_facts(folder, judgments, run, size, jobs):
     assert facts.unjudged == len(set(by_query) - set(grades))
 
 
+def test_qrels_given_as_run(tmp_path):
+    path = tmp_path / "qrels.tsv"
+    path.write_text("query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t0\n")
+    _, report = gradeval.validate(path, path).files
+    [warning] = report.warnings.first
+    assert warning == (None, "every document is judged and its score is its grade", "Is this the qrels file?")
+
+
 def test_judged_share(tmp_path):
     (tmp_path / "q").write_text("1 0 d3 1\n1 0 d12 1\n2 0 a 1\n3 0 a 1\n")
     run = "".join(f"1 Q0 d{n} {n} {-n} t\n" for n in range(1, 21)) + "2 Q0 a 1 1 t\n2 Q0 b 2 0 t\n"

@@ -159,12 +159,13 @@ def test_repeated_judgments() -> None:
 def test_a_query_named_as_the_summary_is(format: str) -> None:
     """In formats with a row for each value, where nothing else tells them apart."""
     line = "warning: a query is named 'all', like the summary; -n omits the summary"
-    files = {"qrels": "all 0 a 1\nq1 0 a 1\n", "ranking": "all Q0 a 1 1 t\nq1 Q0 a 1 1 t\n"}
+    files = {"qrels": "all 0 a 1\nq1 0 a 1\n", "ranking": "all Q0 a 1 5 t\nq1 Q0 a 1 5 t\n"}
     assert said("-q", "-f", format, **files) == ([line] if format in ("tsv", "csv", "jsonl", "trec") else [])
     for args in (("-qn",), (), ("-q", "--query-ids", "q1"), ("-q", "--quiet")):
         assert said(*args, "-f", format, **files) == []
     if format == "tsv":
         assert line in fails("q", "r", "-q", "--strict").splitlines()
+        assert gradeval("q", "r", "-q", "--strict", "--allow", "query_all,undefined").code == 0
 
 
 def test_each_kind_has_one_line_over_all_runs() -> None:
@@ -334,3 +335,38 @@ def test_progress_of_steps() -> None:
         assert run(["study", "swaps", "--items", "60", "--repeats", "20", "-f", "tsv"]) == 0
     assert b"computing" in terminal.shown
     assert b"20/20" in terminal.shown
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "query-id\tcorpus-id\tscore\nq1\ta\t2\nq1\tb\t0\n",
+        "query_id,doc_id,score\nq1,a,2\nq1,b,0\n",
+        '{"q1": {"a": 2, "b": 0}}',
+        '{"query_id": "q1", "doc_id": "a", "score": 2}\n{"query_id": "q1", "doc_id": "b", "score": 0}\n',
+        "q1 Q0 a 1 2 t\nq1 Q0 b 2 0 t\n",
+    ],
+    ids=["beir", "csv", "json", "jsonl", "trec"],
+)
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("q", "r", "-m", "AP"),
+        ("compare", "q", "r2", "r", "-m", "AP"),
+        ("explain", "q", "r2", "--against", "r", "--query", "q1"),
+        ("ir_measures", "q", "r", "AP"),
+        ("study", "agreement", "q", "r", "r2", "-m", "AP,nDCG"),
+        ("batch", "manifest.toml"),
+    ],
+    ids=lambda args: args[0] if args[0] != "q" else "eval",
+)
+def test_qrels_given_as_a_run_in_any_command_and_format(content: str, args: tuple[str, ...]) -> None:
+    Path("q").write_text("q1 0 a 2\nq1 0 b 0\n")
+    Path("r").write_text(content)
+    Path("r2").write_text("q1 Q0 b 1 2 t\nq1 Q0 a 2 1 t\n")
+    Path("manifest.toml").write_text(
+        'metrics = "AP"\nsystems = ["s"]\nruns = "r"\n[collections.a]\nqrels = "q"\n'
+    )
+    subject = "a/s" if args[0] == "batch" else "r"
+    line = f"warning: {subject}: every document is judged and its score is its grade; is this the qrels file?"
+    assert line in gradeval(*args).err.splitlines()

@@ -140,7 +140,7 @@ def test_output_that_has_no_room_yet_is_waited_for(unbuffered: str) -> None:
 def many(queries: int) -> None:
     """Qrels and a run of so many queries."""
     Path("q").write_text("".join(f"q{n} 0 a 1\n" for n in range(queries)))
-    Path("r").write_text("".join(f"q{n} Q0 a 1 1 t\n" for n in range(queries)))
+    Path("r").write_text("".join(f"q{n} Q0 a 1 2 t\n" for n in range(queries)))
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

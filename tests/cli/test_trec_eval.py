@@ -350,3 +350,10 @@ def test_usage_errors_end_with_a_full_stop(folder: Path) -> None:
     assert fails("trec_eval", "q", "r", "-o", "out") == (
         "gradeval: Got unexpected extra argument (out). Try 'gradeval trec_eval --help'."
     )
+
+
+def test_the_qrels_given_as_run_are_noticed(tmp_path):
+    (tmp_path / "q").write_text("1 0 a 2\n1 0 b 1\n")
+    (tmp_path / "r").write_text("1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n")
+    said = gradeval("trec_eval", tmp_path / "q", tmp_path / "r").err
+    assert "warning: r: every document is judged and its score is its grade; is this the qrels file?" in said
