@@ -25,6 +25,11 @@ class Issues:
     total: int = 0
     kinds: dict[str, int] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, problem: Problem) -> Issues:
+        """A single one, whose line counts from 1."""
+        return cls((Issue(problem.line, problem.what, problem.hint),), 1, {problem.kind: 1})
+
     def to_dict(self) -> dict[str, Any]:
         """The issues as JSON has them."""
         return {

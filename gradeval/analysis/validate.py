@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.analysis.files import File, open_file
-from gradeval.analysis.issues import AllProblems, Collected, LetorProblems
+from gradeval.analysis.issues import AllProblems, Collected, Issues, LetorProblems
 from gradeval.analysis.survey import Surveyed
 from gradeval.analysis.validation import FileReport, QrelsFacts, RunFacts, Validation
 from gradeval.arrays import Bools
@@ -22,6 +22,7 @@ from gradeval.findings import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.formats.describe import ObservedSource
 from gradeval.formats.detect import format_of
 from gradeval.formats.diagnostics import LineProblems, Problem, Problems, shown
+from gradeval.formats.misread import misread, with_hint
 from gradeval.formats.roles import role_of
 from gradeval.formats.sources import Source
 from gradeval.notices import many
@@ -197,6 +198,9 @@ class _Checked:
         facts: QrelsFacts | RunFacts | None,
         warnings: Collected | None = None,
     ) -> FileReport:
+        other = misread(problems)
+        if other is not None:  # what the other lines hold means nothing
+            facts = warnings = None
         warnings = warnings or Collected(self.limit)
         about = source.described(format_of(file.kind).is_of_fields)
         if about.not_utf8 is not None:
@@ -207,14 +211,11 @@ class _Checked:
             lines = problems.lines
             what = "the file is empty" if not lines else "no data: all lines are blank or comments"
             problems.errors.add(Problem(None, what))
-        hint = ""
-        if facts is None and problems.head:
-            from gradeval.formats.looks import look
-
-            hint = look(problems.head, file.role)
         errors = problems.errors.issues()
-        if hint and errors.first:
-            first = errors.first[0]._replace(hint=hint)
+        if other is not None:
+            errors = Issues.of(Problem(other.line, other.what, other.hint))
+        elif problems.found.first and errors.first:
+            first = errors.first[0]._replace(hint=with_hint(problems).hint or errors.first[0].hint)
             errors = replace(errors, first=(first, *errors.first[1:]))
         path = f"{source.name}:{file.name}" if file.name else source.name
         given = self.options.qrels_format if file.role == "qrels" else self.options.run_format

@@ -173,9 +173,9 @@ def compare_command(
     qrels, arguments = ((), files) if of_values else (files[:1], files[1:])
     runs = _with_baseline(arguments, of_values, given["baseline"])
     files = (*qrels, *(path for _, path in runs))
-    extra = [one for one in (by, given["groups"]) if one is not None]
+    extra = [one for one in (by, given["groups"], query_ids) if one]
     check_inputs([*files, *extra])
-    file = output_file(output, [*files, *extra, *([query_ids] if query_ids else [])], with_groups=files)
+    file = output_file(output, [*files, *extra], with_groups=files)
     on_terminal = file is None and out.on_terminal()
     format_ = format_ or out.default_format(file, FORMATS)
     if spreadsheet and format_ != "csv":

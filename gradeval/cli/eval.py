@@ -127,8 +127,9 @@ def eval_command(
     given = _runs(runs, runs_from)
     paths = [qrels, *(path for _, path in given)]
     read = [*paths, *filter(None, [options["groups"], runs_from])]
+    read += filter(None, [query_ids])
     check_inputs(read)
-    file = output_file(output, [*read, *filter(None, [query_ids])], with_groups=paths)
+    file = output_file(output, read, with_groups=paths)
     on_terminal = file is None and out.on_terminal()
     format_ = format_ or out.default_format(file, FORMATS)
     if spreadsheet and format_ != "csv":

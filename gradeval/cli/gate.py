@@ -196,7 +196,7 @@ def gate_command(
     from gradeval.tables.run_names import labelled
 
     paths = [labelled(one)[1] for one in (run, baseline) if one is not None]
-    inputs = [qrels, *paths, *(one for one in (config, given["groups"]) if one is not None)]
+    inputs = [qrels, *paths, *(one for one in (config, given["groups"], query_ids) if one)]
     check_inputs(inputs)
     if junit is not None and output is not None and os.path.realpath(junit) == os.path.realpath(output):
         raise click.UsageError("--junit and --output name the same file.")
@@ -209,7 +209,7 @@ def gate_command(
     reports = _Reports(digits, github)
     warnings: list[str] = []
     try:
-        reports.open(output, junit, [*inputs, *([query_ids] if query_ids else [])])
+        reports.open(output, junit, inputs)
         if not init:
             reports.format = format_ or out.default_format(reports.file, FORMATS, "table")
         asked = None

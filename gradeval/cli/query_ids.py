@@ -10,7 +10,8 @@ from gradeval.options import parse_ids
 
 
 class QueryIds:
-    """What --query-ids was given: ids, or the name of a file of ids; ids where it is both and all are judged.
+    """What --query-ids was given: ids, or the name of a file of ids ('-': standard input); ids where it is both
+    and all are judged.
 
     warnings: one where it is both. Raises OptionError for no ids.
     """
@@ -18,8 +19,9 @@ class QueryIds:
     def __init__(self, given: str) -> None:
         self.given = given
         self.warnings: list[str] = []
-        self._listed = () if "/" in given else parse_ids(given)
-        self._is_file = "/" in given or (os.path.exists(given) and not os.path.isdir(given))
+        is_path = given == "-" or "/" in given
+        self._listed = () if is_path else parse_ids(given)
+        self._is_file = is_path or (os.path.exists(given) and not os.path.isdir(given))
         if not self._is_file and not self._listed:
             raise self._empty()
 

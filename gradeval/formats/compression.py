@@ -41,6 +41,9 @@ def decompressed(stream: Any, name: str) -> tuple[Any, tuple[type[Exception], ..
         zstd = _zstd(name)
         return _Streams(stream, zstd.ZstdDecompressor), (zstd.ZstdError,)
     if start.startswith(_ZIP):
+        if name.endswith(".npz"):
+            hint = "Load it in Python, and give its arrays to gradeval.score_arrays()"
+            raise InputError(name, "this is a file of NumPy arrays", hint=hint)
         raise InputError(name, "this is a zip archive", hint="Extract it first")
     return stream, ()
 

@@ -229,8 +229,11 @@ class _File:
         line = np.array([at for at, _ in part.records], np.int64) + part.skipped
         counts = np.array([len(record) for _, record in part.records], np.int64)
         odd = np.flatnonzero(counts != n)
+        in_quotes = f"A field with '{self.header.dialect.delimiter}' in it must be in double quotes"
         problems = LineProblems.of(
-            line[odd], lambda i: f"{many(int(counts[odd[i]]), 'field', 'fields')} where the header has {n}"
+            line[odd],
+            lambda i: f"{many(int(counts[odd[i]]), 'field', 'fields')} where the header has {n}",
+            lambda i: in_quotes if counts[odd[i]] > n else "",
         )
         records = [record for _, record in part.records if len(record) == n]
         fields = tuple(object_ids([record[k] for record in records], "id")[0] for k in self.wanted)

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from gradeval.formats.sources import Block
 
 SHOWN = 20
-ALIKE = 3  # from so many problems on, the first stands for all where every line has the same one
 HEAD = 4096  # bytes that show what a file looks like
-_VARIABLE = re.compile(r"'.*'|\d+( fields?)?")  # what differs between problems of the same kind
+_VARIABLE = re.compile(r"'.*'|\b\d+( fields?)?")  # what differs between problems of the same kind
 
 
 class Problem(NamedTuple):
@@ -56,11 +55,13 @@ class LineProblems(NamedTuple):
         return iter(self.first) if self.every is None else self.every()
 
     @classmethod
-    def of(cls, lines: Ints, what: Callable[[int], str], hint: str = "") -> LineProblems:
-        """A problem with each of the lines. what(i) describes the i-th, and is called only for those shown."""
+    def of(cls, lines: Ints, what: Callable[[int], str], hint: str | Callable[[int], str] = "") -> LineProblems:
+        """A problem with each of the lines. what(i) describes the i-th, and is called only for those shown; so
+        does hint(i), or it is the same for all.
+        """
 
         def problem(i: int) -> Problem:
-            return Problem(int(lines[i]), what(i), hint)
+            return Problem(int(lines[i]), what(i), hint if isinstance(hint, str) else hint(i))
 
         first = tuple(map(problem, np.argsort(lines, kind="stable")[:SHOWN].tolist()))
         every = partial(map, problem, range(len(lines))) if len(lines) > SHOWN else None
@@ -106,8 +107,8 @@ _Part = TypeVar("_Part", bound=Part)
 class Problems:
     """The problems of one file, of which the first by line are kept.
 
-    role: what the file was given as, such as 'run'; with it, a file without a good line is one error that names
-    what it looks like instead. lines: how many have been read. end: the line, from 1, at which reading stopped
+    role: what the file was given as, such as 'run'; with it, a file that is something else is one error that
+    names what it looks like. lines: how many have been read. end: the line, from 1, at which reading stopped
     before the file's end. enough: the number of problems at which it stops.
     """
 
@@ -162,19 +163,14 @@ class Problems:
 
     def error(self) -> InputError | InputErrors:
         """All problems as one error; there must be at least one."""
-        if self.role and self.rows and not self.has_good and not self.found.final:
-            from gradeval.formats.looks import look
+        from gradeval.formats.misread import misread, with_hint
 
-            first, hint = self.found.first[0], look(self.head, self.role)
-            kinds = {problem.kind for problem in self.found.first}
-            if first.line is not None and (hint or (self.rows >= ALIKE and len(kinds) == 1)):
-                lines = f"{self.rows:,} lines" + (" read" if self.end is not None else "")
-                scope = f"and so in all {lines}" if len(kinds) == 1 else f"and none of the {lines} is right"
-                what = first.what + (f", {scope}" if self.rows > 1 else "")
-                return InputError(self.path, what, line=first.line + 1, hint=hint or first.hint)
+        other = misread(self)
+        if other is not None:
+            return other
         errors = [
             InputError(self.path, what, line=None if line is None else line + 1, hint=hint)
-            for line, what, hint in self.found.first
+            for line, what, hint in (with_hint(self), *self.found.first[1:])
         ]
         return InputErrors(errors, self.found.total, self.end) if self.found.total > 1 else errors[0]
 

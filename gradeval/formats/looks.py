@@ -1,4 +1,4 @@
-"""What a file looks like that is not what it was given as, and how to convert it; imported for errors only.
+"""What a file looks like that is not what it was given as, and what reads it; imported for errors only.
 
 To add a look: a function (lines, role) -> hint or '' in _LOOKS; for binary files, a row in _MAGIC.
 """
@@ -6,39 +6,48 @@ To add a look: a function (lines, role) -> hint or '' in _LOOKS; for binary file
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from gradeval.errors import named
 
-QRELS, RUN = "query iter document grade", "query Q0 document rank score tag"
 _ORDER = "the qrels come first, then the runs"
-_MAGIC = {  # the first bytes of binary files
-    b"PAR1": "a Parquet file",
-    b"ARROW1": "an Arrow file",
-    b"\x93NUMPY": "a NumPy array",
-    b"\x89HDF": "an HDF5 file",
-    b"SQLite": "an SQLite database",
-    b"\x80": "a pickled Python object",
-}
+_BY_FORMAT = "--qrels-format {0} and --run-format {0} read it"
+_AS_TABLE = "Write its rows as CSV with a header line, or give them to gradeval.evaluate() in Python"
+_AS_OBJECT = "Load it in Python, and give gradeval.evaluate() the dict or data frame"
+_MAGIC = (  # of binary files: the offset of the first bytes, these, what the file is, and what to do
+    (0, b"PAR1", "a Parquet file", _BY_FORMAT.format("parquet")),
+    (0, b"ARROW1", "an Arrow file", _BY_FORMAT.format("arrow")),
+    (0, b"\x93NUMPY", "a NumPy array", "Load it in Python, and give it to gradeval.score_arrays()"),
+    (0, b"\x89HDF", "an HDF5 file", _AS_TABLE),
+    (0, b"SQLite", "an SQLite database", _AS_TABLE),
+    (0, b"\x80", "a pickled Python object", _AS_OBJECT),
+    (257, b"ustar", "a tar archive", "Extract it first, with tar -xf"),
+)
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-_COLUMNS = {  # what the columns of a table are called, in lower case and with '_' for '-', ' ' and '.'
-    "query": re.compile(r"qid|(query|topic|q)(_?(id|no|num|number))?|qno"),
-    "document": re.compile(r"did|pid|iid|(doc|document|corpus|passage|item|product)(_?(id|no))?"),
-    "number": re.compile(r"grade|rel|relevance|label|rating|(score|sim|similarity|pred|prediction)s?"),
-    "rank": re.compile(r"rank|position"),
-}
-_SEPARATORS = {"\t": r" -F'\t'", ",": " -F,", ";": " -F';'", "|": " -F'|'"}
+_COLUMNS = tuple(  # what the columns of a table are called, in lower case and with '_' for '-', ' ' and '.'
+    map(
+        re.compile,
+        (
+            r"qid|(query|topic|q)(_?(id|no|num|number))?|qno",
+            r"did|pid|iid|(doc|document|corpus|passage|item|product)(_?(id|no))?",
+            r"grade|rel|relevance|label|rating|(score|sim|similarity|pred|prediction)s?",
+            r"rank|position",
+        ),
+    )
+)
+_SEPARATORS = "\t,;|"
 
 
 def binary(head: bytes) -> tuple[str, str] | None:
     """What a binary file is, by its first bytes, and what to do; None if it is unknown."""
-    name = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
-    hint = "Give its rows to gradeval.evaluate() in Python as a data frame, or write them as TREC lines"
-    return None if name is None else (f"this is {name}", hint)
+    for offset, magic, name, hint in _MAGIC:
+        if head[offset : offset + len(magic)] == magic:
+            return f"this is {name}", hint
+    return None
 
 
 def look(head: bytes, role: str) -> str:
-    """A hint that names what a text file looks like, and how to convert it; '' if it is unknown.
+    """A hint that names what a text file looks like, and what reads it; '' if it is unknown.
 
     head: its first bytes. role: what it was given as: 'qrels', 'run', or what else its lines are.
     """
@@ -49,24 +58,42 @@ def look(head: bytes, role: str) -> str:
     return next(filter(None, (one(lines, role) for one in _LOOKS)), "") if lines else ""
 
 
+def is_header(line: str) -> bool:
+    """Whether a line has the names of columns, and no number."""
+    fields = _fields(line.strip())
+    known = sum(map(_is_column, fields))
+    return known >= min(2, len(fields)) and not any(map(_NUMBER.fullmatch, fields))
+
+
+def _is_column(name: str) -> bool:
+    name = re.sub("[-. ]", "_", name.strip("\"'").lower())
+    return any(pattern.fullmatch(name) for pattern in _COLUMNS)
+
+
 def _fields(line: str, separator: str | None = None) -> list[str]:
     """The cells of a line, by default those between spaces and tabs."""
     return [cell.strip() for cell in line.split(separator)] if separator else re.split("[ \t]+", line)
 
 
-def _target(role: str) -> str:
-    """The lines to write."""
-    return f"lines '{QRELS if role == 'qrels' else RUN}'"
+def _option(role: str) -> str:
+    return "--qrels-format" if role in ("qrels", "letor") else "--run-format"
+
+
+def _reads(format_: str, role: str) -> str:
+    return f"{_option(role)} {format_} reads it"
 
 
 def _json(lines: Sequence[str], role: str) -> str:
     start = re.match(r"\s*([{\[])\s*([\"{}\[\]]|[-\d]|$)", lines[0])
     if not start:
         return ""
-    is_jsonl = len(lines) > 1 and all(re.fullmatch(r"\s*[{\[].*[}\]]\s*", line) for line in lines)
-    name = "JSON Lines" if is_jsonl else "JSON"
-    data = "its rows" if is_jsonl else "the object"
-    return f"This looks like {name}; give {data} to gradeval.evaluate() in Python, or write {_target(role)}"
+    if all(re.fullmatch(r"\s*\{.*\}\s*", line) for line in lines) and not re.match(
+        r'\s*\{\s*"(\\.|[^"\\])*"\s*:\s*\{', lines[0]
+    ):
+        return f"This looks like JSON Lines; {_reads('jsonl', role)}"
+    if start[1] == "[":
+        return "This looks like a JSON array; write {query: {document: number}}, or an object a line"
+    return f"This looks like JSON; {_reads('json', role)}"
 
 
 def _markup(lines: Sequence[str], role: str) -> str:
@@ -89,6 +116,16 @@ def _letor(lines: Sequence[str], role: str) -> str:
     return "This looks like a LETOR file; --qrels-format and --run-format letor read it" if is_letor else ""
 
 
+def _trec(lines: Sequence[str], role: str) -> str:
+    cells = [_fields(line) for line in lines]
+    counts = {len(row) for row in cells}
+    if counts == {4} and role != "qrels" and all(_NUMBER.fullmatch(row[3]) for row in cells):
+        return f"This looks like qrels; {_ORDER}" if role == "run" else "This looks like TREC qrels"
+    if counts <= {5, 6} and role != "run" and all(_NUMBER.fullmatch(row[4]) for row in cells):
+        return f"This looks like a run; {_ORDER}" if role == "qrels" else "This looks like a TREC run"
+    return ""
+
+
 def _table(lines: Sequence[str], role: str) -> str:
     """Columns with a separator, and with or without a header line."""
     separator = next((one for one in _SEPARATORS if _is_separator(one, lines)), None)
@@ -96,33 +133,28 @@ def _table(lines: Sequence[str], role: str) -> str:
     count = len(cells[0])
     if count < 2 or any(len(row) != count for row in cells):
         return ""
-    names = [re.sub("[-. ]", "_", cell.strip("\"'").lower()) for cell in cells[0]]
-    at = {
-        name: next((n for n, cell in enumerate(names, 1) if pattern.fullmatch(cell)), 0)
-        for name, pattern in _COLUMNS.items()
-    }
-    header = sum(map(bool, at.values())) > 1 and not any(map(_NUMBER.fullmatch, cells[0]))
-    is_named = separator and not any(map(_NUMBER.fullmatch, cells[0])) and count > 2 and len(cells) > 1
-    if not header and is_named and any(map(_NUMBER.fullmatch, cells[1])):
-        number = "grade" if role == "qrels" else "score"
-        head = f"a header line ({named(', '.join(cells[0]))})"
-        return f"This looks like a table with {head}; use --columns query=NAME,document=NAME,{number}=NAME"
-    if not header and (separator in (None, "\t") and count != 3):
-        return ""
-    kind = {",": "CSV", ";": "CSV with semicolons", "|": "a table with '|'"}.get(separator or "", "a table")
-    if header and names[:3] == ["query_id", "corpus_id", "score"]:
-        kind = "BEIR's qrels"
-    elif header:
-        kind += f" with a header line ({named(', '.join(cells[0]))})"
-    elif count == 3 and separator in (None, "\t"):
-        kind, at = _of_three(cells)
-        if not kind:
+    first_has_number = any(map(_NUMBER.fullmatch, cells[0]))
+    names = named(", ".join(cells[0]))
+    if sum(map(_is_column, cells[0])) > 1 and not first_has_number:
+        if separator is None:
+            what = f"This looks like a table with a header line ({names})"
+            return f"{what}; separate its columns with tabs or commas"
+        is_beir = separator == "\t" and [*map(str.lower, cells[0])] == ["query-id", "corpus-id", "score"]
+        format_ = "beir" if is_beir else "tsv" if separator == "\t" else "csv"
+        kind = "BEIR's qrels" if is_beir else f"{format_.upper()} with a header line ({names})"
+        return f"This looks like {kind}; {_reads(format_, role)}"
+    if separator and count > 2 and not first_has_number and len(cells) > 1:
+        if not any(map(_NUMBER.fullmatch, cells[1])):
             return ""
-    elif count == 3:
-        at = {"query": 1, "document": 2, "number": 3, "rank": 0}
-    if any('"' in line for line in lines):  # a quoted cell can contain the separator
-        return f"This looks like {kind}; write {_target(role)}"
-    return f"This looks like {kind}; {_conversion(at, role, separator, header)}"
+        number = "grade" if role == "qrels" else "score"
+        head = f"a header line ({names})"
+        return f"This looks like a table with {head}; use --columns query=NAME,document=NAME,{number}=NAME"
+    last_is_number = all(_NUMBER.fullmatch(row[-1]) for row in cells)
+    if count == 3 and last_is_number:
+        return _of_three(cells, role, separator)
+    if separator in (None, "\t") or count < 3 or not any(map(_NUMBER.fullmatch, cells[-1])):
+        return ""
+    return "This looks like CSV; put a header line with the names of its columns before it"
 
 
 def _is_separator(separator: str, lines: Sequence[str]) -> bool:
@@ -130,41 +162,27 @@ def _is_separator(separator: str, lines: Sequence[str]) -> bool:
     return len(counts) == 1 and counts != {0}
 
 
-def _of_three(cells: Sequence[Sequence[str]]) -> tuple[str, dict[str, int]]:
-    """What three columns without a header are: query, document, and a rank or a number."""
-    last = [row[2] for row in cells]
-    if not all(map(_NUMBER.fullmatch, last)):
-        return "", {}
-    ranks = last[0] == "1" and [int(one) if one.isdigit() else 0 for one in last]
+def _of_three(cells: Sequence[Sequence[str]], role: str, separator: str | None) -> str:
+    """Query, document, and a rank or a number, without a header."""
+    ranks = [int(row[2]) if row[2].isdigit() else 0 for row in cells]
     per_query: dict[str, list[int]] = {}
-    for row, rank in zip(cells, ranks or (), strict=False):
+    for row, rank in zip(cells, ranks, strict=True):
         per_query.setdefault(row[0], []).append(rank)
-    is_ranked = ranks and all(of == list(range(1, len(of) + 1)) for of in per_query.values())
-    if is_ranked and max(map(len, per_query.values())) > 1:
-        return "a run of MS MARCO (query document rank)", {"query": 1, "document": 2, "number": 0, "rank": 3}
-    return "lines 'query document number'", {"query": 1, "document": 2, "number": 3, "rank": 0}
-
-
-def _conversion(at: Mapping[str, int], role: str, separator: str | None, header: bool) -> str:
-    """The command that converts a table with these columns, from 1; 0: it has none."""
-    query, document, number, rank = (at[name] for name in ("query", "document", "number", "rank"))
-    if not (query and document and (number or (rank and role != "qrels"))):
-        return f"write {_target(role)}"
-    value = f"${number}" if number else f"-${rank}"
-    columns = f"${query}, 0, ${document}, {value}"
-    if role != "qrels":
-        columns = f'${query}, "Q0", ${document}, {f"${rank}" if rank else 0}, {value}, "run"'
-    only = "NR > 1 " if header else ""
-    return f"convert it with awk{_SEPARATORS.get(separator or '', '')} '{only}{{print {columns}}}'"
-
-
-def _trec(lines: Sequence[str], role: str) -> str:
-    counts = {len(_fields(line)) for line in lines}
-    if counts == {4} and role != "qrels":
-        return f"This looks like qrels; {_ORDER}" if role == "run" else "This looks like TREC qrels"
-    if counts <= {5, 6} and role != "run":
-        return f"This looks like a run; {_ORDER}" if role == "qrels" else "This looks like a TREC run"
-    return ""
+    counts = all(of == list(range(1, len(of) + 1)) for of in per_query.values())
+    is_ranked = role == "run" and counts and max(map(len, per_query.values())) > 1
+    if is_ranked:
+        kind = "This looks like a run of MS MARCO (query document rank)"
+        if separator == "\t":
+            return f"{kind}; {_reads('msmarco', role)}"
+        columns = '$1, "Q0", $2, $3, -$3, "run"'
+    else:
+        kind = "This looks like lines 'query document number'"
+        columns = "$1, 0, $2, $3" if role == "qrels" else '$1, "Q0", $2, 0, $3, "run"'
+    if separator is None:  # no format has three columns between spaces
+        return f"{kind}; convert it with awk '{{print {columns}}}'"
+    names = ("query_id", "doc_id", "relevance" if role == "qrels" else "rank" if is_ranked else "score")
+    written = ("<TAB>" if separator == "\t" else separator).join(names)
+    return f"{kind}; put the header line {written} before it"
 
 
 _LOOKS: tuple[Callable[[Sequence[str], str], str], ...] = (_json, _markup, _scores, _letor, _trec, _table)

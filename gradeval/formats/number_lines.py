@@ -12,7 +12,7 @@ from gradeval.errors import InputError
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.scan import bare_cr_pattern, floats, split, unreadable
 from gradeval.formats.sources import Block, Source
-from gradeval.formats.trec import not_a_number
+from gradeval.formats.trec import hint_of_number, not_a_number
 
 _BARE_CR = bare_cr_pattern(rb"[ \t]*[-+.\d]")
 
@@ -64,7 +64,11 @@ def _read_numbers(block: Block, name: str, integers: bool) -> _Numbers:
         LineProblems.of(
             rows.odd, lambda i: f"{rows.odd_counts[i]} fields where one {name} per line is expected"
         ),
-        LineProblems.of(rows.line[bad], lambda i: not_a_number(name, text[int(bad[i])])),
+        LineProblems.of(
+            rows.line[bad],
+            lambda i: not_a_number(name, text[int(bad[i])]),
+            lambda i: hint_of_number(text[int(bad[i])]),
+        ),
     ]
     if integers:
         odd = np.flatnonzero(np.isfinite(value) & ((value < 0) | (value != np.floor(value))))

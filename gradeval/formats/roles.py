@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats.detect import detect, format_of, reader
+from gradeval.formats.diagnostics import Problems
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 
@@ -40,6 +41,10 @@ def _first_rows(source: Source, kind: str, number: str, options: Options) -> int
     table = reader(kind).table(source, number, options)
     for block in table.source.blocks():
         columns = table.columns(block)
+        if columns.problems.final and not len(columns.value):
+            problems = Problems(source.name)
+            problems.add(columns.problems)
+            problems.check()
         if columns.lines:
             return len(columns.value)
     return 0

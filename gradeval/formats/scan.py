@@ -26,7 +26,7 @@ _POWERS: Words = _10 ** np.arange(9, dtype=_U)
 _ROOM: Words = _U(2**63 - 10**8) // _POWERS  # what can be multiplied by the power and still take 8 digits more
 _POWERS_FLOAT: Floats = np.array([10.0**n for n in range(23)])  # all exact
 _EXACT = _U(2**53)
-MAGIC = 8  # bytes that may show what a binary file is
+MAGIC_END = 512  # of the bytes that may show what a binary file is
 _WIDE_MARKS = {  # the longer ones first: that of UTF-32 can begin with that of UTF-16
     b"\xff\xfe\0\0": "UTF-32",
     b"\0\0\xfe\xff": "UTF-32",
@@ -205,7 +205,7 @@ def unreadable(block: Block, found: Rows | Tokens, bare_cr: bytes) -> LineProble
     """
     text = block.bytes[: block.size]
     if found.binary is not None:
-        return _final(*binary_data(text[:MAGIC].tobytes() if block.first else b"", found.binary))
+        return _final(*binary_data(text[:MAGIC_END].tobytes() if block.first else b"", found.binary))
     if block.too_long:
         return _final(0, TOO_LONG, "Is this the right file?")
     if found.returns and (match := re.search(bare_cr, text.tobytes())):

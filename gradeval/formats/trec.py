@@ -14,6 +14,7 @@ from gradeval.formats.sources import Block, Source
 from gradeval.options import Options
 
 _CHECKED = 10_000  # lines whose ranks are compared with their scores
+_DECIMAL_COMMA = re.compile(rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
 _FIELD = re.compile(rb"[^ \t\r]+")
 _RUN_FIELDS = "a run has 6 (query Q0 document rank score tag)"
 _QRELS_BARE_CR, _RUN_BARE_CR = (
@@ -58,7 +59,8 @@ def ranked_columns(block: Block) -> Columns:
     rank, bad = floats(rows.fields[3])
     rank[bad] = np.nan
     good = np.searchsorted(rows.line, columns.line)  # lines with a bad score are no rows
-    return columns._replace(tag=_last_tag(block, rows), rank=rank[good])
+    problems = columns.problems.within(block, columns.problems.rows)
+    return columns._replace(tag=_last_tag(block, rows), rank=rank[good], problems=problems)
 
 
 def _rank_check(rows: Rows) -> RankCheck:
@@ -111,7 +113,10 @@ def columns_of(
         problems = wrong
         bad = np.arange(len(value))
     elif len(bad):
-        of_values = LineProblems.of(line[bad], lambda i: not_a_number(name, text[int(bad[i])]))
+        fields = text.take(bad)
+        of_values = LineProblems.of(
+            line[bad], lambda i: not_a_number(name, fields[i]), lambda i: hint_of_number(fields[i])
+        )
         problems = LineProblems.joined([problems, of_values])
     problems = problems._replace(rows=len(rows.line) + len(rows.odd))
     if len(bad):
@@ -119,6 +124,11 @@ def columns_of(
         good[bad] = False
         queries, documents, value, line = queries.take(good), documents.take(good), value[good], line[good]
     return Columns(*grouped(queries), documents, value, line, rows.lines, block.first, block.last, problems)
+
+
+def hint_of_number(field: bytes) -> str:
+    """What to do about a field that is not a number, where it is known."""
+    return "Numbers have a decimal point and no commas" if _DECIMAL_COMMA.fullmatch(field) else ""
 
 
 def not_a_number(name: str, field: bytes) -> str:

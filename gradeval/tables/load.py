@@ -108,7 +108,7 @@ def read_run(run: Any, **options: Any) -> RunTable:
         raise InputError(source.name, f"{of_letor} require the lines of a LETOR file", hint=hint)
     if kind != "letor":
         table = _kept(*reader(kind).table(source, "score", chosen), chosen)
-        return RunTable(source.name, _joined(table, jobs), format_of(kind).ties)
+        return RunTable(source.name, _joined(table, jobs, "run"), format_of(kind).ties)
     if len(chosen.features) != 1:
         raise OptionError(f"features must be the one feature of {source.name} that is the run")
     letor = _read_letor(source, set(chosen.features), chosen, jobs)

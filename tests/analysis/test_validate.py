@@ -253,3 +253,19 @@ def test_options(max_errors):
         gradeval.validate(Path("q"), max_errors=max_errors)
     with pytest.raises(OptionError, match="no files"):
         gradeval.validate()
+
+
+def test_a_file_of_another_kind_is_one_error(tmp_path):
+    """Swapped files, and text that is neither."""
+    (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\n" * 2)
+    (tmp_path / "run").write_text("q Q0 a 1 2 t\nq Q0 b 2 1 t\nq Q0 c 3 0 t\n")
+    (tmp_path / "text").write_text("Lines of text\nand more\nof it, in the year 1984 or so\n")
+    reports = gradeval.validate(tmp_path / "run", [tmp_path / "qrels", tmp_path / "text"]).files
+    assert [report.facts for report in reports] == [None] * 3
+    hints = [report.errors.first[0].hint for report in reports]
+    assert [report.errors.total for report in reports] == [1, 1, 1]
+    assert hints == [
+        "This looks like a run; the qrels come first, then the runs",
+        "This looks like qrels; the qrels come first, then the runs",
+        "Is this the right file? If so, give its format with --run-format",
+    ]

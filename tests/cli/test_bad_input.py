@@ -36,7 +36,7 @@ BAD_QRELS = {
     "q1": f"1 field {QRELS_HAVE}",
     "q1 0 e 1 2 3 4": f"7 fields {QRELS_HAVE}",
     "q1 0 e high": "the grade 'high' is not a number",
-    "q1 0 e 1,5": "the grade '1,5' is not a number",
+    "q1 0 e 1,5": "the grade '1,5' is not a number. Numbers have a decimal point and no commas",
     "q1 0 e 0x10": "the grade '0x10' is not a number",
     "q1 0 e 1_0": "the grade '1_0' is not a number",
     "q1 0 e ١": "the grade '١' is not a number",

@@ -48,3 +48,17 @@ def test_directories_and_patterns(given: str, command: str) -> None:
     head, *rows = (line.split("\t") for line in done.out.splitlines())
     assert [row[head.index("run")] for row in rows] == ["a", "b", "c"][command == "compare" :]
     assert "runs/b.run" in fails("q", given, "-o", "runs/b.run")
+
+
+@pytest.mark.parametrize(
+    "args", [("q", "r"), ("compare", "q", "r", "r"), ("gate", "q", "r", "--require", "AP >= 0")], ids=str
+)
+def test_query_ids_from_standard_input(args: tuple[str, ...], folder: Path) -> None:
+    chosen = ("--query-ids", "-", "-m", "AP") if args[0] != "gate" else ("--query-ids", "-")
+    Path("ids").write_text("q1\n")
+    given = gradeval(*args, *chosen, stdin="ids")
+    assert given.err.count("--query-ids") == 0
+    assert given.out == gradeval(*args, "--query-ids", "q1", *chosen[2:]).out
+    assert fails(*("-" if one == "r" else one for one in args), *chosen).startswith(
+        "gradeval: '-' can be given once only"
+    )

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -26,35 +27,80 @@ def lines(rows: list[tuple[object, ...]], separator: str = "\t", head: str = "",
 
 JSON = json.dumps(RUN)
 JSONL = lines([(json.dumps({"query": q, "doc": d, "score": s}),) for q, d, _, s in RANKED])
-TABLES = {  # (role, text): (the beginning of the hint, whether awk converts it)
-    ("qrels", lines(ROWS, head="query-id\tcorpus-id\tscore")): "BEIR's qrels; ",
-    ("qrels", lines(ROWS, ",", "query_id,doc_id,relevance")): "CSV with a header line ('query_id, doc_id, re",
-    ("qrels", lines(ROWS, ",", "qid,docno,label", "\r\n")): "CSV with a header line ('qid, docno, label'); ",
-    ("qrels", lines(ROWS, ";")): "CSV with semicolons; ",
-    ("qrels", lines(ROWS)): "lines 'query document number'; ",
-    ("qrels", lines(ROWS, " ")): "lines 'query document number'; ",
-    ("run", lines([row[:3] for row in RANKED])): "a run of MS MARCO (query document rank); ",
-    ("run", lines([(q, d, s) for q, d, _, s in RANKED], " ")): "lines 'query document number'; ",
-    ("run", lines(RANKED, ",", "qid,docno,rank,score")): "CSV with a header line ('qid, docno, rank, score'); ",
-    ("run", lines([(r, s, d, q) for q, d, r, s in RANKED], ",", "rank,sim,item_id,topic")): "CSV with a header",
-    (
-        "run",
-        lines([(q, d, r) for q, d, r, _ in RANKED], ",", "qid,pid,rank"),
-    ): "CSV with a header line ('qid, pid",
-}
-OTHERS = {
-    ("run", JSON): "JSON; give the object to gradeval.evaluate() in Python, or write lines 'query Q0",
-    ("run", json.dumps(RUN, indent=2)): "JSON; give the object",
+TABLES = {  # (role, text): the hint, of which the reader or the header line is tried
+    ("qrels", lines(ROWS, head="query-id\tcorpus-id\tscore")): "BEIR's qrels; --qrels-format beir reads it",
     (
         "qrels",
-        json.dumps(QRELS, indent=1),
-    ): "JSON; give the object to gradeval.evaluate() in Python, or write lines 'query iter document grade'",
-    ("qrels", json.dumps([1, 2])): "JSON; ",
-    ("run", JSONL): "JSON Lines; give its rows",
+        lines(ROWS, ",", "query_id,doc_id,relevance"),
+    ): "CSV with a header line ('query_id, doc_id, relevance'); --qrels-format csv reads it",
+    (
+        "qrels",
+        lines(ROWS, ",", "qid,docno,label", "\r\n"),
+    ): "CSV with a header line ('qid, docno, label'); --qrels-format csv reads it",
+    (
+        "qrels",
+        lines(ROWS, "\t", "qid\tdocno\tlabel"),
+    ): "TSV with a header line ('qid, docno, label'); --qrels-format tsv reads it",
+    (
+        "qrels",
+        lines(ROWS, ";"),
+    ): "lines 'query document number'; put the header line query_id;doc_id;relevance before it",
+    (
+        "qrels",
+        lines(ROWS),
+    ): "lines 'query document number'; put the header line query_id<TAB>doc_id<TAB>relevance before it",
+    ("qrels", lines(ROWS, " ")): "lines 'query document number'; convert it with awk '{print $1, 0, $2, $3}'",
+    (
+        "run",
+        lines([row[:3] for row in RANKED]),
+    ): "a run of MS MARCO (query document rank); --run-format msmarco reads it",
+    (
+        "run",
+        lines([row[:3] for row in RANKED], " "),
+    ): "a run of MS MARCO (query document rank); "
+    """convert it with awk '{print $1, "Q0", $2, $3, -$3, "run"}'""",
+    (
+        "run",
+        lines([row[:3] for row in RANKED], "|"),
+    ): "a run of MS MARCO (query document rank); put the header line query_id|doc_id|rank before it",
+    (
+        "run",
+        lines([(q, d, s) for q, d, _, s in RANKED], " "),
+    ): """lines 'query document number'; convert it with awk '{print $1, "Q0", $2, 0, $3, "run"}'""",
+    (
+        "run",
+        lines([(q, d, s) for q, d, _, s in RANKED], ","),
+    ): "lines 'query document number'; put the header line query_id,doc_id,score before it",
+    (
+        "run",
+        lines(RANKED, ",", "qid,docno,rank,score"),
+    ): "CSV with a header line ('qid, docno, rank, score'); --run-format csv reads it",
+    (
+        "run",
+        lines(RANKED, ",", '"qid","doc_id","rank","score"'),
+    ): """CSV with a header line ('"qid", "doc_id", "rank", "score"'); --run-format csv reads it""",
+    ("run", JSON): "JSON; --run-format json reads it",
+    ("run", json.dumps(RUN, indent=2)): "JSON; --run-format json reads it",
+    ("qrels", json.dumps(QRELS, indent=1)): "JSON; --qrels-format json reads it",
+    ("run", JSONL): "JSON Lines; --run-format jsonl reads it",
+}
+OTHERS = {
+    ("run", lines(RANKED, ",")): "CSV; put a header line with the names of its columns before it",
+    (
+        "run",
+        lines(RANKED, ",", "a,b,c,d"),
+    ): "a table with a header line ('a, b, c, d'); use --columns query=NAME,document=NAME,score=NAME",
+    (
+        "qrels",
+        lines(ROWS, " ", "query_id doc_id relevance"),
+    ): "a table with a header line ('query_id, doc_id, relevance'); separate its columns with tabs or commas",
+    ("qrels", json.dumps([1, 2])): "a JSON array; write {query: {document: number}}, or an object a line",
     ("run", "<?xml version='1.0'?>\n<run>\n</run>\n"): "XML or HTML. Is this the right file?",
-    ("run", "prediction\n0.5\n0.25\n-1e-3\n"): "scores, one per line, below a header line; remove it with tail",
+    (
+        "run",
+        "prediction\n0.5\n0.25\n-1e-3\n",
+    ): "scores, one per line, below a header line; remove it with tail -n +2",
     ("run", lines(ROWS, ",", '"query","text, quoted","score"')): "",
-    ("run", lines(RANKED, ",", '"qid","doc_id","rank","score"')): 'CSV with a header line (\'"qid", "doc_id"',
 }
 
 
@@ -72,48 +118,67 @@ def test_what_it_looks_like(role: str, text: str, tmp_path: Path) -> None:
     looks = ({**TABLES, **OTHERS})[role, text]
     assert "\n" not in error
     assert error.startswith(f"{tmp_path}/given:1: ")
-    assert (f". This looks like {looks}" in error) if looks else ("looks like" not in error)
+    assert error.endswith(f". This looks like {looks}") if looks else ("looks like" not in error)
     count = len(text.splitlines())
     assert count == 1 or f" {count:,} lines" in error
 
 
-@pytest.mark.skipif(not shutil.which("awk"), reason="awk is not installed")
 @pytest.mark.parametrize(("role", "text"), TABLES)
-def test_the_conversion_is_right(role: str, text: str, tmp_path: Path) -> None:
-    """What the command of the hint makes of the file is evaluated as the original data."""
-    error = said(text, role, tmp_path)
-    command = error[error.index("awk") :]
-    made = subprocess.run(
-        ["sh", "-c", f"{command} given"], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    (tmp_path / "made").write_text(made.stdout)
-    files = (tmp_path / "made", RUN) if role == "qrels" else (QRELS, tmp_path / "made")
-    found, expected = (gradeval.evaluate(*both, "AP nDCG num_ret") for both in (files, (QRELS, RUN)))
+def test_what_the_hint_says_is_right(role: str, text: str, tmp_path: Path) -> None:
+    """The file, read or changed as the hint says, is evaluated as the original data."""
+    (tmp_path / "given").write_text(text)
+    hint = TABLES[role, text]
+    options = {}
+    if found := re.search(r"--(qrels|run)-format (\w+)", hint):
+        options = {f"{found[1]}_format": found[2]}
+    elif found := re.search("the header line (.*) before it", hint):
+        (tmp_path / "given").write_text(found[1].replace("<TAB>", "\t") + "\n" + text)
+    else:
+        if not shutil.which("awk"):
+            pytest.skip("awk is not installed")
+        command = f"{hint[hint.index('awk') :]} given"
+        made = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
+        (tmp_path / "given").write_text(made.stdout)
+    files = (tmp_path / "given", RUN) if role == "qrels" else (QRELS, tmp_path / "given")
+    found = gradeval.evaluate(*files, "AP nDCG num_ret", **options)
+    expected = gradeval.evaluate(QRELS, RUN, "AP nDCG num_ret")
     assert found.values(0, "nDCG").tolist() == expected.values(0, "nDCG").tolist()
     assert found.values(0, "num_ret").tolist() == expected.values(0, "num_ret").tolist()
 
 
-@pytest.mark.parametrize(
-    ("magic", "name"),
-    [
-        (b"PAR1", "a Parquet file"),
-        (b"ARROW1\0\0", "an Arrow file"),
-        (b"\x93NUMPY\x01\0", "a NumPy array"),
-        (b"\x89HDF\r\n", "an HDF5 file"),
-        (b"SQLite format 3\0", "an SQLite database"),
-        (b"\x80\x04", "a pickled Python object"),
-    ],
-)
-def test_binary_files(magic: bytes, name: str, tmp_path: Path) -> None:
+BINARY = {
+    b"PAR1": "a Parquet file. --qrels-format parquet and --run-format parquet read it",
+    b"ARROW1\0\0": "an Arrow file. --qrels-format arrow and --run-format arrow read it",
+    b"\x93NUMPY\x01\0": "a NumPy array. Load it in Python, and give it to gradeval.score_arrays()",
+    b"\x89HDF\r\n": "an HDF5 file. Write its rows as CSV with a header line",
+    b"SQLite format 3\0": "an SQLite database. Write its rows as CSV",
+    b"\x80\x04": "a pickled Python object. Load it in Python,",
+}
+
+
+@pytest.mark.parametrize("magic", BINARY)
+def test_binary_files(magic: bytes, tmp_path: Path) -> None:
     path = tmp_path / "given"
     path.write_bytes(magic + b"\x15\0\x15 q\n1 2 3\n" * 50)
     for files in ((path, RUN), (QRELS, path)):  # of which Parquet and Arrow are read otherwise
         with pytest.raises(InputError) as caught:
             gradeval.evaluate(*files, "AP", qrels_format="trec", run_format="trec")
-        assert str(caught.value) == (
-            f"{path}: this is {name}. Give its rows to gradeval.evaluate() in Python as a data frame, "
-            "or write them as TREC lines"
-        )
+        assert str(caught.value).startswith(f"{path}: this is {BINARY[magic]}")
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2"])
+def test_archives(mode: str, tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("q1 Q0 a 1 1 t\n")
+    with tarfile.open(tmp_path / "given", mode) as archive:
+        archive.add(tmp_path / "run", "run")
+    expected = f"{tmp_path}/given: this is a tar archive. Extract it first, with tar -xf"
+    for files in ((tmp_path / "given", RUN), (QRELS, tmp_path / "given")):
+        with pytest.raises(InputError) as caught:
+            gradeval.evaluate(*files, "AP")
+        assert str(caught.value) == expected
+    with pytest.raises(InputError) as caught:
+        gradeval.convert(tmp_path / "given", tmp_path / "made.json")
+    assert str(caught.value) == expected
 
 
 def test_a_file_with_a_good_line_is_what_it_was_given_as(tmp_path: Path) -> None:

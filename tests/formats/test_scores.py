@@ -59,7 +59,7 @@ def test_wrong_numbers(text, errors, size, path):
 
 
 def test_reading_stops_after_twenty_errors(path):
-    path.write_bytes(b"x\n" * 10 + b"1 2\n" * 1000)
+    path.write_bytes(b"1\n" + b"x\n" * 10 + b"1 2\n" * 1000)
     with pytest.raises(InputErrors) as caught:
         read_numbers(Cut(path, 16), "score")
     *_, end = str(caught.value).splitlines()

@@ -305,6 +305,7 @@ A_LIST = "Needed is {query: {document: number}}; for a list of objects, write on
 RANKS = "Ranks must be 1, 2, … for each query in the order of the file"
 THREE = "where a line has 3, separated by tabs (query passage rank)"
 COMMA = "not valid JSON: a comma between members is expected before"
+IN_QUOTES = ". A field with ',' in it must be in double quotes"
 A_LINE = b'{"qid": "q", "pid": "a", "score": 1}\n'
 EITHER = " the file may be of format msmarco or ranklib. Give its format: --run-format msmarco or ranklib"
 QRELS_FIRST = "The qrels come first, then the runs"
@@ -318,7 +319,7 @@ QRELS_FIRST = "The qrels come first, then the runs"
             "5: the query id is empty",
             "6: the document id is empty", "7: the score 'nan' is not a finite number"]),
         (b'query_id,doc_id,score\n"q\n1",a,1\nq,b,x\nq,c,1,1\n', "score", [
-            "4: the score 'x' is not a number", "5: 4 fields where the header has 3"]),
+            "4: the score 'x' is not a number", f"5: 4 fields where the header has 3{IN_QUOTES}"]),
         (b'query_id,doc_id,score\nq,a,1\nq,"b,1\nq,c,1\n', "score", [f"3: {OPEN_QUOTE}"]),
         (b'query_id,doc_id,score\nq,a,1\nq,"b"x,1\n', "score", ["3: ',' expected after '\"'"]),
         (b"query_id,doc_id,score\nq,a,1\nq,b\0,1\n", "score", [f"3: {NUL}"]),
