@@ -16,7 +16,7 @@ from gradeval.scoring import Scored, summarize
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduced import Reduced
-from gradeval.ties import Spread, rises
+from gradeval.ties import Spread
 
 FIRST_RANKS, MOST_FIRST_RANKS = 10, 20  # whose judged share is looked at: by default, and at most
 ENOUGH_JUDGED = 0.8
@@ -140,7 +140,7 @@ def tie_notices(
         changed[ties.queries[ties.changes[m]]] = True
         if changed.any():
             numbers = {} if spec.metric.text else {"value": value, "low": low_end, "high": high_end}
-            at_most = rises(spec, qrels.scale)
+            at_most = bool(ties.whole[m])
             ids = _ids(qrels, changed)
             yield Notice(Kind.TIES, "", int(changed.sum()), str(spec), ids, rule, **numbers, at_most=at_most)
 

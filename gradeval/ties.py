@@ -36,13 +36,14 @@ class Spread(NamedTuple):
     """The lowest and highest value of each metric over the orders tried.
 
     queries: those of the qrels with ties that can matter, (A,). low, high: (M, A). changes: where they differ,
-    or the words of a text do, (M, A).
+    or the words of a text do, (M, A). whole: whether no other order goes beyond low and high, (M,).
     """
 
     queries: Ints
     low: Floats
     high: Floats
     changes: Bools
+    whole: Bools
 
     def ends(self, values: Floats) -> tuple[Floats, Floats]:
         """The lowest and the highest value of all queries, (M, Q), whose values are these: equal where no order
@@ -117,25 +118,27 @@ def spread(
     specs: Sequence[Spec],
     found: Scored,
     judge: Callable[[Ints, Floats], Judgments],
+    depth: int | None = None,
     jobs: int = 1,
     trials: int | None = None,
 ) -> Spread:
     """What other orders of tied scores make of these queries, (Q,) as a mask.
 
     found: what the order of the run makes of all queries. judge: makes the judgments of some queries from the
-    ranks of all rows. trials: with more tied queries than this, only about so many of them, evenly spaced, are
-    tried in the orders after the first two; None tries all.
+    ranks of all rows, cut at the depth. trials: with more tied queries than this, only about so many of them,
+    evenly spaced, are tried in the orders after the first two; None tries all.
 
     A notice can be missed only where neither of the first two orders changes any query, and no further order
-    any of the sample: in a large collection an order that matters shows. Its range is "at least" in any case.
+    any of the sample: in a large collection an order that matters shows. Its range is "at least" there.
     """
     groups = _Groups(reduced.ties, qrels, queries)
     tied = distinct(groups.query[groups.mixed()])
     low = found.values[:, tied]
     high = low.copy()
     changes = np.zeros(low.shape, bool)
+    whole = np.array([rises(spec, qrels.scale, depth) for spec in specs], np.bool_)
     if not len(tied):
-        return Spread(tied, low, high, changes)
+        return Spread(tied, low, high, changes, whole)
     rank = reduced.rank.copy()
 
     def attempt(chosen: list[int], some: slice) -> list[int]:
@@ -154,7 +157,7 @@ def spread(
 
     everything = list(range(len(specs)))
     # a metric that a better document never harms has its lowest and highest value in the first two orders
-    others = [m for m in everything if not rises(specs[m], qrels.scale)]
+    others = [m for m in everything if not whole[m]]
     trials = trials or SHUFFLES * len(tied)
     sample = slice(None, None, -(-len(tied) // trials))
     for turn, ranks in enumerate(groups.ends()):
@@ -170,12 +173,16 @@ def spread(
             rank[groups.row] = ranks
             attempt(others, sample)
     changes |= high - low > _SAME * np.maximum(np.abs(high), np.abs(low))
-    return Spread(tied, low, high, changes)
+    return Spread(tied, low, high, changes, whole)
 
 
-def rises(spec: Spec, scale: Floats) -> bool:
-    """Whether moving a better graded document up never lowers the value."""
-    return spec.metric.holds(PROMOTION_HELPS, spec.params, scale)
+def rises(spec: Spec, scale: Floats, depth: int | None = None) -> bool:
+    """Whether moving a better graded document up never lowers the value, also into the first ranks.
+
+    A metric of pairs, which has no cutoff, can lose by that: the document that leaves them leaves its pairs.
+    """
+    stays_true = depth is None or "cutoff" in spec.metric.by_name
+    return stays_true and spec.metric.holds(PROMOTION_HELPS, spec.params, scale)
 
 
 def _shares(queries: Ints, qrels: Qrels) -> Iterator[slice]:

@@ -97,15 +97,23 @@ def test_exact(options: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"judged_only": True}, {"depth": 2, "ties": "best"}, {"ties": "input"}]
+    "options",
+    [
+        {},
+        {"judged_only": True},
+        {"judged_only": True, "rel": -1},
+        {"depth": 2, "ties": "best"},
+        {"depth": 2, "judged_only": True},
+        {"ties": "input"},
+    ],
 )
 def test_the_range_is_that_of_all_orders(options: dict[str, object]) -> None:
     """Exactly for metrics that a promotion never harms, and never beyond it for others."""
     draw = random.Random(str(options))
-    specs = parse(EXACT + " bpref nDCG@2 nDCG(gain=0:1/1:0)@2 Judged@2 rankDCG ERR muAP")
+    specs = parse(EXACT + " bpref nDCG@2 nDCG(gain=0:1/1:0)@2 Judged@2 rankDCG AUC ERR muAP")
     if "depth" in options:
         specs = [spec for spec in specs if "judged_only" not in spec.params]
-    cases = [collection(draw) for _ in range(25)]
+    cases = [collection(draw) for _ in range(60)]
     tries = [(n, run) for n, (_, ranking) in enumerate(cases) for run in orders(ranking)]
     qrels = {str(place): cases[n][0] for place, (n, _) in enumerate(tries)}
     runs = {str(place): run for place, (_, run) in enumerate(tries)}
@@ -123,7 +131,7 @@ def test_the_range_is_that_of_all_orders(options: dict[str, object]) -> None:
         assert not ((low > values) | (values > high)).any(), str(spec)
         assert not ((least > low + 1e-9) | (high > most + 1e-9)).any(), str(spec)
         assert not ((low < high) & (high - low < 1e-9)).any(), str(spec)
-        if rises(spec, np.array([0.0, 1.0, 2.0])):
+        if rises(spec, np.array([-1.0, 0.0, 1.0, 2.0]), options.get("depth")):
             np.testing.assert_allclose([low, high], [least, most], atol=1e-9, err_msg=str(spec))
 
 
@@ -187,3 +195,12 @@ def test_the_notice_of_ties_is_for_metrics_that_they_can_change() -> None:
 
 def has_ties(results: gradeval.Results) -> bool:
     return any(notice.kind is Kind.TIES for notice in results.notices)
+
+
+def test_what_a_cut_does_to_pairs_is_at_least() -> None:
+    """A better document may come in for a good one, and its pairs go with it."""
+    qrels = {"1": {"a": 1, "d0": 2, "d1": 0}}
+    run = {"1": {"z": 0, "x": 1, "d0": 1, "d1": 1}}
+    notices = gradeval.evaluate(qrels, run, "rankDCG P@2", depth=2).notices
+    at_most = {notice.metric: notice.at_most for notice in notices if notice.kind is Kind.TIES}
+    assert at_most == {"rankDCG": False, "P@2": True}

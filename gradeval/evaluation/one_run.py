@@ -112,7 +112,7 @@ def outcome_of(
     counted = wanted & has_lines if options.queries == "both" else wanted
     ties: Spread | None = None
     if options.tie_range:
-        ties = spread(qrels, reduced, counted, specs, found, judge, jobs)
+        ties = spread(qrels, reduced, counted, specs, found, judge, options.depth, jobs)
     run_rule = run.ties
 
     def noticed() -> Noticed:
@@ -120,7 +120,7 @@ def outcome_of(
         if options.ties is None:  # a user who names a rule has decided the order
             changes = ties
             if changes is None:
-                changes = spread(qrels, reduced, counted, specs, found, judge, jobs, TRIALS)
+                changes = spread(qrels, reduced, counted, specs, found, judge, options.depth, jobs, TRIALS)
             changed = tie_notices(qrels, specs, found, counted, changes, run_rule)
             # the range of a number is printed beside it, so only texts need a notice
             notices += (one for one in changed if not options.tie_range or one.low is None)

@@ -146,7 +146,7 @@ class Collection:
             return judgments_of(self.qrels, run._replace(rank=rank), queries, self.options, run.tag)
 
         jobs = self.options.jobs or default_jobs()
-        ties = spread(self.qrels, run, counted, specs, found, judge, jobs, TRIALS)
+        ties = spread(self.qrels, run, counted, specs, found, judge, self.options.depth, jobs, TRIALS)
         yield from tie_notices(self.qrels, specs, found, counted, ties, rule)
 
 
