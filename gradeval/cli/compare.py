@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -10,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from gradeval.analysis.options import CONFIDENCE, CORRECTIONS, RANGES, TESTS, CompareOptions, Groups
+from gradeval.analysis.options import RANGES, CompareOptions, Groups
 from gradeval.cli import heap
 from gradeval.cli import output as out
+from gradeval.cli.compare_options import comparison_options, with_baseline
 from gradeval.cli.options import (
     SectionedCommand,
     check_inputs,
     check_queries,
-    expand_runs,
     has_colour,
     input_options,
     measure_options,
@@ -30,7 +29,7 @@ from gradeval.cli.options import (
     section,
     treat_warnings,
 )
-from gradeval.cli.types import File, Integer, Percentage
+from gradeval.cli.types import File, Integer
 from gradeval.errors import UnknownQueryError
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS, Options
@@ -62,7 +61,6 @@ A saved result must come from the same qrels, options and metrics. With --values
 each file is CSV or TSV with a column of query ids and one for each metric,
 gradeval's own TSV (-q), or the output of trec_eval -q.
 """
-_comparison = section("Comparison")
 _more = section("Further output")
 _values = section("Tables of values")
 
@@ -83,37 +81,7 @@ _EVALUATION = (
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.argument("files", metavar="QRELS RUN RUN...", type=File(), nargs=-1)
-@_comparison("--baseline", metavar="RUN", help="The run to compare with, a file or a name. Default: the first.")
-@_comparison("--all-pairs", is_flag=True, help="Compare every run with every other.")
-@_comparison(
-    "--test",
-    type=click.Choice(TESTS),
-    default="t",
-    show_default=True,
-    help="Paired t-test; randomization test by sign flips; bootstrap interval (BCa), which has no p; Wilcoxon "
-    "signed-rank test; sign test; or, with --all-pairs, the randomized Tukey HSD test.",
-)
-@_comparison(
-    "--correction",
-    type=click.Choice(CORRECTIONS),
-    help="Of p for the number of comparisons (runs × metrics): Holm, Bonferroni and maxT for the family-wise "
-    "error rate, Benjamini-Hochberg (bh) for the false discovery rate. Default: holm.",
-)
-@_comparison(
-    "--confidence",
-    type=Percentage(*CONFIDENCE),
-    default=95.0,
-    metavar="PERCENT",
-    help="Of the intervals; significant is p below what is left of 100. Default: 95.",
-)
-@_comparison(
-    "--samples",
-    type=Integer(*RANGES["samples"]),
-    default=100_000,
-    metavar="N",
-    help="Random sign flips, resamples or permutations. Default: 100000.",
-)
-@_comparison("--seed", type=Integer(*RANGES["seed"]), default=1, metavar="N", help="Of these. Default: 1.")
+@comparison_options()
 @_more("--by", type=File(), metavar="FILE", help="Repeat for each group of queries: 'query TAB group' lines.")
 @_more("--worst", type=Integer(*RANGES["worst"]), default=0, metavar="N", help="The N queries that lost most.")
 @_more("--best", type=Integer(*RANGES["best"]), default=0, metavar="N", help="The N queries that gained most.")
@@ -171,7 +139,7 @@ def compare_command(
         raise click.UsageError("-n and -f json are mutually exclusive: JSON has the comparisons.")
     _check_files(files, of_values, given, lower_is_better)
     qrels, arguments = ((), files) if of_values else (files[:1], files[1:])
-    runs = _with_baseline(arguments, of_values, given["baseline"])
+    runs = with_baseline(arguments, of_values, given["baseline"])
     files = (*qrels, *(path for _, path in runs))
     extra = [one for one in (by, given["groups"], query_ids) if one]
     check_inputs([*files, *extra])
@@ -249,23 +217,6 @@ def _check_files(
     if not files or (len(files) < 2 and not given["features"]):
         hint = "tables without qrels go with --values" if files else "the qrels, then two runs or more"
         raise click.UsageError(f"Missing argument 'QRELS RUN RUN...': {hint}.")
-
-
-def _with_baseline(
-    arguments: Sequence[str], of_values: bool, baseline: str | None
-) -> list[tuple[str | None, str]]:
-    """The labels and paths of the runs, or the paths of tables of values, which have no labels.
-
-    The baseline is before them if it is another file; it may be the name of a run too.
-    """
-    from gradeval.tables.run_names import labelled, run_names
-
-    runs = [(None, path) if of_values else labelled(path) for path in expand_runs(None, None, arguments)]
-    if baseline is None or baseline in [path for _, path in runs] or not os.path.exists(baseline):
-        return runs
-    labels = [label for label, _ in runs if label is not None]
-    names = [*labels, *run_names([path for label, path in runs if label is None], taken=labels)]
-    return runs if baseline in names else [(None, baseline), *runs]
 
 
 def _groups(path: str | None) -> Groups:

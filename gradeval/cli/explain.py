@@ -22,6 +22,7 @@ from gradeval.cli.options import (
     passes,
     queries,
     section,
+    text_option,
     treat_warnings,
 )
 from gradeval.cli.types import File, Integer
@@ -78,12 +79,7 @@ _explanation = section("Explanation")
     help="For nDCG and its relatives: what each document costs by not being at its ideal rank. Documents of "
     "equal grade have ideal ranks in run order.",
 )
-@_explanation(
-    "--text",
-    type=File(),
-    metavar="FILE",
-    help="Show titles: a file with 'id TAB title' lines, or JSON lines with an id and a title or text.",
-)
+@text_option(_explanation)
 @measure_options("nDCG@10; one metric is explained at a time")
 @output(
     "--ranks",

@@ -67,7 +67,7 @@ inputs = section("Input (formats are detected from the content by default)")
 other = section("Other")
 
 
-def _together(*decorators: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
+def together(*decorators: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
     """One decorator for several options, which keep their order."""
 
     def decorate(function: Decorated) -> Decorated:
@@ -80,7 +80,7 @@ def _together(*decorators: Callable[[Any], Any]) -> Callable[[Decorated], Decora
 
 def measure_options(default: str) -> Callable[[Decorated], Decorated]:
     """What is measured. default: what the help says of the metrics."""
-    return _together(
+    return together(
         measure(
             "-m",
             "--metric",
@@ -138,7 +138,7 @@ def measure_options(default: str) -> Callable[[Decorated], Decorated]:
 
 def query_options() -> Callable[[Decorated], Decorated]:
     """Which queries count."""
-    return _together(
+    return together(
         queries(
             "--queries",
             type=click.Choice(QUERIES),
@@ -158,6 +158,33 @@ def query_options() -> Callable[[Decorated], Decorated]:
     )
 
 
+def digits_option() -> Callable[[Decorated], Decorated]:
+    """How many digits numbers have."""
+    return output(
+        "--digits",
+        type=DigitsOrFull(),
+        default=4,
+        show_default=True,
+        metavar="N|full",
+        help="Number of decimals, or full for the shortest representation that round-trips.",
+    )
+
+
+def output_option(about: str) -> Callable[[Decorated], Decorated]:
+    """Where to write."""
+    return output("-o", "--output", type=File(), metavar="FILE", help=about)
+
+
+def text_option(option: Callable[..., Callable[[Decorated], Decorated]]) -> Callable[[Decorated], Decorated]:
+    """Titles of documents. option: that of a section."""
+    return option(
+        "--text",
+        type=File(),
+        metavar="FILE",
+        help="Show titles: a file with 'id TAB title' lines, or JSON lines with an id and a title or text.",
+    )
+
+
 def output_options(
     formats: Iterable[str], default: str = "table on a terminal, tsv elsewhere"
 ) -> Callable[[Decorated], Decorated]:
@@ -170,7 +197,7 @@ def output_options(
         help="With -f csv: prefix text that begins with =, +, - or @ with ', so that it is not read as a "
         "formula.",
     )
-    return _together(
+    return together(
         output(
             "-f",
             "--format",
@@ -178,28 +205,15 @@ def output_options(
             type=click.Choice(formats),
             help=f"Default: by the ending of -o; otherwise {default}.",
         ),
-        output(
-            "--digits",
-            type=DigitsOrFull(),
-            default=4,
-            show_default=True,
-            metavar="N|full",
-            help="Number of decimals, or full for the shortest representation that round-trips.",
-        ),
+        digits_option(),
         *([spreadsheet] if "csv" in formats else []),
-        output(
-            "-o",
-            "--output",
-            type=File(),
-            metavar="FILE",
-            help=f"Write to this file, atomically. Its ending sets the format: {endings}.",
-        ),
+        output_option(f"Write to this file, atomically. Its ending sets the format: {endings}."),
     )
 
 
 def input_options() -> Callable[[Decorated], Decorated]:
     """What the files are."""
-    return _together(
+    return together(
         inputs("--qrels-format", type=click.Choice(QRELS_FORMATS), help="Format of the qrels."),
         inputs("--run-format", type=click.Choice(RUN_FORMATS), help="Format of the runs."),
         inputs(
@@ -240,7 +254,7 @@ def input_options() -> Callable[[Decorated], Decorated]:
 
 def other_options() -> Callable[[Decorated], Decorated]:
     """Threads and warnings."""
-    return _together(
+    return together(
         other(
             "-j",
             "--jobs",
