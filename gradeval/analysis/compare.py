@@ -77,24 +77,26 @@ def evaluate_to_compare(
     specs: Sequence[Spec] | None,
     options: Options,
     *,
+    more: Sequence[Spec] = (),
     watch: Callable[[Source], None] | None = None,
     hashes: bool = False,
     query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
 ) -> tuple[Results, list[Spec]]:
     """The runs' results, with the metrics to compare and Judged@k; and which metrics to compare.
 
-    specs: None for those of the first saved result, or else the default metrics.
+    specs: None for those of the first saved result, or else the default metrics. more: metrics to evaluate too.
     """
     if specs is not None:
         check_comparable(specs)
     qrels, opened = with_saved(qrels, runs)
     compared = comparable(specs or saved_specs(opened) or parse(DEFAULT_METRICS))
+    judged = [] if options.judged_only else [_judged_spec(compared)]
     results = evaluate_with_saved(
         qrels,
         opened,
         compared,
         options,
-        optional=[] if options.judged_only else [_judged_spec(compared)],
+        optional=[*(one for one in more if one not in judged), *judged],
         watch=watch,
         hashes=hashes,
         query_ids=query_ids,
@@ -116,10 +118,6 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
         specs = comparable(results.specs)
     check_comparable(specs)
     values = QueryValues.of(results, specs)
-    names = {column.name for column in values.metrics}
-    notices = [
-        one for one in results.notices if not one.metric or one.metric in names or one.kind is Kind.JUDGED_SHARE
-    ]
     inputs = {
         "qrels": {"path": results.qrels, "sha256": results.qrels_sha256},
         "options": dict(results.options),
@@ -129,7 +127,15 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
     if judged is not None:
         means = [results.mean(run, judged) for run in range(len(results.runs))]
         share = Judged(str(judged), np.array(means))
-    return compare_values(values, options, notices, judged=share, inputs=inputs)
+    return compare_values(values, options, notices_of(results, values), judged=share, inputs=inputs)
+
+
+def notices_of(results: Results, values: QueryValues) -> list[Notice]:
+    """What should be known of the metrics that are compared."""
+    names = {column.name for column in values.metrics}
+    return [
+        one for one in results.notices if not one.metric or one.metric in names or one.kind is Kind.JUDGED_SHARE
+    ]
 
 
 def compare_values(

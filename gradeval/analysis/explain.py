@@ -1,12 +1,13 @@
 """How the value of a metric for a query comes about.
 
-explain       qrels, a run and a metric -> an Explanation for each query asked for
-explain_run   the same with parsed arguments
+explain        qrels, a run and a metric -> an Explanation for each query asked for
+explain_run    the same with parsed arguments
+explain_runs   several runs and metrics, one query after another
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -122,7 +123,7 @@ def explain_run(
     judged = given.qrels.shift_grades(options.zero_grade)
     at = _worst(judged, runs, spec, options, worst, jobs) if worst else _positions(judged, queries)
     of_runs = [
-        _explain(one, name, judged, at, spec, options, jobs)
+        [found for [found] in _explained(one, name, judged, at, [spec], options, jobs)]
         for one, name in zip(runs, names_of_runs(runs), strict=True)
     ]
     found = of_runs[0]
@@ -132,6 +133,36 @@ def explain_run(
             for own, other in zip(*of_runs, strict=True)
         ]
     return _with_titles(found, text, watch)
+
+
+def explain_runs(
+    qrels: Any,
+    runs: Sequence[Named],
+    specs: Sequence[Spec],
+    options: Options,
+    queries: Sequence[str],
+) -> Iterator[list[list[Explanation]]]:
+    """For each query, the explanations by each run, by each metric; those of one query are in memory at a time.
+
+    A LETOR file is as many runs as it has features chosen.
+    """
+    qrels = source_of(qrels) if is_path(qrels) else qrels
+    jobs = options.jobs or default_jobs()
+    features = is_path(qrels) and any(is_file(one, qrels.name) for _, one in runs)
+    given = open_qrels(qrels, options, jobs, None, features)
+    opened: list[Run] = []
+    for place, (name, run) in enumerate(runs, 1):
+        for one in open_runs(name, run, given, options, None, place):
+            if isinstance(one, InputError):
+                raise one
+            opened.append(one)
+    judged = given.qrels.shift_grades(options.zero_grade)
+    at = _positions(judged, queries)
+    of_runs = [
+        _explained(one, name, judged, at, specs, options, jobs)
+        for one, name in zip(opened, names_of_runs(opened), strict=True)
+    ]
+    return map(list, zip(*of_runs, strict=True))
 
 
 def _opened(
@@ -184,34 +215,41 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
     return defined[order[:count]]
 
 
-def _explain(
-    run: Run, name: str, qrels: Qrels, positions: Ints, spec: Spec, options: Options, jobs: int
-) -> list[Explanation]:
-    """The explanations of these queries, from one pass over the run."""
+def _explained(
+    run: Run, name: str, qrels: Qrels, positions: Ints, specs: Sequence[Spec], options: Options, jobs: int
+) -> Iterator[list[Explanation]]:
+    """The explanations of each of these queries, one for each metric, from one pass over the run."""
     wanted = IdIndex(qrels.queries.take(positions))
     columns = run.rows(lambda block: block.of_queries(wanted), jobs)
     ties = options.ties or run.ties
     reduced = reduce_columns(columns, qrels, ties, run.path)
     notices = (*qrels.notices, *(replace(one, subject=name) for one in qrels_notices(qrels, reduced, options)))
-    found = []
     for q, query in zip(positions.tolist(), Texts(qrels.queries.take(positions)), strict=True):
         ranking = Ranking.of(qrels, q, reduced, columns, ties, run.path)
         whole = judgments_of(qrels, reduced, np.array([q]), replace(options, depth=None, judged_only=False), "")
-        basis = Explanation(
-            str(spec),
-            spec.display,
-            qrels.path,
-            name,
-            query,
-            0.0,
-            ranking.in_order(whole),
-            cutoff=spec.params.get("cutoff"),
-            ties=ties,
-            options=options.to_dict(),
-            notices=notices,
-        )
-        found.append(with_value(basis, spec, whole, options, ranking))
-    return found
+        documents = ranking.in_order(whole)
+        yield [
+            with_value(
+                Explanation(
+                    str(spec),
+                    spec.display,
+                    qrels.path,
+                    name,
+                    query,
+                    0.0,
+                    documents,
+                    cutoff=spec.params.get("cutoff"),
+                    ties=ties,
+                    options=options.to_dict(),
+                    notices=notices,
+                ),
+                spec,
+                whole,
+                options,
+                ranking,
+            )
+            for spec in specs
+        ]
 
 
 def _with_titles(
@@ -222,11 +260,15 @@ def _with_titles(
     documents = {
         one.id for each in found for of in (each, each.against) if of is not None for one in of.documents
     }
-    if isinstance(text, Mapping):
-        titles = {str(name): str(title) for name, title in text.items() if str(name) in documents}
-    else:
-        source = source_of(text)
-        if watch is not None:
-            watch(source)
-        titles = read_titles(source, documents)
+    titles = titles_of(text, documents, watch)
     return [replace(one, titles=titles) for one in found]
+
+
+def titles_of(text: Any, documents: Set[str], watch: Callable[[Source], None] | None) -> Mapping[str, str]:
+    """Document -> title, from a mapping or a file of them."""
+    if isinstance(text, Mapping):
+        return {str(name): str(title) for name, title in text.items() if str(name) in documents}
+    source = source_of(text)
+    if watch is not None:
+        watch(source)
+    return read_titles(source, documents)

@@ -220,13 +220,15 @@ class Explanation:
         places = {one: place for one in self.documents if (place := self.place(one)) is not None}
         return tuple(sorted(places, key=places.__getitem__))
 
-    def selected(self, ranks: int) -> Selection:
-        """The documents of the first ranks, and as many of the others that add to the value."""
+    def selected(self, ranks: int, further: int | None = None) -> Selection:
+        """The documents of the first ranks; then so many further ones that add to the value, and so many that
+        were not retrieved, by default as many."""
+        further = ranks if further is None else further
         adds = self.contributions
         first, below = self.ranked[:ranks], self.ranked[ranks:]
         # every document adds to rankDCG
         adding = [] if self.groups else [one for one in below if adds.get(one)]
-        most = set(sorted(adding, key=lambda one: -abs(adds[one]))[:ranks])
+        most = set(sorted(adding, key=lambda one: -abs(adds[one]))[:further])
         hidden = [one for one in below if one not in most]
         missed = [one for one in self.documents if one.rank is None and self.place(one) is None]
         if self.ideal is None:
@@ -235,7 +237,7 @@ class Explanation:
             best = {one.document for one in self.ideal}
             listed = [one for one in missed if one in best]
         return Selection(
-            (*first, *(one for one in below if one in most), *listed[:ranks]),
+            (*first, *(one for one in below if one in most), *listed[:further]),
             len(hidden),
             math.fsum(adds.get(one, 0.0) for one in hidden),
             sum((one.grade or 0) > 0 for one in missed),

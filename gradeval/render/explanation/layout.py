@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from gradeval.analysis.explanation import Document, Explanation, Term
+from gradeval.analysis.explanation import Document, Explanation, Selection, Term
 from gradeval.errors import visible
 from gradeval.notices import many
 from gradeval.render import Digits
@@ -77,10 +77,14 @@ def _documents(explanation: Explanation, ranks: int, options: ExplanationRenderO
     title = "" if own else "Leave-one-out: the document removed from run and judgments, ranks closed up"
     yield from _fitting(title, rows, _columns(explanation, rows), options.width)
     if own:
-        yield _fraction(explanation, digits)
+        yield fraction(explanation, digits)
     else:
-        yield f"{visible(explanation.display)} is no sum over documents, so the changes need not add up."
-    yield from _notes(explanation, ranks, digits)
+        yield no_sum(explanation)
+    yield from notes(explanation, selection, ranks, digits)
+
+
+def no_sum(explanation: Explanation) -> str:
+    return f"{visible(explanation.display)} is no sum over documents, so the changes need not add up."
 
 
 def _fitting(title: str, rows: Rows, names: Sequence[str], width: int | None) -> Iterator[Grid]:
@@ -190,7 +194,7 @@ def _change_columns(explanation: Explanation, digits: Digits) -> Callable[[Docum
     return columns
 
 
-def _fraction(explanation: Explanation, digits: Digits) -> str:
+def fraction(explanation: Explanation, digits: Digits) -> str:
     """'nDCG@10 = DCG 4.2531 / ideal DCG 8.8928 = 0.4783'."""
     name, value = visible(explanation.display), value_of(explanation, digits)
     if explanation.is_empty:
@@ -218,9 +222,8 @@ def _short(value: float, digits: Digits) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else number(value, digits)
 
 
-def _notes(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[str]:
-    """What the table does not show, and what its marks mean."""
-    selection = explanation.selected(ranks)
+def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Digits) -> Iterator[str]:
+    """What the table of these documents does not show, and what its marks mean."""
     retrieved = [one for one in explanation.documents if one.rank is not None]
     sentences = []
     if not retrieved:
