@@ -9,10 +9,10 @@ SEARCH := sample_data/search
 SHARES := sample_data/popularity
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test thorough lint fuzz bench peers clean
+.PHONY: help demo test test-spark thorough lint fuzz bench peers clean
 
 help:  ## list the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.installed  ## evaluate the sample data
 	@printf '\nThree search engines on fifty topics with grades 0 to 4:\n\n'
@@ -25,6 +25,9 @@ demo: $(VENV)/.installed  ## evaluate the sample data
 
 test: $(VENV)/.test  ## run the tests, except the slow ones; ARGS='-k letor -n 0' goes to pytest
 	$(PYTEST) -m 'not slow' $(ARGS)
+
+test-spark: $(VENV)/.test $(VENV)/.spark  ## run the tests on a local Spark; needs Java (default-jre-headless)
+	GRADEVAL_SPARK=1 $(BIN)/python -m pytest -q -n 0 -m spark tests/spark $(ARGS)
 
 thorough: $(VENV)/.test  ## run all tests, with many random examples and branch coverage; SEED=… repeats a run
 	$(PYTEST) --hypothesis-profile=thorough --hypothesis-seed=$(SEED) \
@@ -61,6 +64,6 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.peers: $(VENV)/.%: $(VENV)/.installed
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.peers $(VENV)/.spark: $(VENV)/.%: $(VENV)/.installed
 	$(PIP) --editable '.[$*]'
 	@touch $@

@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # as in typing, whose import would keep __main__ waiting
 if TYPE_CHECKING:
     from typing import Any
 
+    from gradeval import spark as spark
     from gradeval.analysis import study as study
     from gradeval.analysis.batch import batch as batch
     from gradeval.analysis.batch_table import Batch as Batch
@@ -54,10 +55,11 @@ _HOME = {
     "read_qrels": "tables.load",
     "read_run": "tables.load",
     "score_arrays": "training",
+    "spark": "spark",
     "study": "analysis.study",
     "validate": "analysis.validate",
 }
-_MODULES = ("study",)  # public as a whole
+_MODULES = ("spark", "study")  # public as a whole
 
 __all__ = [
     "Batch",
@@ -79,6 +81,7 @@ __all__ = [
     "read_qrels",
     "read_run",
     "score_arrays",
+    "spark",
     "study",
     "validate",
 ]

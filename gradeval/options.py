@@ -153,7 +153,7 @@ def _read_no_relevant(value: Any) -> Any:
     return f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
-def _read_columns(columns: Any) -> tuple[tuple[str, str], ...]:
+def read_columns(columns: Any) -> tuple[tuple[str, str], ...]:
     """'query=user_id,document=item_id', or a mapping."""
     if isinstance(columns, (str, bytes)):
         return parse_columns(_text(columns))
@@ -166,7 +166,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "features": _read_features,
     "groups": _read_groups,
     "no_relevant": _read_no_relevant,
-    "columns": _read_columns,
+    "columns": read_columns,
 }
 
 

@@ -149,12 +149,12 @@ def compare_values(
     """Compare runs by their values. notices: what is known of these already. Raises GradevalError."""
     if len(values.runs) < 2:
         raise InputError("runs", f"there is {len(values.runs) or 'no'} run", hint="Give two runs or more")
-    pairs = tuple(_pairs(values, options))
+    pairs = tuple(pairs_of(values, options))
     sampling = Sampling(options.samples, options.seed, options.jobs or default_jobs())
     parts, group_notices = _parts(values, options)
     sections = tuple(_section(group, part, pairs, options, sampling) for group, part in parts)
     shown = judged if judged is not None and judged.differs else None
-    more = [*_notices(sections, shown), *group_notices]
+    more = [*notices_of(sections, shown), *group_notices]
     return Comparison(
         values,
         pairs,
@@ -167,7 +167,7 @@ def compare_values(
     )
 
 
-def _pairs(values: QueryValues, options: CompareOptions) -> Iterator[tuple[int, int]]:
+def pairs_of(values: QueryValues, options: CompareOptions) -> Iterator[tuple[int, int]]:
     """(baseline, run) of each comparison."""
     runs = range(len(values.runs))
     if options.all_pairs:
@@ -307,14 +307,14 @@ def _comparison(
         better,
         about.ties,
         worse,
-        _verdict(column, outcome, p_corrected, options),
+        verdict(column, outcome, p_corrected, options),
         outcome.method,
         outcome.reason,
         power,
     )
 
 
-def _verdict(column: ComparedMetric, outcome: Outcome, p_corrected: float, options: CompareOptions) -> Verdict:
+def verdict(column: ComparedMetric, outcome: Outcome, p_corrected: float, options: CompareOptions) -> Verdict:
     """Significant where the corrected p is below alpha; of the bootstrap, where the interval leaves out 0."""
     if options.test == "bootstrap":
         significant = not outcome.low <= 0 <= outcome.high and outcome.low < outcome.high
@@ -369,7 +369,7 @@ def _changes(
                     )
 
 
-def _notices(sections: Sequence[Section], judged: Judged | None) -> Iterator[Notice]:
+def notices_of(sections: Sequence[Section], judged: Judged | None) -> Iterator[Notice]:
     whole, *groups = sections
     fewest = min(one.n for one in whole.comparisons)
     if fewest < ENOUGH_QUERIES:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Bools
+from gradeval.arrays import Bools, Floats
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, UnknownQueryError
@@ -103,7 +103,7 @@ class Evaluator:
         self._given = open_qrels(qrels, options, self._jobs, self._prepare, with_features)
         table = self._given.qrels
         self._judged = table.shift_grades(options.zero_grade)
-        self._specs = tuple(_with_levels(specs, self._judged) if options.by_level else specs)
+        self._specs = tuple(with_levels(specs, self._judged.scale) if options.by_level else specs)
         self._queries = Texts(table.queries)
         if query_ids is not None:
             options = replace(options, query_ids=query_ids(self._queries, table.path))
@@ -247,9 +247,8 @@ def _each(
     yield from outcomes(1)  # outside the handler, which keeps the threads' memory alive
 
 
-def _with_levels(specs: Sequence[Spec], qrels: Qrels) -> list[Spec]:
-    """AP(rel=t) for each grade t above 0, before muAP (or first)."""
-    grades = qrels.scale
+def with_levels(specs: Sequence[Spec], grades: Floats) -> list[Spec]:
+    """AP(rel=t) for each of the grades t above 0, before muAP (or first)."""
     levels = [one for t in grades[grades > 0].tolist() for one in parse(f"AP(rel={t!r})")]
     names = [spec.metric.name for spec in specs]
     at = names.index("muAP") if "muAP" in names else 0

@@ -102,18 +102,40 @@ def score_queries(qrels: Qrels, judge: Judge, rank: Floats, specs: Sequence[Spec
 def outcome_of(
     qrels: Qrels, name: str, run: Run, specs: Sequence[Spec], options: Options, jobs: int, wanted: Bools
 ) -> Outcome:
+    """The outcome of a run. Raises GradevalError."""
     reduced = run.reduce(qrels, options.ties or run.ties, jobs)
+    if not ((reduced.retrieved > 0) & wanted).any():
+        raise no_common_query(run.path, qrels.path)
+    tag = reduced.tag or run.name or run.short_name or run.path
+    return outcome_of_reduced(qrels, name, run.path, reduced, run.ties, tag, specs, options, jobs, wanted)
+
+
+def no_common_query(path: str, qrels: str) -> InputError:
+    """The error of a run none of whose queries is judged. path, qrels: the paths."""
+    return InputError(path, f"it has no query in common with {qrels}", hint="Check the query ids")
+
+
+def outcome_of_reduced(
+    qrels: Qrels,
+    name: str,
+    path: str,
+    reduced: Reduced,
+    run_rule: str,
+    tag: str,
+    specs: Sequence[Spec],
+    options: Options,
+    jobs: int,
+    wanted: Bools,
+) -> Outcome:
+    """The outcome of what is kept of a run, which may lack all queries. run_rule: its default order of ties."""
+    judge = judge_of(qrels, reduced, options, tag)
     has_lines = reduced.retrieved > 0
-    if not (has_lines & wanted).any():
-        raise InputError(run.path, f"it has no query in common with {qrels.path}", hint="Check the query ids")
-    judge = judge_of(qrels, reduced, options, reduced.tag or run.name or run.short_name or run.path)
     jobs = jobs if len(qrels.grade) > _FEW else 1
     found = score_queries(qrels, judge, reduced.rank, specs, jobs)
     counted = wanted & has_lines if options.queries == "both" else wanted
     ties: Spread | None = None
     if options.tie_range:
         ties = spread(qrels, reduced, counted, specs, found, judge, options.depth, jobs)
-    run_rule = run.ties
 
     def noticed() -> Noticed:
         notices = [*query_notices(qrels, reduced, wanted, options)]
@@ -132,5 +154,5 @@ def outcome_of(
 
     tie_range = None if ties is None else np.array(ties.ends(found.values))
     rule = options.ties or run_rule
-    result = RunResult(name, run.path, None, found.values, counted, found.texts, tie_range, rule)
+    result = RunResult(name, path, None, found.values, counted, found.texts, tie_range, rule)
     return Outcome(result, found.empty, noticed)

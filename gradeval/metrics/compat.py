@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import stable_order
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
@@ -68,14 +68,14 @@ def compatibility(judgments: Judgments, *, p: Persistence = 0.95, normalize: Nor
     depth = np.maximum(judgments.retrieved, ideal.lengths)
     table = _agreement(p, int(depth.max(initial=0)))
 
-    def overlap(common: Floats) -> Terms:
+    def overlap(rows: Ints, common: Floats) -> Terms:
         """Each document is among the first of both from the rank in `common` to the end."""
         end = np.minimum(depth, len(table) - 1)[ideal.query]
         begin = np.minimum(common[rows] - 1, end).astype(np.int64)
         return Terms(ideal, rows, table[end] - table[begin])
 
-    found = overlap(np.maximum(place, judgments.rank))
+    found = overlap(rows, np.maximum(place, judgments.rank))
     if not normalize:
         return replace(found, normalizer=-np.expm1(np.maximum(depth, 1) * np.log(p)) / (1 - p))
-    best = overlap(place)
+    best = overlap(order[judgments.grade[order] > 0], place)  # added in the order of the ideal ranking
     return replace(found, normalizer=best.total, ideal=lambda: best)

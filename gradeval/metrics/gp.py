@@ -16,11 +16,20 @@ from gradeval.tables.terms import Terms
 
 
 def _shares(judgments: Judgments, which: Bools) -> Terms:
-    """The grade of each of these rows, over the largest grade in the qrels."""
+    """The grade of each of these rows, over the largest grade in the qrels.
+
+    Documents that were not retrieved come by descending grade, so that the order of the qrels changes no sum.
+    """
     rows = np.flatnonzero(which)
+    segments = judgments.segments.take(rows)
     highest = judgments.scale.max(initial=0.0)
     share = linear_gain(judgments.grade[rows]) / (highest if highest > 0 else 1.0)
-    return Terms(judgments.segments.take(rows), rows, share)
+    missed = ~judgments.is_retrieved[rows]
+    if missed.any():
+        ranked = 2.0 + len(rows) - np.arange(len(rows))  # above all shares
+        order = segments.descending(np.where(missed, share, ranked))
+        rows, share = rows[order], share[order]
+    return Terms(segments, rows, share)
 
 
 @metric("gP", invariants=[SCALE_FREE, PROMOTION_HELPS])

@@ -108,7 +108,7 @@ class Qrels:
         grade = subtracted(self.grade, float(zero_grade))
         for row in out_of_range(grade)[:1].tolist():
             left = f"{float(self.grade[row])!r} - {zero_grade!r} = {float(grade[row])!r}"
-            raise OptionError(f"zero_grade leaves a grade that is out of range: {left}. {_RESCALE}")
+            raise OptionError(f"zero_grade leaves a grade that is out of range: {left}. {RESCALE}")
         return replace(self, grade=grade)
 
 
@@ -193,7 +193,7 @@ class Rows:
         return qrels
 
 
-_RESCALE = f"Grades are {RANGE}; rescale them"
+RESCALE = f"Grades are {RANGE}; rescale them"
 
 
 def out_of_range(grade: Floats) -> Ints:
@@ -217,4 +217,4 @@ def _range_problems(grade: Floats, line: Callable[[], Ints]) -> LineProblems:
     if not len(rows):
         return LineProblems()
     wrong = grade[rows].tolist()
-    return LineProblems.of(line()[rows], lambda i: f"the grade {wrong[i]!r} is out of range", _RESCALE)
+    return LineProblems.of(line()[rows], lambda i: f"the grade {wrong[i]!r} is out of range", RESCALE)

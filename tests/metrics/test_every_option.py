@@ -202,3 +202,17 @@ def test_metrics_evaluated_alone_or_together():
     assert {name: repr(values([name])[name]) for name in REGISTRY} == {
         name: repr(one) for name, one in together.items()
     }
+
+
+@pytest.mark.parametrize("options", [{}, {"zero_grade": 1}, {"judged_only": True}], ids=str)
+def test_the_order_of_the_files_changes_no_digit(options):
+    rng = random.Random(1)
+
+    def shuffled(of: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+        return {q: dict(rng.sample(list(of[q].items()), len(of[q]))) for q in sorted(of, reverse=True)}
+
+    numbers = [name for name, metric in REGISTRY.items() if not metric.text]
+    found, expected = values(numbers, shuffled(QRELS), shuffled(RUN), **options), values(numbers, **options)
+    assert {
+        n for n, one in found.items() if any(repr(one.of[q]) != repr(v) for q, v in expected[n].of.items())
+    } == set()

@@ -111,10 +111,13 @@ def t_test(pairs: Floats, alpha: float) -> Outcome:
     t = mean / (sd / sqrt(n)) with n - 1 degrees of freedom; p = P(|T| >= |t|). The interval is that of the
     mean difference. Source: Student, "The probable error of a mean", Biometrika 1908.
     """
+    return t_outcome(len(pairs), *mean_and_sd(pairs), alpha)
+
+
+def t_outcome(n: int, mean: float, sd: float, alpha: float) -> Outcome:
+    """The paired t-test of n >= 2 differences with this mean and standard deviation, not all equal."""
     from scipy.special import stdtr
 
-    n = len(pairs)
-    mean, sd = mean_and_sd(pairs)
     error = sd / math.sqrt(n)
     p = 2 * float(stdtr(n - 1, -abs(mean / error)))
     interval = agreeing(t_interval(mean, error, n - 1, alpha), p, alpha, mean)

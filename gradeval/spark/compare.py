@@ -1,0 +1,146 @@
+"""Runs compared by what is kept of their differences: the paired t-test, without the values of the queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradeval.analysis.compare import notices_of, pairs_of, verdict
+from gradeval.analysis.comparison import Comparison, Judged, PairComparison, Section
+from gradeval.analysis.options import MAXT, CompareOptions
+from gradeval.analysis.stats.corrections import CORRECTIONS
+from gradeval.analysis.stats.differences import ALL_EQUAL, TOO_FEW_PAIRS
+from gradeval.analysis.stats.sampling import TOLERANCE
+from gradeval.analysis.stats.tests import Outcome, t_outcome
+from gradeval.analysis.values import ComparedMetric, QueryValues, check_comparable, comparable
+from gradeval.errors import InputError, OptionError
+from gradeval.evaluation.evaluator import complete
+from gradeval.notices import Kind
+from gradeval.registry.spec import parse
+from gradeval.results import Results
+from gradeval.spark.kernel import Bucket, Job, Pair
+from gradeval.spark.merge import SparkSummary, merged
+
+_OPTIONS = ("baseline", "all_pairs", "correction", "confidence")
+
+
+def comparison(
+    job: Job,
+    metrics: str | Iterable[str] | None,
+    given: Mapping[str, Any],
+    run: Callable[[Job], Sequence[Bucket]],
+) -> Comparison:
+    """The runs compared. given: options. run: evaluates a job. Raises GradevalError."""
+    for name in given:
+        if name not in _OPTIONS:
+            raise OptionError(
+                f"{name} requires the values of all queries in one place. On Spark, runs are "
+                f"compared by the t-test, with the options {', '.join(_OPTIONS)}"
+            )
+    options = CompareOptions.of(**given)
+    if options.used_correction == MAXT:
+        raise OptionError("the maxT correction requires the values of all queries in one place")
+    if len(job.runs) < 2:
+        raise InputError("runs", f"there is {len(job.runs)} run", hint="Give two runs or more")
+    places = _places(job, metrics)
+    compared = tuple(ComparedMetric.of(job.specs[m]) for m in places)
+    nothing = np.empty((len(job.runs), len(places), 0))
+    values = QueryValues((), job.runs, job.runs, compared, nothing)
+    pairs = tuple(pairs_of(values, options))
+    buckets = sorted(run(job._replace(pairs=pairs)), key=lambda bucket: bucket.number)
+    summary: SparkSummary = complete(merged(buckets, job))  # type: ignore[assignment]
+    kept = [
+        Pair.joined([one for bucket in buckets if bucket.pairs and (one := bucket.pairs[k]) is not None])
+        for k in range(len(pairs))
+    ]
+    keys = [(k, column, m) for k in range(len(pairs)) for column, m in zip(compared, places, strict=True)]
+    outcomes = [_outcome(kept[k], m, options.alpha) for k, _, m in keys]
+    corrected = CORRECTIONS[options.used_correction](np.array([one.p for one in outcomes])).tolist()
+    comparisons = tuple(
+        _compared(job.runs[pairs[k][0]], job.runs[pairs[k][1]], column, kept[k], m, outcome, p, options)
+        for (k, column, m), outcome, p in zip(keys, outcomes, corrected, strict=True)
+    )
+    means = np.where(
+        [spec.metric.is_summed for spec in job.specs], summary.means / summary.counts, summary.means
+    )
+    queries = max(one.queries for one in summary.runs)
+    sections = (Section(None, queries, means[:, places], comparisons, ()),)
+    judged = _judged(summary)
+    names = {column.name for column in compared}
+    results: Results = summary
+    known = [
+        one for one in results.notices if not one.metric or one.metric in names or one.kind is Kind.JUDGED_SHARE
+    ]
+    inputs = {"qrels": {"path": summary.qrels, "sha256": None}, "options": dict(summary.options)}
+    notices = (*known, *notices_of(sections, judged))
+    return Comparison(values, pairs, options, sections, (), judged, notices, inputs)
+
+
+def _places(job: Job, metrics: str | Iterable[str] | None) -> list[int]:
+    """The positions of the metrics to compare. Raises MetricError."""
+    if metrics is None:
+        return [job.specs.index(spec) for spec in comparable(job.specs)]
+    evaluated = Results("", None, (), job.specs, ())
+    places = [evaluated._metric(spec) for spec in parse(metrics)]
+    check_comparable([job.specs[m] for m in places])
+    return places
+
+
+def _judged(summary: SparkSummary) -> Judged | None:
+    """How much of the runs was judged, if that was evaluated and differs."""
+    for m, spec in enumerate(summary.specs):
+        if spec.metric.name == "Judged":
+            judged = Judged(str(spec), summary.means[:, m])
+            return judged if judged.differs else None
+    return None
+
+
+def _outcome(pair: Pair, m: int, alpha: float) -> Outcome:
+    """The paired t-test of a metric."""
+    n, mean, sd = int(pair.differences.size[m]), float(pair.differences.mean[m]), float(pair.differences.sd[m])
+    if n < 2:
+        return Outcome(math.nan, math.nan, math.nan, mean, "", TOO_FEW_PAIRS)
+    lowest, highest = float(pair.lowest[m]), float(pair.highest[m])
+    if highest - lowest <= TOLERANCE * max(abs(lowest), abs(highest)):
+        return Outcome(math.nan, mean, mean, mean, "", ALL_EQUAL)
+    return t_outcome(n, mean, sd, alpha)
+
+
+def _compared(
+    baseline: str,
+    run: str,
+    column: ComparedMetric,
+    pair: Pair,
+    m: int,
+    outcome: Outcome,
+    p_corrected: float,
+    options: CompareOptions,
+) -> PairComparison:
+    n, won, lost = int(pair.differences.size[m]), int(pair.won[m]), int(pair.lost[m])
+    mean, sd = float(pair.differences.mean[m]), float(pair.differences.sd[m])
+    better, worse = (won, lost) if column.sign > 0 else (lost, won)
+    return PairComparison(
+        run,
+        baseline,
+        column.name,
+        n,
+        float(pair.baseline.mean[m]),
+        float(pair.run.mean[m]),
+        mean,
+        sd,
+        outcome.low,
+        outcome.high,
+        outcome.estimate,
+        outcome.p,
+        p_corrected,
+        math.nan if outcome.reason else mean / sd,
+        better,
+        n - won - lost,
+        worse,
+        verdict(column, outcome, p_corrected, options),
+        outcome.method,
+        outcome.reason,
+    )

@@ -1,0 +1,216 @@
+"""Spark's data frames as tables of rows, in buckets of queries.
+
+A bucket is a key of the shuffle. Its number is chosen so that each bucket is a partition of its own: a task
+then has one bucket, whatever their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gradeval.arrays import Ints
+from gradeval.errors import InputError, OptionError, named
+from gradeval.formats.names import choose, simplified
+from gradeval.formats.python import column_labels
+from gradeval.options import read_columns
+from gradeval.spark.rows import DOCUMENT, NUMBER, PLACE, QUERY, RUN, Names
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+BUCKET = "bucket"
+BUCKET_ROWS = 1 << 20  # about so many rows of qrels and runs together
+_RUN_NAMES = ("run", "runname", "runid", "system")
+_INTEGERS = ("byte", "short", "integer", "long")
+_FRACTIONS = ("float", "double", "decimal")
+
+
+class Wire(NamedTuple):
+    """A table as it is sent to the workers, without its buckets.
+
+    frame: with the columns of rows.read_rows(). has_integers: whether its query ids are integers. names: for
+    messages. by_rank: whether the numbers are ranks. run: the column with the names of the runs, None where
+    frame has their positions, or there is one run.
+    """
+
+    frame: DataFrame
+    has_integers: bool
+    names: Names
+    by_rank: bool = False
+    run: str | None = None
+
+
+def split_columns(columns: Any) -> tuple[Any, dict[str, str]]:
+    """The names of columns that Options knows, and those of the roles 'run' and 'order'. Raises OptionError."""
+    pairs = read_columns(columns)
+    own = {role: name for role, name in pairs if role in ("run", "order")}
+    return [(role, name) for role, name in pairs if role not in own], own
+
+
+def qrels_wire(
+    frame: DataFrame, columns: Mapping[str, str], path: str = "qrels", is_text: bool = False
+) -> Wire:
+    """The judgments. Raises InputError where a column is missing, or of a type that cannot be read."""
+    chosen = choose(frame.columns, "grade", columns, path)
+    types = _types(frame)
+    query, document, number = column_labels(chosen, "grade")
+    wire = frame.select(
+        _id(types, chosen.query, "query id", path).alias(QUERY),
+        _id(types, chosen.document, "document id", path).alias(DOCUMENT),
+        _number(types, chosen.number, "grade", path).alias(NUMBER),
+    )
+    return Wire(wire, types[chosen.query] in _INTEGERS, Names(path, query, document, number, is_text))
+
+
+def run_wire(
+    frame: DataFrame, columns: Mapping[str, str], own: Mapping[str, str], path: str, is_text: bool = False
+) -> Wire:
+    """The runs of a frame. own: the names of the columns of the roles 'run' and 'order'. Raises InputError."""
+    chosen = choose(frame.columns, "score", columns, path)
+    types = _types(frame)
+    query, document, number = column_labels(chosen, "score")
+    selected = [
+        _id(types, chosen.query, "query id", path).alias(QUERY),
+        _id(types, chosen.document, "document id", path).alias(DOCUMENT),
+        _number(types, chosen.number, "score", path).alias(NUMBER),
+    ]
+    run = _run_column(frame.columns, own, path)
+    if run is not None:
+        selected.append(_id(types, run, "run", path).cast("string").alias(RUN))
+    if "order" in own:
+        if own["order"] not in types:
+            raise InputError(path, f"no column named {named(own['order'])}")
+        selected.append(_number(types, own["order"], "order", path).alias(PLACE))
+    names = Names(path, query, document, number, is_text)
+    return Wire(frame.select(*selected), types[chosen.query] in _INTEGERS, names, chosen.by_rank, run)
+
+
+def _run_column(names: list[str], own: Mapping[str, str], path: str) -> str | None:
+    if "run" in own:
+        if own["run"] not in names:
+            raise InputError(path, f"no column named {named(own['run'])}")
+        return own["run"]
+    usual = [name for name in names if simplified(name) in _RUN_NAMES]
+    if len(usual) > 1:
+        both = " or ".join(map(named, usual))
+        raise InputError(path, f"the run column may be {both}", hint="Choose with --columns run=NAME")
+    return usual[0] if usual else None
+
+
+def _types(frame: DataFrame) -> dict[str, str]:
+    """The names of the types of columns."""
+    return {field.name: _type(field.dataType) for field in frame.schema.fields}
+
+
+def _type(of: DataType) -> str:
+    name = type(of).__name__.removesuffix("Type").lower()
+    return "string" if name in ("char", "varchar") else name
+
+
+def _column(name: str) -> Column:
+    from pyspark.sql import functions as F
+
+    escaped = name.replace("`", "``")
+    return F.col(f"`{escaped}`")
+
+
+def _id(types: Mapping[str, str], name: str, what: str, path: str) -> Column:
+    """A column of ids: integers as they are, and strings."""
+    kind = types[name]
+    if kind in _INTEGERS:
+        return _column(name).cast("long")
+    if kind != "string":
+        hint = "Ids are strings or integers: cast it to one of these"
+        raise InputError(path, f"the {what} (column {name}) has the type {kind}", hint=hint)
+    return _column(name).cast("string")  # without a collation
+
+
+def _number(types: Mapping[str, str], name: str, what: str, path: str) -> Column:
+    """A column of numbers; texts are read as numbers by the workers, which name what is none."""
+    kind = types[name]
+    if kind == "string":
+        return _column(name).cast("string")
+    if kind not in (*_INTEGERS, *_FRACTIONS):
+        raise InputError(path, f"the {what} (column {name}) has the type {kind}", hint="Cast it to a number")
+    return _column(name).cast("double")
+
+
+def united(wires: list[Wire]) -> Wire:
+    """The runs of several frames, one each, as one table with their positions."""
+    from pyspark.sql import functions as F
+
+    has_integers = all(wire.has_integers for wire in wires)
+    if len({wire.by_rank for wire in wires}) > 1:
+        raise OptionError("some runs have scores and some have ranks: give all the same columns")
+    frames = []
+    for position, wire in enumerate(wires):
+        frame = wire.frame.drop(RUN)
+        if len(wires) > 1:
+            kinds = {QUERY: has_integers, DOCUMENT: _all_of(wires, DOCUMENT, "bigint")}
+            texts = [name for name, is_integer in kinds.items() if not is_integer]
+            if not _all_of(wires, NUMBER, "double"):
+                texts.append(NUMBER)
+            for name in texts:
+                frame = frame.withColumn(name, F.col(name).cast("string"))
+            frame = frame.withColumn(RUN, F.lit(position))
+        frames.append(frame)
+    union = frames[0]
+    for frame in frames[1:]:
+        union = union.unionByName(frame)
+    return wires[0]._replace(frame=union, has_integers=has_integers, run=None)
+
+
+def _all_of(wires: list[Wire], name: str, kind: str) -> bool:
+    return all(dict(wire.frame.dtypes)[name] == kind for wire in wires)
+
+
+def in_buckets(qrels: Wire, runs: Wire, buckets: int) -> tuple[DataFrame, DataFrame]:
+    """Both tables in partitions by bucket, with the column BUCKET."""
+    kind = "bigint" if qrels.has_integers and runs.has_integers else "string"
+    keys = ", ".join(map(str, partition_keys(buckets).tolist()))
+    from pyspark.sql import functions as F
+
+    at = f"pmod(xxhash64(cast({QUERY} as {kind})), {buckets})"
+    bucket = F.expr(f"element_at(array({keys}), cast({at} as int) + 1)")
+    return (
+        qrels.frame.withColumn(BUCKET, bucket).repartition(buckets, BUCKET),
+        runs.frame.withColumn(BUCKET, bucket).repartition(buckets, BUCKET),
+    )
+
+
+def partition_keys(partitions: int) -> Ints:
+    """An integer for each partition that Spark's hash partitioning sends to it, (P,).
+
+    Spark hashes an integer with Murmur3 and the seed 42. If it did otherwise, some partitions would have
+    several buckets and some none, and nothing else would change.
+    """
+    keys = np.full(partitions, -1, np.int64)
+    start = 0
+    while (keys < 0).any():
+        tried = np.arange(start, start + 4 * partitions)
+        at = murmur3(tried.astype(np.uint32)).view(np.int32).astype(np.int64) % partitions
+        keys[at[::-1]] = np.where(keys[at[::-1]] < 0, tried[::-1], keys[at[::-1]])
+        start += 4 * partitions
+    return keys
+
+
+def murmur3(values: Any) -> Any:
+    """Spark's hash of 32-bit integers, as uint32.
+
+    Source: Appleby, MurmurHash3_x86_32, of one word, with the seed 42.
+    """
+    with np.errstate(over="ignore"):
+        word = _rotated(values * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
+        found = _rotated(np.uint32(42) ^ word, 13) * np.uint32(5) + np.uint32(0xE6546B64)
+        found ^= np.uint32(4)  # bytes
+        for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+            found = (found ^ (found >> np.uint32(shift))) * np.uint32(factor)
+        return found ^ (found >> np.uint32(16))
+
+
+def _rotated(values: Any, by: int) -> Any:
+    return (values << np.uint32(by)) | (values >> np.uint32(32 - by))

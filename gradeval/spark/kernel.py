@@ -1,0 +1,326 @@
+"""The evaluation of a bucket: some queries with all their judgments, and the rows of all runs for them.
+
+Nothing here knows Spark: Arrow tables go in, and what is kept of the bucket comes out. What is evaluated, and
+what a user is told, is found by the functions that evaluate files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradeval.analysis.stats.differences import paired_differences
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.numbers import natural_log
+from gradeval.arrays.segments import ranges, stable_order
+from gradeval.arrays.strings import Ids
+from gradeval.errors import GradevalError, InputErrors
+from gradeval.evaluation.one_run import Noticed, Outcome, outcome_of_reduced
+from gradeval.findings import query_notices, relevance_notices
+from gradeval.formats.columns import Columns
+from gradeval.notices import Notice
+from gradeval.options import DEFAULT_TIES, Options
+from gradeval.registry.metric import GEOMETRIC_MIN, Kind
+from gradeval.registry.spec import Spec
+from gradeval.results import RunResult
+from gradeval.spark.moments import Moments
+from gradeval.spark.rows import Names, TableRows, raised, read_rows
+from gradeval.tables.qrels import RESCALE, Qrels, Rows, out_of_range
+from gradeval.tables.ranking import Lines
+from gradeval.tables.reduced import Reduced, Total
+from gradeval.version import __version__
+
+
+class Job(NamedTuple):
+    """What the evaluation of every bucket needs to know.
+
+    scale: the distinct grades of all qrels, zero_grade subtracted, ascending. runs: their names. qrels_names,
+    run_names: for messages. by_rank: whether the numbers of the runs are ranks. pairs: (baseline, run) to
+    compare, as positions in runs. version: of gradeval, which the workers must have too.
+    """
+
+    specs: tuple[Spec, ...]
+    options: Options
+    scale: Floats
+    runs: tuple[str, ...]
+    qrels_names: Names = Names("qrels", number="grade")
+    run_names: Names = Names("")
+    by_rank: bool = False
+    pairs: tuple[tuple[int, int], ...] = ()
+    version: str = __version__
+
+
+class Part(NamedTuple):
+    """What is kept of a run in a bucket.
+
+    counted: how many queries. found: how many of the evaluated queries the run has. has_judged: whether it
+    retrieved a judged document. values: of each metric, (M,), logarithms for a geometric mean; low, high: the
+    same over the orders of ties, None without Options.tie_range. undefined: (M,). judged: the share of the
+    first ranks that is judged, summed over queries, and how many these are. notices: with the bucket's numbers.
+    """
+
+    counted: int
+    found: int
+    has_judged: bool
+    values: Moments
+    low: Moments | None
+    high: Moments | None
+    undefined: Ints
+    judged: tuple[float, int]
+    notices: tuple[Notice, ...]
+
+
+class Pair(NamedTuple):
+    """What is kept of two runs, for the queries that have a value in both: of each metric, (M,).
+
+    differences: run - baseline. baseline, run: their values. won, lost: how many differences are above and
+    below 0. lowest, highest: the extreme differences, infinite where there are none.
+    """
+
+    differences: Moments
+    baseline: Moments
+    run: Moments
+    won: Ints
+    lost: Ints
+    lowest: Floats
+    highest: Floats
+
+    @classmethod
+    def of(cls, baseline: Outcome, run: Outcome) -> Pair:
+        first, second = (np.where(one.result.counted, one.result.values, np.nan) for one in (baseline, run))
+        differences = paired_differences(first, second)
+        alone = np.isnan(differences)
+        return cls(
+            Moments.of(differences),
+            Moments.of(np.where(alone, np.nan, first)),
+            Moments.of(np.where(alone, np.nan, second)),
+            (differences > 0).sum(axis=1),
+            (differences < 0).sum(axis=1),
+            np.where(alone, np.inf, differences).min(axis=1, initial=np.inf),
+            np.where(alone, -np.inf, differences).max(axis=1, initial=-np.inf),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Pair]) -> Pair:
+        """Of all parts, at least one, merged in the given order."""
+        return cls(
+            Moments.joined([part.differences for part in parts]),
+            Moments.joined([part.baseline for part in parts]),
+            Moments.joined([part.run for part in parts]),
+            np.sum([part.won for part in parts], axis=0),
+            np.sum([part.lost for part in parts], axis=0),
+            np.min([part.lowest for part in parts], axis=0),
+            np.max([part.highest for part in parts], axis=0),
+        )
+
+
+class Failure(NamedTuple):
+    """Why the qrels or a run could not be evaluated: the first errors, and how many there are."""
+
+    errors: tuple[GradevalError, ...]
+    total: int
+
+    @classmethod
+    def of(cls, error: GradevalError) -> Failure:
+        return cls(tuple(error.errors), error.total) if isinstance(error, InputErrors) else cls((error,), 1)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Failure]) -> Failure:
+        return cls(tuple(error for part in parts for error in part.errors), sum(part.total for part in parts))
+
+
+class Bucket(NamedTuple):
+    """What is kept of a bucket.
+
+    runs: what is kept of each run, or why it failed; of none where the qrels failed. notices: of the qrels.
+    known: which of Options.query_ids it has. pairs: those of the job, None where a run failed.
+    """
+
+    number: int
+    runs: tuple[Part | Failure, ...] = ()
+    failure: Failure | None = None
+    notices: tuple[Notice, ...] = ()
+    known: tuple[str, ...] = ()
+    pairs: tuple[Pair | None, ...] = ()
+
+
+class RunValues(NamedTuple):
+    """The values of a run in a bucket. queries: the ids of those that are counted, (n,). values: (M, n)."""
+
+    run: int
+    queries: Ids
+    values: Floats
+
+
+def evaluate_bucket(number: int, qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunValues]]:
+    """Evaluate the runs in a bucket.
+
+    qrels, runs: Arrow tables with the columns of rows.read_rows(); either may be empty.
+    """
+    try:
+        if job.version != __version__:
+            what = f"the workers have gradeval {__version__}, the driver {job.version}"
+            raise GradevalError(f"{what}: install one version on both")
+        judged, notices = _read_qrels(qrels, job)
+    except GradevalError as error:
+        return Bucket(number, failure=Failure.of(error)), []
+    wanted, known = _wanted(judged, job.options.query_ids)
+    kept: list[Part | Failure] = []
+    outcomes: list[Outcome | None] = []
+    for name, rows in zip(job.runs, _rows_of_runs(runs, job), strict=True):
+        outcome = None
+        try:
+            reduced = _reduced(rows, judged, name, job)
+            outcome = _outcome(judged, name, reduced, wanted, job)
+            kept.append(_part(outcome, reduced, wanted, job.specs))
+        except GradevalError as error:
+            kept.append(Failure.of(error))
+        outcomes.append(outcome)
+    evaluated = [outcome for outcome in outcomes if outcome is not None]
+    if evaluated and len(judged.queries):
+        counted = np.any([outcome.result.counted for outcome in evaluated], axis=0)
+        # as if much were judged: whether it is depends on all buckets
+        found = relevance_notices(judged, job.specs, evaluated[0].empty, counted, job.options, 1.0)
+        notices = (*notices, *found)
+    values = []
+    for run, outcome in enumerate(outcomes):
+        if outcome is not None:
+            counted = outcome.result.counted
+            values.append(RunValues(run, judged.queries.take(counted), outcome.result.values[:, counted]))
+    found_pairs = ((outcomes[baseline], outcomes[run]) for baseline, run in job.pairs)
+    pairs = tuple(None if a is None or b is None else Pair.of(a, b) for a, b in found_pairs)
+    return Bucket(number, tuple(kept), None, notices, known, pairs), values
+
+
+def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
+    """The judgments, in an order that does not depend on that of the rows."""
+    names = job.qrels_names
+    read = read_rows(table, names)
+    if read.errors:
+        raise raised(names.path, read.errors)
+    if not len(read.number):
+        nothing = np.zeros(1, np.int64)
+        return _with_scale(Qrels(names.path, Ids.of([]), nothing, Ids.of([]), np.empty(0)), job), ()
+    rows = Rows.of(names.path, [Columns.whole(read.queries, read.documents, read.number)])
+    line, grade = rows.line(), rows.qrels.grade
+    errors = [
+        read.error(int(line[row]), f"the grade {float(grade[row])!r} is out of range", RESCALE)
+        for row in out_of_range(grade).tolist()
+    ]
+    for again, first in zip(rows.again.tolist(), rows.first.tolist(), strict=True):
+        if grade[again] != grade[first]:
+            low, high = sorted((float(grade[again]), float(grade[first])))
+            errors.append(read.error(int(line[again]), f"it has two grades, {low:g} and {high:g}"))
+    if errors:
+        raise raised(names.path, errors)
+    qrels = rows.without_duplicates()
+    return _with_scale(_by_id(qrels).shift_grades(job.options.zero_grade), job), qrels.notices
+
+
+def _by_id(qrels: Qrels) -> Qrels:
+    """The same judgments with the queries in order of their ids, and the documents of each by their keys."""
+    order = qrels.queries.descending(np.zeros(len(qrels.queries), np.int64))[::-1]
+    counts = np.diff(qrels.offsets)[order]
+    rows = ranges(qrels.offsets[order], counts)
+    query = np.repeat(np.arange(len(counts)), counts)
+    rows = rows[np.lexsort((qrels.keys[rows], query))]
+    ordered = replace(
+        qrels,
+        queries=qrels.queries.take(order),
+        offsets=np.append(0, np.cumsum(counts)),
+        documents=qrels.documents.take(rows),
+        grade=qrels.grade[rows],
+    )
+    ordered.__dict__["keys"] = qrels.keys[rows]  # fills the cached property
+    return ordered
+
+
+def _with_scale(qrels: Qrels, job: Job) -> Qrels:
+    qrels.__dict__["scale"] = job.scale  # that of all qrels, in the place of the bucket's
+    return qrels
+
+
+def _wanted(qrels: Qrels, ids: tuple[str, ...] | None) -> tuple[Bools, tuple[str, ...]]:
+    """Which queries are evaluated, and which of the given ids there are."""
+    if ids is None:
+        return np.ones(len(qrels.queries), np.bool_), ()
+    wanted = np.zeros(len(qrels.queries), np.bool_)
+    at = qrels.query_index.find(Ids.of([one.encode("utf-8", "surrogateescape") for one in ids]))
+    wanted[at[at >= 0]] = True
+    return wanted, tuple(one for one, position in zip(ids, at.tolist(), strict=True) if position >= 0)
+
+
+def _rows_of_runs(table: Any, job: Job) -> Iterator[TableRows]:
+    """The rows of each run, in the order of its places if it has any."""
+    read = read_rows(table, job.run_names)
+    if job.by_rank:
+        read = read._replace(number=-read.number)
+    run = np.zeros(len(read.number), np.int64) if read.run is None else read.run
+    order = stable_order(run) if len(job.runs) > 1 else np.arange(len(run))
+    bounds = np.searchsorted(run[order], np.arange(len(job.runs) + 1))
+    for number in range(len(job.runs)):
+        rows = order[bounds[number] : bounds[number + 1]]
+        of_run = read if len(rows) == len(run) else read.take(rows)
+        if of_run.place is not None:
+            of_run = of_run.take(np.argsort(of_run.place, kind="stable"))
+        yield of_run._replace(errors=[error for error in read.errors if run[error.row] == number])
+
+
+def _reduced(rows: TableRows, qrels: Qrels, name: str, job: Job) -> Reduced:
+    """A run's ranks of the judged documents. Raises InputError(s)."""
+    if rows.errors:
+        raise raised(name, rows.errors)
+    columns = Columns.whole(rows.queries, rows.documents, rows.number)
+    if job.options.ignore_identical_ids:
+        columns = columns.without_identical_ids()
+    total = Total(qrels, job.options.ties or DEFAULT_TIES)
+    if len(columns.value):
+        total.add(total.find(Lines.of(columns, qrels)), 0)
+    if total.repeats.total:
+        again = [rows.error(one.line or 0, "duplicate document for its query") for one in total.repeats.first]
+        error = raised(name, again)
+        raise InputErrors(error.errors, total.repeats.total) if isinstance(error, InputErrors) else error
+    return total.reduced()
+
+
+def _outcome(qrels: Qrels, name: str, reduced: Reduced, wanted: Bools, job: Job) -> Outcome:
+    if len(qrels.queries):
+        return outcome_of_reduced(
+            qrels, name, name, reduced, DEFAULT_TIES, name, job.specs, job.options, 1, wanted
+        )
+    nothing = np.empty((len(job.specs), 0))
+    ends = np.array([nothing, nothing]) if job.options.tie_range else None
+    notices = query_notices(qrels, reduced, wanted, job.options)  # that queries are not judged
+    noticed = Noticed(tuple(replace(notice, subject=name) for notice in notices), 1.0)
+    result = RunResult(name, name, None, nothing, np.empty(0, np.bool_), tie_range=ends)
+    return Outcome(result, np.empty(nothing.shape, np.bool_), lambda: noticed)
+
+
+def _part(outcome: Outcome, reduced: Reduced, wanted: Bools, specs: Sequence[Spec]) -> Part:
+    result, noticed = outcome.result, outcome.noticed()
+    has_lines = reduced.retrieved > 0
+    seen = int((result.counted & has_lines).sum())
+    low, high = (None, None) if result.tie_range is None else result.tie_range
+    return Part(
+        result.queries,
+        int((wanted & has_lines).sum()),
+        bool(np.isfinite(reduced.rank).any()),
+        _moments(result.values, result.counted, specs),
+        None if low is None else _moments(low, result.counted, specs),
+        None if high is None else _moments(high, result.counted, specs),
+        (result.counted & np.isnan(result.values)).sum(axis=1),
+        (noticed.judged_share * seen, seen),
+        noticed.notices,
+    )
+
+
+def _moments(values: Floats, counted: Bools, specs: Sequence[Spec]) -> Moments:
+    """Of the values that are summarized: of a geometric mean their logarithms."""
+    values = values[:, counted]
+    for m, spec in enumerate(specs):
+        if spec.metric.kind is Kind.GEOMETRIC:
+            values[m] = natural_log(np.maximum(values[m], GEOMETRIC_MIN))
+    return Moments.of(values)

@@ -1,0 +1,358 @@
+"""Evaluation of Spark's data frames: one small action, then one shuffle for all runs and metrics."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gradeval.arrays import Floats
+from gradeval.arrays.segments import distinct
+from gradeval.arrays.strings import Ids
+from gradeval.errors import InputError, MetricError, OptionError, described
+from gradeval.evaluation.evaluator import complete, with_levels
+from gradeval.formats.memory import object_numbers
+from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.registry.spec import Spec, parse
+from gradeval.spark.compare import comparison
+from gradeval.spark.frames import (
+    BUCKET,
+    BUCKET_ROWS,
+    Wire,
+    in_buckets,
+    qrels_wire,
+    run_wire,
+    split_columns,
+    united,
+)
+from gradeval.spark.kernel import Bucket, Failure, Job, RunValues, evaluate_bucket
+from gradeval.spark.merge import SparkSummary, check, joined_error, merged
+from gradeval.spark.rows import NUMBER, RUN
+from gradeval.spark.session import known_warnings_ignored
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from gradeval.analysis.comparison import Comparison
+
+# which files are read how; a frame has been read
+_OF_FILES = ("qrels_format", "run_format", "features", "qrels_feature", "groups", "split", "jobs")
+_MOST_BUCKETS = 100_000
+
+
+def evaluate(
+    qrels: DataFrame,
+    runs: DataFrame | Mapping[str, DataFrame],
+    metrics: str | Iterable[str] = DEFAULT_METRICS,
+    *,
+    buckets: int | None = None,
+    **options: Any,
+) -> SparkResults:
+    """Evaluate the runs of Spark data frames, on the cluster.
+
+    qrels: a data frame with the columns query_id, doc_id and relevance, or other common names. runs: one with
+    the columns query_id, doc_id and score, and run where it has several runs; or a dict of frames by the names
+    of the runs. metrics: as gradeval.evaluate() takes them, without runid and relstring.
+
+    buckets: how many parts the queries are divided into, each of which is evaluated by one task at once (None:
+    one for about a million rows). options: those of gradeval.evaluate() that are not about files; columns may
+    name the roles 'run' and 'order' of the runs too, and ties='input' requires the latter.
+
+    What is wrong with the columns or the options is raised here, before any job; what is wrong with rows, by
+    the action that reads them. Frames that are expensive to compute should be persisted: the qrels are read
+    twice, and the runs are counted unless `buckets` is given and they have no column of runs.
+    """
+    columns, own = split_columns(options.pop("columns", ()))
+    chosen = Options.of(**options, columns=columns)
+    for name in _OF_FILES:
+        if name in options:
+            raise OptionError(f"{name} is about files; a data frame has been read")
+    names = dict(chosen.columns)
+    return of_wires(
+        qrels_wire(qrels, names),
+        [(name, run_wire(frame, names, own, name or "runs")) for name, frame in _separate(runs)],
+        parse(metrics),
+        chosen,
+        buckets,
+        has_order="order" in own,
+    )
+
+
+def _separate(runs: Any) -> list[tuple[str | None, DataFrame]]:
+    if not isinstance(runs, Mapping):
+        return [(None, runs)]
+    if not runs:
+        raise InputError("runs", "no runs given")
+    return [(str(name), frame) for name, frame in runs.items()]
+
+
+def of_wires(
+    qrels: Wire,
+    runs: Sequence[tuple[str | None, Wire]],
+    specs: Sequence[Spec],
+    options: Options,
+    buckets: int | None,
+    *,
+    has_order: bool,
+) -> SparkResults:
+    """The results of tables. runs: with their names; None for one that may have several."""
+    for spec in specs:
+        if spec.metric.text:
+            raise MetricError(f"{spec} is text", hint="on Spark, metrics are numbers")
+    if options.ties == "input" and not has_order:
+        what = "ties='input' requires a column that orders the rows of the runs: a shuffle keeps no order"
+        raise OptionError(f"{what}. Name it with columns={{'order': NAME}}, or --columns order=NAME")
+    if buckets is not None and (
+        not isinstance(buckets, int) or isinstance(buckets, bool) or not 1 <= buckets <= _MOST_BUCKETS
+    ):
+        raise OptionError(f"buckets must be an integer from 1 to {_MOST_BUCKETS}, not {described(buckets)}")
+    [first, *more] = runs
+    if first[0] is None and not more:
+        return SparkResults(qrels, first[1], None, specs, options, buckets)
+    named = [name or "run" for name, _ in runs]
+    return SparkResults(qrels, united([wire for _, wire in runs]), named, specs, options, buckets)
+
+
+class _Plan(NamedTuple):
+    """What the small action finds. buckets: how many."""
+
+    job: Job
+    runs: Wire
+    buckets: int
+
+
+class SparkResults:
+    """An evaluation on Spark, which runs when its values are asked for.
+
+    per_query() is a data frame, whose values stay on the cluster; summary() has the means, and compare()
+    compares the runs. Each is a pass over the data of its own, unless persist() was called before.
+    """
+
+    def __init__(
+        self,
+        qrels: Wire,
+        runs: Wire,
+        names: Sequence[str] | None,
+        specs: Sequence[Spec],
+        options: Options,
+        buckets: int | None,
+    ) -> None:
+        self._qrels, self._runs, self._names = qrels, runs, names
+        self._specs, self._options, self._buckets = specs, options, buckets
+        self._persisted: DataFrame | None = None
+        self._kept: list[Bucket] | None = None
+
+    @cached_property
+    def _plan(self) -> _Plan:
+        """Reads the grades, and how many rows there are of each run: one action."""
+        from pyspark.sql import functions as F
+
+        qrels, runs, names = self._qrels, self._runs, self._names
+        grades = qrels.frame.groupBy(F.col(NUMBER).cast("string").alias("key")).agg(F.count("*").alias("rows"))
+        counted = grades.select(F.lit(True).alias("is_grade"), "key", "rows")
+        if names is None or self._buckets is None:
+            has_names = names is None and runs.run is not None
+            key = F.col(RUN) if has_names else F.lit("run")
+            of_runs = runs.frame.groupBy(key.alias("key")).agg(F.count("*").alias("rows"))
+            counted = counted.unionAll(of_runs.select(F.lit(False).alias("is_grade"), "key", "rows"))
+        found = counted.toArrow().to_pydict()
+        rows = list(zip(found["is_grade"], found["key"], found["rows"], strict=True))
+        if not any(count for is_grade, _, count in rows if is_grade):
+            raise InputError(qrels.names.path, "no judgments given")
+        if names is None:
+            names = self._found_names([key for is_grade, key, count in rows if not is_grade and count])
+        total = sum(count for _, _, count in rows)
+        buckets = self._buckets or max(1, min(-(-total // BUCKET_ROWS), _MOST_BUCKETS))
+        scale = self._scale([key for is_grade, key, _ in rows if is_grade])
+        specs = with_levels(self._specs, scale) if self._options.by_level else self._specs
+        job = Job(tuple(specs), self._options, scale, tuple(names), qrels.names, runs.names, runs.by_rank)
+        return _Plan(job, self._with_positions(names), buckets)
+
+    def _found_names(self, keys: Sequence[str | None]) -> list[str]:
+        path, column = self._runs.names.path, self._runs.run
+        if None in keys:
+            raise InputError(path, f"the run (column {column}) is missing in some rows")
+        if not keys:
+            raise InputError(path, "no runs given")
+        return sorted(map(str, keys))
+
+    def _scale(self, keys: Sequence[str | None]) -> Floats:
+        """The distinct grades; what is none is reported with its row."""
+        numbers, wrong = object_numbers(keys, "grade")
+        scale = distinct(np.delete(numbers, wrong.rows))
+        if not self._options.zero_grade:
+            return scale
+        from gradeval.decimals import subtracted
+
+        return distinct(subtracted(scale, float(self._options.zero_grade)))
+
+    def _with_positions(self, names: Sequence[str]) -> Wire:
+        """The runs, with their positions in the place of their names."""
+        from pyspark.sql import functions as F
+
+        runs = self._runs
+        if runs.run is None:
+            return runs
+        if len(names) == 1:
+            return runs._replace(frame=runs.frame.drop(RUN))
+        position = F.array_position(F.array(*map(F.lit, names)), F.col(RUN)).cast("int") - 1
+        return runs._replace(frame=runs.frame.withColumn(RUN, position))
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The names of the runs; reads them if they are in a column."""
+        return self._plan.job.runs if self._names is None else tuple(self._names)
+
+    def per_query(self) -> DataFrame:
+        """A data frame with the columns run, query, metric and value: a row for each value of a query.
+
+        The value is null where it is undefined. An error in a row fails the action that reads the frame.
+        """
+        from pyspark.sql import functions as F
+
+        plan = self._plan
+        if self._persisted is not None:
+            self._check()
+        specs = plan.job.specs
+        shown = [(m, str(spec)) for m, spec in enumerate(specs) if spec.metric.per_query]
+        names = F.array(*map(F.lit, plan.job.runs))
+        rows = self._frame(plan.job, values=True).where("run is not null")
+        pairs = (F.struct(F.lit(name).alias("metric"), F.col(f"v{m}").alias("value")) for m, name in shown)
+        return rows.select(
+            F.element_at(names, F.col("run") + 1).alias("run"), "query", F.inline(F.array(*pairs))
+        )
+
+    def summary(self) -> SparkSummary:
+        """The means of the runs, with their standard errors, and what a user should know of the evaluation.
+
+        Raises GradevalError for what is wrong with the rows.
+        """
+        return complete(self.results())  # type: ignore[return-value]
+
+    def results(self) -> SparkSummary:
+        """The summary, in which runs that could not be evaluated are listed as failed."""
+        return merged(self._buckets_kept(), self._plan.job)
+
+    def compare(self, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
+        """Compare the runs with a baseline, or all with each other, by the paired t-test.
+
+        metrics: names; by default all with a value for each query. options: baseline, all_pairs, correction,
+        confidence and power of gradeval.compare(). Raises GradevalError.
+        """
+        return comparison(self._plan.job, metrics, options, self._run_job)
+
+    def persist(self) -> SparkResults:
+        """Keep the values of the queries on the cluster, so that per_query() and summary() share one pass."""
+        if self._persisted is None:
+            from pyspark.storagelevel import StorageLevel
+
+            frame = self._frame(self._plan.job, values=True, states=True)
+            self._persisted = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        return self
+
+    def unpersist(self) -> SparkResults:
+        """Let go of what persist() keeps."""
+        if self._persisted is not None:
+            self._persisted.unpersist()
+            self._persisted = None
+        return self
+
+    def _check(self) -> None:
+        """Raise what is wrong with the rows."""
+        kept = sorted(self._buckets_kept(), key=lambda bucket: bucket.number)
+        check(kept, self._plan.job)
+        _raise_failures(kept, self._plan.job)
+
+    def _buckets_kept(self) -> list[Bucket]:
+        if self._kept is None:
+            self._kept = self._run_job(self._plan.job)
+        return self._kept
+
+    def _run_job(self, job: Job) -> list[Bucket]:
+        """What is kept of each bucket: the action over the runs."""
+        frame = self._persisted if self._persisted is not None and job == self._plan.job else None
+        if frame is None:
+            frame = self._frame(job, states=True)
+        return [pickle.loads(row.state) for row in frame.where("state is not null").select("state").collect()]
+
+    def _frame(self, job: Job, *, values: bool = False, states: bool = False) -> DataFrame:
+        """The buckets, evaluated: rows with what is kept of them, with the values of queries, or both."""
+        if self._persisted is not None and values:
+            return self._persisted
+        plan = self._plan
+        large = plan.runs.frame.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")
+        function = bucket_function(job, values, states, large == "true")
+        qrels, runs = in_buckets(self._qrels, plan.runs, plan.buckets)
+        columns = ", ".join(f"v{m} double" for m in range(len(job.specs)))
+        with known_warnings_ignored():
+            return (
+                qrels.groupBy(BUCKET)
+                .cogroup(runs.groupBy(BUCKET))
+                .applyInArrow(function, f"state binary, run int, query string, {columns}")
+            )
+
+
+def bucket_function(job: Job, values: bool, states: bool, large: bool) -> Callable[..., Any]:
+    """What a worker does with a bucket. large: whether strings have 64-bit offsets.
+
+    Without the states, what is wrong with rows is raised.
+    """
+
+    def function(key, qrels, runs):  # type: ignore[no-untyped-def]  # Spark would look at annotations
+        import pyarrow as pa
+
+        # one chunk is read several times as fast as many
+        bucket, found = evaluate_bucket(key[0].as_py(), qrels.combine_chunks(), runs.combine_chunks(), job)
+        if not states:
+            _raise_failures([bucket], job)
+        return arrow_table(pa, bucket if states else None, found if values else [], len(job.specs), large)
+
+    return function
+
+
+def _raise_failures(buckets: Sequence[Bucket], job: Job) -> None:
+    """Raise what is wrong with the qrels, or with the first run that failed."""
+    failures = [bucket.failure for bucket in buckets if bucket.failure is not None]
+    if failures:
+        raise joined_error(job.qrels_names.path, failures)
+    for position, name in enumerate(job.runs):
+        of_run = [one for bucket in buckets if isinstance(one := bucket.runs[position], Failure)]
+        if of_run:
+            raise joined_error(name, of_run)
+
+
+def arrow_table(pa: Any, bucket: Bucket | None, found: Sequence[RunValues], metrics: int, large: bool) -> Any:
+    """The rows of a bucket: its state, if it is given, and the values of its queries.
+
+    pa: the module pyarrow.
+    """
+    text, binary = (pa.large_string(), pa.large_binary()) if large else (pa.string(), pa.binary())
+    names = ["state", "run", "query", *(f"v{m}" for m in range(metrics))]
+    types = [binary, pa.int32(), text, *[pa.float64()] * metrics]
+    schema = pa.schema(list(zip(names, types, strict=True)))
+    parts = []
+    if bucket is not None:
+        rows = [[pickle.dumps(bucket)], *[[None]] * (metrics + 2)]
+        parts.append(
+            pa.table([pa.array(of, kind) for of, kind in zip(rows, types, strict=True)], schema=schema)
+        )
+    for run, queries, values in found:
+        count = len(queries)
+        columns = [
+            pa.nulls(count, binary),
+            pa.array(np.full(count, run, np.int32)),
+            _texts(pa, queries).cast(text),
+            *(pa.array(row, pa.float64(), mask=np.isnan(row)) for row in values),
+        ]
+        parts.append(pa.table(columns, schema=schema))
+    return pa.concat_tables(parts) if parts else schema.empty_table()
+
+
+def _texts(pa: Any, ids: Ids) -> Any:
+    """A column of ids as Arrow has it."""
+    offsets = np.append(0, np.cumsum(ids.length))
+    buffers = (pa.py_buffer(of) for of in (offsets, np.ascontiguousarray(ids.text())))
+    return pa.LargeStringArray.from_buffers(len(ids), *buffers)

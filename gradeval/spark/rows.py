@@ -1,0 +1,112 @@
+"""The rows of an Arrow table of qrels or runs: ids and numbers, and what is wrong with some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.strings import Ids
+from gradeval.errors import InputError, InputErrors
+from gradeval.formats.arrow import batches
+from gradeval.formats.diagnostics import SHOWN, shown
+from gradeval.formats.memory import Arrow
+
+QUERY, DOCUMENT, NUMBER, RUN, PLACE = "query", "document", "number", "run", "place"  # the columns of a table
+
+
+class Names(NamedTuple):
+    """What messages call a table and its values. path: the table, '' for runs, which have names of their own.
+
+    is_text: whether the rows are lines of text. There a line that is no row has its error as the query, and no
+    document.
+    """
+
+    path: str
+    query: str = "query id"
+    document: str = "document id"
+    number: str = "score"
+    is_text: bool = False
+
+
+class RowError(NamedTuple):
+    """What is wrong with a row. where: its query and document."""
+
+    row: int
+    where: str
+    what: str
+    hint: str = ""
+
+
+class TableRows(NamedTuple):
+    """Rows as they are. queries, documents: ids, (n,). number: the grade or score, (n,). run: which run each is
+    of, and place: its place in the order of the run, (n,); None where the table does not have them.
+
+    errors: of the rows that cannot be read, ascending, and of which row each is.
+    """
+
+    queries: Ids
+    documents: Ids
+    number: Floats
+    run: Ints | None = None
+    place: Floats | None = None
+    errors: Sequence[RowError] = ()
+
+    def take(self, rows: Ints | Bools) -> TableRows:
+        """Some of the rows, without errors."""
+        place = None if self.place is None else self.place[rows]
+        return TableRows(self.queries.take(rows), self.documents.take(rows), self.number[rows], None, place)
+
+    def error(self, row: int, what: str, hint: str = "") -> RowError:
+        where = f"query {shown(self.queries[row])}, document {shown(self.documents[row])}"
+        return RowError(row, where, what, hint)
+
+
+def raised(path: str, errors: Sequence[RowError]) -> InputError | InputErrors:
+    """The errors of a table, of which there is at least one, as an exception."""
+    first = [
+        InputError(path, f"{one.where}: {one.what}" if one.where else one.what, hint=one.hint)
+        for one in errors[:SHOWN]
+    ]
+    return InputErrors(first, len(errors)) if len(errors) > 1 else first[0]
+
+
+def read_rows(table: Any, names: Names) -> TableRows:
+    """The rows of a table with the columns QUERY, DOCUMENT, NUMBER, and perhaps RUN and PLACE.
+
+    table: what offers Arrow's C stream.
+    """
+    parts = list(batches(table))
+    columns: dict[str, Arrow] = {
+        chunk.name: Arrow([part[position] for part in parts])
+        for position, chunk in enumerate(parts[0] if parts else ())
+    }
+    if not columns:  # no batch, and so no rows
+        return TableRows(Ids.of([]), Ids.of([]), np.empty(0))
+    everything = slice(None)
+    queries, wrong_query = columns[QUERY].ids(everything, names.query)
+    documents, wrong_document = columns[DOCUMENT].ids(everything, names.document)
+    number, wrong_number = columns[NUMBER].numbers(everything, names.number)
+    run = place = None
+    wrong = [wrong_query, wrong_document, wrong_number]
+    if RUN in columns:
+        run = columns[RUN].numbers(everything, RUN)[0].astype(np.int64)
+    if PLACE in columns:
+        place, wrong_place = columns[PLACE].numbers(everything, "place in the order of the run")
+        wrong.append(wrong_place)
+    rows = TableRows(queries, documents, number, run, place)
+    why: dict[int, RowError] = {}  # the first error of each row
+    no_query, no_document = (set(one.rows.tolist()) for one in (wrong_query, wrong_document))
+    for one in wrong:
+        for i, row in enumerate(one.rows.tolist()):
+            if row in why:
+                continue
+            if names.is_text and row in no_document:
+                why[row] = RowError(row, "", queries[row].decode("utf-8", "surrogateescape"))
+                continue
+            ids = (("query", queries, no_query), ("document", documents, no_document))
+            where = ", ".join(f"{what} {shown(of[row])}" for what, of, without in ids if row not in without)
+            why[row] = RowError(row, where, one.what(i))
+    return rows._replace(errors=tuple(why[row] for row in sorted(why)))

@@ -1,0 +1,137 @@
+"""A Spark session of gradeval's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gradeval.errors import GradevalError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NEEDED = (
+    "gradeval spark requires PySpark and Java: pip install 'gradeval[spark]', and on Debian "
+    "apt install default-jre-headless"
+)
+ATTEMPTS = 4  # of each task, as on a cluster
+_MODULES = ("pyspark", "pyarrow", "pandas")  # which PySpark itself requires
+
+
+def check_installed() -> None:
+    """Raise GradevalError without PySpark or Java."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=os.path.join(home, "bin") if home else None)
+    missing = [name for name in _MODULES if importlib.util.find_spec(name) is None]
+    if java is None:
+        missing.append("java")
+    if missing:
+        raise GradevalError(f"{NEEDED} ({', '.join(missing)} not found)")
+
+
+def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ()) -> SparkSession:
+    """A Spark session: the active one if there is one, else a new one, local unless told otherwise.
+
+    master: the URL of a cluster; by default 'local[*]', and under spark-submit what that was given. Local
+    workers run this Python and this gradeval, and a task is tried again if its worker dies. settings: of Spark,
+    (name, value). Raises GradevalError without PySpark or Java.
+    """
+    check_installed()
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None and master is None:
+        return active
+    builder = SparkSession.builder.appName("gradeval")
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if master is None and not is_submitted:
+        master = "local[*]"
+    chosen = dict(settings)
+    if master is not None:
+        if master.startswith("local"):
+            chosen = _local() | chosen
+            master = _retrying(master)
+        builder = builder.master(master)
+    for name, value in chosen.items():
+        builder = builder.config(name, value)
+    with known_warnings_ignored(), _stderr_kept() as said:
+        try:
+            return builder.getOrCreate()
+        except Exception as error:
+            why = (said() or [" ".join(str(error).split())])[-1]
+            raise GradevalError(f"Spark cannot be started: {why}") from None
+
+
+@contextmanager
+def known_warnings_ignored() -> Iterator[None]:
+    """Without PySpark's warning that it does not know the newest pandas, which nothing here uses."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
+
+
+@contextmanager
+def _stderr_kept() -> Iterator[Callable[[], list[str]]]:
+    """Let what a process that is started here writes to standard error go to a file; yields what has its lines.
+
+    The Java machine greets its users there, and nothing else that it says is not raised as well.
+    """
+    try:
+        own = os.dup(2)
+    except OSError:  # it is closed
+        yield list
+        return
+    with tempfile.TemporaryFile() as file:
+
+        def lines() -> list[str]:
+            file.seek(0)
+            text = file.read().decode("utf-8", "replace")
+            return [line for line in text.splitlines() if line.strip() and not line.startswith("\tat ")]
+
+        os.dup2(file.fileno(), 2)
+        try:
+            yield lines
+        finally:
+            os.dup2(own, 2)
+            os.close(own)
+
+
+def _retrying(master: str) -> str:
+    """A local master that tries a task again, as clusters do: 'local[2]' -> 'local[2,4]'."""
+    if master == "local":
+        return f"local[1,{ATTEMPTS}]"
+    return master if "," in master or not master.endswith("]") else f"{master[:-1]},{ATTEMPTS}]"
+
+
+def _local() -> dict[str, str]:
+    """The settings of a local session: quiet, and with the Python and the gradeval that are running."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # PySpark reads this, and no setting
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    package = str(Path(__file__).resolve().parents[2])
+    paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+    log = Path(__file__).with_name("log4j2.properties")
+    return {
+        "spark.executorEnv.PYTHONPATH": paths,
+        "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
+        "spark.driver.memory": f"{_memory_mib()}m",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log.as_uri()}",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+
+
+def _memory_mib() -> int:
+    """A quarter of the machine's memory, at least 1 GiB; the workers, which are processes, have the rest."""
+    try:
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        size = 0
+    return max(1024, size // 4 // (1 << 20))

@@ -1,0 +1,96 @@
+"""Qrels and runs as the tables of buckets, and the evaluation of all buckets, without Spark."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradeval.options import Options
+from gradeval.registry.families import load
+from gradeval.registry.metric import REGISTRY
+from gradeval.registry.spec import parse
+from gradeval.spark.kernel import Bucket, Job, RunValues, evaluate_bucket
+
+load()
+
+Numbers = Mapping[str, Mapping[str, float]]
+
+_NEEDED = {"cutoff": "3", "max_rel": "3", "recall": "0.5", "multiple": "0.6"}
+
+
+def every_metric() -> list[str]:
+    """Every metric with a number, with the parameters that it needs."""
+    names = []
+    for name, metric in REGISTRY.items():
+        given = {p.name: _NEEDED.get(p.name, p.example) for p in metric.params if p.required}
+        if not metric.text:
+            names.append(
+                f"{name}({','.join(f'{key}={value}' for key, value in given.items())})" if given else name
+            )
+    return names
+
+
+def table(pl: Any, rows: Sequence[tuple[Any, ...]], *names: str) -> Any:
+    """A table that offers Arrow's C stream. pl: the module polars."""
+    kinds = {
+        "run": pl.Int32,
+        "query": pl.String,
+        "document": pl.String,
+        "number": pl.Float64,
+        "place": pl.Int64,
+    }
+    columns = zip(*rows, strict=True) if rows else [[] for _ in names]
+    return pl.DataFrame(
+        {name: pl.Series(name, list(of), kinds[name]) for name, of in zip(names, columns, strict=True)}
+    )
+
+
+def in_buckets(
+    pl: Any, qrels: Numbers, runs: Mapping[str, Numbers], count: int, seed: int
+) -> list[tuple[Any, Any]]:
+    """The tables of each bucket, their rows shuffled."""
+    judged = [(q, d, grade) for q, of in qrels.items() for d, grade in of.items()]
+    retrieved = [
+        (position, q, d, score)
+        for position, run in enumerate(runs.values())
+        for q, of in run.items()
+        for d, score in of.items()
+    ]
+    rng = random.Random(seed)
+    rng.shuffle(judged)
+    rng.shuffle(retrieved)
+
+    def bucket(query: str) -> int:
+        return zlib.crc32(query.encode()) % count
+
+    return [
+        (
+            table(pl, [row for row in judged if bucket(row[0]) == number], "query", "document", "number"),
+            table(
+                pl, [row for row in retrieved if bucket(row[1]) == number], "run", "query", "document", "number"
+            ),
+        )
+        for number in range(count)
+    ]
+
+
+def job_of(qrels: Numbers, runs: Mapping[str, Numbers], metrics: Sequence[str], **options: Any) -> Job:
+    chosen = Options.of(**options)
+    scale = np.unique([grade for of in qrels.values() for grade in of.values()]) - chosen.zero_grade
+    return Job(tuple(parse(metrics)), chosen, scale, tuple(runs))
+
+
+def evaluated(
+    pl: Any, qrels: Numbers, runs: Mapping[str, Numbers], job: Job, count: int, seed: int = 0
+) -> tuple[list[Bucket], list[RunValues]]:
+    """What is kept of all buckets, and the values of their queries."""
+    buckets, values = [], []
+    for number, (judged, retrieved) in enumerate(in_buckets(pl, qrels, runs, count, seed)):
+        bucket, found = evaluate_bucket(number, judged, retrieved, job)
+        buckets.append(bucket)
+        values += found
+    return buckets, values

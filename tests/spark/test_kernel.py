@@ -1,0 +1,268 @@
+"""Buckets, evaluated and merged without Spark, are what the evaluation of the whole is."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from metrics.test_every_option import QRELS, RUN
+
+import gradeval
+from gradeval.errors import GradevalError
+from gradeval.notices import Kind
+from gradeval.spark.compare import comparison
+from gradeval.spark.kernel import Failure, Job, evaluate_bucket
+from gradeval.spark.merge import merged
+from gradeval.spark.rows import Names
+
+from .tables import evaluated, every_metric, job_of, table
+
+pl = pytest.importorskip("polars")
+
+RUNS = {
+    "first": RUN,
+    "second": {q: {d: -s for d, s in of.items()} for q, of in RUN.items() if q != "q3"} | {"zz": {"a": 1.0}},
+}
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"rel": 2.0},
+    {"depth": 3},
+    {"judged_only": True},
+    {"ties": "best"},
+    {"ties": "worst"},
+    {"queries": "both"},
+    {"zero_grade": 1.0},
+    {"no_relevant": "skip"},
+    {"query_ids": ("q1", "q2", "q6")},
+    {"tie_range": True},
+    {"depth": 4, "judged_only": True, "rel": 3.0, "queries": "both"},
+]
+
+
+def same(found: float, expected: float) -> bool:
+    return found == expected or (math.isnan(found) and math.isnan(expected))
+
+
+COUNTS = [1, 2, 7, 64]
+CASES = [*((count, {}) for count in COUNTS), *zip(COUNTS[1:] * len(OPTIONS), OPTIONS[1:], strict=False)]
+
+
+@pytest.mark.parametrize("count, options", CASES, ids=str)
+def test_buckets_are_the_whole(count: int, options: dict[str, Any]) -> None:
+    """Values bit for bit, means to 1e-12, and the notices, in a word."""
+    metrics = every_metric()
+    job = job_of(QRELS, RUNS, metrics, **options)
+    buckets, values = evaluated(pl, QRELS, RUNS, job, count, seed=count)
+    expected = gradeval.evaluate(QRELS, RUNS, metrics, **options)
+    for r in range(len(RUNS)):
+        of_run = [part for part in values if part.run == r]
+        found = {q.decode(): part.values[:, k] for part in of_run for k, q in enumerate(part.queries.tolist())}
+        for m, spec in enumerate(job.specs):
+            own = expected.per_query(r, m)
+            assert found.keys() == own.keys()
+            assert [q for q, value in own.items() if not same(found[q][m], value)] == [], str(spec)
+    results = merged(reversed(buckets), job)
+    assert results.means == pytest.approx(expected.means, rel=1e-12, abs=1e-12, nan_ok=True)
+    assert [run.queries for run in results.runs] == [run.queries for run in expected.runs]
+    undefined = [
+        [of.undefined(r, m) for m in range(len(job.specs))] for of in (results, expected) for r in (0, 1)
+    ]
+    assert undefined[:2] == undefined[2:]
+
+    def told(results: gradeval.Results) -> list[Any]:
+        """The sentences; of an order that is 'at least' a range, others can be tried in a bucket."""
+        return [
+            (one.kind, one.metric, one.subject) if one.kind is Kind.TIES and not one.at_most else str(one)
+            for one in results.notices
+        ]
+
+    found_notices, expected_notices = told(results), told(expected)
+    certain = [one for one in expected_notices if isinstance(one, str)]
+    assert [one for one in found_notices if isinstance(one, str)] == certain
+    assert [one for one in found_notices if one in expected_notices] == found_notices or count > 1
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    """To the last bit of everything that is kept, also of the ranges over orders of ties."""
+    job = job_of(QRELS, RUNS, every_metric(), tie_range=True)
+
+    def kept(seed: int) -> bytes:
+        results = merged(evaluated(pl, QRELS, RUNS, job, 3, seed)[0], job)
+        numbers = [results.means, results.standard_errors, *results.tie_ranges]
+        return pickle.dumps((numbers, [one.to_dict() for one in results.notices]))
+
+    assert kept(1) == kept(2)
+
+
+def test_ranges_over_ties() -> None:
+    metrics = "AP nDCG@3 P@3 muAP num_rel_ret gm_map"
+    job = job_of(QRELS, RUNS, [metrics], tie_range=True)
+    results = merged(evaluated(pl, QRELS, RUNS, job, 5)[0], job)
+    expected = gradeval.evaluate(QRELS, RUNS, metrics, tie_range=True)
+    assert results.tie_ranges == pytest.approx(expected.tie_ranges, rel=1e-12)
+    assert results.range("first", "AP") == pytest.approx(expected.range("first", "AP"), rel=1e-12)
+
+
+def test_intervals_of_means() -> None:
+    job = job_of(QRELS, RUNS, ["AP num_ret gm_map"])
+    results = merged(evaluated(pl, QRELS, RUNS, job, 4)[0], job)
+    values = gradeval.evaluate(QRELS, RUNS, "AP").values(0, "AP")
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    assert results.standard_error(0, "AP") == pytest.approx(error, rel=1e-12)
+    from scipy.stats import t
+
+    half = t.ppf(0.95, len(values) - 1) * error
+    assert results.interval(0, "AP", 90.0) == pytest.approx(
+        (values.mean() - half, values.mean() + half), rel=1e-9
+    )
+    assert all(math.isnan(end) for m in ("num_ret", "gm_map") for end in results.interval(0, m))
+
+
+@pytest.mark.parametrize("options", [{}, {"correction": "bonferroni", "confidence": 99.0}, {"all_pairs": True}])
+def test_comparison(options: dict[str, Any]) -> None:
+    runs = RUNS | {"third": {q: of for q, of in RUN.items() if q > "q2"}, "same": RUN}
+    metrics = "AP nDCG@3 num_ret rankDCG"
+    job = job_of(QRELS, runs, [metrics], queries="both")
+    found = comparison(job, None, options, lambda job: evaluated(pl, QRELS, runs, job, 5)[0])
+    expected = gradeval.evaluate(QRELS, runs, metrics, queries="both").compare(**options)
+    for one, other in zip(found.comparisons, expected.comparisons, strict=True):
+        assert (one.run, one.baseline, one.metric, one.n) == (other.run, other.baseline, other.metric, other.n)
+        assert (one.won, one.tied, one.lost, one.verdict) == (other.won, other.tied, other.lost, other.verdict)
+        assert (one.method, one.reason) == (other.method, other.reason)
+        for name in (
+            "mean",
+            "baseline_mean",
+            "difference",
+            "sd",
+            "low",
+            "high",
+            "p",
+            "p_corrected",
+            "effect_size",
+        ):
+            own, theirs = getattr(one, name), getattr(other, name)
+            assert own == pytest.approx(theirs, rel=1e-9, abs=1e-12, nan_ok=True), name
+    assert found.render("tsv") == expected.render("tsv")
+
+
+def test_comparison_of_what_it_cannot() -> None:
+    job = job_of(QRELS, RUNS, ["AP"])
+    with pytest.raises(GradevalError, match="test requires the values of all queries in one place"):
+        comparison(job, None, {"test": "wilcoxon"}, lambda job: [])
+    with pytest.raises(GradevalError, match="nDCG@5 was not evaluated"):
+        comparison(job, "nDCG@5", {}, lambda job: [])
+    with pytest.raises(GradevalError, match="there is 1 run"):
+        comparison(job._replace(runs=("first",)), None, {}, lambda job: [])
+
+
+def one_bucket(judged: list[Any], retrieved: list[Any], **job: Any) -> Any:
+    """What is kept of a bucket with these rows: (query, document, grade) and (run, query, document, score)."""
+    made = job_of({"q": {"d": 1.0}}, {"a": {}, "b": {}}, ["AP"])._replace(**job)
+    qrels = table(pl, judged, "query", "document", "number")
+    return evaluate_bucket(0, qrels, table(pl, retrieved, "run", "query", "document", "number"), made)[0]
+
+
+QREL = [("q", "d", 1.0), ("q", "e", 0.0)]
+
+
+def errors(found: Any) -> list[str]:
+    assert isinstance(found, Failure)
+    assert found.total == len(found.errors)
+    return [str(error) for error in found.errors]
+
+
+def test_a_bad_row_is_named() -> None:
+    rows = [(0, "q", "d", math.nan), (0, "q", "e", 1.0), (1, "q", "d", 2.0), (0, "q", None, 1.0)]
+    bucket = one_bucket(QREL, rows)
+    assert errors(bucket.runs[0]) == [
+        "a: query 'q', document 'd': the score nan is not a finite number",
+        "a: query 'q': the document id is missing",
+    ]
+    assert bucket.runs[1].found == 1, "the other run is evaluated"
+
+
+def test_duplicates_are_named() -> None:
+    rows = [(0, "q", "d", 1.0), (1, "q", "d", 2.0), (1, "q", "e", 2.0), (1, "q", "d", 2.0)]
+    assert errors(one_bucket(QREL, rows).runs[1]) == [
+        "b: query 'q', document 'd': duplicate document for its query"
+    ]
+    unjudged = [(0, "other", "d", 1.0), (0, "other", "d", 1.0)]
+    assert errors(one_bucket(QREL, unjudged).runs[0]) == [
+        "a: query 'other', document 'd': duplicate document for its query"
+    ]
+
+
+def test_qrels_are_checked() -> None:
+    twice = [*QREL, ("q", "d", 2.0), ("q", "e", 0.0), ("q", "g", 1e200), ("r", "g", None)]
+    assert errors(one_bucket(twice, []).failure) == ["qrels: query 'r', document 'g': the grade is missing"]
+    assert errors(one_bucket(twice[:-1], []).failure) == [
+        "qrels: query 'q', document 'g': the grade 1e+200 is out of range. Grades are 0 or between 1e-150 and "
+        "1e150 in absolute value; rescale them",
+        "qrels: query 'q', document 'd': it has two grades, 1 and 2",
+    ]
+    assert [one.count for one in one_bucket(twice[:1] * 3, []).notices if one.kind is Kind.DUPLICATES] == [2]
+
+
+def test_many_errors_are_counted() -> None:
+    rows = [(0, "q", f"d{n:03}", math.inf) for n in range(100)]
+    parts = [one_bucket(QREL, rows)._replace(number=n) for n in range(3)]
+    job = job_of({"q": {"d": 1.0}}, {"a": {}, "b": {}}, ["AP"])
+    failed = merged(parts, job).failed
+    assert [one.path for one in failed] == ["a", "b"]
+    lines = str(failed[0].error).split("\n")
+    assert len(lines) == 21
+    assert lines[0] == "a: query 'q', document 'd000': the score inf is not a finite number"
+    assert lines[-1] == "a: 280 more errors"
+    assert str(failed[1].error) == "b: it has no query in common with qrels. Check the query ids"
+
+
+def test_lines_that_are_no_rows_are_their_errors() -> None:
+    names = Names("qrels.txt", is_text=True)
+    bucket = one_bucket([("line 'x': 1 field", None, None)], [], qrels_names=names)
+    assert errors(bucket.failure) == ["qrels.txt: line 'x': 1 field"]
+
+
+def test_empty_tables() -> None:
+    bucket = one_bucket([], [(0, "q", "d", 1.0), (0, "r", "d", 1.0)])
+    assert [one.counted for one in bucket.runs] == [0, 0]
+    assert [(one.kind, one.count) for one in bucket.runs[0].notices if one.kind is Kind.UNJUDGED] == [
+        (Kind.UNJUDGED, 2)
+    ]
+    nothing = one_bucket([], [])
+    assert [one.counted for one in nothing.runs] == [0, 0]
+    alone = one_bucket(QREL, [])
+    assert [one.values.total.tolist() for one in alone.runs] == [[0.0], [0.0]]
+
+
+def test_unknown_queries() -> None:
+    job = job_of(QRELS, RUNS, ["AP"], query_ids=("q1", "nowhere"))
+    with pytest.raises(gradeval.OptionError, match="query 'nowhere' is not in qrels"):
+        merged(evaluated(pl, QRELS, RUNS, job, 3)[0], job)
+
+
+def test_a_metric_that_cannot_be_computed() -> None:
+    job = job_of(QRELS, RUNS, ["nDCG(gain=exp)"])
+    large = {q: dict.fromkeys(of, 2000.0) for q, of in QRELS.items()}
+    job = job._replace(scale=np.array([2000.0]))
+    failed = merged(evaluated(pl, large, RUNS, job, 3)[0], job).failed
+    with pytest.raises(gradeval.MetricError) as expected:
+        gradeval.evaluate(large, RUN, "nDCG(gain=exp)")
+    assert [str(one.error) for one in failed] == [str(expected.value)] * 2
+
+
+def test_another_version_is_refused() -> None:
+    bucket = one_bucket(QREL, [], version="0")
+    [error] = errors(bucket.failure)
+    assert error.endswith("the driver 0: install one version on both")
+
+
+def test_places_are_the_order_of_ties() -> None:
+    job: Job = job_of({"q": {"d": 1.0}}, {"a": {}}, ["RR"], ties="input")
+    qrels = table(pl, QREL, "query", "document", "number")
+    for places in ([1, 2], [2, 1]):
+        rows = [("q", "d", 1.0, places[0]), ("q", "e", 1.0, places[1])]
+        _, [values] = evaluate_bucket(0, qrels, table(pl, rows, "query", "document", "number", "place"), job)
+        assert values.values.tolist() == [[1 / places[0]]]
