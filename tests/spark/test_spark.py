@@ -1,0 +1,234 @@
+"""Spark's data frames evaluated are what files are, whatever the partitions; what fails, fails cleanly."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from metrics.test_every_option import QRELS, RUN
+
+import gradeval
+from gradeval.errors import GradevalError, InputError, OptionError
+from gradeval.spark.frames import partition_keys
+from gradeval.spark.results import bucket_function
+
+from .tables import every_metric
+from .test_kernel import OPTIONS, RUNS, same
+
+pytestmark = pytest.mark.spark
+
+QRELS_COLUMNS = "query_id string, doc_id string, relevance double"
+RUN_COLUMNS = "query_id string, doc_id string, score double"
+
+
+def rows(of: Mapping[Any, Mapping[Any, float]]) -> list[tuple[Any, Any, float]]:
+    return [(q, d, value) for q, documents in of.items() for d, value in documents.items()]
+
+
+@pytest.fixture(scope="module")
+def frames(spark: Any) -> tuple[Any, Any]:
+    """The qrels, and two runs in one frame, in shuffled partitions."""
+    qrels = spark.createDataFrame(rows(QRELS), QRELS_COLUMNS).repartition(5, "doc_id")
+    both = [(name, *row) for name, run in RUNS.items() for row in rows(run)]
+    runs = spark.createDataFrame(both, f"run string, {RUN_COLUMNS}").repartition(3, "doc_id")
+    return qrels.cache(), runs.cache()
+
+
+def values_of(frame: Any) -> dict[tuple[str, str, str], float]:
+    found = {(row.run, row.query, row.metric): row.value for row in frame.collect()}
+    return {key: math.nan if value is None else value for key, value in found.items()}
+
+
+def check(results: gradeval.spark.SparkResults, expected: gradeval.Results) -> None:
+    """The values of the queries bit for bit, the means to 1e-12."""
+    found, own = values_of(results.per_query()), {}
+    for run in (one.name for one in expected.runs):
+        for spec in expected.specs:
+            if spec.metric.per_query:
+                own |= {(run, q, str(spec)): value for q, value in expected.per_query(run, spec).items()}
+    assert found.keys() == own.keys()
+    assert [key for key, value in own.items() if not same(found[key], value)] == []
+    summary = results.summary()
+    assert summary.means == pytest.approx(expected.means, rel=1e-12, abs=1e-12, nan_ok=True)
+    assert [one.name for one in summary.runs] == [one.name for one in expected.runs]
+
+
+CASES = [(1, {}), (2, OPTIONS[-1]), (7, {"rel": 2.0, "ties": "best"}), (64, {"zero_grade": 1.0, "depth": 5})]
+
+
+@pytest.mark.parametrize("buckets, options", CASES, ids=str)
+def test_every_metric(frames: Any, buckets: int, options: dict[str, Any]) -> None:
+    metrics = every_metric()
+    results = gradeval.spark.evaluate(*frames, metrics, buckets=buckets, **options).persist()
+    check(results, gradeval.evaluate(QRELS, RUNS, metrics, **options))
+    results.unpersist()
+
+
+def test_two_runs_of_a_job_print_the_same_digits(frames: Any) -> None:
+    qrels, runs = frames
+
+    def printed(runs: Any) -> str:
+        return gradeval.spark.evaluate(qrels, runs, buckets=3).summary().render("json", digits="full")
+
+    assert printed(runs.repartition(2, "score")) == printed(runs.repartition(4))
+
+
+def test_a_dict_of_frames_and_integer_ids(spark: Any) -> None:
+    """Ids are the same whether they are integers or strings, and stay integers on the wire."""
+    number = {q: n for n, q in enumerate(sorted({*QRELS, "zz"}), 100)}
+    qrels = {number[q]: of for q, of in QRELS.items()}
+    runs = {name: {number[q]: of for q, of in run.items()} for name, run in RUNS.items()}
+    expected = gradeval.evaluate(
+        {str(q): of for q, of in qrels.items()},
+        {name: {str(q): of for q, of in run.items()} for name, run in runs.items()},
+    )
+    judged = spark.createDataFrame(rows(qrels), QRELS_COLUMNS.replace("query_id string", "user long"))
+    as_long = RUN_COLUMNS.replace("query_id string", "user int")
+    first = spark.createDataFrame(rows(runs["first"]), as_long)
+    second = spark.createDataFrame(rows(runs["second"]), as_long)
+    check(gradeval.spark.evaluate(judged, {"first": first, "second": second}), expected)
+    texts = second.selectExpr("cast(user as string) user", "doc_id", "cast(score as string) score")
+    results = gradeval.spark.evaluate(judged, {"first": first, "second": texts}, buckets=3)
+    check(results, expected)
+    assert results.runs == ("first", "second")
+    plan = gradeval.spark.evaluate(judged, first, "AP", buckets=3).per_query()._jdf.queryExecution().toString()
+    assert "xxhash64(cast(query" in plan
+    assert "as bigint" in plan
+
+
+def test_columns_have_any_name(spark: Any) -> None:
+    qrels = spark.createDataFrame(rows(QRELS), "`the user` string, `item.id` string, stars float")
+    runs = spark.createDataFrame(rows(RUN), "`the user` string, `item.id` string, p float")
+    columns = {"query": "the user", "document": "item.id", "grade": "stars", "score": "p"}
+    check(
+        gradeval.spark.evaluate(qrels, {"run": runs}, columns=columns),
+        gradeval.evaluate(QRELS, {"run": RUN}),
+    )
+
+
+def test_ties_in_the_order_of_a_column(spark: Any) -> None:
+    ordered = [(q, d, score, n) for n, (q, d, score) in enumerate(rows(RUN))]
+    runs = spark.createDataFrame(ordered, f"{RUN_COLUMNS}, line int").repartition(4, "doc_id")
+    qrels = spark.createDataFrame(rows(QRELS), QRELS_COLUMNS)
+    results = gradeval.spark.evaluate(qrels, {"run": runs}, ties="input", columns={"order": "line"}, buckets=2)
+    check(results, gradeval.evaluate(QRELS, {"run": RUN}, ties="input"))
+    with pytest.raises(OptionError, match="ties='input' requires a column that orders"):
+        gradeval.spark.evaluate(qrels, runs, ties="input")
+
+
+def test_comparison(frames: Any) -> None:
+    results = gradeval.spark.evaluate(*frames, "AP nDCG@3", buckets=4)
+    expected = gradeval.evaluate(QRELS, RUNS, "AP nDCG@3").compare()
+    assert results.compare().render("tsv") == expected.render("tsv")
+
+
+def test_strings_with_large_offsets(spark: Any, frames: Any) -> None:
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    try:
+        check(gradeval.spark.evaluate(*frames, "AP", buckets=2), gradeval.evaluate(QRELS, RUNS, "AP"))
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
+
+
+def test_a_bucket_is_a_partition(spark: Any) -> None:
+    keys = partition_keys(37).tolist()
+    frame = spark.createDataFrame([(key,) for key in keys], "bucket int").repartition(37, "bucket")
+    found = frame.selectExpr("spark_partition_id() p").collect()
+    assert len({row.p for row in found}) == 37
+
+
+def jobs_of(spark: Any) -> int:
+    return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
+
+
+WRONG = [
+    ("query_id string, doc_id string, grades double", "no grade column"),
+    ("query_id double, doc_id string, relevance double", "query id .column query_id. has the type double"),
+    ("query_id string, doc_id string, relevance boolean", "grade .column relevance. has the type boolean"),
+    ("query_id string, doc_id array<int>, relevance double", "document id .column doc_id. has the type array"),
+]
+
+
+@pytest.mark.parametrize("schema, message", WRONG)
+def test_a_wrong_schema_starts_no_job(spark: Any, frames: Any, schema: str, message: str) -> None:
+    before = jobs_of(spark)
+    with pytest.raises(InputError, match=message):
+        gradeval.spark.evaluate(spark.createDataFrame([], schema), frames[1])
+    for options in ({"metrics": "nDGC"}, {"rel": "x"}, {"jobs": 2}, {"buckets": 0}, {"metrics": "runid"}):
+        with pytest.raises(GradevalError):
+            gradeval.spark.evaluate(*frames, **options)
+    with pytest.raises(InputError, match="no column named 'line'"):
+        gradeval.spark.evaluate(*frames, columns={"order": "line"})
+    assert jobs_of(spark) == before
+
+
+def test_a_bad_row_fails_cleanly(spark: Any, frames: Any) -> None:
+    bad = spark.createDataFrame([("first", "q1", "x", math.nan)], f"run string, {RUN_COLUMNS}")
+    results = gradeval.spark.evaluate(frames[0], frames[1].unionByName(bad), "AP", buckets=3)
+    with pytest.raises(GradevalError, match=r"first: query 'q1', document 'x': the score .* nan is"):
+        results.summary()
+    listed = results.results()
+    assert [one.name for one in listed.runs] == ["second"]
+    with pytest.raises(Exception, match=r"query 'q1', document 'x': the score .* nan"):
+        results.per_query().collect()
+    with pytest.raises(GradevalError, match="query 'q1', document 'x'"):
+        results.persist().per_query()
+    results.unpersist()
+    assert gradeval.spark.evaluate(*frames, "AP").summary().runs, "the session goes on"
+
+
+def test_nothing_to_evaluate(spark: Any, frames: Any) -> None:
+    nothing = frames[1].where("false")
+    with pytest.raises(InputError, match="no runs given"):
+        gradeval.spark.evaluate(frames[0], nothing).summary()
+    with pytest.raises(InputError, match="no judgments given"):
+        gradeval.spark.evaluate(frames[0].where("false"), frames[1]).summary()
+    with pytest.raises(InputError, match="a: it has no query in common with qrels"):
+        gradeval.spark.evaluate(frames[0], {"a": nothing}).summary()
+
+
+def dies_once(function: Any, marker: str) -> Any:
+    """The function of a bucket, in a worker that is killed the first time."""
+
+    def killed(key, qrels, runs):  # type: ignore[no-untyped-def]
+        try:
+            os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return function(key, qrels, runs)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    return killed
+
+
+def fails_once(function: Any, marker: str) -> Any:
+    """The function of a bucket, which raises the first time."""
+
+    def failing(key, qrels, runs):  # type: ignore[no-untyped-def]
+        try:
+            os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return function(key, qrels, runs)
+        raise OSError("the disk is on fire")
+
+    return failing
+
+
+@pytest.mark.parametrize("fault", [dies_once, fails_once])
+def test_a_lost_worker_changes_nothing(frames: Any, fault: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """A task is tried again, and its values are counted once."""
+    from pyspark import cloudpickle
+
+    import gradeval.spark.results as module
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    marker = tmp_path / "marker"
+    monkeypatch.setattr(module, "bucket_function", lambda *job: fault(bucket_function(*job), str(marker)))
+    expected = gradeval.evaluate(QRELS, RUNS)
+    check(gradeval.spark.evaluate(*frames, buckets=3), expected)
+    assert marker.exists()
