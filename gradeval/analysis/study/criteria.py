@@ -10,7 +10,8 @@ from typing import ClassVar, Final, NamedTuple
 import numpy as np
 
 from gradeval.analysis.study.synthetic import full_rankings
-from gradeval.analysis.study.tables import Study, Table, competing_metrics
+from gradeval.analysis.study.tables import Study, competing_metrics
+from gradeval.analysis.tables import Table
 from gradeval.arrays import Floats
 from gradeval.registry.spec import Spec, parse
 from gradeval.scoring import score

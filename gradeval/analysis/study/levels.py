@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gradeval.analysis.study.orders import levels_of
-from gradeval.analysis.study.tables import Row, Study, Table, competing_metrics
+from gradeval.analysis.study.tables import Study, competing_metrics
+from gradeval.analysis.tables import Row, Table
 from gradeval.arrays import Floats
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete

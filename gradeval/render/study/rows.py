@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradeval.analysis.study.tables import Table, Value
+from gradeval.analysis.tables import Table, Value
 from gradeval.render import Digits
 from gradeval.render.csv import Lines
 from gradeval.render.layout import decimals, one_field
