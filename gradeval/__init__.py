@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gradeval import spark as spark
+    from gradeval.analysis import plot as plot
     from gradeval.analysis import study as study
     from gradeval.analysis.batch import batch as batch
     from gradeval.analysis.batch_table import Batch as Batch
@@ -52,6 +53,7 @@ _HOME = {
     "convert": "analysis.convert",
     "evaluate": "evaluation",
     "explain": "analysis.explain",
+    "plot": "analysis.plot",
     "read_qrels": "tables.load",
     "read_run": "tables.load",
     "score_arrays": "training",
@@ -59,7 +61,7 @@ _HOME = {
     "study": "analysis.study",
     "validate": "analysis.validate",
 }
-_MODULES = ("spark", "study")  # public as a whole
+_MODULES = ("plot", "spark", "study")  # public as a whole
 
 __all__ = [
     "Batch",
@@ -78,6 +80,7 @@ __all__ = [
     "convert",
     "evaluate",
     "explain",
+    "plot",
     "read_qrels",
     "read_run",
     "score_arrays",

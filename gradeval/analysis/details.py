@@ -39,8 +39,8 @@ def _phi(judgments: Judgments, params: dict[str, Any]) -> Callable[[Floats], Flo
     return lambda grade: fitted(np.maximum(grade, 0.0), np.zeros(len(grade), np.int64))
 
 
-def phi_of(judgments: Judgments, params: dict[str, Any]) -> Phi:
-    """φ of nDCGφ for a table of one query."""
+def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES) -> Phi:
+    """φ of nDCGφ for a table of one query. samples: of the curve."""
     phi = _phi(judgments, params)
     points: list[tuple[str, float, float]]
     if "points" in params:
@@ -54,8 +54,8 @@ def phi_of(judgments: Judgments, params: dict[str, Any]) -> Phi:
     values = phi(grades)
     rows = zip(grades.tolist(), counts, values.tolist(), exp2_gain(values).tolist(), strict=True)
     ends = min(points[0][1], float(grades[-1])), points[-1][1]
-    samples = np.linspace(*ends, _SAMPLES)
-    curve = zip(samples.tolist(), phi(samples).tolist(), strict=True)
+    at = np.linspace(*ends, samples)
+    curve = zip(at.tolist(), phi(at).tolist(), strict=True)
     return Phi(tuple(points), whisker, tuple(rows), tuple(curve))
 
 

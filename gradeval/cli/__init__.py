@@ -33,6 +33,7 @@ COMMANDS = (
     "gate",
     "ir_measures",
     "metrics",
+    "plot",
     "study",
     "trec_eval",
     "validate",
@@ -48,6 +49,7 @@ Examples:
   zcat r.run.gz | gradeval q.txt - -f json        JSON, from a pipe
   gradeval compare qrels.txt bm25.run dense.run   is the second run better than the first
   gradeval explain qrels.txt bm25.run --worst 1   the query with the lowest nDCG@10, and why
+  gradeval plot curve qrels.txt *.run             nDCG by cutoff, drawn in the terminal
   gradeval gate qrels.txt bm25.run --require 'AP >= 0.2'
                                                   exit code 1 if it is lower
   gradeval batch batch.toml                       several systems on several collections
@@ -99,6 +101,7 @@ class _EvalByDefault(Command, click.Group):
         formatter.write_usage("gradeval", "gate [OPTIONS] QRELS RUN", prefix="       ")
         formatter.write_usage("gradeval", "batch [OPTIONS] MANIFEST", prefix="       ")
         formatter.write_usage("gradeval", "metrics [NAME]...", prefix="       ")
+        formatter.write_usage("gradeval", "plot PICTURE [OPTIONS]...", prefix="       ")
         formatter.write_usage("gradeval", "study STUDY [OPTIONS]...", prefix="       ")
         formatter.write_usage("gradeval", "validate [OPTIONS] [QRELS] [RUN]...", prefix="       ")
         formatter.write_usage("gradeval", "convert [OPTIONS] IN OUT", prefix="       ")

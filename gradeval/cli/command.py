@@ -23,6 +23,16 @@ class Command(click.Command):
         return option
 
 
+class CommandGroup(Command, click.Group):
+    """A group of commands whose help, where none is given, goes to standard error."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
+
 def _show_help(ctx: click.Context, param: click.Parameter, is_given: bool) -> None:
     if is_given and not ctx.resilient_parsing:
         out.write(ctx.get_help() + "\n")

@@ -78,7 +78,11 @@ def write(text: str, file: OutputFile | None = None, *, styled: bool = False) ->
     """
     if file is None and not styled and on_terminal():
         text = visible_rows(text)
-    data = text.encode("utf-8", "surrogateescape")
+    write_data(text.encode("utf-8", "surrogateescape"), file)
+
+
+def write_data(data: bytes, file: OutputFile | None = None) -> None:
+    """Write to the file or to standard output. Raises GradevalError, BrokenPipeError."""
     try:
         if file is not None:
             file.write(data)

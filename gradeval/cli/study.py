@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradeval.cli.command import Command
+from gradeval.cli.command import Command, CommandGroup
 from gradeval.cli.options import expand_runs
 from gradeval.cli.study_options import (
     EVALUATION,
@@ -33,19 +33,9 @@ if TYPE_CHECKING:
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-class _Group(Command, click.Group):
-    """A group of commands whose help, where none is given, goes to standard error."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args and not ctx.resilient_parsing:
-            click.echo(ctx.get_help(), err=True)
-            ctx.exit(2)
-        return super().parse_args(ctx, args)
-
-
 @click.group(
     "study",
-    cls=_Group,
+    cls=CommandGroup,
     short_help="Study metrics: the experiments of their papers.",
     context_settings=_SETTINGS,
 )

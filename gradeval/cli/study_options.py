@@ -31,17 +31,20 @@ _MOST = 10**6
 _SEPARATOR = "\b\nExamples:\n"
 
 
-def as_eval_has(*names: str) -> Callable[[Decorated], Decorated]:
-    """The options of gradeval eval with these parameters' names."""
+def as_has(command: click.Command, *names: str) -> Callable[[Decorated], Decorated]:
+    """The options of another command with these parameters' names."""
 
     def decorate(function: Decorated) -> Decorated:
-        own = {param.name: param for param in eval_command.params}
+        own = {param.name: param for param in command.params}
         # click lists the options of a function in the reverse order
         added: list[click.Parameter] = getattr(function, "__click_params__", [])
         function.__click_params__ = [*added, *(own[name] for name in reversed(names))]  # type: ignore[attr-defined]
         return function
 
     return decorate
+
+
+as_eval_has = partial(as_has, eval_command)
 
 
 def printed(*tables: str) -> Callable[[Decorated], Decorated]:

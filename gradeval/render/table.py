@@ -22,6 +22,8 @@ MIN_NAME = 16  # of the name of a run, however many metrics there are
 MIN_HEAD = 8  # the same for a name above a column
 
 BOLD, DIM = Style(bold=True), Style(dim=True)
+# of the lines of a picture: no two neighbours are red and green
+COLOURS = tuple(Style(color=name) for name in ("cyan", "yellow", "magenta", "blue", "green", "red"))
 
 
 def render(results: Results, options: RenderOptions) -> str:

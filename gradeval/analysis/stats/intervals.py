@@ -51,6 +51,18 @@ def t_interval(mean: float, standard_error: float, df: int, alpha: float) -> Int
     return mean - half, mean + half
 
 
+def t_intervals(mean: Floats, sd: Floats, count: Ints, alpha: float) -> tuple[Floats, Floats]:
+    """The t interval of each of several means, arrays of one shape; NaN where the mean is of fewer than two.
+
+    count: of how many numbers; sd: their standard deviation, with n - 1 in the denominator.
+    """
+    from scipy.special import stdtrit
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = -stdtrit(np.maximum(count - 1, 1), alpha / 2) * np.where(count > 1, sd, np.nan) / np.sqrt(count)
+    return mean - half, mean + half
+
+
 def sign_flip_interval(low: Floats, high: Floats, alpha: float) -> Interval:
     """The values that the sign-flip test does not reject, with the same flips as the test.
 

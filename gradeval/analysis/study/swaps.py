@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.study.synthetic import full_rankings, mean_and_sd, shares
+from gradeval.analysis.study.synthetic import full_rankings, mean_sd_count, shares
 from gradeval.analysis.study.tables import MAX_SEED, Study, averaged_metrics, whole
 from gradeval.analysis.tables import Table
 from gradeval.arrays import Floats, Ints
@@ -44,7 +44,8 @@ class Swaps(Study):
     """The curves.
 
     specs: M metrics. levels: L level counts. mean, sd: over the repeats, (2, L, M, K + 1): for each of USES,
-    level count and metric, after 0, 1, … K swaps; sd is NaN for one repeat.
+    level count and metric, after 0, 1, … K swaps; sd is NaN for one repeat. count: the repeats whose value is
+    defined.
     """
 
     name: ClassVar[str] = "swaps"
@@ -52,6 +53,7 @@ class Swaps(Study):
     levels: tuple[int, ...]
     mean: Floats
     sd: Floats
+    count: Ints
 
     @property
     def distances(self) -> list[Distance]:
@@ -163,7 +165,7 @@ def swaps(
                 progress(sum(one.shape[3] for one in done), repeats)
         return done
 
-    mean, sd = mean_and_sd(np.concatenate(with_fewer(all_values, jobs), axis=3), axis=3)
+    mean, sd, count = mean_sd_count(np.concatenate(with_fewer(all_values, jobs), axis=3), axis=3)
     options = {
         "metrics": [str(spec) for spec in specs],
         "levels": list(counts),
@@ -172,7 +174,7 @@ def swaps(
         "swaps": steps,
         "seed": seed,
     }
-    return Swaps(options=options, specs=tuple(specs), levels=counts, mean=mean, sd=sd)
+    return Swaps(options=options, specs=tuple(specs), levels=counts, mean=mean, sd=sd, count=count)
 
 
 def _level_counts(levels: Any, items: int) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE
@@ -44,11 +44,11 @@ def shares(count: int, rows: int) -> Iterator[slice]:
     return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
-def mean_and_sd(values: Floats, axis: int) -> tuple[Floats, Floats]:
-    """The mean and the standard deviation (n - 1 in the denominator) of what is not NaN."""
+def mean_sd_count(values: Floats, axis: int) -> tuple[Floats, Floats, Ints]:
+    """The mean and the standard deviation (n - 1 in the denominator) of what is not NaN, and its number n."""
     defined = ~np.isnan(values)
     count = defined.sum(axis=axis)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(defined, values, 0.0).sum(axis=axis) / count
         off = np.where(defined, values - np.expand_dims(mean, axis), 0.0)
-        return mean, np.sqrt((off * off).sum(axis=axis) / (count - 1))
+        return mean, np.sqrt((off * off).sum(axis=axis) / (count - 1)), count

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from gradeval.analysis.explanation import Explanation, Phi
 from gradeval.render import Digits
+from gradeval.render.canvas import BLOCKS, NO_STYLE, Canvas, Scale, ticks
 from gradeval.render.explanation.cells import Block, Lines, Rows, grade_of, grid_of, value_of
 from gradeval.render.grids import Grid, number
 
@@ -19,7 +22,9 @@ def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Bl
     if explanation.levels:
         yield _levels(explanation, ranks, digits)
     if explanation.phi is not None:
-        yield from _phi(explanation.phi, digits)
+        yield from phi_tables(explanation.phi, digits)
+        if explanation.phi.curve[0][0] < explanation.phi.curve[-1][0]:
+            yield _curve(explanation.phi)
     if explanation.groups:
         rows = [
             {
@@ -67,7 +72,8 @@ def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
     return grid_of("AP at each level: + reaches it, - does not", rows, list(rows[0]))
 
 
-def _phi(phi: Phi, digits: Digits) -> Iterator[Block]:
+def phi_tables(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
+    """The control points of φ, and φ of each grade."""
     points = [
         {"point": name, "grade": grade_of(grade), "φ": number(value, digits)}
         for name, grade, value in phi.points
@@ -86,24 +92,13 @@ def _phi(phi: Phi, digits: Digits) -> Iterator[Block]:
         for grade, count, value, gain in phi.values
     ]
     yield grid_of("φ and gain 2^φ - 1 of each grade", _first(values, "grade"), ("grade", "judged", "φ", "gain"))
-    if phi.curve[0][0] < phi.curve[-1][0]:
-        yield _curve(phi)
 
 
 def _curve(phi: Phi) -> Lines:
     """φ by grade, with the control points as o."""
-    low, high = phi.curve[0][0], phi.curve[-1][0]
-    width, top = len(phi.curve), _CURVE_HEIGHT - 1
-    canvas = [[" "] * width for _ in range(_CURVE_HEIGHT)]
-    for column, (_, value) in enumerate(phi.curve):
-        canvas[top - round(value * top)][column] = "·"
-    for _, grade, value in phi.points:
-        column = round((grade - low) / (high - low) * (width - 1))
-        if 0 <= column < width:
-            canvas[top - round(value * top)][column] = "o"
-    labels = {0: "1.0", top // 2: "0.5", top: "0.0"}
-    lines = [f"{labels.get(y, ''):>5} ┤{''.join(row)}".rstrip() for y, row in enumerate(canvas)]
-    low_text, high_text = grade_of(float(f"{low:.6g}")), grade_of(float(f"{high:.6g}"))
-    lines.append(f"{'':>5} └{'─' * width}")
-    lines.append(f"{'':>5}  {low_text}{high_text:>{max(width - len(low_text), len(high_text) + 1)}}")
-    return Lines(("  φ by grade", *lines))
+    x, y = np.array(phi.curve).T
+    canvas = Canvas(len(x), _CURVE_HEIGHT, Scale(x[0], x[-1]), Scale(0.0, 1.0))
+    canvas.path(x, y, (BLOCKS.path, NO_STYLE))
+    canvas.marks((point[1:] for point in phi.points), ("o", NO_STYLE))
+    chart = canvas.chart([0.0, 0.5, 1.0], ticks(x[0], x[-1], 6), BLOCKS)
+    return Lines(("  φ by grade", *chart.lines()))

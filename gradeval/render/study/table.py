@@ -15,7 +15,7 @@ from gradeval.render.table import BOLD, DIM, GAP, parts, styled, text_width
 def tables(study: Study, digits: Digits, colour: bool, width: int | None) -> str:
     options = ((name.replace("_", " "), value) for name, value in study.options.items() if name != "evaluation")
     about = "; ".join(f"{name} {_listed(value)}" for name, value in options if value != [])
-    drawn = [text for table in study.tables if table.shown for text in _drawn(table, digits, colour, width)]
+    drawn = [text for table in study.tables if table.shown for text in draw(table, digits, colour, width)]
     return "\n".join([*drawn, styled(f"{study.name}: {visible(about)}", DIM, colour) + "\n"])
 
 
@@ -25,7 +25,7 @@ def _listed(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _drawn(table: Table, digits: Digits, colour: bool, width: int | None) -> Iterator[str]:
+def draw(table: Table, digits: Digits, colour: bool, width: int | None) -> Iterator[str]:
     """The tables that a table takes: columns that do not fit beside each other go to a further one."""
     # what all rows have in the line below is no column
     names = [c for c, name in enumerate(table.columns) if name != "seed"]

@@ -1,0 +1,13 @@
+"""Pictures: drawn in characters, or saved as SVG, PNG or PDF with matplotlib.
+
+queries   the value of each query, the highest first; of several runs, differences from a baseline
+curve     a metric by its cutoff, or precision by recall
+phi       φ of nDCGφ by grade
+swaps     how metrics fall as pairs of an ideal ranking are swapped
+"""
+
+# gradeval.plot.queries is the function; its module, of the same name, is in sys.modules
+from gradeval.analysis.plot.curve import curve as curve
+from gradeval.analysis.plot.phi import phi as phi
+from gradeval.analysis.plot.queries import queries as queries
+from gradeval.analysis.plot.swaps import swaps as swaps

@@ -1,0 +1,137 @@
+"""A picture as data: what is drawn, whatever draws it, and the tables of the numbers behind it."""
+
+from __future__ import annotations
+
+import math
+import os
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from gradeval.analysis.comparison import PairComparison
+from gradeval.analysis.options import CONFIDENCE
+from gradeval.analysis.stats.differences import mean_and_sd
+from gradeval.analysis.stats.intervals import Interval, t_interval
+from gradeval.analysis.tables import Tabled
+from gradeval.arrays import Floats
+from gradeval.errors import OptionError, described
+
+
+class Axis(NamedTuple):
+    """label: with the unit. low, high: where values end, None where they need not. log: logarithmic."""
+
+    label: str
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+
+
+class Point(NamedTuple):
+    """A point of a line that has a name, such as a control point of φ."""
+
+    name: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A line through (x, y), x ascending. low, high: the interval or range at each x, None where there is none.
+
+    marked: whether each of the points is a value of its own, and not a sample of a curve.
+    """
+
+    name: str
+    x: Floats = field(repr=False)
+    y: Floats = field(repr=False)
+    low: Floats | None = field(default=None, repr=False)
+    high: Floats | None = field(default=None, repr=False)
+    marked: bool = False
+    points: tuple[Point, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """A bar for each query, in the order they are drawn.
+
+    y: values, or differences from a baseline. sign: -1 where lower is better. mean: of y, low, high: its
+    interval; NaN where there is none. pair: what differences are of.
+    """
+
+    queries: tuple[str, ...] = field(repr=False)
+    y: Floats = field(repr=False)
+    mean: float
+    low: float
+    high: float
+    sign: int = 1
+    pair: PairComparison | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Axes with lines, or with bars. title: what tells it from the other panels, '' for one alone."""
+
+    title: str
+    x: Axis
+    y: Axis
+    lines: tuple[Line, ...] = ()
+    bars: Bars | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Picture(Tabled):
+    """What a plot returns.
+
+    note: what intervals are, and over what; '' where there are none. across: panels that are side by side.
+    """
+
+    kind: ClassVar[str] = "plot"
+    note: str = ""
+    across: int = 1
+
+    @cached_property
+    @abstractmethod
+    def panels(self) -> tuple[Panel, ...]:
+        """The parts of the picture, row by row."""
+
+    def render(self, format: str = "table", *, table: str | None = None, **how: Any) -> str:
+        """The picture as text in one of the formats of gradeval.render.plot, which has the arguments."""
+        from gradeval.render.plot import render
+
+        return render(self, format, table=table, **how)
+
+    def save(self, path: str | os.PathLike[str], *, size: tuple[float, float] | None = None) -> None:
+        """Save it as an SVG, PNG or PDF file, by the ending of the path. size: width and height in inches.
+
+        Requires matplotlib: pip install 'gradeval[plot]'. Raises GradevalError.
+        """
+        from gradeval.render.plot import save
+
+        save(self, os.fspath(path), size)
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+def checked_confidence(percent: Any) -> float:
+    """The percentage. Raises OptionError."""
+    low, high = CONFIDENCE
+    try:
+        number = float(percent)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(percent, bool) or not low <= number <= high:
+        raise OptionError(f"confidence must be a percentage from {low:g} to {high:g}, not {described(percent)}")
+    return number
+
+
+def interval_of_mean(values: Floats, mean: float, confidence: float) -> Interval:
+    """The t interval of the mean of the values that are not NaN; NaN for fewer than two of them."""
+    defined = values[~np.isnan(values)]
+    if len(defined) < 2:
+        return math.nan, math.nan
+    _, sd = mean_and_sd(defined)
+    return t_interval(mean, sd / math.sqrt(len(defined)), len(defined) - 1, 1 - confidence / 100)

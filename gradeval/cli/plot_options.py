@@ -1,0 +1,209 @@
+"""What the commands of gradeval plot share: options, and the way from a picture to its output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from gradeval.analysis.options import CONFIDENCE
+from gradeval.cli import heap
+from gradeval.cli import output as out
+from gradeval.cli.options import (
+    check_inputs,
+    has_colour,
+    output_file,
+    output_options,
+    passes,
+    section,
+    treat_warnings,
+)
+from gradeval.cli.types import File, Percentage
+from gradeval.errors import UnknownQueryError
+from gradeval.options import parse_number
+from gradeval.render.plot import FORMATS, SUFFIXES
+
+if TYPE_CHECKING:
+    from gradeval.analysis.plot.picture import Picture
+    from gradeval.render.progress import Progress
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_WITHOUT_BLOCKS = ("dumb", "linux")  # terminals whose fonts lack block characters
+
+drawing = section("Picture")
+_output = section("Output")
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """Width and height in inches."""
+
+    name = "WxH"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, float]:
+        if isinstance(value, tuple):
+            return value
+        width, x, height = value.lower().partition("x")
+        try:
+            size = parse_number(width), parse_number(height)
+        except ValueError:
+            size = (0.0, 0.0)
+        if not x or not all(0 < one <= 100 for one in size):
+            self.fail(f"'{value}' is not a width and height in inches, such as 5x3.", param, ctx)
+        return size
+
+
+def confidence_option(of: str) -> Callable[[Decorated], Decorated]:
+    return drawing(
+        "--confidence",
+        type=Percentage(*CONFIDENCE),
+        default=95.0,
+        metavar="PERCENT",
+        help=f"Of the intervals of {of}. Default: 95.",
+    )
+
+
+def picture_options(*tables: str) -> Callable[[Decorated], Decorated]:
+    """How the picture is drawn, and the options of the output. tables: the names of those behind it."""
+    options = (
+        drawing(
+            "--save",
+            type=File(),
+            metavar="FILE",
+            help=f"Save the picture too, atomically. Its ending sets the format: {', '.join(SUFFIXES)}. "
+            "Requires matplotlib: pip install 'gradeval[plot]'.",
+        ),
+        drawing(
+            "--size",
+            type=Size(),
+            metavar="WxH",
+            help="Width and height of the saved picture in inches, such as 5x3.",
+        ),
+        drawing(
+            "--ascii",
+            is_flag=True,
+            help="Draw with ASCII characters only. Default: on terminals without block characters.",
+        ),
+        _output(
+            "--table",
+            type=click.Choice(tables),
+            help="The table that -f tsv and -f csv print. Default: the first. -f json has all.",
+        ),
+        output_options(FORMATS, default="table, the picture in characters"),
+    )
+
+    def decorate(function: Decorated) -> Decorated:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def run_plot(
+    draw: Callable[[Progress, dict[str, Any]], Picture],
+    given: dict[str, Any],
+    inputs: Sequence[str] = (),
+    others: Sequence[str | None] = (),
+) -> int:
+    """Draw a picture, print it, and save it. given: its options, and those that all pictures have.
+
+    draw: is given those of its own. inputs: the files that are read; others: further ones.
+    """
+    format_, table, digits, spreadsheet = (
+        given.pop(name) for name in ("format_", "table", "digits", "spreadsheet")
+    )
+    output, path, size, ascii_only = (given.pop(name) for name in ("output", "save", "size", "ascii"))
+    quiet, strict, allow = (given.pop(name, False) for name in ("spreadsheet", "quiet", "strict"))
+    allow = given.pop("allow", ())
+    read = [*inputs, *filter(None, [*others, given.get("groups")])]
+    check_inputs(read)
+    asked = _asked(given)
+    kept = [*read, *([asked.given] if asked else [])]
+    file = output_file(output, kept, inputs)
+    if size is not None and path is None:
+        raise click.UsageError("--size requires --save.")
+    picture_file, kind = _picture_file(path, kept, inputs)
+    on_terminal = file is None and out.on_terminal()
+    format_ = format_ or out.default_format(file, FORMATS, otherwise="table")
+    for flag, value, formats in (("--table", table, ("tsv", "csv")), ("--spreadsheet", spreadsheet, ("csv",))):
+        if value and format_ not in formats:
+            raise click.UsageError(f"{flag} requires -f {' or -f '.join(formats)}.")
+    if file is not None and picture_file is not None and os.path.realpath(output) == os.path.realpath(path):
+        raise click.UsageError("--output and --save name the same file.")
+
+    from gradeval.render.plot import render
+    from gradeval.render.progress import Progress
+
+    treat_warnings(quiet, strict)
+    heap.imported()
+    if "jobs" in given:
+        given["jobs"] = given["jobs"] or 0
+    try:
+        with Progress(enabled=False if quiet else None) as progress:
+            picture = draw(progress, given)
+    except UnknownQueryError as error:
+        if asked is None:
+            raise
+        raise asked.unknown(error) from None
+    data = b""
+    warnings = list(asked.warnings if asked else ())
+    if picture_file is not None:
+        from gradeval.render.plot.file import image, without_glyphs
+
+        data, missing = image(picture, kind, size)
+        warnings += [without_glyphs(missing)] if missing else []
+    if not passes(warnings, picture.notices, picture.runs_read, quiet, strict, allow):
+        return 2
+    text = render(
+        picture,
+        format_,
+        table=table,
+        digits=digits,
+        colour=has_colour(on_terminal),
+        width=out.columns() if on_terminal else None,
+        ascii=ascii_only or (on_terminal and _lacks_blocks()),
+        spreadsheet=spreadsheet,
+    )
+    if picture_file is not None:
+        out.write_data(data, picture_file)
+    out.write(text, file, styled=format_ == "table")
+    return 0
+
+
+def _asked(given: dict[str, Any]) -> Any:
+    """What --query-ids was given, whose choice takes its place."""
+    query_ids = given.pop("query_ids", None)
+    if query_ids is None:
+        return None
+    from gradeval.cli.query_ids import QueryIds
+
+    asked = QueryIds(query_ids)
+    given["query_ids"] = asked.chosen
+    return asked
+
+
+def _picture_file(path: str | None, read: Sequence[str], inputs: Sequence[str]) -> tuple[Any, str]:
+    """The file of --save and its format; what would prevent it is found before anything is read."""
+    if path is None:
+        return None, ""
+    from gradeval.formats.output_file import OutputFile
+    from gradeval.options import GROUP_SUFFIXES
+    from gradeval.render.plot.file import check_matplotlib, format_of
+
+    kind = format_of(path, "--save")
+    check_matplotlib()
+    return OutputFile(
+        path, [*read, *(each + suffix for each in inputs for suffix in GROUP_SUFFIXES)], "--save"
+    ), kind
+
+
+def _lacks_blocks() -> bool:
+    """Whether the terminal cannot show block characters."""
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "").replace("_", "")
+    return encoding != "utf8" or os.environ.get("TERM") in _WITHOUT_BLOCKS

@@ -1,0 +1,249 @@
+"""Charts of characters: lines on a canvas, columns above and below 0, and their axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from gradeval.arrays import Floats
+
+NO_STYLE = -1
+
+
+class Glyphs(NamedTuple):
+    """The characters of axes and columns. up: columns of 1/n … n/n of a row; down: the same from above."""
+
+    tick: str
+    side: str
+    corner: str
+    floor: str
+    zero: str
+    path: str
+    band: str
+    up: str
+    down: str
+
+
+BLOCKS = Glyphs("┤", "│", "└", "─", "┼", "·", "░", "▁▂▃▄▅▆▇█", "▀█")
+HALVES = BLOCKS._replace(up="▄█")  # as exact above 0 as below
+ASCII = Glyphs("+", "|", "+", "-", "+", ".", ":", "o#", "o#")
+
+Cell = tuple[str, int]
+"""A character, and the position of its style, NO_STYLE for none."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Rows of cells, all of one width."""
+
+    rows: tuple[tuple[Cell, ...], ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.rows[0])
+
+    def lines(self) -> list[str]:
+        """The rows without styles."""
+        return ["".join(character for character, _ in row).rstrip() for row in self.rows]
+
+
+class Scale(NamedTuple):
+    """What part of an axis a value is at, from 0 to 1."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def at(self, values: Floats) -> Floats:
+        ends = np.array([self.low, self.high])
+        if self.log:
+            values, ends = np.log(values), np.log(ends)
+        width = ends[1] - ends[0]
+        return (values - ends[0]) / width if width else np.full(len(values), 0.5)
+
+
+def step_of(width: float, most: int) -> float:
+    """The smallest of 1, 2, 2.5 and 5 times a power of ten of which at most so many go into the width."""
+    if not width > 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(width / most))
+    return next(power * one for one in (1, 2, 2.5, 5, 10, 20) if width / (power * one) <= most * (1 + 1e-9))
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """Round numbers from low to high."""
+    step = step_of(high - low, most)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [step * n for n in range(first, last + 1)]
+
+
+def rounded(low: float, high: float, most: int, ends: tuple[float | None, float | None]) -> tuple[float, float]:
+    """The range, widened to round numbers, but not beyond the ends."""
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    step = step_of(high - low, most)
+    low, high = step * math.floor(low / step + 1e-9), step * math.ceil(high / step - 1e-9)
+    return (low if ends[0] is None else max(low, ends[0])), (high if ends[1] is None else min(high, ends[1]))
+
+
+def labels(values: Sequence[float]) -> list[str]:
+    """The numbers with the decimals that tell them apart."""
+    for digits in range(8):
+        texts = [f"{value + 0.0:.{digits}f}" for value in values]
+        off = (abs(float(text) - value) for text, value in zip(texts, values, strict=True))
+        if max(off, default=0.0) <= 1e-9 * max(map(abs, values)):
+            return texts
+    return [f"{value:.6g}" for value in values]
+
+
+class Canvas:
+    """Cells in which lines are drawn, the later ones above the earlier."""
+
+    def __init__(self, width: int, height: int, x: Scale, y: Scale) -> None:
+        self.width, self.height, self.x, self.y = width, height, x, y
+        self._cells: list[list[Cell]] = [[(" ", NO_STYLE)] * width for _ in range(height)]
+
+    def columns(self, x: Floats) -> list[int]:
+        return [round(one) for one in (self.x.at(x) * (self.width - 1)).tolist()]
+
+    def rows(self, y: Floats) -> list[int]:
+        top = self.height - 1
+        return [top - round(one) for one in (self.y.at(y) * top).tolist()]
+
+    def put(self, column: int, row: int, cell: Cell) -> None:
+        if 0 <= column < self.width and 0 <= row < self.height:
+            self._cells[row][column] = cell
+
+    def _sampled(self, x: Floats, y: Floats) -> tuple[list[int], Floats]:
+        """The columns from the first to the last x, and y there."""
+        place = self.x.at(x) * (self.width - 1)
+        first, last = (round(float(place[end])) for end in (0, -1))
+        columns = list(range(max(first, 0), min(last, self.width - 1) + 1))
+        return columns, np.interp(np.array(columns, np.float64), place, y)
+
+    def path(self, x: Floats, y: Floats, cell: Cell) -> None:
+        self.trail(x, y, cell, 0, 1)
+
+    def trail(self, x: Floats, y: Floats, cell: Cell, first: int, step: int) -> None:
+        """The path at every step-th column."""
+        columns, at = self._sampled(x, y)
+        for column, row in zip(columns, self.rows(at), strict=True):
+            if (column - first) % step == 0:
+                self.put(column, row, cell)
+
+    def band(self, x: Floats, low: Floats, high: Floats, cell: Cell) -> None:
+        columns, lows = self._sampled(x, low)
+        _, highs = self._sampled(x, high)
+        top = self.height - 1
+        limits = ([min(max(row, 0), top) for row in self.rows(ends)] for ends in (highs, lows))
+        for column, upper, lower in zip(columns, *limits, strict=True):
+            for row in range(upper, lower + 1):
+                self.put(column, row, cell)
+
+    def marks(self, points: Iterable[tuple[float, float]], cell: Cell) -> None:
+        x, y = np.array(list(points)).reshape(-1, 2).T
+        for column, row in zip(self.columns(x), self.rows(y), strict=True):
+            self.put(column, row, cell)
+
+    def chart(self, y_ticks: Sequence[float], x_ticks: Sequence[float], glyphs: Glyphs) -> Chart:
+        """The cells with their axes."""
+        at = dict(zip(self.rows(np.array(y_ticks)), labels(y_ticks), strict=True))
+        margin = max(5, *map(len, at.values()))
+        lines = []
+        for row, cells in enumerate(self._cells):
+            side = f"{at.get(row, ''):>{margin}} {glyphs.tick if row in at else glyphs.side}"
+            lines.append([*_plain(side), *cells])
+        lines.append(_plain(" " * (margin + 1) + glyphs.corner + glyphs.floor * self.width))
+        below = _below(self.columns(np.array(x_ticks)), labels(x_ticks), self.width)
+        lines.append(_plain(" " * (margin + 2) + below))
+        return _even(lines)
+
+
+def column_chart(
+    y: Floats, ends: tuple[float, float], share: int, height: int, glyphs: Glyphs, styles: tuple[int, int]
+) -> Chart:
+    """A column for each value, `share` characters wide, above and below 0.
+
+    ends: the lowest and the highest value that there must be room for. height: about so many rows. styles: of
+    the columns above 0 and of those below.
+    """
+    low, high = min(0.0, ends[0]), max(0.0, ends[1])
+    unit = step_of(high - low, height)
+    above, below = math.ceil(high / unit - 1e-9), math.ceil(-low / unit - 1e-9)
+    cells = [value for value in y.tolist() for value in _repeated(value, share)]
+    every = next(one for one in (1, 2, 4, 5, 10, 10**6) if (above + below) / one <= 6)
+    labelled = [n for n in range(-below, above + 1) if n % every == 0]
+    shown = dict(zip(labelled, labels([unit * n for n in labelled]), strict=True))
+    margin = max(5, *map(len, shown.values()))
+    lines: list[list[Cell]] = []
+
+    def side(n: int, glyph: str) -> list[Cell]:
+        return _plain(f"{shown.get(n, ''):>{margin}} {glyph}")
+
+    for n in range(above, 0, -1):
+        row = [_part(None if one is None else one / unit - (n - 1), glyphs.up, styles[0]) for one in cells]
+        lines.append([*side(n, glyphs.tick if n in shown else glyphs.side), *row])
+    lines.append([*side(0, glyphs.zero if below else glyphs.corner), *_plain(glyphs.floor * len(cells))])
+    for n in range(1, below + 1):
+        row = [_part(None if one is None else -one / unit - (n - 1), glyphs.down, styles[1]) for one in cells]
+        lines.append([*side(-n, glyphs.tick if -n in shown else glyphs.side), *row])
+    return _even(lines)
+
+
+def _repeated(value: float, share: int) -> list[float | None]:
+    """A column, wide ones with a gap after it."""
+    return [value] * share if share < 3 else [*[value] * (share - 1), None]
+
+
+def _part(height: float | None, glyphs: str, style: int) -> Cell:
+    """The part of a column that is in a row. height: in rows, from the bottom of this one."""
+    if height is None or height <= 1e-9:
+        return " ", NO_STYLE
+    # something that is not 0 is seen
+    part = min(max(math.ceil(height * len(glyphs) - 0.5), 1), len(glyphs))
+    return glyphs[part - 1], style
+
+
+def _below(places: Sequence[int], texts: Sequence[str], width: int) -> str:
+    """The labels below their columns; those that would touch another are left out, the last one stays."""
+    line = [" "] * (width + 20)
+    end = len(line)
+    for place, text in reversed(list(zip(places, texts, strict=True))):
+        start = max(0, place - len(text) // 2) if place < width - 1 else max(0, width - len(text))
+        if start + len(text) < end:
+            line[start : start + len(text)] = text
+            end = start
+    return "".join(line).rstrip()
+
+
+def _plain(text: str) -> list[Cell]:
+    return [(character, NO_STYLE) for character in text]
+
+
+def _even(lines: Iterable[Sequence[Cell]]) -> Chart:
+    lines = list(lines)
+    width = max(map(len, lines))
+    return Chart(tuple((*line, *[(" ", NO_STYLE)] * (width - len(line))) for line in lines))
+
+
+def beside(charts: Sequence[Chart], gap: int = 3) -> Chart:
+    """Charts next to each other."""
+    height = max(len(chart.rows) for chart in charts)
+    lines: list[list[Cell]] = [[] for _ in range(height)]
+    for position, chart in enumerate(charts):
+        empty = _plain(" " * chart.width)
+        for row, line in enumerate(lines):
+            line.extend(_plain(" " * gap if position else ""))
+            line.extend(chart.rows[row] if row < len(chart.rows) else empty)
+    return _even(lines)
+
+
+def titled(chart: Chart, title: str, below: str = "") -> Chart:
+    """The chart with a line above it, and one below it, to the right."""
+    width = max(chart.width, len(title))
+    lines: list[Sequence[Cell]] = [_plain(title), *chart.rows] if title else list(chart.rows)
+    return _even([*lines, _plain(f"{below:>{width}}")] if below else lines)

@@ -1,0 +1,292 @@
+"""Pictures in characters, and the numbers that go with them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from string import ascii_letters
+from textwrap import fill
+
+import numpy as np
+
+from gradeval.analysis.plot.curve import Curves
+from gradeval.analysis.plot.phi import Phis
+from gradeval.analysis.plot.picture import Axis, Bars, Line, Panel, Picture
+from gradeval.analysis.plot.swaps import SwapCurves
+from gradeval.errors import visible
+from gradeval.registry.metric import in_ascii
+from gradeval.render.canvas import (
+    ASCII,
+    BLOCKS,
+    HALVES,
+    NO_STYLE,
+    Canvas,
+    Chart,
+    Glyphs,
+    Scale,
+    beside,
+    column_chart,
+    rounded,
+    ticks,
+    titled,
+)
+from gradeval.render.explanation.details import phi_tables
+from gradeval.render.grids import ABSENT, Cell, Grid, number, signed
+from gradeval.render.plot import PlotRenderOptions
+from gradeval.render.study.table import draw as draw_table
+from gradeval.render.table import BOLD, COLOURS, DIM, draw, shortened, styled
+
+MARKS = ascii_letters[26:] + ascii_letters[:26]  # of lines, the capitals first
+_MOST_WIDTH = 120
+_LEAST_WIDTH = 30
+_LEAST_BESIDE = 36  # of a chart next to another one
+_MARGIN = 8  # about what the axis takes
+_GAP = 3
+_HEIGHT, _LOW_HEIGHT = 15, 11  # of a chart alone, and of one of several
+_STEP = 9  # columns between the marks of a curve
+_MOST_ENDS = 5  # queries that are named at either end
+_MOST_VALUES = 6  # columns of the values of curves
+_MOST_ROWS = 20
+_NAME = 24
+_TO_ASCII = str.maketrans({"─": "-", "·": "*", "…": "~", "−": "-"})
+_BAR_WIDTH = 8
+
+
+def drawn(picture: Picture, options: PlotRenderOptions) -> str:
+    options = options._replace(width=max(min(options.width, _MOST_WIDTH), _LEAST_WIDTH))
+    blocks = [*_charts(picture, options), *_numbers(picture, options)]
+    return _in_ascii("\n".join(blocks), options)
+
+
+def _in_ascii(text: str, options: PlotRenderOptions) -> str:
+    """Greek letters and rules in ASCII, if that is wanted."""
+    return in_ascii(text).translate(_TO_ASCII) if options.ascii else text
+
+
+def _charts(picture: Picture, options: PlotRenderOptions) -> Iterator[str]:
+    panels = picture.panels
+    across = max(1, min(picture.across, len(panels), (options.width + _GAP) // (_LEAST_BESIDE + _GAP)))
+    width = (options.width - _GAP * (across - 1)) // across
+    height = _HEIGHT if len(panels) == 1 else _LOW_HEIGHT
+    ranges = _ranges(panels)
+    for first in range(0, len(panels), across):
+        part = panels[first : first + across]
+        charts = [_chart(panel, ranges[panel.y], width, height, options) for panel in part]
+        yield _text(beside(charts, _GAP), options)
+        for panel in part:
+            if panel.bars is not None:
+                yield _sentences(panel.bars, options)
+
+
+def _ranges(panels: Sequence[Panel]) -> dict[Axis, tuple[float, float]]:
+    """The lowest and the highest value of the panels that have an axis in common."""
+    found: dict[Axis, tuple[float, float]] = {}
+    for panel in panels:
+        shown = [line.y for line in panel.lines] if panel.bars is None else [panel.bars.y, np.zeros(1)]
+        if len(panel.lines) == 1:
+            shown += [ends for ends in (panel.lines[0].low, panel.lines[0].high) if ends is not None]
+        values = np.concatenate(shown)
+        values = values[~np.isnan(values)]
+        low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+        before = found.get(panel.y, (low, high))
+        found[panel.y] = min(low, before[0]), max(high, before[1])
+    return found
+
+
+def _chart(
+    panel: Panel, ends: tuple[float, float], width: int, height: int, options: PlotRenderOptions
+) -> Chart:
+    if panel.bars is not None:
+        chart = _bars(panel.bars, ends, width - _MARGIN, height, options)
+    else:
+        chart = _lines(panel, ends, width - _MARGIN, height, options)
+    title = panel.title or panel.y.label
+    if panel.title and panel.bars is not None:
+        title = f"{panel.title}: {panel.y.label}"
+    [title] = shortened([visible(title)], width)
+    return titled(chart, title, visible(panel.x.label))
+
+
+def _text(chart: Chart, options: PlotRenderOptions) -> str:
+    if not options.colour:
+        return "".join(f"{line}\n" for line in chart.lines())
+    lines = []
+    for row in chart.rows:
+        runs = (
+            (style, "".join(c for c, _ in cells)) for style, cells in groupby(row, key=lambda cell: cell[1])
+        )
+        parts = [
+            text if style == NO_STYLE or not text.strip() else styled(text, COLOURS[style % len(COLOURS)], True)
+            for style, text in runs
+        ]
+        lines.append("".join(parts).rstrip() + "\n")
+    return "".join(lines)
+
+
+def _glyphs(options: PlotRenderOptions, signed: bool = False) -> Glyphs:
+    return ASCII if options.ascii else HALVES if signed else BLOCKS
+
+
+def _bars(bars: Bars, ends: tuple[float, float], width: int, height: int, options: PlotRenderOptions) -> Chart:
+    y, count = bars.y, len(bars.y)
+    if count > width:
+        edges = np.linspace(0, count, width + 1).round().astype(int)
+        y = np.add.reduceat(y, edges[:-1]) / np.diff(edges)
+    share = min(max(width // max(count, 1), 1), _BAR_WIDTH)
+    styles = (0, 1) if bars.sign > 0 else (1, 0)
+    return column_chart(y, ends, share, height, _glyphs(options, ends[0] < 0), styles)
+
+
+def _lines(
+    panel: Panel, ends: tuple[float, float], width: int, height: int, options: PlotRenderOptions
+) -> Chart:
+    lines, alone, glyphs = panel.lines, len(panel.lines) == 1, _glyphs(options)
+    x = np.concatenate([line.x for line in lines])
+    y_range = rounded(*ends, 10, (panel.y.low, panel.y.high))
+    canvas = Canvas(width, height, _scale(panel.x, x), Scale(*y_range))
+    for place, line in enumerate(lines):
+        if alone and line.low is not None and line.high is not None:
+            canvas.band(line.x, line.low, line.high, (glyphs.band, place))
+        canvas.path(line.x, line.y, (glyphs.path, place))
+    for place, line in enumerate(lines):
+        _mark(canvas, line, "o" if alone else MARKS[place % len(MARKS)], place, alone, len(lines))
+    for place, line in enumerate(lines):
+        if line.points:
+            canvas.marks(((point.x, point.y) for point in line.points), ("o", place))
+    return canvas.chart(ticks(*y_range, 5), _x_ticks(canvas.x, panel, width), glyphs)
+
+
+def _mark(canvas: Canvas, line: Line, mark: str, place: int, alone: bool, count: int) -> None:
+    """The letters of a line: at its values, or along the curve, each curve's at columns of their own."""
+    is_wide = len(line.x) * 2 <= canvas.width
+    if line.marked and is_wide:
+        canvas.marks(zip(line.x.tolist(), line.y.tolist(), strict=True), (mark, place))
+    elif not alone:
+        canvas.trail(line.x, line.y, (mark, place), _STEP * place // count, _STEP)
+
+
+def _scale(axis: Axis, x: np.ndarray) -> Scale:
+    return Scale(float(x.min()), float(x.max()), axis.log)
+
+
+def _x_ticks(scale: Scale, panel: Panel, width: int) -> list[float]:
+    if scale.log:
+        powers = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
+        found = [step * 10.0**power for power in powers for step in (1, 2, 5)]
+        return [one for one in found if scale.low <= one <= scale.high]
+    found = ticks(scale.low, scale.high, max(width // 8, 2))
+    return sorted({scale.low, *found, scale.high}) if panel.lines[0].marked else found
+
+
+def _sentences(bars: Bars, options: PlotRenderOptions) -> str:
+    """What the columns are, their mean, and the queries at both ends."""
+    return "".join(
+        fill(text, options.width, break_long_words=False, break_on_hyphens=False) + "\n"
+        for text in _of_bars(bars, options)
+    )
+
+
+def _of_bars(bars: Bars, options: PlotRenderOptions) -> Iterator[str]:
+    count, room = len(bars.y), options.width - _MARGIN
+    if not count:
+        yield "No query has a value."
+        return
+    if count > room:
+        yield f"Each column is the mean of {_share(count, room)} queries."
+    write = number if bars.pair is None else signed
+    mean, *ends = (write(value, options.digits) for value in (bars.mean, bars.low, bars.high))
+    interval = "" if math.isnan(bars.low) else f", interval {ends[0]} to {ends[1]}"
+    pair = bars.pair
+    if pair is None:
+        yield f"Mean of {count} {'query' if count == 1 else 'queries'}: {mean}{interval}."
+    else:
+        p = "" if math.isnan(pair.p_corrected) else f", p {number(pair.p_corrected, options.digits)}"
+        means = " and ".join(number(one, options.digits) for one in (pair.baseline_mean, pair.mean))
+        yield f"Won {pair.won}, tied {pair.tied}, lost {pair.lost}."
+        yield f"Means {means}, difference {mean}{interval}{p}."
+    most = min(_MOST_ENDS, count)
+    named = list(zip(bars.queries, bars.y.tolist(), strict=True))
+    if count <= 2 * _MOST_ENDS:
+        yield f"Queries: {_listed(named, options, bars)}."
+        return
+    first, last = named[:most], named[: -most - 1 : -1]
+    if pair is None:
+        yield f"Highest: {_listed(first, options, bars)}."
+        yield f"Lowest: {_listed(last, options, bars)}."
+        return
+    for what, ends_of, sign in (("Won most", first, bars.sign), ("Lost most", last, -bars.sign)):
+        of_sign = [one for one in ends_of if one[1] * sign > 0]
+        if of_sign:
+            yield f"{what}: {_listed(of_sign, options, bars)}."
+
+
+def _share(count: int, room: int) -> str:
+    low, high = count // room, -(-count // room)
+    return str(low) if low == high else f"{low} or {high}"
+
+
+def _listed(queries: Sequence[tuple[str, float]], options: PlotRenderOptions, bars: Bars) -> str:
+    write = number if bars.pair is None else signed
+    names = shortened([visible(query) for query, _ in queries], _NAME)
+    values = (write(value, options.digits) for _, value in queries)
+    return ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
+
+
+def _numbers(picture: Picture, options: PlotRenderOptions) -> Iterator[str]:
+    if isinstance(picture, Curves):
+        for panel in picture.panels:
+            yield from draw(_values(panel, options), options.colour, options.width)
+    elif isinstance(picture, SwapCurves):
+        yield _legend(picture.panels[0].lines, options)
+        if picture.table("distances").rows:
+            yield from draw_table(picture.table("distances"), options.digits, options.colour, options.width)
+    elif isinstance(picture, Phis):
+        yield from _phis(picture, options)
+    if picture.note and not isinstance(picture, Phis):
+        yield styled(f"Intervals: {picture.note}.", DIM, options.colour) + "\n"
+
+
+def _legend(lines: Sequence[Line], options: PlotRenderOptions) -> str:
+    """The letter of each line."""
+    names = [f"{MARKS[place % len(MARKS)]} {visible(line.name)}" for place, line in enumerate(lines)]
+    if options.colour:
+        names = [styled(name, COLOURS[place % len(COLOURS)], True) for place, name in enumerate(names)]
+    return "   ".join(names) + "\n"
+
+
+def _values(panel: Panel, options: PlotRenderOptions) -> Grid:
+    """The letter and the name of each run, and its values at some of the cutoffs."""
+    lines, alone = panel.lines, len(panel.lines) == 1
+    x = lines[0].x
+    places = np.unique(np.linspace(0, len(x) - 1, min(_MOST_VALUES, len(x))).round().astype(int)).tolist()
+    at = [f"{x[place]:.15g}" for place in places]
+    rows = []
+    for row, line in enumerate(lines):
+        cells = [number(float(line.y[place]), options.digits) for place in places]
+        letter = () if alone else (Cell(MARKS[row % len(MARKS)]),)
+        ends = [float(of[-1]) for of in (line.low, line.high) if of is not None]
+        interval = (
+            ABSENT if any(map(math.isnan, ends)) else " to ".join(number(end, options.digits) for end in ends)
+        )
+        rows.append((*letter, Cell(visible(line.name)), *map(Cell, cells), Cell(interval)))
+    head = (*(() if alone else ("",)), "run", *at, f"interval at {at[-1]}")
+    return Grid(panel.y.label, head, rows, labels=1 if alone else 2)
+
+
+def _phis(picture: Phis, options: PlotRenderOptions) -> Iterator[str]:
+    lines = picture.panels[0].lines
+    if len(lines) > 1:
+        yield _legend(lines, options)
+    for name, phi in picture.curves.items():
+        if len(picture.curves) > 1 or picture.spread is not None:
+            yield styled(visible(name), BOLD, options.colour) + "\n"
+        for block in phi_tables(phi, options.digits):
+            if isinstance(block, Grid):
+                yield from draw(block, options.colour, options.width)
+            else:
+                yield fill(block, options.width) + "\n"
+    if picture.spread is not None:
+        table = picture.table("quartiles")
+        if len(table.rows) <= _MOST_ROWS:
+            yield from draw_table(table, options.digits, options.colour, options.width)
