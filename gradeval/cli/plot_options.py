@@ -28,6 +28,8 @@ from gradeval.render.plot import FORMATS, SUFFIXES
 
 if TYPE_CHECKING:
     from gradeval.analysis.plot.picture import Picture
+    from gradeval.cli.query_ids import QueryIds
+    from gradeval.formats.output_file import OutputFile
     from gradeval.render.progress import Progress
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -106,36 +108,29 @@ def picture_options(*tables: str) -> Callable[[Decorated], Decorated]:
 
 
 def run_plot(
-    draw: Callable[[Progress, dict[str, Any]], Picture],
-    given: dict[str, Any],
-    inputs: Sequence[str] = (),
-    others: Sequence[str | None] = (),
+    draw: Callable[[Progress, dict[str, Any]], Picture], given: dict[str, Any], inputs: Sequence[str] = ()
 ) -> int:
     """Draw a picture, print it, and save it. given: its options, and those that all pictures have.
 
-    draw: is given those of its own. inputs: the files that are read; others: further ones.
+    draw: is given those of its own. inputs: the files that are read.
     """
-    format_, table, digits, spreadsheet = (
-        given.pop(name) for name in ("format_", "table", "digits", "spreadsheet")
-    )
-    output, path, size, ascii_only = (given.pop(name) for name in ("output", "save", "size", "ascii"))
-    quiet, strict, allow = (given.pop(name, False) for name in ("spreadsheet", "quiet", "strict"))
-    allow = given.pop("allow", ())
-    read = [*inputs, *filter(None, [*others, given.get("groups")])]
+    common = ("format_", "table", "digits", "output", "save", "size", "ascii", "spreadsheet", "quiet")
+    format_, table, digits, output, path, size, ascii_only, spreadsheet, quiet = map(given.pop, common)
+    strict, allow = given.pop("strict", False), given.pop("allow", ())
+    read = [*inputs, *filter(None, [given.get("groups")])]
     check_inputs(read)
     asked = _asked(given)
     kept = [*read, *([asked.given] if asked else [])]
     file = output_file(output, kept, inputs)
-    if size is not None and path is None:
-        raise click.UsageError("--size requires --save.")
-    picture_file, kind = _picture_file(path, kept, inputs)
-    on_terminal = file is None and out.on_terminal()
-    format_ = format_ or out.default_format(file, FORMATS, otherwise="table")
-    for flag, value, formats in (("--table", table, ("tsv", "csv")), ("--spreadsheet", spreadsheet, ("csv",))):
-        if value and format_ not in formats:
-            raise click.UsageError(f"{flag} requires -f {' or -f '.join(formats)}.")
+    picture_file, kind = _picture_file(path, size, kept, inputs)
     if file is not None and picture_file is not None and os.path.realpath(output) == os.path.realpath(path):
         raise click.UsageError("--output and --save name the same file.")
+    on_terminal = file is None and out.on_terminal()
+    format_ = format_ or out.default_format(file, FORMATS, otherwise="table")
+    if table is not None and format_ not in ("tsv", "csv"):
+        raise click.UsageError("--table requires -f tsv or -f csv.")
+    if spreadsheet and format_ != "csv":
+        raise click.UsageError("--spreadsheet requires -f csv.")
 
     from gradeval.render.plot import render
     from gradeval.render.progress import Progress
@@ -151,8 +146,8 @@ def run_plot(
         if asked is None:
             raise
         raise asked.unknown(error) from None
-    data = b""
     warnings = list(asked.warnings if asked else ())
+    data = b""
     if picture_file is not None:
         from gradeval.render.plot.file import image, without_glyphs
 
@@ -176,7 +171,7 @@ def run_plot(
     return 0
 
 
-def _asked(given: dict[str, Any]) -> Any:
+def _asked(given: dict[str, Any]) -> QueryIds | None:
     """What --query-ids was given, whose choice takes its place."""
     query_ids = given.pop("query_ids", None)
     if query_ids is None:
@@ -188,19 +183,19 @@ def _asked(given: dict[str, Any]) -> Any:
     return asked
 
 
-def _picture_file(path: str | None, read: Sequence[str], inputs: Sequence[str]) -> tuple[Any, str]:
+def _picture_file(
+    path: str | None, size: object, read: Sequence[str], inputs: Sequence[str]
+) -> tuple[OutputFile | None, str]:
     """The file of --save and its format; what would prevent it is found before anything is read."""
     if path is None:
+        if size is not None:
+            raise click.UsageError("--size requires --save.")
         return None, ""
-    from gradeval.formats.output_file import OutputFile
-    from gradeval.options import GROUP_SUFFIXES
     from gradeval.render.plot.file import check_matplotlib, format_of
 
     kind = format_of(path, "--save")
     check_matplotlib()
-    return OutputFile(
-        path, [*read, *(each + suffix for each in inputs for suffix in GROUP_SUFFIXES)], "--save"
-    ), kind
+    return output_file(path, read, inputs, "--save"), kind
 
 
 def _lacks_blocks() -> bool:

@@ -66,17 +66,22 @@ class Scale(NamedTuple):
         return (values - ends[0]) / width if width else np.full(len(values), 0.5)
 
 
-def step_of(width: float, most: int) -> float:
-    """The smallest of 1, 2, 2.5 and 5 times a power of ten of which at most so many go into the width."""
+def step_of(width: float, most: int, whole: bool = False) -> float:
+    """The smallest of 1, 2, 2.5 and 5 times a power of ten of which at most so many go into the width.
+
+    whole: an integer.
+    """
     if not width > 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(width / most))
-    return next(power * one for one in (1, 2, 2.5, 5, 10, 20) if width / (power * one) <= most * (1 + 1e-9))
+    steps = [power * one for one in (1, 2, 2.5, 5, 10, 20)]
+    found = next(step for step in steps if width / step <= most * (1 + 1e-9))
+    return found if not whole or found.is_integer() else 1.0 if found < 1 else math.ceil(found / 5) * 5.0
 
 
-def ticks(low: float, high: float, most: int) -> list[float]:
-    """Round numbers from low to high."""
-    step = step_of(high - low, most)
+def ticks(low: float, high: float, most: int, whole: bool = False) -> list[float]:
+    """Round numbers from low to high. whole: integers."""
+    step = step_of(high - low, most, whole)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [step * n for n in range(first, last + 1)]
 
@@ -95,7 +100,7 @@ def labels(values: Sequence[float]) -> list[str]:
     for digits in range(8):
         texts = [f"{value + 0.0:.{digits}f}" for value in values]
         off = (abs(float(text) - value) for text, value in zip(texts, values, strict=True))
-        if max(off, default=0.0) <= 1e-9 * max(map(abs, values)):
+        if max(off, default=0.0) <= 1e-9 * max(map(abs, values), default=0.0):
             return texts
     return [f"{value:.6g}" for value in values]
 
@@ -111,8 +116,9 @@ class Canvas:
         return [round(one) for one in (self.x.at(x) * (self.width - 1)).tolist()]
 
     def rows(self, y: Floats) -> list[int]:
+        """-1, which is no row, for NaN."""
         top = self.height - 1
-        return [top - round(one) for one in (self.y.at(y) * top).tolist()]
+        return [-1 if math.isnan(one) else top - round(one) for one in (self.y.at(y) * top).tolist()]
 
     def put(self, column: int, row: int, cell: Cell) -> None:
         if 0 <= column < self.width and 0 <= row < self.height:
@@ -138,10 +144,11 @@ class Canvas:
     def band(self, x: Floats, low: Floats, high: Floats, cell: Cell) -> None:
         columns, lows = self._sampled(x, low)
         _, highs = self._sampled(x, high)
-        top = self.height - 1
-        limits = ([min(max(row, 0), top) for row in self.rows(ends)] for ends in (highs, lows))
-        for column, upper, lower in zip(columns, *limits, strict=True):
-            for row in range(upper, lower + 1):
+        known = ~np.isnan(lows + highs)
+        for column, upper, lower, is_known in zip(
+            columns, self.rows(highs), self.rows(lows), known, strict=True
+        ):
+            for row in range(upper, lower + 1) if is_known else ():
                 self.put(column, row, cell)
 
     def marks(self, points: Iterable[tuple[float, float]], cell: Cell) -> None:
@@ -152,7 +159,7 @@ class Canvas:
     def chart(self, y_ticks: Sequence[float], x_ticks: Sequence[float], glyphs: Glyphs) -> Chart:
         """The cells with their axes."""
         at = dict(zip(self.rows(np.array(y_ticks)), labels(y_ticks), strict=True))
-        margin = max(5, *map(len, at.values()))
+        margin = max([5, *map(len, at.values())])
         lines = []
         for row, cells in enumerate(self._cells):
             side = f"{at.get(row, ''):>{margin}} {glyphs.tick if row in at else glyphs.side}"
@@ -178,7 +185,7 @@ def column_chart(
     every = next(one for one in (1, 2, 4, 5, 10, 10**6) if (above + below) / one <= 6)
     labelled = [n for n in range(-below, above + 1) if n % every == 0]
     shown = dict(zip(labelled, labels([unit * n for n in labelled]), strict=True))
-    margin = max(5, *map(len, shown.values()))
+    margin = max([5, *map(len, shown.values())])
     lines: list[list[Cell]] = []
 
     def side(n: int, glyph: str) -> list[Cell]:

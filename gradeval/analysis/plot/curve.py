@@ -47,6 +47,10 @@ class Curve:
     specs: tuple[Spec, ...]
 
     @property
+    def is_whole(self) -> bool:
+        return all(float(one).is_integer() for one in self.at)
+
+    @property
     def label(self) -> str:
         """What its values are."""
         if self.specs[0].metric.name == "iprec_at_recall":
@@ -75,7 +79,11 @@ class Curves(Picture):
         return tuple(
             Panel(
                 "",
-                Axis(_LABELS.get(curve.param, curve.param), log=self.log and curve.at[0] > 0),
+                Axis(
+                    _LABELS.get(curve.param, curve.param),
+                    log=self.log and curve.at[0] > 0,
+                    whole=curve.is_whole,
+                ),
                 Axis(curve.label, *curve.specs[0].metric.range),
                 tuple(
                     Line(run, np.array(curve.at), *of_run, marked=True)

@@ -68,7 +68,9 @@ class Phis(Picture):
         if self.spread is not None:
             of = self.spread
             lines.append(Line(MEDIAN, of.grade, of.median, of.q1, of.q3))
-        return (Panel("", Axis("Grade"), Axis("φ", 0.0, 1.0), tuple(lines)),)
+        title = "" if len(lines) > 1 else f"φ of {lines[0].name}"
+        whole = all(grade.is_integer() for phi in self.curves.values() for grade, *_ in phi.values)
+        return (Panel(title, Axis("Grade", whole=whole), Axis("φ", 0.0, 1.0), tuple(lines)),)
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
@@ -127,7 +129,7 @@ def draw_phi(
     spread = None
     if queries:
         curves = {
-            name: phi_of(_table(judged.grade[rows]), params, _SAMPLES)
+            f"query {name}": phi_of(_table(judged.grade[rows]), params, _SAMPLES)
             for name, rows in _rows(judged, queries).items()
         }
     else:

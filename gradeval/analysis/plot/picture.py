@@ -21,12 +21,16 @@ from gradeval.errors import OptionError, described
 
 
 class Axis(NamedTuple):
-    """label: with the unit. low, high: where values end, None where they need not. log: logarithmic."""
+    """label: with the unit. low, high: where values end, None where they need not. log: logarithmic.
+
+    whole: of integers.
+    """
 
     label: str
     low: float | None = None
     high: float | None = None
     log: bool = False
+    whole: bool = False
 
 
 class Point(NamedTuple):

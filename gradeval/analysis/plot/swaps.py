@@ -33,7 +33,7 @@ class SwapCurves(Picture):
         return tuple(
             Panel(
                 f"{spec.display}, levels {'evenly' if use == 'even' else 'unevenly'} used",
-                Axis("Swaps of two ranks"),
+                Axis("Swaps of two ranks", whole=True),
                 Axis(f"Mean {spec.display}", *spec.metric.range),
                 tuple(
                     Line(f"{level} levels", x, study.mean[u, i, m], self.low[u, i, m], self.high[u, i, m])

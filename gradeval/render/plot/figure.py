@@ -22,6 +22,8 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 
 from gradeval.analysis.plot.picture import Bars, Line, Panel, Picture, Point
 from gradeval.errors import visible
+from gradeval.render.comparison.layout import probability
+from gradeval.render.grids import number, signed
 from gradeval.render.table import shortened
 
 _BLUE, _ORANGE = "#0072B2", "#E69F00"
@@ -57,15 +59,22 @@ _METADATA: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "Creator": "gradeval", "Producer": None},
 }
 _POINTS = 72  # in an inch
-_ALONE, _WIDE, _SMALL = (5.0, 3.2), (6.5, 3.2), (3.2, 2.3)  # inches, of one panel and of each of several
+_ALONE, _WIDE, _SMALL, _SMALLER = (
+    (5.0, 3.2),
+    (6.5, 3.2),
+    (3.2, 2.3),
+    (2.4, 1.9),
+)  # inches, of one panel and of each of several
 _MOST_BANDS = 4  # lines whose bands can be told apart; the intervals of more are drawn as error bars
 _MARKS = 10  # on a line
 _MOST_MARKS = 60  # on all lines, if each point has one
+_BESIDE = 0.02  # of the bars: the room on either side of their mean
 _CLOSE = 0.04  # of the axis: points whose names would touch
 _MOST_BARS = 400  # that are drawn one by one
 _LABEL = 6.6  # points that the name of a query takes on the axis
 _NAME, _ID = 32, 16  # characters of a run's name and of a query's
-_ACROSS = 2
+_DIGITS = 4
+_MANY = 6  # panels, of which three are side by side
 _STEPS = [1, 2, 5, 10]  # between the numbers of an axis
 
 
@@ -95,11 +104,13 @@ def _plain_settings() -> Iterator[None]:
 
 def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
     panels = picture.panels
-    across = picture.across if picture.across > 1 else min(len(panels), _ACROSS)
+    many = len(panels) > _MANY
+    across = picture.across if picture.across > 1 else min(len(panels), 3 if many else 2)
     down = -(-len(panels) // across)
     if size is None:
         alone = _WIDE if panels[0].bars is not None else _ALONE
-        size = alone if len(panels) == 1 else (across * _SMALL[0], down * _SMALL[1])
+        each = _SMALLER if across > 2 else _SMALL
+        size = alone if len(panels) == 1 else (across * each[0], down * each[1])
     figure = Figure(figsize=size, layout="constrained")
     of_bars = panels[0].bars is not None
     rows = [panels[first : first + across] for first in range(0, len(panels), across)]
@@ -129,16 +140,24 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
 
 def _note(picture: Picture) -> str:
     lines = picture.panels[0].lines
-    what = "Shaded" if len(lines) <= _MOST_BANDS else "Error bars"
-    return f"{what}: {picture.note}"
+    is_shaded = picture.panels[0].bars is None and len(lines) <= _MOST_BANDS
+    return f"{'Shaded' if is_shaded else 'Error bars'}: {picture.note}"
+
+
+def _shown(text: str) -> str:
+    """Text without control characters, and with a mark for bytes that are not UTF-8, which no font has."""
+    return visible(text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _draw(axes: Any, panel: Panel, width: float, count: int) -> list[Any]:
     """The lines that were drawn."""
-    axes.set_xlabel(visible(panel.x.label))
-    axes.set_ylabel(visible(panel.y.label))
+    axes.set_xlabel(_shown(panel.x.label))
+    axes.set_ylabel(_shown(panel.y.label))
+    title = shortened([_shown(panel.title)], 60 if count == 1 else 44)
+    if panel.bars is not None:
+        title.append(_summary(panel.bars))
     if panel.title:
-        axes.set_title(shortened([visible(panel.title)], 60 if count == 1 else 44)[0], loc="left")
+        axes.set_title("\n".join(title), loc="left")
     if panel.bars is not None:
         _bars(axes, panel.bars, width)
         return []
@@ -164,7 +183,7 @@ def _range(axes: Any, panel: Panel) -> None:
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter("{x:g}")
         axes.xaxis.set_minor_locator(LogLocator(subs=()))
-    elif all(np.array_equal(line.x, np.round(line.x)) for line in panel.lines if line.marked):
+    elif panel.x.whole:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=_STEPS))
 
 
@@ -176,11 +195,15 @@ def _name_points(axes: Any, points: Sequence[Point]) -> None:
         together.append(point.name)
         following = points[place + 1].x if place + 1 < len(points) else math.inf
         if following - point.x > _CLOSE * (right - left):
+            # above the last point, since the line comes from below
             at_end = place + 1 == len(points)
-            text, offset = ", ".join(together), (-6, -3) if at_end else (6, -3)
-            align = "right" if at_end else "left"
+            offset, align = ((-4, 4), ("right", "bottom")) if at_end else ((6, -3), ("left", "top"))
             axes.annotate(
-                *(text, (point.x, point.y), offset), textcoords="offset points", ha=align, va="top", fontsize=7
+                *(", ".join(together), (point.x, point.y), offset),
+                textcoords="offset points",
+                ha=align[0],
+                va=align[1],
+                fontsize=7,
             )
             together = []
 
@@ -225,28 +248,41 @@ def _bars(axes: Any, bars: Bars, width: float) -> None:
     else:
         axes.fill_between(x, np.maximum(y, 0), color=won, linewidth=0)
         axes.fill_between(x, np.minimum(y, 0), color=lost, linewidth=0)
-    axes.set_xlim(0.4, count + 0.6)
-    if not math.isnan(bars.low):
-        axes.axhspan(bars.low, bars.high, color="black", alpha=0.15, linewidth=0, zorder=3)
-    axes.axhline(bars.mean, color="black", linestyle=(0, (5, 2)), linewidth=0.9, zorder=3)
     axes.axhline(0, color="black", linewidth=0.6)
-    pair = bars.pair
-    text = f"mean {bars.mean:.4f}"
-    if pair is not None:
-        p = "" if math.isnan(pair.p_corrected) else f", p {pair.p_corrected:.2g}"
-        text = f"{pair.won} won, {pair.tied} tied, {pair.lost} lost\nmean {bars.mean:+.4f}{p}"
-    axes.text(0.98, 0.97, text, transform=axes.transAxes, ha="right", va="top", fontsize=7)
-    room = (width - 0.7) * _POINTS
-    if count * _LABEL <= room:
-        names = shortened([visible(query) for query in bars.queries], _ID)
-        axes.set_xticks(x, names, rotation=90, fontsize=min(7, room / max(count, 1) * 0.95))
+    axes.axhline(bars.mean, color="black", linestyle=(0, (5, 2)), linewidth=0.8, zorder=3)
+    beside = count + 0.5 + max(0.5, _BESIDE * count)  # where the mean stands
+    if not math.isnan(bars.low):
+        ends = [[bars.mean - bars.low], [bars.high - bars.mean]]
+        axes.errorbar(
+            *([beside], [bars.mean], ends),
+            fmt="D",
+            color="black",
+            markersize=3,
+            elinewidth=1,
+            capsize=2,
+            zorder=4,
+        )
+    axes.set_xlim(0.4, beside + max(0.5, _BESIDE * count))
+    room = (width - 0.7) * _POINTS / max(count, 1)
+    if room >= _LABEL:
+        names = shortened([_shown(query) for query in bars.queries], _ID)
+        is_wide = max(map(len, names), default=0) * _LABEL > room
+        axes.set_xticks(x, names, rotation=90 if is_wide else 0, fontsize=min(7, room * 0.95))
         axes.tick_params(axis="x", length=0)
     else:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=_STEPS))
 
 
+def _summary(bars: Bars) -> str:
+    if bars.pair is None:
+        return f"mean {number(bars.mean, _DIGITS)}"
+    pair, mean = bars.pair, signed(bars.mean, _DIGITS).replace("-", "−")
+    p = "" if math.isnan(pair.p_corrected) else f", p {probability(pair.p_corrected, _DIGITS)}"
+    return f"{pair.won} won, {pair.tied} tied, {pair.lost} lost; mean {mean}{p}"
+
+
 def _legend(figure: Figure, handles: Sequence[Any], lines: Sequence[Line], width: float) -> None:
-    names = shortened([visible(line.name) for line in lines], _NAME)
+    names = shortened([_shown(line.name) for line in lines], _NAME)
     room = width * _POINTS / (max(map(len, names)) * 4 + 40)
     across = max(1, min(len(lines), int(room)))
     place = "outside upper center"

@@ -31,11 +31,12 @@ from gradeval.render.canvas import (
     ticks,
     titled,
 )
+from gradeval.render.comparison.layout import probability
 from gradeval.render.explanation.details import phi_tables
 from gradeval.render.grids import ABSENT, Cell, Grid, number, signed
 from gradeval.render.plot import PlotRenderOptions
 from gradeval.render.study.table import draw as draw_table
-from gradeval.render.table import BOLD, COLOURS, DIM, draw, shortened, styled
+from gradeval.render.table import BOLD, COLOURS, DIM, draw, shortened, styled, text_width
 
 MARKS = ascii_letters[26:] + ascii_letters[:26]  # of lines, the capitals first
 _MOST_WIDTH = 120
@@ -175,7 +176,7 @@ def _x_ticks(scale: Scale, panel: Panel, width: int) -> list[float]:
         powers = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
         found = [step * 10.0**power for power in powers for step in (1, 2, 5)]
         return [one for one in found if scale.low <= one <= scale.high]
-    found = ticks(scale.low, scale.high, max(width // 8, 2))
+    found = ticks(scale.low, scale.high, max(width // 8, 2), panel.x.whole)
     return sorted({scale.low, *found, scale.high}) if panel.lines[0].marked else found
 
 
@@ -201,10 +202,10 @@ def _of_bars(bars: Bars, options: PlotRenderOptions) -> Iterator[str]:
     if pair is None:
         yield f"Mean of {count} {'query' if count == 1 else 'queries'}: {mean}{interval}."
     else:
-        p = "" if math.isnan(pair.p_corrected) else f", p {number(pair.p_corrected, options.digits)}"
+        p = "" if math.isnan(pair.p_corrected) else f", p {probability(pair.p_corrected, options.digits)}"
         means = " and ".join(number(one, options.digits) for one in (pair.baseline_mean, pair.mean))
-        yield f"Won {pair.won}, tied {pair.tied}, lost {pair.lost}."
-        yield f"Means {means}, difference {mean}{interval}{p}."
+        yield f"Won {pair.won}, tied {pair.tied}, lost {pair.lost}. Means {means}."
+        yield f"Difference {mean}{interval}{p}."
     most = min(_MOST_ENDS, count)
     named = list(zip(bars.queries, bars.y.tolist(), strict=True))
     if count <= 2 * _MOST_ENDS:
@@ -244,15 +245,24 @@ def _numbers(picture: Picture, options: PlotRenderOptions) -> Iterator[str]:
     elif isinstance(picture, Phis):
         yield from _phis(picture, options)
     if picture.note and not isinstance(picture, Phis):
-        yield styled(f"Intervals: {picture.note}.", DIM, options.colour) + "\n"
+        note = fill(f"Intervals: {picture.note}.", options.width, break_on_hyphens=False)
+        yield styled(note, DIM, options.colour) + "\n"
 
 
 def _legend(lines: Sequence[Line], options: PlotRenderOptions) -> str:
     """The letter of each line."""
-    names = [f"{MARKS[place % len(MARKS)]} {visible(line.name)}" for place, line in enumerate(lines)]
-    if options.colour:
-        names = [styled(name, COLOURS[place % len(COLOURS)], True) for place, name in enumerate(names)]
-    return "   ".join(names) + "\n"
+    names = shortened([visible(line.name) for line in lines], _NAME + 8)
+    rows, room = [""], 0
+    for place, name in enumerate(names):
+        text = f"{MARKS[place % len(MARKS)]} {name}"
+        room += _GAP + text_width(text)
+        if rows[-1] and room > options.width:
+            rows.append("")
+            room = _GAP + text_width(text)
+        rows[-1] += (" " * _GAP if rows[-1] else "") + styled(
+            text, COLOURS[place % len(COLOURS)], options.colour
+        )
+    return "".join(f"{row}\n" for row in rows)
 
 
 def _values(panel: Panel, options: PlotRenderOptions) -> Grid:
@@ -262,6 +272,7 @@ def _values(panel: Panel, options: PlotRenderOptions) -> Grid:
     places = np.unique(np.linspace(0, len(x) - 1, min(_MOST_VALUES, len(x))).round().astype(int)).tolist()
     at = [f"{x[place]:.15g}" for place in places]
     rows = []
+    names = shortened([visible(line.name) for line in lines], _NAME)
     for row, line in enumerate(lines):
         cells = [number(float(line.y[place]), options.digits) for place in places]
         letter = () if alone else (Cell(MARKS[row % len(MARKS)]),)
@@ -269,7 +280,7 @@ def _values(panel: Panel, options: PlotRenderOptions) -> Grid:
         interval = (
             ABSENT if any(map(math.isnan, ends)) else " to ".join(number(end, options.digits) for end in ends)
         )
-        rows.append((*letter, Cell(visible(line.name)), *map(Cell, cells), Cell(interval)))
+        rows.append((*letter, Cell(names[row]), *map(Cell, cells), Cell(interval)))
     head = (*(() if alone else ("",)), "run", *at, f"interval at {at[-1]}")
     return Grid(panel.y.label, head, rows, labels=1 if alone else 2)
 

@@ -1,0 +1,245 @@
+"""The numbers behind pictures are those of evaluate, compare and study."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+import gradeval
+from gradeval.analysis.compare import compare_values
+from gradeval.analysis.options import CompareOptions
+from gradeval.analysis.plot.curve import curves_of, expanded
+from gradeval.analysis.plot.phi import MEDIAN, POOLED
+from gradeval.errors import GradevalError, MetricError, OptionError, UnknownQueryError
+
+SEARCH = Path(__file__).parents[2] / "sample_data" / "search"
+QRELS = str(SEARCH / "qrels.txt")
+RUNS = [str(SEARCH / f"{name}.run") for name in ("bm25", "dense", "hybrid")]
+
+
+def interval(values, confidence=0.95):
+    """By the book."""
+    values = values[~np.isnan(values)]
+    half = student.ppf((1 + confidence) / 2, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
+    return values.mean() - half, values.mean() + half
+
+
+def test_values_of_one_run():
+    picture = gradeval.plot.queries(QRELS, RUNS[0], "nDCG@10 AP")
+    results = gradeval.evaluate(QRELS, RUNS[0], "nDCG@10 AP")
+    rows = picture.table("queries").rows
+    for metric in ("nDCG@10", "AP"):
+        own = [row for row in rows if row[1] == metric]
+        assert {row[3]: row[4] for row in own} == results.per_query(0, metric)
+        assert [row[2] for row in own] == list(range(1, 51))
+        assert [row[4] for row in own] == sorted((row[4] for row in own), reverse=True)
+        [summary] = [row for row in picture.table("summary").rows if row[1] == metric]
+        assert summary[2:4] == (50, results.mean(0, metric))
+        assert summary[4:] == pytest.approx(interval(results.values(0, metric)), rel=1e-12)
+    for panel, metric in zip(picture.panels, ("nDCG@10", "AP"), strict=True):
+        assert dict(zip(panel.bars.queries, panel.bars.y.tolist(), strict=True)) == results.per_query(0, metric)
+
+
+def test_equal_values_are_in_order_of_ids():
+    run = {query: {"a": 1.0} for query in ("q2", "q10", "q1")}
+    qrels = {query: {"a": 1} for query in run}
+    assert gradeval.plot.queries(qrels, run).panels[0].bars.queries == ("q1", "q10", "q2")
+
+
+def test_differences_are_those_of_compare():
+    picture = gradeval.plot.queries(QRELS, RUNS, "nDCG@10", baseline="dense", confidence=90)
+    comparison = gradeval.compare(QRELS, RUNS, "nDCG@10", baseline="dense", confidence=90.0)
+    names = picture.table("summary").columns
+    assert [row[0] for row in picture.table("summary").rows] == ["bm25", "hybrid"]
+    for row in picture.table("summary").rows:
+        one = comparison.find(row[0], "nDCG@10")
+        own = dict(zip(names, row, strict=True))
+        assert own.pop("queries") == one.n
+        assert own == {name: getattr(one, name) for name in own}
+    values = {run: gradeval.evaluate(QRELS, RUNS, "nDCG@10").per_query(run, 0) for run in ("dense", "hybrid")}
+    rows = [row[4:] for row in picture.table("queries").rows if row[0] == "hybrid"]
+    assert len(rows) == 50
+    for query, base, value, difference in rows:
+        assert (base, value) == (values["dense"][query], values["hybrid"][query])
+        assert difference == pytest.approx(value - base, abs=1e-15)
+    assert [row[3] for row in rows] == sorted((row[3] for row in rows), reverse=True)
+
+
+def test_a_lower_value_wins_where_lower_is_better():
+    """The first bars are the queries that got better."""
+    qrels = {query: {"a": 1, "b": 0} for query in ("q1", "q2", "q3")}
+    worse, better = {"a": 1.0, "b": 2.0}, {"a": 2.0, "b": 1.0}
+    runs = {"old": dict.fromkeys(qrels, better), "new": {"q1": better, "q2": worse, "q3": worse}}
+    picture = gradeval.plot.queries(qrels, runs, "RR")
+    metrics = tuple(replace(one, higher_is_better=False) for one in picture.values.metrics)
+    values = replace(picture.values, metrics=metrics)
+    pairs = compare_values(values, CompareOptions()).comparisons
+    [panel] = replace(picture, values=values, pairs=pairs).panels
+    assert panel.bars.sign == -1
+    assert panel.bars.queries == ("q2", "q3", "q1")
+    assert panel.bars.y.tolist() == [-0.5, -0.5, 0]
+    assert (panel.bars.pair.won, panel.bars.pair.tied) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("metric", "at"), [("nDCG", "1-3,10"), ("P(rel=2)", "5,1"), ("iprec_at_recall", "0,0.5,1")]
+)
+def test_curves_are_the_means(metric, at):
+    picture = gradeval.plot.curve(QRELS, RUNS[:2], metric, at=at)
+    rows = picture.table("curve").rows
+    [panel] = picture.panels
+    values = sorted(map(float, expanded(at)))
+    assert [row[2] for row in rows] == values * 2
+    for r, line in enumerate(panel.lines):
+        assert line.x.tolist() == values
+        for k, value in enumerate(values):
+            spec = f"{metric}@{value:g}"
+            results = gradeval.evaluate(QRELS, RUNS[r], spec)
+            _, _, _, mean, low, high, count = row = rows[r * len(values) + k]
+            assert row[:2] == (line.name, metric)
+            assert mean == line.y[k] == results.mean(0, spec)
+            assert (low, high) == (line.low[k], line.high[k])
+            assert (low, high) == pytest.approx(interval(results.values(0, spec)), rel=1e-12)
+            assert count == 50
+
+
+def test_curves_of_one_query_have_no_interval():
+    picture = gradeval.plot.curve({"q": {"a": 1, "b": 2}}, {"q": {"a": 1.0}}, at="1,2")
+    assert np.isnan(picture.low[0]).all() and np.isnan(picture.high[0]).all()
+    assert "interval at 2" in picture.render()
+
+
+@pytest.mark.parametrize(
+    ("metrics", "at", "names"),
+    [
+        ("nDCG", None, [("nDCG", 20)]),
+        ("nDCG@5,10 P@3,1 nDCG@20", None, [("nDCG", 3), ("P", 2)]),
+        ("ndcg_cut.5,10", None, [("nDCG", 2)]),
+        (["P", "R"], "1-4", [("P", 4), ("R", 4)]),
+        ("iprec_at_recall", None, [("iprec_at_recall", 11)]),
+        ("Rprec_mult", None, [("Rprec_mult", 10)]),
+        ("nDCG(gain=exp)", "10,100", [("nDCG(gain=exp)", 2)]),
+    ],
+)
+def test_metrics_of_curves(metrics, at, names):
+    found = curves_of(metrics, at)
+    assert [(curve.name, len(curve.specs)) for curve in found] == names
+    for curve in found:
+        assert list(curve.at) == sorted(curve.at)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "at", "says"),
+    [
+        ("AUC", None, "AUC: AUC takes no cutoff, so it has no curve: for example"),
+        ("nDCG@10", None, "nDCG@10: a curve needs two cutoffs or more: for example nDCG@5,10,20"),
+        ("nDCG@5,10", "1-3", "nDCG@5,10 has its own cutoffs, so --at is not for it"),
+        ("nDCG", "3-1", "--at '3-1': a range must increase"),
+        ("nDCG", "1-5000", "at most 1000 points"),
+        ("nDCG", "1,x", "cutoff must be a positive integer, not 'x'"),
+        ("nDGC", None, "did you mean nDCG"),
+        ("num_rel_ret@5,10", None, "num_rel_ret"),
+        ("", None, "no metrics given"),
+    ],
+)
+def test_metrics_without_a_curve(metrics, at, says):
+    with pytest.raises((MetricError, OptionError)) as error:
+        curves_of(metrics, at)
+    assert says in str(error.value)
+
+
+def test_phi_is_what_explain_shows():
+    for metric in ("nDCGphi", "nDCGphi(variant=released)", "nDCGphi(points=0:0/2:0.5/4:1)"):
+        [explained] = gradeval.explain(QRELS, RUNS[0], metric, "424")
+        [(name, phi)] = gradeval.plot.phi(QRELS, metric, query="424").curves.items()
+        assert name == "query 424"
+        assert (phi.points, phi.whisker, phi.values) == (
+            explained.phi.points,
+            explained.phi.whisker,
+            explained.phi.values,
+        )
+
+
+def test_phi_of_a_collection():
+    """All judgments as one query; and the quartiles of the queries, which each query's φ is among."""
+    qrels = {"q1": {"a": 0, "b": 1, "c": 4}, "q2": {"a": 0, "b": 0, "c": 2}, "q3": {"a": 0}}
+    picture = gradeval.plot.phi(qrels)
+    pooled = {"q": {str(n): grade for n, grade in enumerate([0, 1, 4, 0, 0, 2, 0])}}
+    [together] = gradeval.plot.phi(pooled, query="q").curves.values()
+    assert picture.curves == {POOLED: together}
+    assert picture.spread.queries == 2  # q3 has no grade above 0
+    each = [gradeval.plot.phi(qrels, query=query).curves[f"query {query}"] for query in ("q1", "q2")]
+    of_grade = [{grade: value for grade, _, value, _ in one.values} for one in each]
+    at = dict(zip(picture.spread.grade.tolist(), picture.spread.median.tolist(), strict=True))
+    assert list(at) == [0, 1, 2, 4]
+    assert at[4] == 1 and at[0] == 0
+    assert at[2] == pytest.approx((_phi_at(each[0], 2) + of_grade[1][2]) / 2, abs=1e-3)
+    assert (np.diff(picture.spread.median) >= 0).all()
+    assert [line.name for line in picture.panels[0].lines] == [POOLED, MEDIAN]
+    same = gradeval.plot.phi(qrels, "nDCGphi(points=0:0/4:1)")
+    assert same.spread is None and list(same.curves) == ["all queries"]
+
+
+def _phi_at(phi, grade):
+    return float(np.interp(grade, *np.array(phi.curve).T))
+
+
+def test_many_grades():
+    """φ of the queries is computed at so many grades only."""
+    qrels = {"q": {str(n): n * 1.5 for n in range(1000)}, "p": {str(n): n for n in range(900)}}
+    picture = gradeval.plot.phi(qrels)
+    assert len(picture.spread.grade) == 201
+    assert len(picture.table("phi").rows) > 1000
+
+
+@pytest.mark.parametrize("grades", [[2, 2], [0], [0, 0]])
+def test_phi_of_equal_grades(grades):
+    qrels = {"q": {str(n): grade for n, grade in enumerate(grades)}}
+    for query in ((), "q"):
+        assert "φ" in gradeval.plot.phi(qrels, query=query).render()
+
+
+def test_phi_is_of_one_metric():
+    with pytest.raises(MetricError, match="nDCG has no φ: only nDCGphi has"):
+        gradeval.plot.phi(QRELS, "nDCG")
+    with pytest.raises(UnknownQueryError, match="'nowhere'"):
+        gradeval.plot.phi(QRELS, query="nowhere")
+
+
+def test_swaps_are_those_of_the_study():
+    small = {"levels": (2, 3), "items": 8, "repeats": 7, "swaps": 5}
+    study = gradeval.study.swaps("muAP nDCG", **small)
+    picture = gradeval.plot.swaps("muAP nDCG", **small, confidence=90)
+    assert picture.table("distances") == study.table("distances")
+    columns = picture.table("curves").columns
+    kept = [place for place, name in enumerate(columns) if name not in ("low", "high")]
+    rows = picture.table("curves").rows
+    assert [tuple(row[place] for place in kept) for row in rows] == study.table("curves").rows
+    for row in rows:
+        own = dict(zip(columns, row, strict=True))
+        half = student.ppf(0.95, 6) * own["sd"] / math.sqrt(7)
+        assert (own["low"], own["high"]) == pytest.approx((own["mean"] - half, own["mean"] + half), abs=1e-12)
+    assert len(picture.panels) == 4
+    u, i, m = 1, 0, 1  # unevenly used, 2 levels, nDCG
+    line = picture.panels[3].lines[0]
+    assert line.y.tolist() == study.mean[u, i, m].tolist()
+
+
+def test_one_repeat_has_no_interval():
+    picture = gradeval.plot.swaps("nDCG", levels=(2,), items=4, repeats=1, swaps=3)
+    assert np.isnan(picture.low).all()
+    assert "A 2 levels" in picture.render()
+
+
+def test_errors():
+    with pytest.raises(OptionError, match="confidence must be a percentage"):
+        gradeval.plot.curve(QRELS, RUNS, confidence=100)
+    with pytest.raises(GradevalError, match="no run is named 'x'"):
+        gradeval.plot.queries(QRELS, RUNS, baseline="x")
+    with pytest.raises(MetricError, match="gm_map"):
+        gradeval.plot.queries(QRELS, RUNS, "gm_map")

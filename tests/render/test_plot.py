@@ -1,0 +1,101 @@
+"""Pictures in characters."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import gradeval
+from gradeval.errors import OptionError
+from gradeval.render.plot import FORMATS, render
+
+GOLDEN = Path(__file__).parent / "golden" / "plot"
+SEARCH = Path(__file__).parents[2] / "sample_data" / "search"
+QRELS = str(SEARCH / "qrels.txt")
+RUNS = [str(SEARCH / f"{name}.run") for name in ("bm25", "dense", "hybrid")]
+SMALL = {"levels": (2, 3), "items": 8, "repeats": 7, "swaps": 50}
+PICTURES = {
+    "queries": lambda: gradeval.plot.queries(QRELS, RUNS[0]),
+    "differences": lambda: gradeval.plot.queries(QRELS, RUNS),
+    "curve": lambda: gradeval.plot.curve(QRELS, RUNS),
+    "curve-of-one": lambda: gradeval.plot.curve(QRELS, RUNS[0], "iprec_at_recall"),
+    "log": lambda: gradeval.plot.curve(QRELS, RUNS[:2], "P R", at="1-3,10,20,50,100", log=True),
+    "phi": lambda: gradeval.plot.phi(QRELS),
+    "phi-of-query": lambda: gradeval.plot.phi(QRELS, query="424"),
+    "swaps": lambda: gradeval.plot.swaps("muAP nDCG", **SMALL),
+}
+BLOCK = re.compile(r"[^\x00-\x7f]")
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_whole_output(name):
+    picture = PICTURES[name]()
+    assert picture.render() == (GOLDEN / f"{name}.txt").read_text("utf-8")
+    for width in (40, 80, 120):
+        for ascii in (False, True):
+            text = picture.render(width=width, ascii=ascii)
+            drawn, *_ = text.split("\n\n")
+            assert max(map(len, drawn.splitlines())) <= width
+            assert not (ascii and BLOCK.search(text))
+    assert picture.render(width=1000) == picture.render(width=120)
+    coloured = picture.render(colour=True)
+    assert "\x1b[" in coloured and "\x1b[" not in picture.render()
+    plain = re.sub(r"\x1b\[[\d;]*m", "", coloured)
+    assert [line.rstrip() for line in plain.splitlines()] == picture.render().splitlines()
+
+
+def test_names_cannot_steer_the_terminal():
+    qrels = {"q\x1b[2J": {"a": 1}, "p": {"a": 2, "b": 1}}
+    run = {"q\x1b[2J": {"a": 1.0}, "p": {"b": 1.0}}
+    for picture in (
+        gradeval.plot.queries(qrels, {"r\x1b": run, "s\n": run}),
+        gradeval.plot.curve(qrels, {"r\x1b": run, "s\n": run}, at="1,2"),
+        gradeval.plot.phi(qrels, query=list(qrels)),
+    ):
+        text = picture.render()
+        assert "\x1b" not in text
+        assert r"\x1b" in text
+
+
+def test_many_queries_share_columns():
+    qrels = {f"q{n}": {"a": 1} for n in range(500)}
+    run = {f"q{n}": {f"x{rank}": -rank for rank in range(n % 7)} | {"a": -99.0} for n in range(500)}
+    text = gradeval.plot.queries(qrels, run, "RR").render()
+    assert "Each column is the mean of 6 or 7 queries.\nMean of 500 queries: 0.37" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_nothing_is_defined():
+    qrels = {"q": {"a": 1}, "p": {"a": 1}}
+    run = {"q": {"a": 1.0}, "p": {"a": 1.0}}
+    picture = gradeval.plot.queries(qrels, run, "rankDCG")
+    assert "No query has a value.\n" in picture.render()
+    assert picture.table("summary").rows[0][2] == 0
+
+
+def test_more_lines_than_letters():
+    qrels = {"q": {"a": 1, "b": 2}}
+    runs = {f"run{n}": {"q": {"a": 1.0, "b": float(n)}} for n in range(60)}
+    text = gradeval.plot.curve(qrels, runs, at="1,2").render()
+    assert "\nz  run51 " in text and "\nA  run52 " in text
+
+
+def test_formats():
+    picture = PICTURES["differences"]()
+    with pytest.raises(OptionError, match=r"unknown format 'md'. Formats: table, tsv, csv, json"):
+        picture.render("md")
+    assert picture.render("tsv").splitlines()[1].startswith("dense\tbm25\tnDCG@10\t1\t424\t0.3274\t")
+    assert picture.render("csv", table="summary").startswith("run,baseline,metric,queries,")
+    assert set(FORMATS) == {"table", "tsv", "csv", "json"}
+    with pytest.raises(OptionError, match=r"unknown table 'x'. Tables: queries, summary"):
+        picture.render("tsv", table="x")
+    assert render(picture, "json") == picture.render("json")
+
+
+def test_a_formula_is_text_in_a_spreadsheet():
+    picture = gradeval.plot.queries({"=1+1": {"a": 1}}, {"=1+1": {"a": 1.0}})
+    assert ",'=1+1," in picture.render("csv", spreadsheet=True)
+    assert ",=1+1," in picture.render("csv")
+    assert str(picture) == picture.render()
