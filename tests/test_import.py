@@ -49,7 +49,14 @@ def test_import_gradeval_is_light(files: tuple[Path, Path]) -> None:
 
 def test_the_command_imports_what_it_needs(files: tuple[Path, Path]) -> None:
     """No numpy for help, neither rich nor scipy for a TSV."""
-    helps = (["--help"], ["--version"], ["eval", "--help"], ["compare", "--help"], ["gate", "--help"])
+    helps = (
+        ["--help"],
+        ["--version"],
+        ["eval", "--help"],
+        ["compare", "--help"],
+        ["gate", "--help"],
+        ["plot", "curve", "--help"],
+    )
     steps = [f"assert run({args}) == 0" for args in helps]
     steps.append("assert run([*sys.argv[1:], '-q']) == 0")
     forms = ("csv", "json", "jsonl", "md", "latex", "trec", "table")

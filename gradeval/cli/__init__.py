@@ -49,7 +49,7 @@ Examples:
   zcat r.run.gz | gradeval q.txt - -f json        JSON, from a pipe
   gradeval compare qrels.txt bm25.run dense.run   is the second run better than the first
   gradeval explain qrels.txt bm25.run --worst 1   the query with the lowest nDCG@10, and why
-  gradeval plot curve qrels.txt *.run             nDCG by cutoff, drawn in the terminal
+  gradeval plot curve qrels.txt bm25.run          nDCG by cutoff, drawn in the terminal
   gradeval gate qrels.txt bm25.run --require 'AP >= 0.2'
                                                   exit code 1 if it is lower
   gradeval batch batch.toml                       several systems on several collections

@@ -78,7 +78,7 @@ class Curves(Picture):
     def panels(self) -> tuple[Panel, ...]:
         return tuple(
             Panel(
-                "",
+                self.runs[0] if len(self.runs) == 1 else "",
                 Axis(
                     _LABELS.get(curve.param, curve.param),
                     log=self.log and curve.at[0] > 0,

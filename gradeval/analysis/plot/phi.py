@@ -68,7 +68,7 @@ class Phis(Picture):
         if self.spread is not None:
             of = self.spread
             lines.append(Line(MEDIAN, of.grade, of.median, of.q1, of.q3))
-        title = "" if len(lines) > 1 else f"φ of {lines[0].name}"
+        title = "" if len(lines) > 1 else lines[0].name
         whole = all(grade.is_integer() for phi in self.curves.values() for grade, *_ in phi.values)
         return (Panel(title, Axis("Grade", whole=whole), Axis("φ", 0.0, 1.0), tuple(lines)),)
 

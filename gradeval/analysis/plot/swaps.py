@@ -32,7 +32,7 @@ class SwapCurves(Picture):
         x = np.arange(study.mean.shape[-1], dtype=np.float64)
         return tuple(
             Panel(
-                f"{spec.display}, levels {'evenly' if use == 'even' else 'unevenly'} used",
+                f"Levels {'evenly' if use == 'even' else 'unevenly'} used",
                 Axis("Swaps of two ranks", whole=True),
                 Axis(f"Mean {spec.display}", *spec.metric.range),
                 tuple(

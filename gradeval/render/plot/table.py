@@ -102,9 +102,7 @@ def _chart(
         chart = _bars(panel.bars, ends, width - _MARGIN, height, options)
     else:
         chart = _lines(panel, ends, width - _MARGIN, height, options)
-    title = panel.title or panel.y.label
-    if panel.title and panel.bars is not None:
-        title = f"{panel.title}: {panel.y.label}"
+    title = f"{panel.title}: {panel.y.label}" if panel.title else panel.y.label
     [title] = shortened([visible(title)], width)
     return titled(chart, title, visible(panel.x.label))
 

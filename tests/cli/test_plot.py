@@ -1,0 +1,237 @@
+"""gradeval plot."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+import json
+import sys
+
+import pytest
+
+from gradeval.cli import output as out
+from gradeval.cli.plot import plot_command
+
+from .command import LETOR, QRELS, RUN, fails, gradeval
+
+HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
+with_matplotlib = pytest.mark.skipif(not HAS_MATPLOTLIB, reason="matplotlib (gradeval[plot]) is not installed")
+SWAPS = ("swaps", "--levels", "2,3", "--items", "6", "--repeats", "3", "--swaps", "4")
+CALLS = {
+    "queries": ("queries", "q", "r"),
+    "differences": ("queries", "q", "r", "s", "-m", "AP nDCG"),
+    "curve": ("curve", "q", "r", "new=s", "-m", "nDCG", "--at", "1-3"),
+    "recall": ("curve", "q", "r", "-m", "iprec_at_recall"),
+    "phi": ("phi", "q"),
+    "phi of queries": ("phi", "q", "--query", "q1", "--query", "q2"),
+    "swaps": SWAPS,
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q").write_text(QRELS)
+    (tmp_path / "r").write_text(RUN)
+    (tmp_path / "s").write_text(RUN.replace("q1 Q0 b 1 9", "q1 Q0 b 1 1"))
+    (tmp_path / "l").write_text(LETOR)
+
+
+def plot(*args, **how):
+    return gradeval("plot", *args, **how)
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_formats_say_the_same(call):
+    """Each table of JSON is the TSV and the CSV of that name."""
+    done = plot(*call, "-f", "json")
+    assert done.code == 0
+    content = json.loads(done.out)
+    assert content["plot"] == call[0]
+    for name, rows in content["tables"].items():
+        tsv = plot(*call, "-f", "tsv", "--table", name, "--digits", "full").out.splitlines()
+        table = plot(*call, "-f", "csv", "--table", name, "--digits", "full").out
+        assert [line.split("\t") for line in tsv] == list(csv.reader(io.StringIO(table)))
+        assert len(tsv) == 1 + len(rows)
+        for line, row in zip(tsv[1:], rows, strict=True):
+            for text, (column, value) in zip(line.split("\t"), row.items(), strict=True):
+                assert column in tsv[0].split("\t")
+                assert not isinstance(value, float) or float(text) == value
+        [choices] = [one.type.choices for one in plot_command.commands[call[0]].params if one.name == "table"]
+        assert name in choices
+    first = next(iter(content["tables"]))
+    assert plot(*call, "-f", "tsv").out == plot(*call, "-f", "tsv", "--table", first).out
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_the_picture_is_the_default(call, monkeypatch):
+    """Everywhere; with colours on a terminal, which may be a wide one."""
+    monkeypatch.setattr(out, "columns", lambda: 100)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    piped = plot(*call)
+    assert piped.code == 0
+    assert "┤" in piped.out and "\x1b" not in piped.out
+    on_terminal = plot(*call, terminal=True).out
+    assert "┤" in on_terminal and "\x1b[" in on_terminal
+    assert max(map(len, piped.out.split("\n\n")[0].splitlines())) <= 80
+    monkeypatch.setenv("TERM", "dumb")
+    dumb = plot(*call, terminal=True).out
+    assert dumb.isascii() and "+" in dumb and "\x1b" not in dumb
+    assert plot(*call).out == piped.out
+    assert plot(*call, "--ascii").out.isascii()
+
+
+def test_won_tied_lost():
+    done = plot("queries", "q", "r", "s", "--quiet", "--digits", "2")
+    assert done.err == ""
+    assert done.out.endswith(
+        """\
+ 0.00 └────────────────────────
+      Queries by difference (3)
+
+Won 1, tied 2, lost 0. Means 0.34 and 0.36.
+Difference +0.02, interval -0.08 to +0.13, p 0.42.
+Queries: q1 +0.07, q2 0.00, q3 0.00.
+
+Intervals: 95 % t interval of the mean difference; p of the paired t-test.
+"""
+    )
+
+
+def test_files(tmp_path):
+    done = plot(*CALLS["curve"], "-o", "out.csv")
+    assert done.out == ""
+    assert (tmp_path / "out.csv").read_text() == plot(*CALLS["curve"], "-f", "csv").out
+    assert plot(*CALLS["curve"], "-o", "out.txt").code == 0
+    assert (tmp_path / "out.txt").read_text() == plot(*CALLS["curve"]).out
+    assert "input files" in fails("plot", "curve", "q", "r", "-o", "r")
+
+
+def test_options_of_eval():
+    """They change the values as they do in eval."""
+    for option in (("-l", "2"), ("-M", "1"), ("-J",), ("--queries", "both"), ("--query-ids", "q1"), ("-c",)):
+        done = plot("curve", "q", "r", "-m", "P@2,3", *option, "-f", "tsv", "--digits", "full")
+        means = [line.split("\t")[3] for line in done.out.splitlines()[1:]]
+        lines = gradeval("q", "r", "-m", "P@2,3", *option, "-f", "tsv", "--digits", "full").out.splitlines()
+        assert means == [line.split("\t")[3].removesuffix(".0") for line in lines[1:]]
+        assert plot("queries", "q", "r", *option, "--quiet").code == 0
+
+
+def test_features_are_runs():
+    done = plot("curve", "l", "--feature", "1,2", "-f", "tsv", "--at", "1,2", "--quiet")
+    assert [line.split("\t")[0] for line in done.out.splitlines()[1:]] == ["feature1"] * 2 + ["feature2"] * 2
+    assert plot("queries", "l", "--feature", "1,2", "--quiet").out.startswith("feature2 − feature1: ")
+    assert plot("phi", "l", "--qrels-feature", "1").code == 0
+
+
+def test_a_saved_result_and_a_baseline(tmp_path):
+    assert gradeval("q", "r", "-m", "nDCG@10", "-q", "-f", "json", "-o", "r.json").code == 0
+    rows = plot("queries", "q", "s", "r.json", "--baseline", "r.json", "-f", "tsv").out.splitlines()
+    assert rows[1].startswith("s\tr\tnDCG@10\t1\t")
+    again = plot("queries", "q", "s", "--baseline", "r", "-f", "tsv").out.splitlines()
+    assert again == rows
+    assert "no run is named 'x'" in fails("plot", "queries", "q", "r", "s", "--baseline", "x")
+
+
+def test_standard_input(tmp_path):
+    assert plot("phi", "-", stdin=tmp_path / "q").out == plot("phi", "q").out
+    assert "once" in fails("plot", "curve", "-", "-")
+
+
+def test_warnings():
+    done = plot("curve", "q", "r", "--at", "1,2")
+    assert "warning: r: 1 judged query is not in the run, counted as 0" in done.err
+    assert plot("curve", "q", "r", "--at", "1,2", "--quiet").err == ""
+    done = plot("curve", "q", "r", "--at", "1,2", "--strict")
+    assert (done.code, done.out) == (2, "")
+
+
+@with_matplotlib
+@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
+def test_save(tmp_path, suffix):
+    path = tmp_path / f"phi{suffix}"
+    done = plot("phi", "q", "--save", path, "--size", "3x2.5")
+    assert done.code == 0
+    assert done.out == plot("phi", "q").out
+    before = path.read_bytes()
+    assert before.startswith({".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}[suffix])
+    assert plot("phi", "q", "--save", path, "--size", "3X2.5", "-f", "json", "-o", "phi.json").out == ""
+    assert path.read_bytes() == before
+    assert sorted(one.name for one in tmp_path.iterdir()) == sorted(["l", "q", "r", "s", "phi.json", path.name])
+
+
+@with_matplotlib
+def test_nothing_is_saved_where_something_is_wrong(tmp_path):
+    for call in (("curve", "q", "nowhere"), ("curve", "q", "r", "--strict"), ("phi", "q", "--query", "x")):
+        assert plot(*call, "--save", "x.svg").code == 2
+    assert not (tmp_path / "x.svg").exists()
+    assert "directory" in fails("plot", "phi", "q", "--save", "nowhere/x.svg")
+    (tmp_path / "q.svg").write_text(QRELS)
+    assert "input files" in fails("plot", "phi", "q.svg", "--save", "q.svg")
+    assert "same file" in fails("plot", "phi", "q", "-f", "json", "-o", "x.svg", "--save", "x.svg")
+
+
+@with_matplotlib
+def test_characters_without_a_glyph():
+    done = plot("curve", "q", "测=r", "--at", "1,2", "--save", "x.svg")
+    assert (
+        "warning: the font of saved pictures lacks 测, shown as boxes; label the runs with NAME=RUN" in done.err
+    )
+    assert done.code == 0
+
+
+def test_without_matplotlib(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert fails("plot", "phi", "q", "--save", "x.svg") == (
+        "gradeval: matplotlib, which saves pictures, is not installed. "
+        "Install it with pip install 'gradeval[plot]'"
+    )
+    assert plot("phi", "q").code == 0
+    assert not (tmp_path / "x.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (("curves",), "'gradeval plot --help'"),
+        (("queries", "q"), "Missing argument 'RUN...'"),
+        (("queries", "q", "nowhere"), "nowhere: no such file"),
+        (("queries", "q", "r", "-m", "nDGC"), "did you mean nDCG"),
+        (("queries", "q", "r", "-m", "gm_map"), "gm_map has no value for each query"),
+        (("queries", "q", "r", "-c", "--queries", "both"), "-c and --queries both are mutually exclusive"),
+        (("queries", "q", "r", "--query-ids", "x"), "query 'x' is not in q"),
+        (("curve", "q"), "Missing argument 'RUN...'"),
+        (("curve", "q", "r", "-m", "AUC"), "AUC takes no cutoff"),
+        (("curve", "q", "r", "--at", "1,x"), "cutoff must be a positive integer, not 'x'"),
+        (("curve", "q", "r", "--confidence", "100"), "--confidence"),
+        (("curve", "q", "r", "--table", "curve"), "--table requires -f tsv or -f csv"),
+        (("curve", "q", "r", "--spreadsheet"), "--spreadsheet requires -f csv"),
+        (("curve", "q", "r", "--size", "3x2"), "--size requires --save"),
+        (("curve", "q", "r", "--save", "x.svg", "--size", "3"), "'3' is not a width and height in inches"),
+        (("curve", "q", "r", "--save", "x.svg", "--size", "3x-1"), "'3x-1' is not a width and height"),
+        (("curve", "q", "r", "--save", "x.jpg"), "unknown ending '.jpg'. The endings are .svg, .png and .pdf"),
+        (("curve", "q", "r", "--save", "-"), "no ending. The endings are .svg, .png and .pdf"),
+        (("phi", "q", "-m", "AP"), "AP has no φ"),
+        (("phi", "q", "--query", "x"), "query 'x' is not in q"),
+        (("phi", "q", "-f", "md"), "'md' is not one of"),
+        (("swaps", "--levels", "1"), "levels must be an integer from 2 to 100, not 1"),
+        (("swaps", "--table", "x", "-f", "tsv"), "'x' is not one of 'curves', 'distances'"),
+        (("swaps", "--nosuch"), "'gradeval plot swaps --help'"),
+    ],
+)
+def test_errors_are_one_line(call, says):
+    text = fails("plot", *call)
+    assert says in text
+    assert "\n" not in text
+
+
+def test_help():
+    done = gradeval("plot")
+    assert (done.code, done.out) == (2, "")
+    for name in ("queries", "curve", "phi", "swaps"):
+        assert name in done.err
+        text = plot(name, "--help").out
+        assert f"gradeval plot {name}" in text.split("Examples:")[1]
