@@ -49,10 +49,10 @@ def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES
         variant = params.get("variant", "paper")
         points = [(name, *point) for name, point in named_points(judgments, variant)[0].items()]
         whisker = float(control_points(judgments, variant)[0][0, 2])
-    grades = distinct(judgments.grade)[::-1]
-    counts = [int(np.count_nonzero(judgments.grade == grade)) for grade in grades.tolist()]
+    grades, ordered = distinct(judgments.grade)[::-1], np.sort(judgments.grade)
+    counts = np.searchsorted(ordered, grades, "right") - np.searchsorted(ordered, grades)
     values = phi(grades)
-    rows = zip(grades.tolist(), counts, values.tolist(), exp2_gain(values).tolist(), strict=True)
+    rows = zip(grades.tolist(), counts.tolist(), values.tolist(), exp2_gain(values).tolist(), strict=True)
     ends = min(points[0][1], float(grades[-1])), points[-1][1]
     at = np.linspace(*ends, samples)
     curve = zip(at.tolist(), phi(at).tolist(), strict=True)

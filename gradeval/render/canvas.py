@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -181,7 +182,7 @@ def column_chart(
     low, high = min(0.0, ends[0]), max(0.0, ends[1])
     unit = step_of(high - low, height)
     above, below = math.ceil(high / unit - 1e-9), math.ceil(-low / unit - 1e-9)
-    cells = [value for value in y.tolist() for value in _repeated(value, share)]
+    cells = [part for value in (y / unit).tolist() for part in _repeated(value, share)]
     every = next(one for one in (1, 2, 4, 5, 10, 10**6) if (above + below) / one <= 6)
     labelled = [n for n in range(-below, above + 1) if n % every == 0]
     shown = dict(zip(labelled, labels([unit * n for n in labelled]), strict=True))
@@ -192,27 +193,26 @@ def column_chart(
         return _plain(f"{shown.get(n, ''):>{margin}} {glyph}")
 
     for n in range(above, 0, -1):
-        row = [_part(None if one is None else one / unit - (n - 1), glyphs.up, styles[0]) for one in cells]
+        row = [_part(one, n, glyphs.up, styles[0]) for one in cells]
         lines.append([*side(n, glyphs.tick if n in shown else glyphs.side), *row])
     lines.append([*side(0, glyphs.zero if below else glyphs.corner), *_plain(glyphs.floor * len(cells))])
     for n in range(1, below + 1):
-        row = [_part(None if one is None else -one / unit - (n - 1), glyphs.down, styles[1]) for one in cells]
+        row = [_part(-one, n, glyphs.down, styles[1]) for one in cells]
         lines.append([*side(-n, glyphs.tick if -n in shown else glyphs.side), *row])
     return _even(lines)
 
 
-def _repeated(value: float, share: int) -> list[float | None]:
+def _repeated(value: float, share: int) -> list[float]:
     """A column, wide ones with a gap after it."""
-    return [value] * share if share < 3 else [*[value] * (share - 1), None]
+    return [value] * share if share < 3 else [*[value] * (share - 1), 0.0]
 
 
-def _part(height: float | None, glyphs: str, style: int) -> Cell:
-    """The part of a column that is in a row. height: in rows, from the bottom of this one."""
-    if height is None or height <= 1e-9:
-        return " ", NO_STYLE
-    # something that is not 0 is seen
-    part = min(max(math.ceil(height * len(glyphs) - 0.5), 1), len(glyphs))
-    return glyphs[part - 1], style
+def _part(height: float, row: int, glyphs: str, style: int) -> Cell:
+    """The part of a column that is in a row, 1 for the one next to 0. height: of the column, in rows."""
+    part = math.floor((height - (row - 1)) * len(glyphs) + 0.5)
+    if row == 1 and height > 1e-9:
+        part = max(part, 1)  # what is not 0 is seen
+    return (glyphs[min(part, len(glyphs)) - 1], style) if part > 0 else (" ", NO_STYLE)
 
 
 def _below(places: Sequence[int], texts: Sequence[str], width: int) -> str:
@@ -228,7 +228,11 @@ def _below(places: Sequence[int], texts: Sequence[str], width: int) -> str:
 
 
 def _plain(text: str) -> list[Cell]:
-    return [(character, NO_STYLE) for character in text]
+    """The characters of a text; a wide one has an empty cell after it."""
+    if text.isascii():
+        return [(character, NO_STYLE) for character in text]
+    pairs = ((character, "") if east_asian_width(character) in "FW" else character for character in text)
+    return [(character, NO_STYLE) for pair in pairs for character in pair]
 
 
 def _even(lines: Iterable[Sequence[Cell]]) -> Chart:
@@ -251,6 +255,6 @@ def beside(charts: Sequence[Chart], gap: int = 3) -> Chart:
 
 def titled(chart: Chart, title: str, below: str = "") -> Chart:
     """The chart with a line above it, and one below it, to the right."""
-    width = max(chart.width, len(title))
+    width = max(chart.width, len(_plain(title)))
     lines: list[Sequence[Cell]] = [_plain(title), *chart.rows] if title else list(chart.rows)
     return _even([*lines, _plain(f"{below:>{width}}")] if below else lines)

@@ -93,6 +93,12 @@ def test_charts_beside_each_other():
     ]
 
 
+def test_wide_characters_take_two_columns():
+    chart = column_chart(column(1), (0, 1), 1, 1, BLOCKS, (0, 1))
+    assert beside([titled(chart, "测试 wide", ""), titled(chart, "b")]).lines()[0] == "测试 wide   b"
+    assert beside([titled(chart, "ascii 123"), titled(chart, "b")]).lines()[0] == "ascii 123   b"
+
+
 @given(numbers, numbers, some.integers(2, 20))
 def test_ticks_are_few_and_within(one, other, most):
     low, high = sorted((one, other))

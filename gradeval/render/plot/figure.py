@@ -69,7 +69,7 @@ _MOST_BANDS = 4  # lines whose bands can be told apart; the intervals of more ar
 _MARKS = 10  # on a line
 _MOST_MARKS = 60  # on all lines, if each point has one
 _BESIDE = 0.02  # of the bars: the room on either side of their mean
-_CLOSE = 0.04  # of the axis: points whose names would touch
+_CLOSE = 0.12  # of the axis: points whose names would touch
 _MOST_BARS = 400  # that are drawn one by one
 _LABEL = 6.6  # points that the name of a query takes on the axis
 _NAME, _ID = 32, 16  # characters of a run's name and of a query's
@@ -285,9 +285,10 @@ def _legend(figure: Figure, handles: Sequence[Any], lines: Sequence[Line], width
     names = shortened([_shown(line.name) for line in lines], _NAME)
     room = width * _POINTS / (max(map(len, names)) * 4 + 40)
     across = max(1, min(len(lines), int(room)))
-    place = "outside upper center"
     # a name that begins with _ would be left out, so names come afterwards
     widths = ["x" * len(name) for name in names]
-    found = figure.legend(handles, widths, loc=place, ncols=across, frameon=False, handlelength=3)
+    found = figure.legend(
+        handles, widths, loc="outside upper center", ncols=across, frameon=False, handlelength=3
+    )
     for text, name in zip(found.get_texts(), names, strict=True):
         text.set_text(name)

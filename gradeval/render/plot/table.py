@@ -267,7 +267,7 @@ def _values(panel: Panel, options: PlotRenderOptions) -> Grid:
     """The letter and the name of each run, and its values at some of the cutoffs."""
     lines, alone = panel.lines, len(panel.lines) == 1
     x = lines[0].x
-    places = np.unique(np.linspace(0, len(x) - 1, min(_MOST_VALUES, len(x))).round().astype(int)).tolist()
+    places = sorted({round(one) for one in np.linspace(0, len(x) - 1, min(_MOST_VALUES, len(x))).tolist()})
     at = [f"{x[place]:.15g}" for place in places]
     rows = []
     names = shortened([visible(line.name) for line in lines], _NAME)
