@@ -154,7 +154,7 @@ def compare_values(
     parts, group_notices = _parts(values, options)
     sections = tuple(_section(group, part, pairs, options, sampling) for group, part in parts)
     shown = judged if judged is not None and judged.differs else None
-    more = [*notices_of(sections, shown), *group_notices]
+    more = [*notices_of_sections(sections, shown), *group_notices]
     return Comparison(
         values,
         pairs,
@@ -369,7 +369,7 @@ def _changes(
                     )
 
 
-def notices_of(sections: Sequence[Section], judged: Judged | None) -> Iterator[Notice]:
+def notices_of_sections(sections: Sequence[Section], judged: Judged | None) -> Iterator[Notice]:
     whole, *groups = sections
     fewest = min(one.n for one in whole.comparisons)
     if fewest < ENOUGH_QUERIES:

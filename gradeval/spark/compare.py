@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.analysis.compare import notices_of, pairs_of, verdict
+from gradeval.analysis.compare import notices_of_sections, pairs_of, verdict
 from gradeval.analysis.comparison import Comparison, Judged, PairComparison, Section
 from gradeval.analysis.options import MAXT, CompareOptions
 from gradeval.analysis.stats.corrections import CORRECTIONS
@@ -75,7 +75,7 @@ def comparison(
         one for one in results.notices if not one.metric or one.metric in names or one.kind is Kind.JUDGED_SHARE
     ]
     inputs = {"qrels": {"path": summary.qrels, "sha256": None}, "options": dict(summary.options)}
-    notices = (*known, *notices_of(sections, judged))
+    notices = (*known, *notices_of_sections(sections, judged))
     return Comparison(values, pairs, options, sections, (), judged, notices, inputs)
 
 
