@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, InputError, OptionError, described
 from gradeval.formats.columns import Columns
 from gradeval.formats.compression import COMPRESSIONS, compressed
+from gradeval.formats.detect import format_of, kind_of
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.output_file import OutputFile
 from gradeval.formats.roles import ROLES, role_of
@@ -27,6 +28,9 @@ from gradeval.formats.sources import Source
 from gradeval.formats.write import WRITERS, Batch, Given, Writer
 from gradeval.options import Options
 from gradeval.tables.qrels import Rows
+
+if TYPE_CHECKING:
+    from gradeval.formats.letor import Letor
 
 MOST = 10**9
 _TIES = ("trec", "input")
@@ -87,20 +91,23 @@ def convert(
     top: int | None = None,
     tag: str | None = None,
     ties: str | None = None,
+    qrels: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Converted:
     """Convert a file to another format, atomically.
 
     to: one of write.WRITERS (None: by the ending of the target's name, which also compresses: .gz, .bz2, .xz,
-    .zst). The others are those of Conversion; options: those of options.Options about reading.
+    .zst). qrels: the LETOR file whose lines the source has scores of. The others are those of Conversion;
+    options: those of options.Options about reading.
     Raises GradevalError: InputError for what is wrong with the source, or cannot be written in the format.
     """
     path, name = os.fsdecode(source), os.fsdecode(target)
     conversion = Conversion(to or format_by_ending(name), role, sort, top, tag, ties)
-    file = OutputFile(name, [path], "target")
+    letor = None if qrels is None else Source(qrels)
+    file = OutputFile(name, [path, *([] if letor is None else [letor.path])], "target")
     try:
         with file.stream() as sink:
-            return convert_file(Source(path), sink, name, conversion, Options.of(**options))
+            return convert_file(Source(path), sink, name, conversion, Options.of(**options), letor)
     except OSError as error:
         raise GradevalError(f"{name} cannot be written ({error.strerror or error})") from None
 
@@ -116,19 +123,29 @@ def format_by_ending(path: str) -> str:
     raise OptionError(f"the ending of {path} means no format: choose one of {', '.join(WRITERS)}")
 
 
-def convert_file(source: Source, sink: Any, name: str, conversion: Conversion, options: Options) -> Converted:
-    """Write the file to the sink, compressed as the ending of the name says. Raises GradevalError."""
+def convert_file(
+    source: Source,
+    sink: Any,
+    name: str,
+    conversion: Conversion,
+    options: Options,
+    qrels: Source | None = None,
+) -> Converted:
+    """Write the file to the sink, compressed as the ending of the name says. Raises GradevalError.
+
+    qrels: the LETOR file whose lines the source has scores of.
+    """
     writer = WRITERS[conversion.to]
     if not writer.is_compressible and os.path.splitext(name)[1].lower() in COMPRESSIONS:
         raise OptionError(f"{conversion.to} files are compressed within: leave out the ending of {name}")
-    role = conversion.role or role_of(source, options)
+    role = conversion.role or ("run" if qrels is not None else role_of(source, options))
     if role is None:
         raise InputError(source.name, "the file may be qrels or a run", hint="Say which with --as qrels|run")
     if role == "qrels" and conversion.top is not None:
         raise OptionError("top N documents can be chosen from runs only")
     if conversion.to == "beir" and role == "run":
         raise OptionError("beir is a format of qrels; runs can be written as tsv, csv, trec, json and others")
-    files = open_file(source, role, options)
+    files = open_file(source, role, options, _letor_of(source, role, options, qrels))
     if len(files) > 1:
         raise OptionError("choose one feature: a file holds one run")
 
@@ -143,6 +160,23 @@ def convert_file(source: Source, sink: Any, name: str, conversion: Conversion, o
         return work.converted()
 
     return with_fewer(write, options.jobs or default_jobs())
+
+
+def _letor_of(source: Source, role: str, options: Options, qrels: Source | None) -> Letor | None:
+    """The LETOR file whose lines the source has scores of. Raises InputError, OptionError."""
+    kind = kind_of(source, ROLES[role], options)
+    of_letor = format_of(kind).of_letor
+    if qrels is None:
+        if of_letor:
+            what = f"{of_letor} need the LETOR file whose lines they are of"
+            raise InputError(source.name, what, hint="Give it with --qrels")
+        return None
+    if not of_letor or role != "run":
+        raise OptionError(f"qrels are for scores of LETOR lines only; {source.name} is of format {kind}")
+    [file] = open_file(qrels, "qrels", options)
+    if file.letor is None:
+        raise InputError(qrels.name, "this is not a LETOR file", hint=f"{of_letor} are of the lines of one")
+    return file.letor
 
 
 def _chained(first: Batch, others: Iterator[Batch]) -> Iterator[Batch]:
@@ -161,6 +195,7 @@ class _Conversion:
         self.file, self.conversion, self.writer, self.jobs = file, conversion, writer, jobs
         self.problems = Problems(file.source.name, file.role)
         self.tag: bytes | None = None
+        self.left_out = False
         self.queries = self.rows = self.duplicates = self.real = 0
 
     def given(self) -> Given:
@@ -180,7 +215,10 @@ class _Conversion:
             yield from self._checked(self._by_query() if is_together else [self._whole()])
         self.problems.check()
         if not self.rows:
-            raise no_data(self.file.source.name, self.problems.lines)
+            raise self._no_data()
+
+    def _no_data(self) -> InputError:
+        return no_data(self.file.source.name, self.problems.lines, self.left_out)
 
     def _parts(self) -> Iterator[Columns]:
         """The blocks of the file, with the lines counted from its beginning."""
@@ -190,6 +228,7 @@ class _Conversion:
         for before, part in self.problems.until_enough(made):
             if self.tag is None and part.tag:
                 self.tag = part.tag
+            self.left_out |= part.left_out
             yield part._replace(line=part.line + before, lines=0)
 
     def _is_together(self) -> bool:
@@ -212,7 +251,7 @@ class _Conversion:
         parts = [part.light() for part in self._parts()]
         if not any(len(part.value) for part in parts):
             self.problems.check()
-            raise no_data(self.file.source.name, self.problems.lines)
+            raise self._no_data()
         return Rows.of(self.file.source.name, parts, self.jobs)
 
     def _by_query(self) -> Iterator[Rows]:

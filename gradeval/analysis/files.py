@@ -14,6 +14,7 @@ from gradeval.formats.diagnostics import Problems
 from gradeval.formats.roles import ROLES
 from gradeval.formats.sources import Source
 from gradeval.options import Options
+from gradeval.tables.load import evaluated_rows, evaluated_table
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -71,11 +72,12 @@ def open_file(
         if letor is None:
             what = f"{format_of(kind).of_letor} need the LETOR file whose lines they are of"
             raise InputError(source.name, what, hint="Give it as qrels")
-        return [File(source, role, kind, _whole(source, reader(kind).read(source, letor)))]
+        rows = evaluated_rows(reader(kind).read(source, letor, problems), options)
+        return [File(source, role, kind, _whole(source, rows))]
     module = reader(kind)
     ranked = getattr(module, "ranked_table", None) if with_ranks and role == "run" else None
     table = module.table(source, number, options) if ranked is None else ranked(source, options)
-    return [File(source, role, kind, table)]
+    return [File(source, role, kind, evaluated_table(table, options) if role == "run" else table)]
 
 
 def _of_letor(source: Source, role: str, options: Options, problems: Problems | None) -> list[File]:
@@ -91,10 +93,8 @@ def _of_letor(source: Source, role: str, options: Options, problems: Problems | 
     if role == "qrels":
         grade = letor.label if feature is None else letor.feature(feature)
         return [File(source, role, "letor", _whole(source, letor.columns(grade)), "", letor)]
-    return [
-        File(source, role, "letor", _whole(source, letor.columns(letor.feature(one))), f"feature{one}")
-        for one in options.features
-    ]
+    runs = [(one, evaluated_rows(letor.columns(letor.feature(one)), options)) for one in options.features]
+    return [File(source, role, "letor", _whole(source, rows), f"feature{one}") for one, rows in runs]
 
 
 def _whole(source: Source, rows: Columns) -> Table:

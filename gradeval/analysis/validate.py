@@ -21,8 +21,7 @@ from gradeval.errors import InputError, InputErrors, OptionError, described
 from gradeval.findings import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.formats.describe import ObservedSource
 from gradeval.formats.detect import format_of
-from gradeval.formats.diagnostics import LineProblems, Problem, Problems, shown
-from gradeval.formats.misread import misread, with_hint
+from gradeval.formats.diagnostics import LineProblems, Problem, Problems, misread, shown, with_hint
 from gradeval.formats.roles import role_of
 from gradeval.formats.sources import Source
 from gradeval.notices import many

@@ -8,7 +8,7 @@ import click
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
-from gradeval.cli.options import SectionedCommand, input_options, section
+from gradeval.cli.options import SectionedCommand, check_inputs, input_options, inputs, section
 from gradeval.cli.types import File, Integer
 from gradeval.notices import many
 from gradeval.options import RANGES
@@ -25,6 +25,8 @@ Examples:
                                                the first 100 of each query
   gradeval convert test.letor f25.run --feature 25
                                                a feature as a run
+  gradeval convert scores.txt model.run --qrels test.letor
+                                               scores of its lines, RankLib's too
 
 \b
 Formats by the ending of OUT, before .gz, .bz2, .xz or .zst:
@@ -56,6 +58,7 @@ _other = section("Other")
     type=click.Choice(("trec", "input")),
     help="Order of tied scores for ranks, --sort and --top. Default: as in an evaluation.",
 )
+@inputs("--qrels", type=File(), metavar="FILE", help="The LETOR file whose lines IN has scores of.")
 @input_options()
 @_other(
     "-j", "--jobs", type=Integer(*RANGES["jobs"]), metavar="N", help="Number of threads. Default: processors."
@@ -70,6 +73,7 @@ def convert_command(
     sort: bool,
     top: int | None,
     ties: str | None,
+    qrels: str | None,
     quiet: bool,
     **given: Any,
 ) -> int:
@@ -89,12 +93,15 @@ def convert_command(
     if to is None and target == "-":
         raise click.UsageError("standard output has no ending: choose a format with --to.")
     conversion = Conversion(to or format_by_ending(target), role, sort, top, tag, ties)
-    file = None if target == "-" else OutputFile(target, [source], "OUT")
+    paths = [one for one in (source, qrels) if one is not None]
+    check_inputs(paths)
+    file = None if target == "-" else OutputFile(target, paths, "OUT")
     options = Options.of(**{name: value for name, value in given.items() if value is not None})
-    opened = Source(source)
+    opened, *letor = map(Source, paths)
     with Progress(enabled=False if quiet else None) as progress, out.stream(file) as sink:
-        progress.watch(opened)
-        done = convert_file(opened, sink, "" if file is None else target, conversion, options)
+        for each in (opened, *letor):
+            progress.watch(each)
+        done = convert_file(opened, sink, "" if file is None else target, conversion, options, *letor)
     if not quiet:
         if done.duplicates:
             what = many(done.duplicates, "duplicate judgment", "duplicate judgments")

@@ -59,7 +59,8 @@ class Columns(NamedTuple):
     (n,). lines: how many lines the block has. first, last: whether no block with lines is before it, or behind.
     tag: the run tag in the block's last line, None without one. ranks: the rank column against the scores.
     numbered: whether the documents of each query are named 1, 2, … in order, for lack of ids.
-    rank: the rank column where it was asked for, NaN where it holds no number, (n,).
+    rank: the rank column where it was asked for, NaN where it holds no number, (n,). left_out: whether rows of
+    the block were left out on purpose.
     """
 
     queries: Ids
@@ -75,6 +76,7 @@ class Columns(NamedTuple):
     ranks: RankCheck = RankCheck()
     numbered: bool = False
     rank: Floats | None = None
+    left_out: bool = False
 
     @classmethod
     def whole(cls, queries: Ids, documents: Ids, value: Floats, line: Ints | None = None) -> Columns:
@@ -100,6 +102,7 @@ class Columns(NamedTuple):
             int(lines[-1]),
             tag=tags[-1] if tags else None,
             ranks=max((part.ranks for part in parts), key=lambda ranks: ranks.compared, default=RankCheck()),
+            left_out=any(part.left_out for part in parts),
         )
 
     def take(self, rows: Bools) -> Columns:
@@ -133,7 +136,8 @@ class Columns(NamedTuple):
     def without_identical_ids(self) -> Columns:
         """The rows whose document does not have the query's id."""
         query = np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))
-        return self.take(~self.documents.same(np.arange(len(query)), self.queries, query))
+        kept = self.take(~self.documents.same(np.arange(len(query)), self.queries, query))
+        return kept._replace(left_out=len(kept.value) < len(self.value))
 
     def light(self) -> Columns:
         """The same rows, whose ids hold on to nothing that they do not need."""

@@ -16,7 +16,7 @@ import numpy as np
 from gradeval.arrays import Bytes
 from gradeval.errors import InputError
 from gradeval.formats.columns import Columns, Table
-from gradeval.formats.diagnostics import no_data
+from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.scan import CR, HASH, LF, SPACE, tokenize
 from gradeval.formats.sources import Source
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
@@ -68,8 +68,11 @@ class Reader(Protocol):
     def table(self, source: Source, number: str, options: Options, /) -> Table:
         """The qrels (number: 'grade') or the run ('score') of a file. Raises InputError."""
 
-    def read(self, source: Source, letor: Letor, /) -> Columns:
-        """A number for each line of the LETOR file. Raises InputError(s)."""
+    def read(self, source: Source, letor: Letor, problems: Problems | None = None, /) -> Columns:
+        """A number for each line of the LETOR file. problems: collects those of the lines.
+
+        Raises InputError(s).
+        """
 
 
 def format_of(name: str) -> Format:

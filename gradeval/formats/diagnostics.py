@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 HEAD = 4096  # bytes that show what a file looks like
+ALIKE = 3  # from so many lines on, the first stands for all where every line has the same problem
+_QUOTED = re.compile("'.*'")
+_EXPECTED = {
+    "qrels": "a line of TREC qrels (query iter document grade)",
+    "run": "a line of a TREC run (query Q0 document rank score tag)",
+    "score": "a score",
+    "letor": "a line of LETOR",
+}
 _VARIABLE = re.compile(r"'.*'|\b\d+( fields?)?")  # what differs between problems of the same kind
 
 
@@ -118,7 +126,7 @@ class Problems:
         self.path = path
         self.role = role
         self.found = LineProblems()
-        self.rows = 0
+        self.rows = self.bad = 0  # lines of data, and those of them that cannot be read
         self.head = b""
         self.has_good = False
         self.lines = 0
@@ -146,6 +154,7 @@ class Problems:
             self.lines += part.lines
             self.add(part.problems, before)
             self.rows += part.problems.rows
+            self.bad += part.problems.bad
             self.head = self.head or part.problems.head
             self.has_good |= part.problems.bad < part.problems.rows if part.problems.total else part.lines > 0
             yield before, part
@@ -163,8 +172,6 @@ class Problems:
 
     def error(self) -> InputError | InputErrors:
         """All problems as one error; there must be at least one."""
-        from gradeval.formats.misread import misread, with_hint
-
         other = misread(self)
         if other is not None:
             return other
@@ -175,8 +182,65 @@ class Problems:
         return InputErrors(errors, self.found.total, self.end) if self.found.total > 1 else errors[0]
 
 
-def no_data(path: str, lines: int) -> InputError:
-    """The error of a file without a line of data."""
+def misread(problems: Problems) -> InputError | None:
+    """The error of a file that seems to be something else, None for any other: no line is right, or most lines
+    are wrong, in several ways, from the first on.
+    """
+    from gradeval.formats.looks import look
+
+    found, rows = problems.found, problems.rows
+    if not (problems.role in _EXPECTED and rows and found.first) or found.final:
+        return None
+    first = found.first[0]
+    if first.line is None:
+        return None
+    is_alike = len({problem.kind for problem in found.first}) == 1
+    hint = first.hint or look(problems.head, problems.role)
+    lines = f"{rows:,} lines" + (" read" if problems.end is not None else "")
+    if not problems.has_good and (hint or (rows >= ALIKE and is_alike)):
+        scope = f"and so in all {lines}" if is_alike else f"and none of the {lines} is right"
+        what = first.what + (f", {scope}" if rows > 1 else "")
+    elif rows >= ALIKE and _is_mostly_bad(problems) and _begins_with(problems.head, first):
+        line = shown(problems.head.split(b"\n")[first.line].strip())
+        what = f"{line} is not {_EXPECTED[problems.role]}, nor are most of the {lines}"
+    else:
+        return None
+    option = "--qrels-format" if problems.role in ("qrels", "letor") else "--run-format"
+    hint = hint or f"Is this the right file? If so, give its format with {option}"
+    return InputError(problems.path, what, line=first.line + 1, hint=hint)
+
+
+def with_hint(problems: Problems) -> Problem:
+    """The first problem, with a hint if it is in a header line."""
+    from gradeval.formats.looks import is_header
+
+    first = problems.found.first[0]
+    if first.hint or first.line is None or not (problems.has_good and _begins_with(problems.head, first)):
+        return first
+    if not is_header(problems.head.decode("utf-8", "replace").split("\n")[first.line]):
+        return first
+    command = "tail -n +2" if first.line == 0 else f"sed {first.line + 1}d"
+    return first._replace(hint=f"This seems to be a header line; remove it with {command}")
+
+
+def _is_mostly_bad(problems: Problems) -> bool:
+    """Whether most lines are wrong, in several ways, as in their number of fields."""
+    kinds = {_QUOTED.sub("", problem.what) for problem in problems.found.first}
+    return 2 * problems.bad > problems.rows and len(kinds) > 1
+
+
+def _begins_with(head: bytes, problem: Problem) -> bool:
+    """Whether it is in the first line of data, as far as the head shows."""
+    lines = enumerate(head.split(b"\n"))
+    data = (n for n, line in lines if line.strip() and not line.lstrip().startswith(b"#"))
+    return next(data, None) == problem.line
+
+
+def no_data(path: str, lines: int, left_out: bool = False) -> InputError:
+    """The error of a file without a line of data. left_out: whether it has some, which were left out."""
+    if left_out:
+        what = "no document is left: the id of each is that of its query"
+        return InputError(path, what, hint="--ignore-identical-ids leaves these out")
     return InputError(path, "the file is empty" if not lines else "no data: all lines are blank or comments")
 
 

@@ -28,14 +28,19 @@ class _Numbers(NamedTuple):
 
 
 def read_numbers(
-    source: Source, name: str, lines: float = math.inf, integers: bool = False
+    source: Source,
+    name: str,
+    lines: float = math.inf,
+    integers: bool = False,
+    problems: Problems | None = None,
 ) -> tuple[Floats, Ints]:
     """The numbers of a file, one per line, and the line of each. Raises InputError(s).
 
-    integers: they must be non-negative integers. lines: the data lines of the LETOR file. Reading stops where
+    integers: they must be non-negative integers. lines: the data lines of the LETOR file. problems: collects
+    those of the lines. Reading stops where
     there are more scores, or more sizes above 0: it may be a pipe that never ends.
     """
-    problems = Problems(source.name, name)
+    problems = problems or Problems(source.name, name)
     made = (_read_numbers(block, name, integers) for block in source.blocks())
     values: list[Floats] = []
     places: list[Ints] = []

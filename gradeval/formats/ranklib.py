@@ -36,9 +36,9 @@ def counts_documents(text: bytes) -> bool:
     return index > 0
 
 
-def read(source: Source, letor: Letor) -> Columns:
-    """The scores of a LETOR file's lines. Raises InputError(s)."""
-    problems = Problems(source.name)
+def read(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:
+    """The scores of a LETOR file's lines. problems: collects those of the lines. Raises InputError(s)."""
+    problems = problems or Problems(source.name)
     parts = [part for _, part in problems.until_enough(ordered_map(_columns, source.blocks(), 1))]
     problems.check()
     columns = Columns.joined(parts)

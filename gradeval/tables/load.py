@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, OptionError, described
-from gradeval.formats.columns import Blocks, Columns, Table
+from gradeval.formats.columns import Columns, Table
 from gradeval.formats.detect import format_of, kind_of, reader
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.python import Data, open_data, readable
@@ -100,14 +100,15 @@ def read_run(run: Any, **options: Any) -> RunTable:
         return run
     if not is_path(run):
         data = open_data(run, "run", "score", dict(chosen.columns))
-        return RunTable(None, _joined(_kept(data, data.columns, chosen), 1 if data.is_small else jobs))
+        table = evaluated_table(Table(data, data.columns), chosen)
+        return RunTable(None, _joined(table, 1 if data.is_small else jobs))
     source = source_of(run)
     kind = kind_of(source, "score", chosen)
     if of_letor := format_of(kind).of_letor:
         hint = "Give its path to evaluate(), with the LETOR file as qrels"
         raise InputError(source.name, f"{of_letor} require the lines of a LETOR file", hint=hint)
     if kind != "letor":
-        table = _kept(*reader(kind).table(source, "score", chosen), chosen)
+        table = evaluated_table(reader(kind).table(source, "score", chosen), chosen)
         return RunTable(source.name, _joined(table, jobs, "run"), format_of(kind).ties)
     if len(chosen.features) != 1:
         raise OptionError(f"features must be the one feature of {source.name} that is the run")
@@ -115,16 +116,18 @@ def read_run(run: Any, **options: Any) -> RunTable:
     [feature] = chosen.features
     if feature not in letor.features:
         raise letor.missing([feature])
-    return RunTable(f"{source.name}:feature{feature}", letor.columns(letor.feature(feature)), LETOR_TIES)
+    columns = evaluated_rows(letor.columns(letor.feature(feature)), chosen)
+    return RunTable(f"{source.name}:feature{feature}", columns, LETOR_TIES)
 
 
-def _evaluated(columns: Columns, options: Options) -> Columns:
+def evaluated_rows(columns: Columns, options: Options) -> Columns:
     """A run's rows that are evaluated."""
     return columns.without_identical_ids() if options.ignore_identical_ids else columns
 
 
-def _kept(source: Blocks[_Block], columns: Callable[[_Block], Columns], options: Options) -> Table:
-    return Table(source, lambda block: _evaluated(columns(block), options))
+def evaluated_table(table: Table, options: Options) -> Table:
+    """A run with the rows that are evaluated."""
+    return Table(table.source, lambda block: evaluated_rows(table.columns(block), options))
 
 
 def _joined(table: Table, jobs: int, role: str = "") -> Columns:
@@ -193,7 +196,7 @@ def open_runs(
     """The run, or a run for each chosen feature of a LETOR file. position: among the runs, from 1."""
     if isinstance(run, RunTable):
         path = run.path or name or f"run{position}"
-        columns = _evaluated(run.columns, options)
+        columns = evaluated_rows(run.columns, options)
         return [_in_memory(path, lambda: columns, None, name if run.path else path, run.ties)]
     if not is_path(run):
         name = name or f"run{position}"
@@ -219,14 +222,19 @@ def open_runs(
         return _feature_runs(source, letor, options, name)
     form = format_of(kind)
     if form.of_letor:
-        return [_in_memory(source.name, lambda: _of_letor(source, kind, given), source, name, form.ties)]
+
+        def of_letor() -> Columns:
+            return evaluated_rows(_of_letor(source, kind, given), options)
+
+        return [_in_memory(source.name, of_letor, source, name, form.ties)]
 
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
-        table = _kept(*reader(kind).table(source, "score", options), options)
+        table = evaluated_table(reader(kind).table(source, "score", options), options)
         return with_fewer(lambda jobs: reduce_blocks(*table, qrels, ties, jobs), jobs)
 
     def rows(keep: Filter, jobs: int) -> Columns:
-        return _rows(_kept(*reader(kind).table(source, "score", options), options), keep, jobs)
+        table = evaluated_table(reader(kind).table(source, "score", options), options)
+        return _rows(table, keep, jobs)
 
     return [Run(source.name, reduce, rows, source, name, form.ties)]
 
@@ -234,16 +242,19 @@ def open_runs(
 def _rows(table: Table, keep: Filter, jobs: int) -> Columns:
     """The rows that a filter keeps. Raises InputError(s)."""
     has_rows: list[bool] = []
+    left_out: list[bool] = []
 
     def kept(block: Any) -> Columns:
         read = table.columns(block)
         if len(read.value):
             has_rows.append(True)
+        if read.left_out:
+            left_out.append(True)
         return keep(read)
 
     found = _joined(Table(table.source, kept), jobs, "run")
     if not has_rows:
-        raise no_data(table.source.name, found.lines)
+        raise no_data(table.source.name, found.lines, bool(left_out))
     return found
 
 
@@ -301,8 +312,11 @@ def _feature_runs(source: Source, letor: Letor, options: Options, label: str | N
 
     def run(feature: int) -> Run:
         short, path, name = feature_names(source.name, feature, label, options)
-        of = _in_memory(path, lambda: letor.columns(letor.feature(feature)), source, name, LETOR_TIES)
-        return of._replace(short_name=short)
+
+        def columns() -> Columns:
+            return evaluated_rows(letor.columns(letor.feature(feature)), options)
+
+        return _in_memory(path, columns, source, name, LETOR_TIES)._replace(short_name=short)
 
     runs: list[Run | InputError] = [run(feature) for feature in options.features if feature in letor.features]
     missing = [feature for feature in options.features if feature not in letor.features]
@@ -338,8 +352,8 @@ def _qrels_from_data(data: Data, jobs: int) -> Qrels:
 
 def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
     if data.is_small:
-        return _in_memory(data.name, lambda: _evaluated(data.whole(), options), None, name)
-    table = _kept(data, data.columns, options)
+        return _in_memory(data.name, lambda: evaluated_rows(data.whole(), options), None, name)
+    table = evaluated_table(Table(data, data.columns), options)
 
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
         return with_fewer(lambda jobs: reduce_blocks(*table, qrels, ties, jobs), jobs)

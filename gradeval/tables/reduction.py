@@ -31,6 +31,8 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str) -> Redu
     problems = Problems(path)
     problems.add(columns.problems)
     problems.check()
+    if columns.left_out and not len(columns.value):
+        raise no_data(path, columns.lines, True)
     if ties == "trec" and columns.numbered:  # names that are numbers are ordered as numbers
         ties = REVERSED
     total = Total(qrels, ties)
@@ -141,7 +143,8 @@ class _Part(NamedTuple):
     """A thread's result for a block: pieces in order.
 
     lines, last, problems: as in Columns. scattered: a query's lines are not together in the block, so there
-    are no pieces. enough: there are so many duplicate documents that no more need be read.
+    are no pieces. enough: there are so many duplicate documents that no more need be read. left_out: as in
+    Columns.
     """
 
     pieces: list[Found | _Cut]
@@ -152,6 +155,7 @@ class _Part(NamedTuple):
     ranks: RankCheck = RankCheck()
     scattered: bool = False
     enough: bool = False
+    left_out: bool = False
 
 
 def _holds_enough(read: Columns, qrels: Qrels, enough: float) -> bool:
@@ -173,7 +177,7 @@ def _in_one_pass(
 
     def part(block: _Block) -> _Part:
         read = columns(block)
-        whole = _Part([], read.lines, read.last, read.problems, read.tag, read.ranks)
+        whole = _Part([], read.lines, read.last, read.problems, read.tag, read.ranks, left_out=read.left_out)
         count = len(read.queries)
         if not count:
             return whole
@@ -213,11 +217,13 @@ def _in_one_pass(
             cut.clear()  # to free its memory first
             add(total.find(lines), 0)
 
+    left_out = False
     made = ordered_map(part, source.blocks(), jobs)
     for before, one in problems.until_enough(made, lambda: total.repeats.total):
         if one.scattered:
             raise _QueryNotGrouped(problems.lines if one.enough else None)
         total.note(one.tag, one.ranks)
+        left_out |= one.left_out
         for piece in one.pieces:
             if isinstance(piece, Found):
                 close()
@@ -240,5 +246,5 @@ def _in_one_pass(
         total.report(problems)
     problems.check()
     if not (total.documents or problems.found.total):
-        raise no_data(source.name, problems.lines)
+        raise no_data(source.name, problems.lines, left_out)
     return total

@@ -269,3 +269,23 @@ def test_a_file_of_another_kind_is_one_error(tmp_path):
         "This looks like qrels; the qrels come first, then the runs",
         "Is this the right file? If so, give its format with --run-format",
     ]
+
+
+def test_identical_ids_are_left_out(tmp_path):
+    path = tmp_path / "run"
+    path.write_text("1 Q0 1 1 2 t\n1 Q0 b 2 1 t\n")
+    [report] = gradeval.validate(None, path, ignore_identical_ids=True).files
+    assert report.facts.documents == 1
+    path.write_text("1 Q0 1 1 2 t\n")
+    [report] = gradeval.validate(None, path, ignore_identical_ids=True).files
+    [error] = report.errors.first
+    assert error.what == "no document is left: the id of each is that of its query"
+
+
+@pytest.mark.parametrize("line", ["x\n", "1\tx\t0.5\n"], ids=["scores", "ranklib"])
+def test_all_errors_of_scores_are_listed(tmp_path, line):
+    (tmp_path / "l").write_text("1 qid:1 1:1\n" * 30)
+    (tmp_path / "s").write_text(line * 30)
+    options = {"run_format": "scores" if line == "x\n" else "ranklib"}
+    _, report = gradeval.validate(tmp_path / "l", tmp_path / "s", **options).files
+    assert lines_of(report.errors) == list(range(1, 31))

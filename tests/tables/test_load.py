@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import gradeval
 from gradeval.arrays.strings import Texts
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError
 from gradeval.notices import Kind, Notice
@@ -389,3 +391,13 @@ def test_parse_features(texts, features):
 def test_wrong_features(text):
     with pytest.raises(OptionError, match=r"features must be numbers and ranges|must increase, up to 9999999"):
         parse_features([text])
+
+
+@pytest.mark.parametrize("given", ["file", "dict", "table"])
+def test_a_run_that_is_emptied_is_not_called_empty(given: str, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    path.write_text("1 Q0 1 1 2 t\n")
+    run = {"file": path, "dict": {"1": {"1": 2.0}}, "table": gradeval.read_run(path)}[given]
+    with pytest.raises(InputError) as caught:
+        gradeval.evaluate({"1": {"a": 1}}, run, "AP", ignore_identical_ids=True)
+    assert "no document is left: the id of each is that of its query" in str(caught.value)
