@@ -15,8 +15,14 @@ def test_what_the_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     told: dict[int, int] = {}
     monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(mallopt=told.__setitem__))
     monkeypatch.setattr(heap.os, "cpu_count", lambda: 3)
+    environment: dict[str, str] = {}
+    monkeypatch.setattr(heap.os, "environ", environment)
     heap.keep_freed()
     assert told == {-3: 32 << 20, -1: 512 << 20, -8: 3}  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX
+    assert environment == {"ARROW_DEFAULT_MEMORY_POOL": "system"}
+    environment["ARROW_DEFAULT_MEMORY_POOL"] = "mimalloc"  # what a user has set
+    heap.keep_freed()
+    assert environment == {"ARROW_DEFAULT_MEMORY_POOL": "mimalloc"}
 
 
 @pytest.mark.parametrize("error", [OSError, TypeError, None])
