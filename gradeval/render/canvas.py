@@ -97,7 +97,7 @@ def rounded(low: float, high: float, most: int, ends: tuple[float | None, float 
 
 
 def labels(values: Sequence[float]) -> list[str]:
-    """The numbers with the decimals that tell them apart."""
+    """The numbers with as many decimals as they need."""
     for digits in range(8):
         texts = [f"{value + 0.0:.{digits}f}" for value in values]
         off = (abs(float(text) - value) for text, value in zip(texts, values, strict=True))

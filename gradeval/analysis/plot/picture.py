@@ -76,7 +76,7 @@ class Bars:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Axes with lines, or with bars. title: what tells it from the other panels, '' for one alone."""
+    """Axes with lines, or with bars. title: what distinguishes it from the others, '' for one alone."""
 
     title: str
     x: Axis

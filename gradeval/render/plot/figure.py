@@ -1,6 +1,6 @@
 """Pictures drawn with matplotlib: its objects alone, nothing of pyplot, no settings of the user's.
 
-Lines differ in colour (Okabe and Ito's palette, which the colour-blind can tell apart), in dashes and in
+Lines differ in colour (the colour-blind-safe palette of Okabe and Ito), in dashes and in
 markers, so that they can be read in grey. The same picture has the same bytes.
 """
 
@@ -65,7 +65,7 @@ _ALONE, _WIDE, _SMALL, _SMALLER = (
     (3.2, 2.3),
     (2.4, 1.9),
 )  # inches, of one panel and of each of several
-_MOST_BANDS = 4  # lines whose bands can be told apart; the intervals of more are drawn as error bars
+_MOST_BANDS = 4  # lines with shaded intervals; those of more are drawn as error bars
 _MARKS = 10  # on a line
 _MOST_MARKS = 60  # on all lines, if each point has one
 _BESIDE = 0.02  # of the bars: the room on either side of their mean
