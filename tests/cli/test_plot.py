@@ -157,9 +157,10 @@ def test_save(tmp_path, suffix):
     assert done.out == plot("phi", "q").out
     before = path.read_bytes()
     assert before.startswith({".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}[suffix])
-    assert plot("phi", "q", "--save", path, "--size", "3X2.5", "-f", "json", "-o", "phi.json").out == ""
-    assert path.read_bytes() == before
-    assert sorted(one.name for one in tmp_path.iterdir()) == sorted(["l", "q", "r", "s", "phi.json", path.name])
+    assert sorted(one.name for one in tmp_path.iterdir()) == sorted(["l", "q", "r", "s", path.name])
+    if suffix == ".svg":
+        assert plot("phi", "q", "--save", path, "--size", "3X2.5", "-f", "json", "-o", "phi.json").out == ""
+        assert path.read_bytes() == before
 
 
 @with_matplotlib

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gradeval.errors import GradevalError, OptionError
@@ -28,11 +30,20 @@ def format_of(path: str, option: str = "save") -> str:
 def check_matplotlib() -> None:
     """Raise GradevalError where matplotlib is not installed."""
     try:
-        import matplotlib.figure  # noqa: F401
+        with _without_warnings():
+            import matplotlib.figure  # noqa: F401
     except ImportError:
         raise GradevalError(
             "matplotlib, which saves pictures, is not installed. Install it with pip install 'gradeval[plot]'"
         ) from None
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Those of matplotlib's modules, which --strict would make errors, are not about results."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def save(picture: Picture, path: str, size: tuple[float, float] | None = None) -> None:
@@ -55,7 +66,8 @@ def image(picture: Picture, format: str, size: tuple[float, float] | None = None
     if size is not None and not all(0 < one <= MOST_INCHES for one in size):
         raise OptionError(f"size must be width and height in inches, up to {MOST_INCHES:g}, not {size}")
     check_matplotlib()
-    from gradeval.render.plot.figure import drawn
+    with _without_warnings():
+        from gradeval.render.plot.figure import drawn
 
     return drawn(picture, format, size)
 
