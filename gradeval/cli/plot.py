@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradeval.cli.command import CommandGroup
+from gradeval.cli.command import Command, CommandGroup
 from gradeval.cli.compare_options import with_baseline
 from gradeval.cli.metrics import complete_metric
 from gradeval.cli.options import (
@@ -200,7 +200,7 @@ def phi_command(qrels: str, asked: tuple[str, ...], metrics: tuple[str, ...], **
 
 @plot_command.command(
     "swaps",
-    cls=SectionedCommand,
+    cls=Command,
     short_help="How metrics fall as pairs of an ideal ranking are swapped.",
     options_metavar="[OPTIONS]",
     context_settings=SETTINGS,

@@ -19,6 +19,7 @@ from gradeval.cli.options import (
     output_options,
     passes,
     section,
+    together,
     treat_warnings,
 )
 from gradeval.cli.types import File, Percentage
@@ -72,7 +73,7 @@ def confidence_option(of: str) -> Callable[[Decorated], Decorated]:
 
 def picture_options(*tables: str) -> Callable[[Decorated], Decorated]:
     """How the picture is drawn, and the options of the output. tables: the names of those behind it."""
-    options = (
+    return together(
         drawing(
             "--save",
             type=File(),
@@ -98,13 +99,6 @@ def picture_options(*tables: str) -> Callable[[Decorated], Decorated]:
         ),
         output_options(FORMATS, default="table, the picture in characters"),
     )
-
-    def decorate(function: Decorated) -> Decorated:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
 
 
 def run_plot(
