@@ -17,8 +17,8 @@ def keep_freed() -> None:
     their own, which the system clears one by one and takes back: with 67 MB, 16 % more processor time and 7 %
     more time.
     Threads share as many arenas as there are processors: by default each of many threads has its own, which
-    takes 64 MiB of address space and keeps what is freed in it from the others. pyarrow is to share this memory
-    too: with its own allocator Parquet files took 30 to 64 MiB more, and more time. Elsewhere this does nothing.
+    takes 64 MiB of address space and keeps what is freed in it from the others. pyarrow shares this memory
+    too: with its own allocator Parquet files took 30 to 64 MiB and time more. Elsewhere this does nothing.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
