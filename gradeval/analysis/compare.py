@@ -20,12 +20,12 @@ from gradeval.analysis.comparison import (
     POWER,
     Change,
     Comparison,
-    Judged,
     PairComparison,
     Power,
     Section,
     Verdict,
 )
+from gradeval.analysis.judged import Judged, judged_spec
 from gradeval.analysis.options import MAXT, TUKEY, CompareOptions
 from gradeval.analysis.saved import Runs, evaluate_with_saved, saved_specs, with_saved
 from gradeval.analysis.stats.anova import TwoWayAnova, two_way_anova
@@ -47,8 +47,6 @@ from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results
-
-_JUDGED_DEPTH = 10  # of Judged@k where no metric has a cutoff
 
 
 def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
@@ -90,7 +88,7 @@ def evaluate_to_compare(
         check_comparable(specs)
     qrels, opened = with_saved(qrels, runs)
     compared = comparable(specs or saved_specs(opened) or parse(DEFAULT_METRICS))
-    judged = [] if options.judged_only else [_judged_spec(compared)]
+    judged = [] if options.judged_only else [judged_spec(compared)]
     results = evaluate_with_saved(
         qrels,
         opened,
@@ -104,14 +102,6 @@ def evaluate_to_compare(
     return results, compared
 
 
-def _judged_spec(specs: Sequence[Spec]) -> Spec:
-    """Judged@k with the deepest cutoff of the metrics."""
-    cutoffs = [spec.params.get(spec.metric.at.name) for spec in specs if spec.metric.at is not None]
-    depths = [cutoff for cutoff in cutoffs if isinstance(cutoff, int) and cutoff > 0]
-    [spec] = parse(f"Judged@{max(depths, default=_JUDGED_DEPTH)}")
-    return spec
-
-
 def compare_results(results: Results, specs: Sequence[Spec] | None, options: CompareOptions) -> Comparison:
     """Compare the runs of results by these metrics, by default by all that have a number for each query."""
     if specs is None:
@@ -122,12 +112,7 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
         "qrels": {"path": results.qrels, "sha256": results.qrels_sha256},
         "options": dict(results.options),
     }
-    judged = next((spec for spec in reversed(results.specs) if spec.metric.name == "Judged"), None)
-    share = None
-    if judged is not None:
-        means = [results.mean(run, judged) for run in range(len(results.runs))]
-        share = Judged(str(judged), np.array(means))
-    return compare_values(values, options, notices_of(results, values), judged=share, inputs=inputs)
+    return compare_values(values, options, notices_of(results, values), judged=Judged.of(results), inputs=inputs)
 
 
 def notices_of(results: Results, values: QueryValues) -> list[Notice]:
@@ -386,5 +371,4 @@ def notices_of_sections(sections: Sequence[Section], judged: Judged | None) -> I
     for reason, count in reasons.items():
         yield Notice(Kind.NO_P, "", count, rule=reason)
     if judged is not None:
-        known = judged.means[~np.isnan(judged.means)].tolist()
-        yield Notice(Kind.JUDGED_DIFFERS, "", len(known), judged.name, low=min(known), high=max(known))
+        yield from judged.notices

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
-import numpy as np
-
+from gradeval.analysis.judged import Judged
 from gradeval.analysis.options import TUKEY, CompareOptions
 from gradeval.analysis.stats.anova import Source as Variance
 from gradeval.analysis.stats.anova import TwoWayAnova
@@ -22,7 +21,6 @@ from gradeval.version import __version__
 
 FORMAT_VERSION = 1
 POWER = 0.8
-JUDGED_APART = 0.05  # a larger difference in the share of judged documents is shown
 
 Verdict = Literal["better", "worse", ""]
 
@@ -122,20 +120,6 @@ class Section:
     means: Floats = field(repr=False)
     comparisons: tuple[PairComparison, ...] = field(repr=False)
     anova: tuple[TwoWayAnova, ...] = field(repr=False)
-
-
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """How much of each run was judged. name: the metric, such as Judged@10. means: (R,), NaN where unknown."""
-
-    name: str
-    means: Floats
-
-    @property
-    def differs(self) -> bool:
-        """Whether the runs differ in it by more than 5 points."""
-        known = self.means[~np.isnan(self.means)]
-        return len(known) > 1 and float(np.ptp(known)) > JUDGED_APART
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,13 @@ first_checks       what a first file of checks is made from
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gradeval.analysis.checks import NO_WORSE, REQUIRE, Check
 from gradeval.analysis.gate_report import FULL_COVERAGE, CheckOutcome, Coverage, GateReport
+from gradeval.analysis.judged import Judged, judged_spec
 from gradeval.analysis.judges import JUDGES, RUN, at_least, missing_notices
 from gradeval.analysis.saved import Runs, check_metrics, evaluate_with_saved, saved_specs
 from gradeval.analysis.values import comparable
@@ -25,6 +26,7 @@ from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results
 
+_JUDGED = (Kind.JUDGED_SHARE, Kind.JUDGED_DIFFERS)  # which name Judged@k, whether it is checked or not
 DEFAULT_METRICS = "nDCG@10 AP"  # of a first file of checks
 
 
@@ -72,7 +74,7 @@ def evaluate_to_gate(
         runs,
         list(compared),
         options,
-        optional=list(specs) or parse("num_q"),
+        optional=[*(specs or parse("num_q")), *_judged(compared, options)],
         watch=watch,
         hashes=hashes,
         query_ids=query_ids,
@@ -82,6 +84,11 @@ def evaluate_to_gate(
         hint = "Choose one with --feature, or save the results of one run"
         raise InputError(path, f"it has {count} runs, and a gate judges one", hint=hint)
     return results
+
+
+def _judged(compared: Collection[Spec], options: Options) -> list[Spec]:
+    """What shows whether unjudged documents decide checks against a baseline."""
+    return [judged_spec([*compared])] if compared and not options.judged_only else []
 
 
 def judge(
@@ -100,7 +107,11 @@ def judge(
             f"({100 * lacking.share:.4g} %), fewer than --min-coverage {min_coverage:g} %"
         )
         outcomes = [replace(one, verdict="error", reason=one.reason or reason, worst=()) for one in outcomes]
-    notices = [*results.notices, *_few_queries(outcomes)]
+    names = {str(check.spec) for check in checks}
+    of_runs = (one for one in results.notices if not one.metric or one.metric in names or one.kind in _JUDGED)
+    notices = [*of_runs, *_few_queries(outcomes)]
+    if any(check.needs_baseline for check in checks) and (judged := Judged.of(results)) is not None:
+        notices += judged.notices
     inputs = {
         "qrels": {"path": results.qrels, "sha256": results.qrels_sha256},
         "options": dict(results.options),

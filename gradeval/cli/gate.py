@@ -226,6 +226,8 @@ def gate_command(
             return 0
         settings = _settings(config, own, baseline, min_coverage)
         check_baseline(settings.checks, settings.baseline)
+        if baseline is None and settings.baseline is not None:  # that of the configuration
+            reports.open(output, junit, [settings.baseline])
         results, checks = evaluate(
             settings.baseline, lambda _: settings.checks, hashes=reports.format == "json"
         )
@@ -339,8 +341,10 @@ class _Reports:
 
     def open(self, output: str | None, junit: str | None, inputs: Sequence[str]) -> None:
         """Find problems with the files before the evaluation. Raises OptionError."""
-        self.junit = output_file(junit, inputs, option="--junit")
+        self.junit = self.file = None  # nothing is written where one is wrong
+        junit_file = output_file(junit, inputs, option="--junit")
         self.file = output_file(output, inputs, with_groups=inputs)
+        self.junit = junit_file
 
     def publish(self, report: GateReport, warnings: Sequence[str]) -> int:
         """Write and print the report; the exit code."""

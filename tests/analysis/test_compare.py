@@ -13,7 +13,8 @@ from scipy import stats
 
 import gradeval
 from gradeval.analysis.compare import compare_values
-from gradeval.analysis.comparison import POWER, Comparison, Judged
+from gradeval.analysis.comparison import POWER, Comparison
+from gradeval.analysis.judged import Judged
 from gradeval.analysis.options import CORRECTIONS, TESTS, CompareOptions
 from gradeval.analysis.stats import corrections, tests
 from gradeval.analysis.values import ComparedMetric, QueryValues

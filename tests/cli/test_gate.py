@@ -220,6 +220,80 @@ def test_checks_in_a_file() -> None:
     assert gate("qrels part.run --config ci/gates.toml --min-coverage 99").code == 2
 
 
+@pytest.mark.parametrize("option", ["-o", "--junit"])
+def test_the_baseline_of_a_file_is_not_overwritten(option: str) -> None:
+    save("poor")
+    Path("gates.toml").write_text('no-worse = "AP"\nbaseline = "poor.json"\n')
+    before = Path("poor.json").read_bytes()
+    done = gate(f"qrels good.run --config gates.toml {option} ./poor.json")
+    assert done.code == 2
+    assert (
+        f"--{'junit' if option == '--junit' else 'output'} ./poor.json: it is one of the input files"
+        in done.err
+    )
+    assert Path("poor.json").read_bytes() == before
+
+
+def unjudged(name: str, count: int) -> None:
+    """The run good with other documents in the first ranks."""
+    rows = "".join(f"{x} Q0 new{k} 1 {99 - k} t\n" for x in QUERIES for k in range(count))
+    Path(f"{name}.run").write_text(rows + Path("good.run").read_text())
+
+
+def test_runs_that_differ_in_what_is_judged_are_noted() -> None:
+    unjudged("new", 3)
+    line = "qrels new.run --baseline good.run --max-drop 'nDCG@5 1'"
+    message = "warning: Judged@5 of the runs differs, from 40.0 % to 100.0 %: unjudged documents"
+    assert message in gate(line).err
+    assert "Judged" not in gate(f"{line} -J --quiet").err
+    assert gate(f"{line} --strict").code == 2
+    assert gate(f"{line} --strict --allow judged_differs").code == 0
+    # without a check against the baseline it does not matter
+    assert (
+        "Judged"
+        not in gate("qrels new.run --baseline good.run --require 'AP > 0' --allow judged_share --quiet").err
+    )
+    unjudged("same", 0)
+    assert "differs" not in gate("qrels same.run --baseline good.run --max-drop 'AP 1'").err
+
+
+def test_options_of_the_input() -> None:
+    """They apply to the run and the baseline, and a saved result must have been made with them."""
+    lines = [line.split() for line in Path("qrels").read_text().splitlines()]
+    Path("qrels.csv").write_text(
+        "user,item,stars,clicks\n" + "".join(f"{q},{d},{g},0\n" for q, _, d, g in lines)
+    )
+    for name in ("good", "poor"):
+        rows = [line.split() for line in Path(f"{name}.run").read_text().splitlines()]
+        Path(f"{name}.csv").write_text("user,item,s\n" + "".join(f"{r[0]},{r[2]},{r[4]}\n" for r in rows))
+    columns = "--columns query=user,document=item,grade=stars,score=s"
+    expected = gate("qrels good.run --baseline poor.run --no-worse AP --require 'AP > 0.2' -f json")
+    done = gate(
+        f"qrels.csv good.csv --baseline poor.csv {columns} --qrels-format csv --run-format csv "
+        "--no-worse AP --require 'AP > 0.2' -f json"
+    )
+    assert json.loads(done.out)["checks"] == json.loads(expected.out)["checks"]
+    gradeval("qrels.csv", "poor.csv", *columns.split(), "-m", "AP", "-q", "-f", "json", "-o", "poor.json")
+    checks = f"qrels.csv good.csv --baseline poor.json {columns}"
+    assert gate(f"{checks} --no-worse AP").code == 0
+    other = gate(f"{checks.replace('stars', 'clicks')} --no-worse AP")
+    assert other.lines[0].startswith(
+        "poor.json: it was made with --columns 'document=item,grade=stars,query=user', and this command has "
+        "'document=item,grade=clicks,query=user'. Give the same options"
+    )
+    other = gate(f"{checks} --no-worse AP --ignore-identical-ids")
+    assert "made with --ignore-identical-ids off, and this command has on" in other.err
+    assert gate(f"qrels.csv good.csv {columns} --qrels-format trec --require 'AP > 0'").code == 2
+
+
+def test_documents_with_the_id_of_their_query_are_ignored() -> None:
+    rows = "".join(f"{x} Q0 {x} 1 99 t\n" for x in QUERIES)
+    Path("own.run").write_text(rows + Path("good.run").read_text())
+    line = "qrels own.run --baseline good.run --max-drop 'AP 0'"
+    assert gate(line).code == 1
+    assert gate(f"{line} --ignore-identical-ids").code == 0
+
+
 def test_checks_in_pyproject() -> None:
     Path("pyproject.toml").write_text("[tool.gradeval.gate]\nrequire = 'AP > 0.999'\n")
     assert gate("qrels good.run").code == 1
