@@ -112,7 +112,8 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
         "qrels": {"path": results.qrels, "sha256": results.qrels_sha256},
         "options": dict(results.options),
     }
-    return compare_values(values, options, notices_of(results, values), judged=Judged.of(results), inputs=inputs)
+    judged = Judged.of(results)
+    return compare_values(values, options, notices_of(results, values), judged=judged, inputs=inputs)
 
 
 def notices_of(results: Results, values: QueryValues) -> list[Notice]:

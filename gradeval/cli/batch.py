@@ -9,14 +9,14 @@ import click
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
+from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
-    SectionedCommand,
-    has_colour,
     other_options,
     output_file,
     output_options,
     passes,
     section,
+    sectioned_command,
     treat_warnings,
 )
 from gradeval.cli.types import File
@@ -60,14 +60,7 @@ _batch = section("Batch")
 _RESUMED = ("json", "jsonl")
 
 
-@click.command(
-    "batch",
-    cls=SectionedCommand,
-    short_help="Evaluate systems on several collections.",
-    options_metavar="[OPTIONS]",
-    epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+@sectioned_command("batch", "Evaluate systems on several collections.", EPILOG)
 @click.argument("paths", metavar="MANIFEST", type=File(), nargs=-1)
 @_batch("--baseline", metavar="SYSTEM", help="Mark cells that are significantly better or worse than its.")
 @_batch(
@@ -119,11 +112,8 @@ def batch_command(
     qrels = [collection.qrels for collection in manifest.collections]
     runs = [path for collection in manifest.collections for path in collection.runs.values()]
     file = output_file(output, [*paths, *qrels, *runs], with_groups=qrels)
-    on_terminal = file is None and out.on_terminal()
-    format_ = format_ or out.default_format(file, FORMATS)
-    if spreadsheet and format_ != "csv":
-        raise click.UsageError("--spreadsheet requires -f csv.")
-    if resume and (file is None or format_ not in _RESUMED):
+    destination = Destination.of(file, format_, FORMATS, spreadsheet)
+    if resume and (file is None or destination.format not in _RESUMED):
         raise click.UsageError("--resume requires -o FILE in json or jsonl.")
     earlier = {}
     if resume and output is not None and os.path.exists(output) and os.path.getsize(output):
@@ -140,13 +130,11 @@ def batch_command(
     def write(batch: Batch) -> None:
         text = render(
             batch,
-            format_,
+            destination.format,
             digits=digits,
-            colour=has_colour(on_terminal),
-            width=out.columns() if on_terminal else None,
-            spreadsheet=spreadsheet,
+            **destination.style,
         )
-        out.write(text, file, styled=format_ == "table")
+        destination.write(text)
 
     with Progress(enabled=False if quiet else None) as progress:
         batch = evaluate_batch(

@@ -13,13 +13,14 @@ from gradeval.analysis.options import RANGES, CompareOptions, Groups
 from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.compare_options import comparison_options, with_baseline
+from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
-    SectionedCommand,
+    asked_queries,
     check_inputs,
     check_queries,
-    has_colour,
     input_options,
     measure_options,
+    naming_queries,
     other_options,
     output_file,
     output_options,
@@ -27,10 +28,10 @@ from gradeval.cli.options import (
     queries,
     query_options,
     section,
+    sectioned_command,
     treat_warnings,
 )
 from gradeval.cli.types import File, Integer
-from gradeval.errors import UnknownQueryError
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.render import Digits
@@ -72,14 +73,7 @@ _EVALUATION = (
 )
 
 
-@click.command(
-    "compare",
-    cls=SectionedCommand,
-    short_help="Compare runs: differences, tests, intervals.",
-    options_metavar="[OPTIONS]",
-    epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+@sectioned_command("compare", "Compare runs: differences, tests, intervals.", EPILOG)
 @click.argument("files", metavar="QRELS RUN RUN...", type=File(), nargs=-1)
 @comparison_options()
 @_more("--by", type=File(), metavar="FILE", help="Repeat for each group of queries: 'query TAB group' lines.")
@@ -144,10 +138,7 @@ def compare_command(
     extra = [one for one in (by, given["groups"], query_ids) if one]
     check_inputs([*files, *extra])
     file = output_file(output, [*files, *extra], with_groups=files)
-    on_terminal = file is None and out.on_terminal()
-    format_ = format_ or out.default_format(file, FORMATS)
-    if spreadsheet and format_ != "csv":
-        raise click.UsageError("--spreadsheet requires -f csv.")
+    destination = Destination.of(file, format_, FORMATS, spreadsheet)
 
     from gradeval.render.comparison import render
 
@@ -159,41 +150,31 @@ def compare_command(
         jobs=given["jobs"] or 0,
         by=_groups(by),
     )
-    asked = None
-    if query_ids is not None:
-        from gradeval.cli.query_ids import QueryIds
-
-        asked = QueryIds(query_ids)
-    try:
+    asked = asked_queries(query_ids)
+    with naming_queries(asked):
         if of_values:
             comparison = _compare_values(files, metrics, lower_is_better, given["queries"], options, asked)
         else:
             evaluation = {name: value for name, value in given.items() if name not in names or name == "jobs"}
             evaluation["jobs"] = evaluation["jobs"] or 0
-            chosen, with_hashes = Options.of(**evaluation), format_ == "json"
+            chosen, with_hashes = Options.of(**evaluation), destination.format == "json"
             found = _compare_runs(qrels[0], runs, metrics, chosen, options, asked, quiet, with_hashes)
             if found is None:
                 return 2
             comparison = found
-    except UnknownQueryError as error:
-        if asked is None:
-            raise
-        raise asked.unknown(error) from None
     warnings = asked.warnings if asked else ()
     if not passes(warnings, comparison.notices, len(comparison.values.runs), quiet, strict, allow):
         return 2
     text = render(
         comparison,
-        format_,
+        destination.format,
         per_query=per_query,
         summary=not no_summary,
         relative=relative,
         digits=digits,
-        colour=has_colour(on_terminal),
-        width=out.columns() if on_terminal else None,
-        spreadsheet=spreadsheet,
+        **destination.style,
     )
-    out.write(text, file, styled=format_ == "table")
+    destination.write(text)
     return 0
 
 

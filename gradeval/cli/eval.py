@@ -11,28 +11,29 @@ import click
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
+from gradeval.cli.destination import Destination
 from gradeval.cli.metrics import complete_metric
 from gradeval.cli.options import (
-    SectionedCommand,
+    asked_queries,
     check_inputs,
     check_queries,
     expand_runs,
-    has_colour,
     input_options,
     inputs,
     measure,
     measure_options,
+    naming_queries,
     other_options,
     output_file,
     output_options,
     passes,
     queries,
     query_options,
+    sectioned_command,
     treat_warnings,
 )
 from gradeval.cli.options import output as output_option
 from gradeval.cli.types import File, Integer
-from gradeval.errors import UnknownQueryError
 from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.render import BY_ROWS, FORMATS, Digits
@@ -42,13 +43,7 @@ if TYPE_CHECKING:
     from gradeval.results import Results
 
 
-@click.command(
-    "eval",
-    cls=SectionedCommand,
-    short_help="Evaluate runs (the default command).",
-    options_metavar="[OPTIONS]",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+@sectioned_command("eval", "Evaluate runs (the default command).")
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1, callback=expand_runs)
 @measure_options(f"{DEFAULT_METRICS}, or those of a saved result")
@@ -130,16 +125,13 @@ def eval_command(
     read += filter(None, [query_ids])
     check_inputs(read)
     file = output_file(output, read, with_groups=paths)
-    on_terminal = file is None and out.on_terminal()
-    format_ = format_ or out.default_format(file, FORMATS)
-    if spreadsheet and format_ != "csv":
-        raise click.UsageError("--spreadsheet requires -f csv.")
+    destination = Destination.of(file, format_, FORMATS, spreadsheet)
     if wide and not per_query:
         raise click.UsageError("--wide requires -q.")
-    if wide and (options["tie_range"] or format_ == "trec"):
+    if wide and (options["tie_range"] or destination.format == "trec"):
         other = "--tie-range" if options["tie_range"] else "-f trec"
         raise click.UsageError(f"--wide and {other} are mutually exclusive.")
-    if options["tie_range"] and format_ == "trec":
+    if options["tie_range"] and destination.format == "trec":
         raise click.UsageError(
             "--tie-range and -f trec are mutually exclusive: the format has no columns for ranges."
         )
@@ -171,31 +163,25 @@ def eval_command(
         _check_printed(specs, per_query, not no_summary)
         if by and (len(by) > 1 or by[0] not in specs):
             raise click.UsageError(f"--sort {sort}: give one of the metrics: {', '.join(map(str, specs))}.")
-    asked = None
-    if query_ids is not None:
-        from gradeval.cli.query_ids import QueryIds
-
-        asked = QueryIds(query_ids)
+    asked = asked_queries(query_ids)
     chosen = Options.of(**options, jobs=jobs or 0)
     # with --strict nothing is printed before all warnings are known
-    is_streamed = format_ == "jsonl" and file is None and not (sort or wide or strict)
-    mixed = per_query and not no_summary and format_ in BY_ROWS
+    is_streamed = destination.format == "jsonl" and file is None and not (sort or wide or strict)
+    mixed = per_query and not no_summary and destination.format in BY_ROWS
     reported: set[str] = set()
     has_all = False
 
     def show(results: Results) -> None:
         text = render(
             results,
-            format_,
+            destination.format,
             per_query=per_query,
             summary=not no_summary,
             digits=digits,
-            colour=has_colour(on_terminal),
-            width=out.columns() if on_terminal else None,
-            spreadsheet=spreadsheet,
+            **destination.style,
             wide=wide,
         )
-        out.write(text, file, styled=format_ == "table")
+        destination.write(text)
 
     def on_run(results: Results) -> None:
         nonlocal has_all
@@ -210,23 +196,18 @@ def eval_command(
                 progress.clear()
                 show(results)
 
-    try:
-        with Progress(enabled=False if quiet else None) as progress:
-            results = evaluate(
-                judgments,
-                runs_to_read,
-                specs,
-                chosen,
-                on_run,
-                per_query and not is_streamed,
-                watch=progress.watch,
-                hashes=format_ == "json",
-                query_ids=None if asked is None else asked.chosen,
-            )
-    except UnknownQueryError as error:
-        if asked is None:
-            raise
-        raise asked.unknown(error) from None
+    with naming_queries(asked), Progress(enabled=False if quiet else None) as progress:
+        results = evaluate(
+            judgments,
+            runs_to_read,
+            specs,
+            chosen,
+            on_run,
+            per_query and not is_streamed,
+            watch=progress.watch,
+            hashes=destination.format == "json",
+            query_ids=None if asked is None else asked.chosen,
+        )
     if strict and results.failed:
         return 2
     warnings = list(asked.warnings if asked else ())

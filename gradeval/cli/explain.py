@@ -9,10 +9,10 @@ import click
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
+from gradeval.cli.destination import has_colour
 from gradeval.cli.options import (
     SectionedCommand,
     check_inputs,
-    has_colour,
     input_options,
     measure_options,
     other_options,

@@ -12,23 +12,25 @@ import click
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
+from gradeval.cli.destination import has_colour
 from gradeval.cli.options import (
-    SectionedCommand,
+    asked_queries,
     check_inputs,
     check_queries,
-    has_colour,
     input_options,
     measure_options,
+    naming_queries,
     other_options,
     output_file,
     output_options,
     passes,
     query_options,
     section,
+    sectioned_command,
     treat_warnings,
 )
 from gradeval.cli.types import File, Integer, Percentage
-from gradeval.errors import GradevalError, UnknownQueryError
+from gradeval.errors import GradevalError
 from gradeval.notices import Kind, lines
 from gradeval.options import Options
 from gradeval.render import Digits
@@ -87,14 +89,7 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
     return _checks(f"--{name}", multiple=True, metavar=f"'{form}'", help=about)
 
 
-@click.command(
-    "gate",
-    cls=SectionedCommand,
-    short_help="Checks for CI: is the run good enough, no worse?",
-    options_metavar="[OPTIONS]",
-    epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+@sectioned_command("gate", "Checks for CI: is the run good enough, no worse?", EPILOG)
 @click.argument("qrels", metavar="QRELS", type=File())
 @click.argument("run", metavar="RUN", type=File())
 @_check_option(
@@ -212,11 +207,7 @@ def gate_command(
         reports.open(output, junit, inputs)
         if not init:
             reports.format = format_ or out.default_format(reports.file, FORMATS, "table")
-        asked = None
-        if query_ids is not None:
-            from gradeval.cli.query_ids import QueryIds
-
-            asked = QueryIds(query_ids)
+        asked = asked_queries(query_ids)
         options = Options.of(**{**given, "jobs": given["jobs"] or 0})
         evaluate = partial(_evaluated, qrels, run, options, asked, quiet)
         if init:
@@ -296,21 +287,16 @@ def _evaluated(
 
     judgments, runs = with_saved(qrels, [labelled(one) for one in (run, baseline) if one is not None])
     checks = checks_of(runs)
-    try:
-        with Progress(enabled=False if quiet else None) as progress:
-            results = evaluate_to_gate(
-                judgments,
-                runs,
-                checks,
-                options,
-                watch=progress.watch,
-                hashes=hashes,
-                query_ids=None if asked is None else asked.chosen,
-            )
-    except UnknownQueryError as error:
-        if asked is None:
-            raise
-        raise asked.unknown(error) from None
+    with naming_queries(asked), Progress(enabled=False if quiet else None) as progress:
+        results = evaluate_to_gate(
+            judgments,
+            runs,
+            checks,
+            options,
+            watch=progress.watch,
+            hashes=hashes,
+            query_ids=None if asked is None else asked.chosen,
+        )
     if results.failed:
         raise _UnreadableRuns({str(failed.error): failed.error for failed in results.failed})
     return results, checks

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import warnings as python_warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +15,7 @@ from gradeval.cli import output as out
 from gradeval.cli.command import Command
 from gradeval.cli.metrics import complete_metric
 from gradeval.cli.types import DigitsOrFull, File, Finite, Integer, Kinds
+from gradeval.errors import UnknownQueryError
 from gradeval.notices import Kind, Notice
 from gradeval.options import (
     GROUP_SUFFIXES,
@@ -28,6 +29,7 @@ from gradeval.options import (
 from gradeval.render import FORMATS
 
 if TYPE_CHECKING:
+    from gradeval.cli.query_ids import QueryIds
     from gradeval.formats.output_file import OutputFile
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -53,6 +55,18 @@ class SectionedCommand(Command):
         for heading, rows in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(rows)
+
+
+def sectioned_command(name: str, short_help: str, epilog: str | None = None) -> Callable[..., click.Command]:
+    """click.command for a command whose options have headings."""
+    return click.command(
+        name,
+        cls=SectionedCommand,
+        short_help=short_help,
+        options_metavar="[OPTIONS]",
+        epilog=epilog,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
 
 
 def section(heading: str) -> Callable[..., Callable[[Decorated], Decorated]]:
@@ -311,6 +325,26 @@ def output_file(
     return OutputFile(path, [*inputs, *beside], option)
 
 
+def asked_queries(given: str | None) -> QueryIds | None:
+    """What --query-ids was given."""
+    if given is None:
+        return None
+    from gradeval.cli.query_ids import QueryIds
+
+    return QueryIds(given)
+
+
+@contextmanager
+def naming_queries(asked: QueryIds | None) -> Iterator[None]:
+    """Say of queries that are not in the qrels that --query-ids named them."""
+    try:
+        yield
+    except UnknownQueryError as error:
+        if asked is None:
+            raise
+        raise asked.unknown(error) from None
+
+
 def treat_warnings(quiet: bool, strict: bool) -> None:
     """Let the warnings of other code, such as a plugin's, be treated as ours."""
     if quiet or strict:
@@ -340,8 +374,3 @@ def passes(
     if strict and is_wrong:
         out.echo_error("gradeval: warnings are treated as errors (--strict)")
     return not (strict and is_wrong)
-
-
-def has_colour(on_terminal: bool) -> bool:
-    """Whether the table may have colours."""
-    return on_terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"

@@ -12,9 +12,9 @@ import click
 from gradeval.analysis.options import CONFIDENCE
 from gradeval.cli import heap
 from gradeval.cli import output as out
+from gradeval.cli.destination import has_colour
 from gradeval.cli.options import (
     check_inputs,
-    has_colour,
     output_file,
     output_options,
     passes,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gradeval.cli import output as out
+from gradeval.cli.destination import has_colour
 from gradeval.cli.eval import eval_command
-from gradeval.cli.options import check_inputs, has_colour, output_file, treat_warnings
+from gradeval.cli.options import check_inputs, output_file, treat_warnings
 from gradeval.cli.types import Integer
 from gradeval.render.study import FORMATS
 

@@ -8,11 +8,11 @@ import click
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
+from gradeval.cli.destination import has_colour
 from gradeval.cli.options import (
     SectionedCommand,
     check_inputs,
     expand_runs,
-    has_colour,
     input_options,
     output_file,
     section,

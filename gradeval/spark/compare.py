@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradeval.analysis.compare import notices_of_sections, pairs_of, verdict
-from gradeval.analysis.comparison import Comparison, Judged, PairComparison, Section
+from gradeval.analysis.comparison import Comparison, PairComparison, Section
+from gradeval.analysis.judged import Judged
 from gradeval.analysis.options import MAXT, CompareOptions
 from gradeval.analysis.stats.corrections import CORRECTIONS
 from gradeval.analysis.stats.differences import ALL_EQUAL, TOO_FEW_PAIRS

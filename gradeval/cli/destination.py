@@ -1,0 +1,52 @@
+"""Where results are printed: the file or the terminal, the format, colours and width."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gradeval.cli import output as out
+
+if TYPE_CHECKING:
+    from gradeval.formats.output_file import OutputFile
+
+
+def has_colour(on_terminal: bool) -> bool:
+    """Whether the table may have colours."""
+    return on_terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+@dataclass(frozen=True)
+class Destination:
+    """file: None for standard output. format: one of the command's. spreadsheet: that of --spreadsheet."""
+
+    file: OutputFile | None
+    format: str
+    spreadsheet: bool
+    on_terminal: bool
+
+    @classmethod
+    def of(
+        cls, file: OutputFile | None, format_: str | None, formats: Iterable[str], spreadsheet: bool
+    ) -> Destination:
+        """format_: that of --format; None for that of the file's ending. Raises UsageError."""
+        used = format_ or out.default_format(file, formats)
+        if spreadsheet and used != "csv":
+            raise click.UsageError("--spreadsheet requires -f csv.")
+        return cls(file, used, spreadsheet, file is None and out.on_terminal())
+
+    @property
+    def style(self) -> dict[str, Any]:
+        """What the renderers take."""
+        return {
+            "colour": has_colour(self.on_terminal),
+            "width": out.columns() if self.on_terminal else None,
+            "spreadsheet": self.spreadsheet,
+        }
+
+    def write(self, text: str) -> None:
+        out.write(text, self.file, styled=self.format == "table")
