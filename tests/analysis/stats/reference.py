@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import pairwise, permutations, product
+from itertools import combinations, pairwise, permutations, product
 
 from numpy.random import Philox
 
@@ -78,8 +78,8 @@ def halves_of(stream):
 
 def random_ranges(values, samples, seed):
     """The largest difference of two systems' sums, for each random permutation within all queries (rows)."""
-    listed = len(values[0]) <= 8
-    permuted = listed_permutations if listed else fisher_yates
+    systems = len(values[0])
+    permuted = listed_permutations if systems <= 8 else split_permutations if systems <= 12 else fisher_yates
     sums = ([sum(column) for column in zip(*rows, strict=True)] for rows in permuted(values, samples, seed))
     return [max(of) - min(of) for of in sums]
 
@@ -106,6 +106,32 @@ def listed_permutations(values, samples, seed):
                     for query in reversed(members):
                         place, own = divmod(place, len(orders))
                         found[first + row][query] = [values[query][k] for k in orders[own]]
+    return found
+
+
+def split_permutations(values, samples, seed):
+    """The permuted values of each sample, by the places of three groups of systems in a list of all splits."""
+    systems, queries = len(values[0]), len(values)
+    sizes = [(systems + 2 - g) // 3 for g in range(3)]
+    splits = []
+    for first in combinations(range(systems), sizes[0]):
+        left = [k for k in range(systems) if k not in first]
+        for second in combinations(left, sizes[1]):
+            splits.append((first, second, tuple(k for k in left if k not in second)))
+    orders = list(product(*(permutations(range(size)) for size in sizes)))
+    tiles = -(-queries // 4)
+    found = [[None] * queries for _ in range(samples)]
+    for first in range(0, samples, 4096):
+        rows = min(4096, samples - first)
+        for tile in range(tiles):
+            members = range(queries)[4 * tile : 4 * tile + 4]
+            drawn = halves_of(words(seed, 3, first // 4096 * tiles + tile, rows * len(members)))
+            for i, query in enumerate(members):
+                for row in range(rows):
+                    split = splits[drawn[2 * i * rows + row] * len(splits) >> 32]
+                    order = orders[drawn[(2 * i + 1) * rows + row] * len(orders) >> 32]
+                    places = [of[k] for of, own in zip(split, order, strict=True) for k in own]
+                    found[first + row][query] = [values[query][k] for k in places]
     return found
 
 

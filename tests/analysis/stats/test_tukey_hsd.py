@@ -45,7 +45,7 @@ def test_against_slow_permutations_of_the_documented_stream(seed: int) -> None:
     assert (found.n, found.reason) == (20, "")
 
 
-@pytest.mark.parametrize(("queries", "systems"), [(23, 2), (9, 4), (140, 5), (4, 7), (3, 9)])
+@pytest.mark.parametrize(("queries", "systems"), [(23, 2), (9, 4), (140, 5), (4, 7), (5, 9), (6, 10), (3, 13)])
 def test_any_number_of_systems_against_slow_permutations(queries: int, systems: int) -> None:
     values = np.random.default_rng(systems).integers(0, 9, (queries, systems))
     samples = 5000 if systems == 2 else 40
