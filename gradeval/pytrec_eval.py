@@ -35,6 +35,7 @@ from gradeval.registry.groups import TREC_EVAL
 from gradeval.registry.measures import Measure, parse_trec_eval
 from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec
+from gradeval.scoring import scored
 from gradeval.tables.load import open_qrels, run_of_data
 
 __all__ = [
@@ -95,11 +96,13 @@ class RelevanceEvaluator:
         reduced = _of_values(run_of_data(data, "scores").reduce, self._qrels, "trec", default_jobs())
         judge = judge_of(self._qrels, reduced, self._options)
         specs = [measure.spec for measure in self._measures]
-        found = score_queries(self._qrels, judge, reduced.rank, specs, default_jobs()).values
-        rows = np.array([self._index[query] for query in queries])
-        columns = [
-            _printed(measure, row[rows]).tolist() for measure, row in zip(self._measures, found, strict=True)
-        ]
+        asked = np.array([self._index[query] for query in queries])
+        some = np.sort(asked)
+        if 2 * len(some) > len(self._index):  # what depends on the grades of all queries is known already
+            found = score_queries(self._qrels, judge, reduced.rank, specs, default_jobs()).values[:, asked]
+        else:
+            found = scored(judge(some, reduced.rank), specs).values[:, np.searchsorted(some, asked)]
+        columns = [_printed(measure, row).tolist() for measure, row in zip(self._measures, found, strict=True)]
         names = [measure.printed for measure in self._measures]
         cells = zip(*columns, strict=True) if columns else [()] * len(queries)
         return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, cells, strict=True)}

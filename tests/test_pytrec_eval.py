@@ -174,3 +174,18 @@ def test_summaries():
     for measure in ("num_q", "gm_map", "map", "ndcg_cut_10"):
         found, expected = (one.compute_aggregated_measure(measure, values) for one in (ours, theirs))
         assert type(found) is float and found == expected
+
+
+def test_a_few_of_many_queries() -> None:
+    """Only they are scored then, in any order, with the same digits."""
+    qrels = {f"q{i}": {f"d{j}": (i + j) % 4 for j in range(i % 7 + 1)} for i in range(50)}
+    run = {
+        query: {document: (n * 7 + j * 3) % 5 / 3 for j, document in enumerate((*of, "x"))}
+        for n, (query, of) in enumerate(qrels.items())
+    }
+    evaluator = ours.RelevanceEvaluator(qrels, {"map", "ndcg_cut.3", "recip_rank", "Rprec", "bpref"})
+    whole = evaluator.evaluate(run)
+    for some in (["q9"], ["q30", "q2", "q17"], [*run][::-1][:20]):
+        assert evaluator.evaluate({query: run[query] for query in some}) == {
+            query: whole[query] for query in some
+        }
