@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from gradeval.analysis.convert import convert as convert
     from gradeval.analysis.explain import explain as explain
     from gradeval.analysis.explanation import Explanation as Explanation
+    from gradeval.analysis.report import Report as Report
+    from gradeval.analysis.report import report as report
     from gradeval.analysis.validate import validate as validate
     from gradeval.analysis.validation import Validation as Validation
     from gradeval.errors import GradevalError as GradevalError
@@ -45,6 +47,7 @@ _HOME = {
     "InputError": "errors",
     "MetricError": "errors",
     "OptionError": "errors",
+    "Report": "analysis.report",
     "Results": "results",
     "Validation": "analysis.validation",
     "__version__": "version",
@@ -56,6 +59,7 @@ _HOME = {
     "plot": "analysis.plot",
     "read_qrels": "tables.load",
     "read_run": "tables.load",
+    "report": "analysis.report",
     "score_arrays": "training",
     "spark": "spark",
     "study": "analysis.study",
@@ -72,6 +76,7 @@ __all__ = [
     "InputError",
     "MetricError",
     "OptionError",
+    "Report",
     "Results",
     "Validation",
     "__version__",
@@ -83,6 +88,7 @@ __all__ = [
     "plot",
     "read_qrels",
     "read_run",
+    "report",
     "score_arrays",
     "spark",
     "study",

@@ -11,7 +11,7 @@ import pytest
 
 import gradeval
 
-HEAVY = ("numpy", "scipy", "click", "rich", "pandas", "polars", "asyncio", "importlib.metadata")
+HEAVY = ("numpy", "scipy", "click", "rich", "jinja2", "pandas", "polars", "asyncio", "importlib.metadata")
 
 
 def python(code: str, *args: object) -> str:
@@ -56,6 +56,7 @@ def test_the_command_imports_what_it_needs(files: tuple[Path, Path]) -> None:
         ["compare", "--help"],
         ["gate", "--help"],
         ["plot", "curve", "--help"],
+        ["report", "--help"],
     )
     steps = [f"assert run({args}) == 0" for args in helps]
     steps.append("assert run([*sys.argv[1:], '-q']) == 0")

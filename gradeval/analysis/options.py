@@ -26,6 +26,7 @@ RANGES = {
     "jobs": (0, 1000),
 }
 CONFIDENCE = (50.0, 99.9999)
+EXPLAINED = 250  # queries of a report, by default
 
 Groups = tuple[tuple[str, tuple[str, ...]], ...]
 """(group, query ids) of each group."""

@@ -34,6 +34,7 @@ COMMANDS = (
     "ir_measures",
     "metrics",
     "plot",
+    "report",
     "study",
     "trec_eval",
     "validate",
@@ -50,6 +51,8 @@ Examples:
   gradeval compare qrels.txt bm25.run dense.run   is the second run better than the first
   gradeval explain qrels.txt bm25.run --worst 1   the query with the lowest nDCG@10, and why
   gradeval plot curve qrels.txt bm25.run          nDCG by cutoff, drawn in the terminal
+  gradeval report qrels.txt bm25.run dense.run -o report.html
+                                                  a page of HTML about both runs
   gradeval gate qrels.txt bm25.run --require 'AP >= 0.2'
                                                   exit code 1 if it is lower
   gradeval batch batch.toml                       several systems on several collections
@@ -78,6 +81,7 @@ class _EvalByDefault(Command, click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["gradeval.args"] = list(args)
         own = {option for param in self.get_params(ctx) for option in param.opts}
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help(), err=True)
@@ -102,6 +106,7 @@ class _EvalByDefault(Command, click.Group):
         formatter.write_usage("gradeval", "batch [OPTIONS] MANIFEST", prefix="       ")
         formatter.write_usage("gradeval", "metrics [NAME]...", prefix="       ")
         formatter.write_usage("gradeval", "plot PICTURE [OPTIONS]...", prefix="       ")
+        formatter.write_usage("gradeval", "report [OPTIONS] QRELS RUN...", prefix="       ")
         formatter.write_usage("gradeval", "study STUDY [OPTIONS]...", prefix="       ")
         formatter.write_usage("gradeval", "validate [OPTIONS] [QRELS] [RUN]...", prefix="       ")
         formatter.write_usage("gradeval", "convert [OPTIONS] IN OUT", prefix="       ")

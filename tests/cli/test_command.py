@@ -179,9 +179,11 @@ def test_the_examples_of_the_help_are_right(line: str) -> None:
              "test.letor": "l", "model.scores": "s", "1-5,9": "1-2", "batch.toml": "m"}  # fmt: skip
     Path("m").write_text('runs = "{system}"\nsystems = ["r"]\n[collections.c]\nqrels = "q"\n')
     more = ["--min-coverage", "0"] if words[0] == "gate" else []
+    if words[0] == "report":
+        pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")
     done = gradeval(*(files.get(word, word) for word in words), *more)
     assert done.code == 0
-    assert done.out
+    assert done.out or Path(words[words.index("-o") + 1]).read_text()
 
 
 # Metrics

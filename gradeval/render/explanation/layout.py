@@ -87,6 +87,13 @@ def no_sum(explanation: Explanation) -> str:
     return f"{visible(explanation.display)} is no sum over documents, so the changes need not add up."
 
 
+def no_sum_of_differences(explanation: Explanation) -> str:
+    return (
+        f"{visible(explanation.display)} is no sum over documents: what a document adds is what the value "
+        "loses if it is removed from run and judgments (leave-one-out), and need not add up."
+    )
+
+
 def _fitting(title: str, rows: Rows, names: Sequence[str], width: int | None) -> Iterator[Grid]:
     """One grid, or two if the ideal ranking does not fit beside the run's. Titles are cut to the room left."""
     grid = grid_of(title, rows, names)
@@ -320,7 +327,4 @@ def _differences(
     else:
         yield "No document makes a difference."
     if not explanation.is_sum:
-        yield (
-            f"{visible(explanation.display)} is no sum over documents: what a document adds is what the value "
-            "loses if it is removed from run and judgments (leave-one-out), and need not add up."
-        )
+        yield no_sum_of_differences(explanation)

@@ -1,0 +1,324 @@
+"""Everything a report shows of runs: values, comparisons, coverage, and how each value comes about.
+
+report       qrels, runs and metrics -> Report
+report_of    the same with parsed arguments
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from gradeval.analysis.compare import compare_results, evaluate_to_compare, notices_of
+from gradeval.analysis.comparison import Comparison
+from gradeval.analysis.explain import explain_runs, titles_of
+from gradeval.analysis.explanation import Document, Explanation, Selection
+from gradeval.analysis.options import EXPLAINED, CompareOptions
+from gradeval.analysis.saved import Runs, with_saved
+from gradeval.analysis.stats.differences import mean_and_sd, summarize
+from gradeval.analysis.stats.intervals import Interval, t_interval
+from gradeval.analysis.values import QueryValues
+from gradeval.errors import OptionError
+from gradeval.evaluation.evaluator import complete
+from gradeval.evaluation.given import separate_runs
+from gradeval.formats.saved import SavedResult
+from gradeval.formats.sources import Source
+from gradeval.notices import Notice
+from gradeval.options import Options
+from gradeval.registry.spec import Spec, parse
+from gradeval.results import Results
+from gradeval.tables.load import is_path, open_qrels, source_of
+from gradeval.version import __version__
+
+RANKS, MOST_RANKS = 10, 20  # of an explanation: where the metric has no cutoff, and at most
+DIFFERING = 10  # documents of a query that make the difference between runs
+FURTHER = 5  # documents of an explanation below these ranks, and as many that were not retrieved
+COVERAGE = "num_ret num_rel num_rel_ret"
+JUDGED = "Judged@5,10,20,100"
+
+
+class Explained(NamedTuple):
+    """How one value comes about.
+
+    explanation: with the documents of the selection only. ranks: how many are shown whatever they add. adds:
+    what each document of the query adds to the value, None for nothing. others: whether further documents add.
+    """
+
+    explanation: Explanation
+    selection: Selection
+    ranks: int
+    adds: tuple[float | None, ...]
+    others: bool
+
+
+class ExplainedQuery(NamedTuple):
+    """How the values of one query come about.
+
+    documents: (id, grade) of those that are shown of any run by any metric. ranks: of these, for each run; None
+    where it was not retrieved. scores: the same. values: for each run, by each metric. A run of which only
+    values are known has nothing in any of them.
+    """
+
+    documents: tuple[tuple[str, float | None], ...]
+    ranks: tuple[tuple[int | None, ...], ...]
+    scores: tuple[tuple[float | None, ...], ...]
+    values: tuple[tuple[Explained, ...], ...]
+
+
+class Pair(NamedTuple):
+    """The differences of two runs by one metric: run - baseline, in the metric's unit; queries that got better,
+    stayed equal, got worse."""
+
+    difference: float
+    better: int
+    equal: int
+    worse: int
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What a report shows.
+
+    results: the values, with those of the coverage. values: those of the metrics to compare, for the queries
+    that count for any run. comparison: None for one run. explained: query -> how its values come about, for
+    some of the queries.
+    titles: document -> text. title: of the page. command: that made it, '' if none did.
+    """
+
+    results: Results
+    values: QueryValues
+    comparison: Comparison | None
+    options: CompareOptions
+    explained: Mapping[str, ExplainedQuery] = field(repr=False)
+    titles: Mapping[str, str] = field(repr=False, default_factory=dict)
+    title: str = ""
+    command: str = ""
+    notices: tuple[Notice, ...] = ()
+
+    def pair(self, baseline: int, run: int, m: int) -> Pair:
+        """The differences of two runs, given by their positions."""
+        about = summarize(self.values.differences(baseline, run)[m])
+        ends = (about.wins, about.losses) if self.values.metrics[m].sign > 0 else (about.losses, about.wins)
+        return Pair(about.mean, ends[0], about.ties, ends[1])
+
+    def interval(self, run: int, m: int) -> Interval:
+        """The confidence interval of a mean: Student's t."""
+        values = self.values.values[run, m]
+        mean, sd = mean_and_sd(values[~np.isnan(values)])
+        n = int((~np.isnan(values)).sum())
+        return t_interval(mean, sd / n**0.5, n - 1, self.options.alpha) if n > 1 else (np.nan, np.nan)
+
+    def versions(self) -> dict[str, str]:
+        """What computed it."""
+        import scipy
+
+        found = {"gradeval": __version__, "Python": platform.python_version()}
+        return found | {"numpy": np.__version__, "scipy": scipy.__version__}
+
+    def render(self, *, digits: int | Literal["full"] = 4) -> str:
+        """The page: HTML that needs nothing else. Requires jinja2 (gradeval[report]).
+
+        digits: decimals, or 'full' for the shortest representation that round-trips.
+        """
+        from gradeval.render.report import render
+
+        return render(self, digits=digits)
+
+    def __repr__(self) -> str:
+        counts = f"runs={len(self.values.runs)}, metrics={len(self.values.metrics)}"
+        return f"Report({counts}, queries={len(self.values.queries)})"
+
+
+def report(
+    qrels: Any,
+    runs: Any,
+    metrics: str | Iterable[str] | None = None,
+    *,
+    text: Any = None,
+    title: str = "",
+    explain: int = EXPLAINED,
+    **options: Any,
+) -> Report:
+    """Everything about runs on one page: Report.render() makes it.
+
+    qrels, runs, metrics: as compare() takes them; one run is enough. text: {document: text}, or a file of these
+    (TSV or JSON lines), whose texts stand beside the ids. title: of the page. explain: how many queries have
+    their values explained document by document: those on which the runs differ most. options: those of
+    CompareOptions and of options.Options. Raises GradevalError.
+    """
+    names = {one.name for one in fields(CompareOptions)}
+    if not isinstance(title, str):
+        raise OptionError("title must be a string")
+    if not isinstance(explain, int) or isinstance(explain, bool) or explain < 0:
+        raise OptionError("explain must be a number of queries")
+    return report_of(
+        qrels,
+        separate_runs(runs),
+        None if metrics is None else parse(metrics),
+        Options.of(**{name: value for name, value in options.items() if name not in names or name == "jobs"}),
+        CompareOptions.of(**{name: value for name, value in options.items() if name in names}),
+        text=text,
+        title=title,
+        explain=explain,
+    )
+
+
+def report_of(
+    qrels: Any,
+    runs: Runs,
+    specs: Sequence[Spec] | None,
+    options: Options,
+    compared_as: CompareOptions,
+    *,
+    text: Any = None,
+    title: str = "",
+    command: str = "",
+    explain: int = EXPLAINED,
+    watch: Callable[[Source], None] | None = None,
+    steps: Callable[[int, int], None] | None = None,
+    query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
+) -> Report:
+    """Everything about these (name, run) pairs. Raises GradevalError.
+
+    watch: is shown each source before it is read. steps: how many explanations are done, of how many.
+    query_ids: that of Evaluator.of().
+    """
+    # a pipe is read twice, from the copy that its Source has; other data are read once
+    qrels, opened = with_saved(source_of(qrels) if is_path(qrels) else open_qrels(qrels, options), runs)
+    more = parse(COVERAGE if options.judged_only else f"{COVERAGE} {JUDGED}")
+    results, compared = evaluate_to_compare(
+        qrels, opened, specs, options, more=more, watch=watch, hashes=True, query_ids=query_ids
+    )
+    complete(results)
+    for source in (qrels, *(run for _, run in opened)):
+        if isinstance(source, Source):
+            source.progress = None
+    counted = np.logical_or.reduce([run.counted for run in results.runs])
+    values = QueryValues.of(results, compared).select(counted)
+    comparison = compare_results(results, compared, compared_as) if len(results.runs) > 1 else None
+    queries = _queries(values, explain)
+    explained = {}
+    for done, (query, found) in enumerate(_explained(qrels, opened, compared, options, queries)):
+        if steps is not None:
+            steps(done, len(queries))
+        explained[query] = found
+    documents = {name for of_query in explained.values() for name, _ in of_query.documents}
+    return Report(
+        results,
+        values,
+        comparison,
+        compared_as,
+        explained,
+        {} if text is None else titles_of(text, documents, watch),
+        title,
+        command,
+        tuple(notices_of(results, values)) if comparison is None else comparison.notices,
+    )
+
+
+def _queries(values: QueryValues, most: int) -> list[str]:
+    """The queries to explain, in order: all, or those where the runs differ most by the first metric, or, of
+    one run, the worst."""
+    if len(values.queries) <= most:
+        return list(values.queries)
+    of_metric = values.values[:, 0]
+    worth = values.metrics[0].sign * of_metric[0]
+    if len(of_metric) > 1:
+        worth = np.fmin.reduce(of_metric) - np.fmax.reduce(of_metric)
+    return [values.queries[q] for q in np.sort(np.argsort(worth, kind="stable")[:most]).tolist()]
+
+
+def _explained(
+    qrels: Any, runs: Runs, specs: Sequence[Spec], options: Options, queries: Sequence[str]
+) -> Iterator[tuple[str, ExplainedQuery]]:
+    """How the values of each of the queries come about."""
+    fresh = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
+    if not queries or not fresh:
+        return
+    each = len(options.features) or 1
+    for query, of_runs in zip(queries, explain_runs(qrels, fresh, specs, options, queries), strict=True):
+        found = iter(of_runs)
+        whole: list[list[Explanation]] = []
+        for _, run in runs:
+            is_saved = isinstance(run, SavedResult)
+            whole += [[] for _ in run.runs] if is_saved else [next(found) for _ in range(each)]
+        yield query, _of_query(whole)
+
+
+def _of_query(runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
+    """What is shown of the explanations of a query, by run and by metric."""
+    selected = [[_selected(one) for one in of_run] for of_run in runs]
+    shown = {one.id: one.grade for of_run in selected for chosen, _ in of_run for one in chosen.documents}
+    for of_metric in zip(*filter(None, runs), strict=True):
+        shown |= {one.id: one.grade for one in _differing(of_metric)}
+    at = [{one.id: one for one in of_run[0].documents if one.id in shown} if of_run else {} for of_run in runs]
+
+    def adds(explanation: Explanation) -> tuple[float | None, ...]:
+        found = {one.id: added for one, added in explanation.contributions.items() if one.id in shown}
+        return tuple(map(found.get, shown))
+
+    return ExplainedQuery(
+        tuple(shown.items()),
+        tuple(tuple(None if one is None else one.rank for one in map(of_run.get, shown)) for of_run in at),
+        tuple(tuple(None if one is None else one.score for one in map(of_run.get, shown)) for of_run in at),
+        tuple(
+            tuple(
+                Explained(
+                    _shortened(one, selection, ranks),
+                    selection,
+                    ranks,
+                    adds(one),
+                    any(added and document.id not in shown for document, added in one.contributions.items()),
+                )
+                for one, (selection, ranks) in zip(of_run, chosen, strict=True)
+            )
+            for of_run, chosen in zip(runs, selected, strict=True)
+        ),
+    )
+
+
+def _differing(explanations: Sequence[Explanation]) -> list[Document]:
+    """The documents whose contributions to a value differ most between runs; of two runs, those that make most
+    of the difference."""
+    added: dict[str, list[float]] = {}
+    documents: dict[str, Document] = {}
+    for r, explanation in enumerate(explanations):
+        for document, value in explanation.contributions.items():
+            if value and not math.isnan(value):
+                added.setdefault(document.id, [0.0] * len(explanations))[r] = value
+                documents[document.id] = document
+    spread = {name: max(values) - min(values) for name, values in added.items()}
+    largest = sorted((name for name in spread if spread[name]), key=lambda name: -spread[name])
+    return [documents[name] for name in largest[:DIFFERING]]
+
+
+def _selected(explanation: Explanation) -> tuple[Selection, int]:
+    """The documents to show, and how many ranks of these."""
+    ranks = min(explanation.cutoff or RANKS, MOST_RANKS)
+    return explanation.selected(ranks, FURTHER), ranks
+
+
+def _shortened(explanation: Explanation, selection: Selection, ranks: int) -> Explanation:
+    """The explanation without the documents that are not shown."""
+    kept = set(selection.documents)
+    positions, terms, ideal = explanation.positions, explanation.terms, explanation.ideal
+    return replace(
+        explanation,
+        documents=selection.documents,
+        positions=None if positions is None else {one: positions[one] for one in kept if one in positions},
+        terms=None if terms is None else tuple(one for one in terms if one.document in kept),
+        # a term without a document says that the ideal ranking is not one of the documents
+        ideal=None
+        if ideal is None
+        else tuple(one for one in ideal if one.document is None or one.document in kept),
+        changes=tuple(one for one in explanation.changes if one.document in kept),
+        by_rank=(),
+        levels=tuple(replace(one, marks=one.marks[:ranks]) for one in explanation.levels),
+        options={},
+        notices=(),
+    )

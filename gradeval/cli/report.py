@@ -1,0 +1,164 @@
+"""gradeval report: everything about runs on one page of HTML."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from gradeval.analysis.options import EXPLAINED, CompareOptions
+from gradeval.cli import heap
+from gradeval.cli import output as out
+from gradeval.cli.compare_options import comparison_options, with_baseline
+from gradeval.cli.options import (
+    SectionedCommand,
+    check_inputs,
+    check_queries,
+    digits_option,
+    input_options,
+    measure_options,
+    other_options,
+    output_file,
+    output_option,
+    passes,
+    query_options,
+    section,
+    text_option,
+    treat_warnings,
+)
+from gradeval.cli.types import File, Integer
+from gradeval.errors import UnknownQueryError
+from gradeval.notices import Kind
+from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.render import Digits
+
+EPILOG = f"""\b
+Examples:
+  gradeval report qrels.txt bm25.run dense.run -o report.html
+                                       the second run against the first
+  gradeval report qrels.txt *.run --all-pairs -m 'nDCG@10 AP' -o report.html
+                                       every run with every other
+  gradeval report qrels.txt my.run --text titles.tsv --title 'Release 7' -o r.html
+                                       one run, with the titles of documents
+  gradeval report qrels.txt *.run --explain 20 -o report.html
+                                       a smaller page
+
+\b
+The page is one file that loads nothing, for any browser. It requires jinja2:
+pip install 'gradeval[report]'. Each query can be opened, up to {EXPLAINED} by default,
+which shows how its values come about, as gradeval explain does.
+"""
+_page = section("Page")
+
+
+@click.command(
+    "report",
+    cls=SectionedCommand,
+    short_help="Write a page of HTML about runs.",
+    options_metavar="[OPTIONS]",
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.argument("qrels", type=File())
+@click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
+@_page("--title", metavar="TEXT", default="", help="Of the page. Default: Ranking evaluation.")
+@text_option(_page)
+@_page(
+    "--explain",
+    type=Integer(0, 10**6),
+    default=EXPLAINED,
+    metavar="N",
+    help="Explain the values of N queries: those on which the runs differ most by the first metric; of one "
+    f"run, those with the lowest values. Default: {EXPLAINED}.",
+)
+@comparison_options()
+@measure_options(f"{DEFAULT_METRICS.removeprefix('num_q ')}, or all that saved results have")
+@query_options()
+@digits_option()
+@output_option("Write to this file, atomically. Default: standard output, unless it is a terminal.")
+@input_options()
+@other_options()
+def report_command(
+    qrels: str,
+    runs: tuple[str, ...],
+    title: str,
+    text: str | None,
+    explain: int,
+    metrics: tuple[str, ...],
+    complete: bool,
+    digits: Digits,
+    output: str | None,
+    query_ids: str | None,
+    quiet: bool,
+    strict: bool,
+    allow: tuple[Kind, ...],
+    **given: Any,
+) -> int:
+    """Write a page of HTML about runs, which needs nothing else.
+
+    It shows the means, and the differences from the first run with intervals and significance, as gradeval
+    compare does; a chart and a table of all queries, which sort and filter; how the values of a query come
+    about, as gradeval explain does; how much of the rankings is judged; and how the page was made. NAME=RUN
+    labels a run.
+    """
+    from gradeval.render.report import check_installed
+
+    check_installed()
+    check_queries(complete, given["queries"])
+    if not runs and not given["features"]:
+        raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
+    named = with_baseline(runs, False, given["baseline"])
+    files = (qrels, *(path for _, path in named))
+    extra = [one for one in (text, given["groups"]) if one is not None]
+    check_inputs([*files, *extra])
+    file = output_file(output, [*files, *extra, *([query_ids] if query_ids else [])], with_groups=files)
+    if file is None and out.on_terminal():
+        raise click.UsageError("-o FILE is missing: a page of HTML is not for a terminal.")
+
+    from gradeval.analysis.report import report_of
+    from gradeval.registry.spec import parse
+    from gradeval.render.progress import Progress
+
+    treat_warnings(quiet, strict)
+    heap.imported()
+    names = {field.name for field in fields(CompareOptions)}
+    given["jobs"] = given["jobs"] or 0
+    asked = None
+    if query_ids is not None:
+        from gradeval.cli.query_ids import QueryIds
+
+        asked = QueryIds(query_ids)
+    try:
+        with Progress(enabled=False if quiet else None) as progress:
+            found = report_of(
+                qrels,
+                named or [(None, qrels)],
+                parse(metrics) if metrics else None,
+                Options.of(
+                    **{name: value for name, value in given.items() if name not in names or name == "jobs"}
+                ),
+                CompareOptions.of(**{name: value for name, value in given.items() if name in names}),
+                text=text,
+                title=title,
+                command=shlex.join(
+                    ["gradeval", *click.get_current_context().find_root().meta["gradeval.args"]]
+                ),
+                explain=explain,
+                watch=progress.watch,
+                steps=progress.steps,
+                query_ids=None if asked is None else asked.chosen,
+            )
+            page = found.render(digits=digits)
+    except UnknownQueryError as error:
+        if asked is None:
+            raise
+        raise asked.unknown(error) from None
+    warnings = [*(asked.warnings if asked else ())]
+    if text is not None and not found.titles:
+        warnings.append(f"{text}: no document of the queries has a title in it; are the ids those of the runs?")
+    if not passes(warnings, found.notices, len(found.values.runs), quiet, strict, allow):
+        return 2
+    out.write(page, file)
+    return 0

@@ -1,0 +1,237 @@
+"""What the page's script draws from: values, differences, and explanations, compressed.
+
+The script orders and draws texts; it computes differences and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import zlib
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from gradeval.analysis.comparison import Comparison, PairComparison
+from gradeval.analysis.explanation import Document, Explanation
+from gradeval.analysis.report import Explained, ExplainedQuery, Report
+from gradeval.errors import visible
+from gradeval.render import Digits
+from gradeval.render.comparison.layout import interval, probability
+from gradeval.render.explanation.cells import Block, grade_of
+from gradeval.render.explanation.details import details
+from gradeval.render.explanation.layout import fraction, no_sum, no_sum_of_differences, notes
+from gradeval.render.grids import ABSENT, Grid, number, signed
+
+_SEPARATOR = "\t"  # of the texts of a list; visible() leaves none in them
+_SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that was no UTF-8
+_TITLE_WIDTH = 100
+
+
+def encoded(report: Report, digits: Digits) -> str:
+    """The data in base64 of zlib's format, in which nothing can end the element that it is in."""
+    text = json.dumps(_content(report, digits), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):x}", text)
+    # most of it is digits, for which these are better than the defaults by 4 %
+    deflate = zlib.compressobj(9, memLevel=7, strategy=zlib.Z_FILTERED)
+    return b64encode(deflate.compress(text.encode()) + deflate.flush()).decode()
+
+
+class _Blocks:
+    """The tables below explanations, and sentences among them, each kept once: explanations share many."""
+
+    def __init__(self) -> None:
+        self._positions: dict[str, int] = {}
+
+    def add(self, block: Block) -> int:
+        content: Any = block
+        if isinstance(block, Grid):
+            rows = [[cell.text for cell in row] for row in block.rows]
+            left = [c for c in range(len(block.head)) if block.is_left(c)]
+            content = {"title": block.title, "head": block.head, "rows": rows, "left": left}
+        return self._positions.setdefault(json.dumps(content), len(self._positions))
+
+    def content(self) -> list[Any]:
+        return [json.loads(one) for one in self._positions]
+
+
+def _content(report: Report, digits: Digits) -> dict[str, Any]:
+    values, blocks = report.values, _Blocks()
+    baseline, run = (0, 0) if report.comparison is None else report.comparison.pairs[0]
+    positions = range(len(values.runs))
+    return {
+        "digits": digits,
+        "runs": _texts(values.runs),
+        "metrics": [
+            {"name": visible(one.display), "sign": one.sign, "note": _note(report, m)}
+            for m, one in enumerate(values.metrics)
+        ],
+        "queries": _texts(values.queries),
+        "values": [[[_exact(value) for value in of] for of in run] for run in values.values.tolist()],
+        "pair": [baseline, run],
+        "pairs": [
+            [
+                [_pair(report, a, b, m, digits) for m in range(len(values.metrics))] if a != b else []
+                for b in positions
+            ]
+            for a in positions
+        ],
+        "explained": _explained(report, digits, blocks),
+        "blocks": blocks.content(),
+    }
+
+
+def _note(report: Report, m: int) -> str:
+    """What to say of the differences that documents make by a metric."""
+    explained = (of_run[m].explanation for one in report.explained.values() for of_run in one.values if of_run)
+    return next((no_sum_of_differences(one) for one in explained if not one.is_sum), "")
+
+
+def _texts(texts: Iterable[str]) -> str:
+    return _SEPARATOR.join(map(visible, texts))
+
+
+def _exact(value: float) -> float | None:
+    return None if math.isnan(value) else value + 0.0
+
+
+def _pair(report: Report, a: int, b: int, m: int, digits: Digits) -> str:
+    """What is known of run b against run a by a metric: a clause for each."""
+    found = report.pair(a, b, m)
+    parts = [f"mean difference {signed(found.difference, digits)}"]
+    runs, name = report.values.runs, report.values.metrics[m].name
+    compared = None if report.comparison is None else _compared(report.comparison, runs[a], runs[b], name)
+    if compared is not None and report.comparison is not None:
+        parts.append(f"{report.comparison.options.confidence:g} % interval {interval(compared, digits)}")
+        if not math.isnan(compared.p):
+            parts.append(f"p {probability(compared.p, digits)}")
+        if not math.isnan(compared.p_corrected) and report.comparison.options.used_correction != "none":
+            parts.append(f"corrected p {probability(compared.p_corrected, digits)}")
+    queries = f"better on {found.better:,}, equal on {found.equal:,}, worse on {found.worse:,} queries"
+    return f"{', '.join(parts)}; {queries}"
+
+
+def _compared(comparison: Comparison, baseline: str, run: str, metric: str) -> PairComparison | None:
+    """The comparison of two runs, in whichever order it was made."""
+    for one in comparison.comparisons:
+        if one.metric == metric and (one.baseline, one.run) == (baseline, run):
+            return one
+        if one.metric == metric and (one.baseline, one.run) == (run, baseline):
+            return replace(one, low=-one.high, high=-one.low)
+    return None
+
+
+def _explained(report: Report, digits: Digits, blocks: _Blocks) -> dict[str, Any]:
+    """The explanations: lists by query, some by run and by metric below; those of a kind compress well."""
+    tables = [
+        [[_table(one, found, digits, blocks) for one in of_run] for of_run in found.values]
+        for found in report.explained.values()
+    ]
+
+    def part(name: str) -> list[Any]:
+        return [[[getattr(one, name) for one in of_run] for of_run in of_query] for of_query in tables]
+
+    def column(name: str) -> list[Any]:
+        return [[[one.columns.get(name, 0) for one in of_run] for of_run in of_query] for of_query in tables]
+
+    found = report.explained.values()
+    columns = dict.fromkeys(name for of in tables for run in of for one in run for name in one.columns)
+    content = {
+        "queries": [q for q, query in enumerate(report.values.queries) if query in report.explained],
+        "documents": [_texts(name for name, _ in one.documents) for one in found],
+        "grades": [_texts(grade_of(grade) for _, grade in one.documents) for one in found],
+        "ranks": [
+            [_texts(ABSENT if rank is None else str(rank) for rank in of) for of in one.ranks] for one in found
+        ],
+        "scores": [_scores(one, digits) for one in found],
+        "rows": part("rows"),
+        "adds": part("adds"),
+        "others": part("others"),
+        "columns": {name: column(name) for name in columns},
+        "sums": part("sum"),
+        "notes": part("notes"),
+        "blocks": part("blocks"),
+    }
+    titles = [[_cut(visible(report.titles.get(name, ""))) for name, _ in one.documents] for one in found]
+    return content | ({"titles": list(map(_SEPARATOR.join, titles))} if report.titles else {})
+
+
+def _scores(found: ExplainedQuery, digits: Digits) -> list[str]:
+    """The scores of the documents that are shown of each run."""
+    texts = []
+    for of_run, scores in zip(found.values, found.scores, strict=True):
+        shown = {one.id for each in of_run for one in each.explanation.documents}
+        chosen = zip(found.documents, scores, strict=True)
+        texts.append(
+            _texts(
+                "" if score is None or name not in shown else number(score, digits)
+                for (name, _), score in chosen
+            )
+        )
+    return texts
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _TITLE_WIDTH else f"{text[: _TITLE_WIDTH - 1]}…"
+
+
+class _Table(NamedTuple):
+    """An explanation. rows: which of the query's documents it shows. adds: what each of these documents adds.
+    others: whether further ones add, as 0 or 1. sum: the fraction that gives the value. notes: what is not
+    shown. blocks: what is below."""
+
+    rows: str
+    adds: str
+    others: int
+    columns: dict[str, str]
+    sum: str
+    notes: str
+    blocks: list[int]
+
+
+def _table(explained: Explained, found: ExplainedQuery, digits: Digits, blocks: _Blocks) -> _Table:
+    explanation, ranks = explained.explanation, explained.ranks
+    documents = explanation.documents
+    index = {name: d for d, (name, _) in enumerate(found.documents)}
+    columns = {
+        name: _texts(texts)
+        for name, of in _columns(explanation, digits)
+        if any(texts := [of.get(document, "") for document in documents])
+    }
+    # the script prints differences of these, so they have more digits
+    more: Digits = digits if digits == "full" else digits + 3
+    adds = _texts("" if added is None else number(added, more).removeprefix("0") for added in explained.adds)
+    return _Table(
+        " ".join(str(index[one.id]) for one in documents),
+        adds.rstrip(_SEPARATOR),
+        int(explained.others),
+        columns,
+        fraction(explanation, digits) if explanation.is_sum else no_sum(explanation),
+        " ".join(notes(explanation, explained.selection, ranks, digits)),
+        # the drawing of φ is for terminals
+        [blocks.add(one) for one in details(explanation, ranks, digits) if isinstance(one, (Grid, str))],
+    )
+
+
+def _columns(explanation: Explanation, digits: Digits) -> Iterator[tuple[str, dict[Document, str]]]:
+    """Columns from left to right, besides those that every explanation has, and the texts of documents."""
+    documents = explanation.documents
+    if explanation.positions is not None:
+        at = {one: explanation.place(one) for one in documents}
+        yield "position", {one: ABSENT if place is None else str(place) for one, place in at.items()}
+    if not explanation.is_sum:
+        yield "value without", {one.document: number(one.value, digits) for one in explanation.changes}
+        yield "change", {one.document: signed(one.change, digits) for one in explanation.changes}
+        return
+    terms = {one.document: one for one in explanation.terms or () if one.document is not None}
+    is_dcg = any(one.gain is not None for one in terms.values())
+    names = (explanation.scaled, "scaled"), ("gain", "gain"), ("discount", "discount")
+    for name, part in names if is_dcg else (("term", "value"),):
+        numbers = ((document, getattr(term, part)) for document, term in terms.items())
+        yield name, {document: number(value, digits) for document, value in numbers if value is not None}
+    if explanation.has_losses:
+        losses = {one.document: one for one in explanation.losses}
+        yield "ideal rank", {one: str(loss.ideal_position or ABSENT) for one, loss in losses.items()}
+        yield "loss", {one: signed(loss.loss, digits) for one, loss in losses.items()}

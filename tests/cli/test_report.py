@@ -1,0 +1,139 @@
+"""gradeval report."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import shlex
+import sys
+import zlib
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from .command import LETOR, QRELS, RUN, fails, gradeval
+
+pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path, Path]:
+    (tmp_path / "q").write_text(QRELS)
+    (tmp_path / "r.run").write_text(RUN)
+    (tmp_path / "s.run").write_text("q1 Q0 a 1 1 t\nq2 Q0 e 1 1 t\nq3 Q0 z 1 1 t\n")
+    return tmp_path / "q", tmp_path / "r.run", tmp_path / "s.run"
+
+
+def test_a_page(files, tmp_path):
+    page = tmp_path / "report.html"
+    done = gradeval("report", *files, "-o", page, "--title", "Night <7>")
+    assert (done.code, done.out) == (0, "")
+    html = page.read_text("utf-8")
+    assert "<h1>Night &lt;7&gt;</h1>" in html
+    command = ["gradeval", "report", *map(str, files), "-o", str(page), "--title", "Night <7>"]
+    assert shlex.join(command) in unescape(html)
+    assert hashlib.sha256(QRELS.encode()).hexdigest() in html
+    assert "warning: only 2 queries to compare on" in done.err
+    assert "only 2 queries to compare on" in html
+    assert gradeval("report", *files, "-o", page, "--title", "Night <7>").code == 0
+    assert page.read_text("utf-8") == html
+
+
+def test_to_standard_output(files):
+    done = gradeval("report", *files[:2], "--quiet")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("<!doctype html>\n")
+    assert done.out.endswith("</html>\n")
+    done = gradeval("report", *files[:2], terminal=True)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "gradeval: -o FILE is missing: a page of HTML is not for a terminal. Try 'gradeval report --help'.\n"
+    )
+
+
+def test_options_are_those_of_compare(files):
+    done = gradeval(
+        "report", *files, "--all-pairs", "--test", "sign", "--confidence", "90", "-m", "AP", "-l", "2"
+    )
+    assert "90 % interval" in done.out
+    assert "rel 2.0" in done.out
+    assert "sign test" in done.out
+    done = gradeval("report", *files, "--baseline", "s", "--query-ids", "q1,q2", "--digits", "2", "-m", "AP")
+    assert "<caption>Differences from s</caption>" in done.out
+    assert ">q2<" in done.out and ">q3<" not in done.out
+    assert "query ids q1, q2" in done.out
+
+
+def test_titles(files, tmp_path):
+    titles = tmp_path / "t.gz"
+    titles.write_bytes(gzip.compress(b"a\tThe best\n"))
+    assert gradeval("report", *files, "--text", titles, "--quiet").code == 0
+    titles.write_bytes(b"z9\tother\n")
+    done = gradeval("report", *files, "--text", titles)
+    assert done.err.splitlines()[0] == (
+        f"warning: {titles}: no document of the queries has a title in it; are the ids those of the runs?"
+    )
+    assert gradeval("report", *files, "--text", titles, "--strict").code == 2
+
+
+def test_pipes_are_read_once(files, tmp_path):
+    """The run is evaluated, then explained."""
+    by_path = gradeval("report", *files[:2], "--quiet").out
+    piped = gradeval("report", files[0], "-", "--quiet", stdin=files[1]).out
+    part = by_path.index('<section class="metric"')
+    assert "&lt;stdin&gt;" in piped
+    assert len(piped) - piped.index('<section class="metric"') == pytest.approx(len(by_path) - part, abs=400)
+
+
+def test_saved_results_have_no_explanations(files, tmp_path):
+    saved = tmp_path / "old.json"
+    assert gradeval(*files[:2], "-q", "-m", "AP", "-f", "json", "-o", saved, "--quiet").code == 0
+    done = gradeval("report", files[0], saved, files[2], "--quiet")
+    assert done.code == 0
+    assert "<caption>Differences from r</caption>" in done.out
+
+
+def test_features(tmp_path):
+    (tmp_path / "l").write_text(LETOR)
+    done = gradeval("report", tmp_path / "l", "--feature", "1,2", "-m", "nDCG@10", "--quiet")
+    assert done.code == 0
+    assert "l:feature1" in done.out or "feature1" in done.out
+
+
+def test_errors(files, tmp_path, monkeypatch):
+    qrels, run, _ = files
+    assert fails("report", qrels) == (
+        "gradeval: Missing argument 'RUN...' (or --feature, for LETOR files). Try 'gradeval report --help'."
+    )
+    (tmp_path / "bad").write_text("q1 Q0 a 1 x t\n")
+    assert (
+        fails("report", qrels, run, tmp_path / "bad") == f"{tmp_path / 'bad'}:1: the score 'x' is not a number"
+    )
+    assert fails("report", qrels, run, "-o", run) == f"gradeval: --output {run}: it is one of the input files"
+    assert "explain" in fails("report", qrels, run, "--explain", "-1")
+    assert fails("report", qrels, run, "--query-ids", "q9").startswith("gradeval: ")
+    output = tmp_path / "out.html"
+    assert gradeval("report", qrels, run, "--strict", "-o", output).code == 2
+    assert not output.exists()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    hint = "Install it with pip install 'gradeval[report]'"
+    expected = f"gradeval: jinja2 is not installed, and reports require it. {hint}"
+    assert fails("report", qrels, run, "-o", output) == expected
+
+
+def test_the_data_of_the_page(files):
+    """--explain limits the explanations to the queries on which the runs differ most."""
+
+    def explained(*args: object) -> list[str]:
+        html = gradeval("report", *files, "-m", "AP", *args, "--quiet").out
+        [text] = re.findall(r'id="data">([^<]*)<', html)
+        data = json.loads(zlib.decompress(base64.b64decode(text)))
+        return [data["queries"].split("\t")[q] for q in data["explained"]["queries"]]
+
+    assert explained() == ["q1", "q2", "q3"]
+    assert explained("--explain", "1") == ["q3"]  # 0 and 1
+    assert explained("--explain", "0") == []

@@ -1,0 +1,308 @@
+"""The page of a report, as it is without a browser."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import zlib
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradeval
+from gradeval.analysis.report import Report
+from gradeval.errors import GradevalError
+from gradeval.render.explanation import render as explain_text
+
+pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")
+
+SEARCH = Path(__file__).resolve().parents[2] / "sample_data" / "search"
+QRELS, RUNS = SEARCH / "qrels.txt", [SEARCH / f"{name}.run" for name in ("bm25", "dense", "hybrid")]
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img onerror=alert(1) src=x>',
+    "</script><!--",
+    "a&amp;b\u202e",
+    "{{7*7}}",
+]
+VOID = {"meta", "input", "path", "circle", "br"}
+
+
+class Page(HTMLParser):
+    """The elements of a page: (name, attributes), and the texts of the cells of each table."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self.texts: dict[str, list[str]] = {}
+        self.open: list[str] = []
+        self._table: list[list[str]] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+            self.texts.setdefault(tag, []).append("")
+        if tag == "tr":
+            self._table.append([])
+        elif tag in ("th", "td"):
+            self._table[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in VOID:
+            return
+        assert self.open.pop() == tag
+        if tag == "table":
+            self.tables[self.texts["caption"][-1]] = self._table
+            self._table = []
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.texts[self.open[-1]][-1] += data
+        if {"th", "td"} & set(self.open):
+            self._table[-1][-1] += data
+
+
+def data_of(html: str) -> Any:
+    """What the script of the page draws from."""
+    [text] = re.findall(r'<script type="text/plain" id="data">([^<]*)</script>', html)
+    return json.loads(zlib.decompress(base64.b64decode(text)))
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return gradeval.report(QRELS, RUNS, "nDCG@10 AP muAP rankDCG F@10")
+
+
+@pytest.fixture(scope="module")
+def html(report: Report) -> str:
+    return report.render()
+
+
+def test_the_tables_have_everything_without_a_script(report: Report, html: str) -> None:
+    page = Page(html)
+    assert page.open == []
+    assert list(page.tables) == [
+        *("Means", "Differences from bm25", "nDCG@10", "AP", "µAP", "rankDCG", "F@10", "Coverage", "Input"),
+    ]
+    head, bm25, dense, _ = page.tables["Means"]
+    assert head == ["run", "nDCG@10", "AP", "µAP", "rankDCG", "F@10", "Judged@10"]
+    assert bm25[:3] == ["bm25", "0.5903", "0.6096"]
+    assert dense[:3] == ["dense", "0.6720", "0.4980▼ significantly worse than bm25"]
+    one = report.comparison.find("dense", "AP")
+    row = next(row for row in page.tables["Differences from bm25"] if row[:2] == ["dense", "AP"])
+    assert f"[{one.low:.4f}, {one.high:.4f}]" in row
+    for metric, of in zip(report.values.metrics, range(5), strict=True):
+        rows = page.tables[metric.display]
+        assert rows[0] == ["query", "bm25", "dense", "hybrid"]
+        assert [row[0] for row in rows[1:]] == list(report.results.queries)
+        expected = report.values.values[:, of].T.tolist()
+        assert [row[1:] for row in rows[1:]] == [
+            ["-" if value != value else f"{value:.4f}" for value in row] for row in expected
+        ]
+
+
+def test_coverage_and_how_it_was_made(html: str) -> None:
+    page = Page(html)
+    assert page.tables["Coverage"][2] == [
+        *("dense", "48 of 50", "1,200", "413 of 587", "0.8000", "0.6960", "0.5760", "0.5472")
+    ]
+    inputs = {row[0]: row[1:] for row in page.tables["Input"]}
+    assert inputs["qrels"] == [str(QRELS), hashlib.sha256(QRELS.read_bytes()).hexdigest()]
+    assert inputs["dense"] == [str(RUNS[1]), hashlib.sha256(RUNS[1].read_bytes()).hexdigest()]
+    assert f"gradeval {gradeval.__version__}, Python " in html
+    assert "dense: 2 judged queries are not in the run, counted as 0" in page.texts["li"]
+
+
+def test_the_policy_allows_this_script_and_style_only(html: str) -> None:
+    page = Page(html)
+    [policy] = [
+        of["content"] for name, of in page.elements if of.get("http-equiv") == "Content-Security-Policy"
+    ]
+    rules = dict(rule.split(" ", 1) for rule in str(policy).split("; "))
+
+    def hashed(text: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    [style], [_, script] = page.texts["style"], page.texts["script"]
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] == hashed(script)
+    assert rules["style-src"] == hashed(style)
+    for name, of in page.elements:
+        assert not [key for key in of if key.startswith("on") or key in ("style", "src", "href")], name
+    # namespaces of SVG are no addresses
+    assert set(re.findall(r"\w+://[\w./]*", html)) == {"http://www.w3.org/2000/svg"}
+
+
+def test_names_stay_text(tmp_path: Path) -> None:
+    """In ids, titles, names of files and of runs, parameters, and the data of the script."""
+    qrels, runs = (
+        tmp_path / "<img src=x onerror=alert(1)>",
+        {"</script>": tmp_path / "<b>.run", '"onload="x': tmp_path / 'a"b.run'},
+    )
+    names = [name.replace(" ", "_") for name in HOSTILE]
+    qrels.write_text("".join(f"{q} 0 {d} {i % 3}\n" for q in names for i, d in enumerate(names)))
+    for run in runs.values():
+        run.write_text("".join(f"{q} Q0 {d} 1 {i} t\n" for q in names for i, d in enumerate(names)))
+    titles = {name: f"</title></script><b>{name}" for name in names}
+    found = gradeval.report(qrels, runs, "nDCG@10", text=titles, title="</title><script>alert(5)</script>")
+    html = found.render()
+    page = Page(html)
+    assert page.open == []
+    kinds = {name for name, _ in page.elements}
+    assert not kinds & {"img", "i"}
+    assert not [of for _, of in page.elements if {"onerror", "onload"} & set(of)]
+    assert [name for name, _ in page.elements].count("script") == 2
+    assert page.texts["title"] == page.texts["h1"] == ["</title><script>alert(5)</script>"]
+    assert [row[0] for row in page.tables["nDCG@10"][1:]] == [
+        name.replace("\u202e", "\\u202e") for name in names
+    ]
+    data = data_of(html)
+    assert data["queries"].split("\t") == [name.replace("\u202e", "\\u202e") for name in names]
+    assert set(data["explained"]["documents"][0].split("\t")) == set(data["queries"].split("\t"))
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "q").write_bytes(b"\xff\xfe 0 d\xe9 1\n")
+    (tmp_path / "r").write_bytes(b"\xff\xfe Q0 d\xe9 1 1 t\n")
+    html = gradeval.report(tmp_path / "q", tmp_path / "r", "AP").render()
+    assert html.encode()
+    assert Page(html).tables["AP"][1] == ["\\udcff\\udcfe", "1.0000"]
+    assert data_of(html)["explained"]["documents"] == ["d\\udce9"]
+    assert data_of(html)["queries"] == "\\udcff\\udcfe"
+
+
+@pytest.mark.parametrize("metric", ["nDCG@10", "AP", "muAP", "F@10"])
+def test_the_data_are_those_of_explain(report: Report, html: str, metric: str) -> None:
+    """Of each document that is shown, the numbers are those that gradeval explain prints."""
+    data = data_of(html)
+    m, r = report.values.metric(metric), 1
+    explained = data["explained"]
+    for query in ("401", "417", "424", "433"):
+        [one] = gradeval.explain(QRELS, RUNS[r], metric, query)
+        place = explained["queries"].index(list(report.values.queries).index(query))
+        documents = explained["documents"][place].split("\t")
+        shown = [documents[int(d)] for d in explained["rows"][place][r][m].split()]
+        columns = {
+            name: of[place][r][m].split("\t") for name, of in explained["columns"].items() if of[place][r][m]
+        }
+        adds = dict(zip(documents, explained["adds"][place][r][m].split("\t"), strict=False))
+        added = {document.id: value for document, value in one.contributions.items()}
+        whole = {document.id: document for document in one.documents}
+        ranks = dict(zip(documents, explained["ranks"][place][r].split("\t"), strict=True))
+        scores = dict(zip(documents, explained["scores"][place][r].split("\t"), strict=True))
+        assert shown[:10] == [document.id for document in one.ranked[:10]]
+        for name in documents:
+            known = whole.get(name)
+            assert ranks[name] == str(known.rank if known and known.rank else "-")
+            assert float(adds.get(name) or 0) == pytest.approx(added.get(name, 0.0), abs=5e-8)
+        for name in shown:
+            assert scores[name] == ("" if whole[name].score is None else f"{whole[name].score:.4f}")
+        table = explain_text([one], "md", ranks=10, loss=one.has_losses)
+        text = re.sub(r"\\", "", table)
+        assert explained["sums"][place][r][m] in text
+        if metric == "nDCG@10":
+            terms = {term.document.id: term for term in one.terms if term.document}
+            assert columns.get("gain", [""] * len(shown)) == [
+                f"{terms[name].gain:.4f}" if name in terms else "" for name in shown
+            ]
+
+
+def test_pairs_are_those_of_the_comparison(report: Report, html: str) -> None:
+    data = data_of(html)
+    one = report.comparison.find("dense", "nDCG@10")
+    end = f"p {one.p:.4f}, corrected p {one.p_corrected:.4f}; better on"
+    ahead, back = data["pairs"][0][1][0], data["pairs"][1][0][0]
+    assert ahead.startswith(
+        f"mean difference +{one.difference:.4f}, 95 % interval [{one.low:.4f}, {one.high:.4f}], {end}"
+    )
+    assert back.startswith(
+        f"mean difference -{one.difference:.4f}, 95 % interval [-{one.high:.4f}, -{one.low:.4f}], {end}"
+    )
+    assert ahead.endswith("better on 34, equal on 1, worse on 15 queries")
+    assert back.endswith("better on 15, equal on 1, worse on 34 queries")
+    # dense and hybrid are compared with bm25, not with each other
+    assert "interval" not in data["pairs"][1][2][0]
+    assert data["pairs"][1][1] == []
+
+
+def test_one_run() -> None:
+    found = gradeval.report(QRELS, RUNS[0], "nDCG@10")
+    page = Page(found.render())
+    low, high = found.interval(0, 0)
+    assert page.tables["Means of bm25"] == [
+        ["metric", "mean", "95 % interval"],
+        ["nDCG@10", "0.5903", f"[{low:.4f}, {high:.4f}]"],
+    ]
+    values = found.values.values[0, 0]
+    half = 2.0096 * values.std(ddof=1) / np.sqrt(len(values))  # t of 49 degrees of freedom
+    assert (high - low) / 2 == pytest.approx(half, rel=1e-4)
+    assert "select" in [name for name, _ in page.elements]
+    assert not [of for _, of in page.elements if of.get("id") in ("run", "baseline", "kind")]
+
+
+def test_digits() -> None:
+    found = gradeval.report(QRELS, RUNS[:2], "nDCG@10", explain=0)
+    assert Page(found.render(digits=2)).tables["nDCG@10"][1] == ["401", "0.28", "0.16"]
+    exact = found.results.per_query("bm25", "nDCG@10")["401"]
+    assert Page(found.render(digits="full")).tables["nDCG@10"][1][1] == repr(exact)
+
+
+def test_the_bytes_depend_on_the_input_only() -> None:
+    """In another process, in which strings have other hashes, they are the same."""
+    given = (str(QRELS), str(RUNS[0]), "nDCG@5 F@5")
+    code = f"import gradeval, sys; sys.stdout.write(gradeval.report(*{given}, query_ids='401,402').render())"
+    environment = os.environ | {"PYTHONHASHSEED": "1", "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+    assert done.stdout.decode() == gradeval.report(*given, query_ids="401,402").render()
+
+
+def made(queries: int, runs: int, depth: int = 100) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Judgments with 4 grades, and runs with scores of many digits."""
+    rng = np.random.default_rng(1)
+    qrels: dict[str, Any] = {}
+    ranked: dict[str, Any] = {f"run{r}": {} for r in range(runs)}
+    for q in range(queries):
+        names = [f"LA{rng.integers(10**6):06d}-{rng.integers(10**4):04d}" for _ in range(3 * depth)]
+        grade = rng.choice([0, 1, 2, 3], p=[0.7, 0.17, 0.09, 0.04], size=60)
+        qrels[str(401 + q)] = dict(zip(names, grade.tolist(), strict=False))
+        worth = np.append(grade + 1, np.zeros(3 * depth - 60))
+        for r, of_run in enumerate(ranked.values()):
+            score = worth * (1 + 0.15 * r) + rng.normal(0, 2.2, 3 * depth)
+            best = np.argsort(-score)[:depth].tolist()
+            of_run[str(401 + q)] = {names[i]: round(float(score[i]), 4) for i in best}
+    return qrels, ranked
+
+
+FIVE = "muAP NDCNG@10 nDCGphi@10 nDCG@10 AP"
+
+
+def test_a_page_is_small() -> None:
+    """By what each further query adds, 5 runs of 200 queries and 5 metrics are less than 1 MB."""
+    few, more = (len(gradeval.report(*made(count, 5), FIVE).render().encode()) for count in (4, 10))
+    assert few + (200 - 4) * (more - few) / 6 < 1_000_000
+
+
+@pytest.mark.slow
+def test_a_page_of_200_queries_is_below_1_mb() -> None:
+    assert len(gradeval.report(*made(200, 5), FIVE).render().encode()) < 1_000_000
+
+
+def test_without_jinja2(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(GradevalError) as error:
+        gradeval.report(QRELS, RUNS[0], "AP", explain=0).render()
+    assert str(error.value) == (
+        "jinja2 is not installed, and reports require it. Install it with pip install 'gradeval[report]'"
+    )

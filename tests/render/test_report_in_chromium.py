@@ -1,0 +1,379 @@
+"""The page of a report in a browser: Debian's Chromium, where it is installed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gradeval
+from gradeval.analysis.report import Report
+from gradeval.render.explanation import ExplanationRenderOptions
+from gradeval.render.explanation.layout import blocks
+from gradeval.render.grids import Grid
+
+from .chromium import PROGRAM, Chromium
+from .test_report import HOSTILE, QRELS, RUNS
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed (apt-get install chromium)")
+pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")
+
+METRICS = "nDCG@10 AP muAP rankDCG F@10"
+VISIBLE = "section.metric:not([hidden]) table.values"
+
+
+class Browser(Chromium):
+    """A browser that shows a report."""
+
+    def show(self, html: Path, width: int = 1400, **media: str) -> None:
+        """Load a page, and wait until its script has drawn it."""
+        self("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        features = [{"name": "prefers-color-scheme", "value": media.pop("scheme", "light")}]
+        self("Emulation.setEmulatedMedia", features=features, **media)
+        self.open(html)
+        self.wait("!document.getElementById('status').hidden")
+
+    def rows(self) -> list[list[str]]:
+        """The texts of the rows of the table of queries that is shown."""
+        rows = f"[...document.querySelectorAll('{VISIBLE} > tbody > tr:not(.why)')]"
+        found: list[list[str]] = self.run(f"{rows}.map((row) => [...row.cells].map((cell) => cell.innerText))")
+        return found
+
+    def choose(self, name: str, value: object) -> None:
+        """Choose in one of the controls, as a user does."""
+        chosen = f"const of = document.getElementById({json.dumps(name)}); of.value = {json.dumps(str(value))}"
+        self.run(f"(() => {{ {chosen}; of.dispatchEvent(new Event('input', {{bubbles: true}})) }})()")
+
+    def tables(self) -> dict[str, list[list[str]]]:
+        """The tables of the explanations that are open, by caption."""
+        cells = "[...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent))"
+        tables = f"[...document.querySelectorAll('{VISIBLE} .why table')]"
+        return dict(self.run(f"{tables}.map((table) => [table.caption.textContent, {cells}])"))
+
+    def problems(self) -> list[tuple[str, dict[str, Any]]]:
+        """What was written to the console, thrown, opened or requested, besides the page."""
+        self.run("0")  # events before this have arrived
+        kinds = (
+            "Runtime.exceptionThrown",
+            "Runtime.consoleAPICalled",
+            "Log.entryAdded",
+            "Page.javascriptDialogOpening",
+        )
+        requests = [one for one in self.events if one[0] == "Network.requestWillBeSent"]
+        return [one for one in self.events if one[0] in kinds] + requests[1:]
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    found = Browser(tmp_path_factory.mktemp("profile"))
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """The browser; a page must not have had problems in it."""
+    yield chromium
+    assert chromium.problems() == []
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return gradeval.report(QRELS, RUNS, METRICS, explain=10)
+
+
+@pytest.fixture(scope="module")
+def html(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(report.render(), "utf-8")
+    return path
+
+
+def test_it_sorts(browser: Browser, html: Path) -> None:
+    browser.show(html)
+    rows = browser.rows()
+    assert len(rows) == 50
+    changes = [float(row[4]) for row in rows]
+    assert changes == sorted(changes, reverse=True)
+
+    def sorted_by() -> list[str]:
+        heads = f"[...document.querySelectorAll('{VISIBLE} > thead th[aria-sort]')]"
+        found: list[str] = browser.run(f"{heads}.map((head) => head.ariaSort)")
+        return found
+
+    assert sorted_by() == ["none", "none", "none", "none", "descending"]
+    browser.click(f"{VISIBLE} th:nth-child(3) button")
+    values = [float(row[2]) for row in browser.rows()]
+    assert values == sorted(values, reverse=True)
+    assert sorted_by() == ["none", "none", "descending", "none", "none"]
+    browser.click(f"{VISIBLE} th:nth-child(3) button")
+    assert [float(row[2]) for row in browser.rows()] == values[::-1]
+    browser.click(f"{VISIBLE} th:nth-child(1) button")
+    assert [row[0] for row in browser.rows()] == [str(401 + q) for q in range(50)]
+    assert sorted_by()[0] == "ascending"
+
+
+def test_undefined_values_are_last(browser: Browser, html: Path) -> None:
+    browser.show(html)
+    browser.choose("metric", 3)  # rankDCG
+    for _ in range(2):
+        browser.click(f"{VISIBLE} th:nth-child(2) button")
+        assert {row[0] for row in browser.rows()[-2:]} == {"417", "433"}
+        assert [row[1] for row in browser.rows()[-2:]] == ["-", "-"]
+
+
+def test_it_filters(browser: Browser, html: Path, report: Report) -> None:
+    browser.show(html)
+    browser.choose("filter", "42")
+    assert sorted(row[0] for row in browser.rows()) == [*map(str, range(420, 430)), "442"]
+    assert "nDCG@10, 11 of 50 queries." in browser.run("document.getElementById('status').textContent")
+    assert browser.run("document.querySelectorAll('#chart rect').length") == 11
+    browser.choose("filter", "")
+    pair = report.pair(0, 1, 0)
+    for kind, count in (("better", pair.better), ("equal", pair.equal), ("worse", pair.worse)):
+        browser.choose("kind", kind)
+        assert len(browser.rows()) == count
+    browser.choose("filter", "nowhere")
+    assert browser.rows() == []
+
+
+def test_any_two_runs(browser: Browser, html: Path, report: Report) -> None:
+    browser.show(html)
+    browser.choose("run", 0)
+    browser.choose("baseline", 2)
+    browser.choose("metric", 1)
+    expected = report.values.differences(2, 0)[1]
+    shown = {row[0]: row[4] for row in browser.rows()}
+    for query, value in zip(report.values.queries, expected.tolist(), strict=True):
+        assert shown[query] == (f"{value:+.4f}" if value else "0.0000")
+    status = browser.run("document.getElementById('status').textContent")
+    assert "bm25 minus hybrid, all queries: mean difference +0.0012, 95 % interval" in status
+    browser.choose("baseline", 0)
+    assert {row[4] for row in browser.rows()} == {"0.0000"}
+
+
+def test_a_click_opens_the_explanation(browser: Browser, html: Path) -> None:
+    browser.show(html)
+    browser.click(f"{VISIBLE} tbody button")
+    assert browser.rows()[0][0] == "424"
+    assert list(browser.tables()) == ["Documents that make the difference", "dense", "bm25"]
+    head, first, *_ = browser.tables()["dense"]
+    assert head == [
+        *("rank", "document", "score", "grade", "gain", "discount", "adds", "ideal rank", "loss"),
+    ]
+    assert first == ["1", "LA121190-0172", "2.4681", "4", "4.0000", "1.0000", "0.4611", "1", "0.0000"]
+    assert "nDCG@10 = DCG 6.7268 / ideal DCG 8.6745 = 0.7755" in browser.run(
+        "document.querySelector('.why').innerText"
+    )
+    # it stays open under another metric, and closes with a further click
+    browser.choose("metric", 2)
+    assert "AP at each level: + reaches it, - does not" in browser.tables()
+    browser.click(f"{VISIBLE} tbody button[aria-expanded=true]")
+    assert browser.tables() == {}
+
+
+def test_the_differences_are_those_of_explain(browser: Browser, tmp_path: Path) -> None:
+    """For all metrics: the documents, ranks, contributions and differences that explain prints."""
+    report = gradeval.report(QRELS, RUNS[:2], METRICS, query_ids="401,407,417,418,424,433,441,448")
+    (tmp_path / "two.html").write_text(report.render(), "utf-8")
+    browser.show(tmp_path / "two.html")
+    browser.run(f"document.querySelectorAll('{VISIBLE} tbody button').forEach((one) => one.click())")
+    rows = "[...row.querySelector('table').rows].map((row) => [...row.cells].map((cell) => cell.textContent))"
+    id_of = "row.previousSibling.cells[0].innerText"
+    table = f"[{id_of}, row.querySelector('table').caption.textContent, {rows}]"
+    for m, metric in enumerate(report.values.metrics):
+        browser.choose("metric", m)
+        found = browser.run(f"[...document.querySelectorAll('{VISIBLE} .why')].map((row) => {table})")
+        explained = gradeval.explain(QRELS, RUNS[1], metric.name, report.values.queries, against=RUNS[0])
+        shown = {query: cells for query, title, cells in found if title == "Documents that make the difference"}
+        for one in explained:
+            if one.value != one.value:  # undefined
+                assert one.query not in shown
+                continue
+            grids = [grid for grid in blocks(one, ExplanationRenderOptions(10)) if isinstance(grid, Grid)]
+            rows = [[*grid.head] for grid in grids[:1]]
+            rows += [[cell.text for cell in row] for grid in grids[:1] for row in grid.rows]
+            rows = [["other documents", *row[1:]] if row[0].endswith(" more") else row for row in rows]
+            expected, own = (
+                [row for row in of if row[0] != "other documents" or (one.is_sum and row[-1] != "0.0000")]
+                for of in (rows, shown.get(one.query, []))
+            )
+            # equal ones may be in another order, and which of them are the first ten
+            assert [row[-1].lstrip("+-") for row in own] == [row[-1].lstrip("+-") for row in expected]
+            if len(own) < 11:
+                assert sorted(own) == sorted(expected), (metric.name, one.query)
+
+
+def test_the_chart_opens_queries(browser: Browser, html: Path) -> None:
+    browser.show(html)
+    assert browser.run("document.querySelectorAll('#chart rect').length") == 50
+    browser.click("#chart rect:last-of-type")
+    last = browser.rows()[-1]
+    assert browser.run("document.activeElement.textContent") == last[0].strip()
+    assert browser.run("document.activeElement.ariaExpanded") == "true"
+    assert browser.run("document.getElementById('about').textContent").startswith(
+        "nDCG@10: difference on each query"
+    )
+
+
+def test_the_keyboard_suffices(browser: Browser, html: Path) -> None:
+    browser.show(html)
+    browser.run("document.getElementById('filter').focus()")
+    for letter in "433":
+        browser.press(letter, letter)
+    assert [row[0] for row in browser.rows()] == ["433"]
+    active = "document.activeElement"
+    stops = []
+    for _ in range(20):
+        browser.press("Tab")
+        stops.append(browser.run(f"{active}.textContent"))
+        assert browser.run(f"getComputedStyle({active}).outlineStyle") != "none"
+        if stops[-1] == "433":
+            break
+    assert stops[-6:] == ["query", "bm25", "dense", "hybrid", "difference", "433"]
+    browser.press("Enter")
+    assert browser.run(f"[{active}.textContent, {active}.ariaExpanded]") == ["433", "true"]
+    browser.press(" ")
+    assert browser.run(f"[{active}.textContent, {active}.ariaExpanded]") == ["433", "false"]
+
+
+def test_a_screen_reader_finds_names_and_states(browser: Browser, html: Path) -> None:
+    browser.show(html)
+    browser.click(f"{VISIBLE} tbody button")
+    nodes = browser("Accessibility.getFullAXTree")["nodes"]
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        if not node.get("ignored"):
+            found.setdefault(node["role"]["value"], []).append(node.get("name", {}).get("value", ""))
+    assert [name for name in found["heading"] if name] == [
+        *("Ranking evaluation", "Summary", "Queries", "Coverage", "Notes", "How this page was made"),
+    ]
+    assert {"Means", "Differences from bm25", "nDCG@10", "dense", "Coverage", "Input"} <= set(found["table"])
+    assert {"Metric", "Run", "minus", "Show"} == set(found["combobox"])
+    assert found["searchbox"] == ["Query"]
+    assert all(found["button"]) and "424" in found["button"]
+    assert all(name for name in found["region"])
+    assert "0.4980 significantly worse than bm25" in [" ".join(name.split()) for name in found["cell"]]
+    expanded = [
+        node["name"]["value"]
+        for node in nodes
+        for of in node.get("properties", [])
+        if of["name"] == "expanded" and of["value"]["value"] is True
+    ]
+    assert expanded == ["424"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_contrast_suffices(browser: Browser, html: Path, scheme: str) -> None:
+    """Of text at least 4.5 to 1, as WCAG 2 has it."""
+    browser.show(html, scheme=scheme)
+
+    def luminance(css: str) -> float:
+        parts = [int(part) / 255 for part in re.findall(r"\d+", css)[:3]]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    paper = luminance(browser.run("getComputedStyle(document.body).backgroundColor"))
+    assert (paper > 0.5) == (scheme == "light")
+    for selector in ("body", ".legend", "td.better", "td.worse", "#status", "#chart text"):
+        name = "fill" if "text" in selector else "color"
+        ink = luminance(browser.run(f"getComputedStyle(document.querySelector('{selector}')).{name}"))
+        assert (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05) >= 4.5, selector
+
+
+def test_narrow_screens_and_paper(browser: Browser, html: Path) -> None:
+    """The page is as wide as the screen: wide tables scroll by themselves. On paper there are no controls."""
+    for width in (390, 320, 1400):
+        browser.show(html, width=width)
+        browser.click(f"{VISIBLE} tbody button")
+        assert browser.run("document.documentElement.scrollWidth") == width
+    browser.show(html, width=718, media="print")
+    assert browser.run("getComputedStyle(document.getElementById('controls')).display") == "none"
+    assert browser.run("[...document.querySelectorAll('table')].every((one) => one.offsetWidth <= 718)")
+
+
+def test_the_policy_holds(chromium: Browser, html: Path) -> None:
+    """What an attacker would try does not happen: scripts, handlers, styles, requests, HTML made from text."""
+    chromium.show(html)
+    attacks = """(async () => {
+        const found = [];
+        document.addEventListener("securitypolicyviolation", (event) => found.push(event.effectiveDirective));
+        const script = document.createElement("script");
+        try { script.textContent = "window.hacked = true"; } catch { found.push("script"); }
+        document.body.append(script);
+        const image = document.createElement("img");
+        image.setAttribute("src", "https://example.org/x.png");
+        document.body.append(image);
+        document.body.setAttribute("style", "color: red");
+        try { document.body.insertAdjacentHTML("beforeend", "<b>x</b>"); } catch { found.push("html"); }
+        try { await fetch("https://example.org/"); } catch { found.push("fetch"); }
+        await new Promise((done) => setTimeout(done, 20));
+        return [found, window.hacked === undefined];
+    })()"""
+    found, is_safe = chromium.run(attacks)
+    assert is_safe
+    assert {"script", "html", "fetch", "img-src", "style-src-attr", "connect-src"} <= set(found)
+    sent = [one["request"]["url"] for name, one in chromium.events if name == "Network.requestWillBeSent"]
+    arrived = [name for name, _ in chromium.events if name == "Network.responseReceived"]
+    assert len(arrived) == 1, sent
+
+
+def test_hostile_names_stay_text(browser: Browser, tmp_path: Path) -> None:
+    names = [name.replace(" ", "_") for name in HOSTILE]
+    judged = {q: {d: i % 3 for i, d in enumerate(names)} for q in names}
+    runs = {
+        name: {q: {d: i * (-1) ** r for i, d in enumerate(names)} for q in names}
+        for r, name in enumerate(names[:2])
+    }
+    titles = {name: f"</script><img src=x onerror=alert(1)>{name}" for name in names}
+    path = tmp_path / "<b>.html"
+    path.write_text(gradeval.report(judged, runs, "nDCG F@2", text=titles, title=HOSTILE[0]).render(), "utf-8")
+    browser.show(path)
+    for m in range(2):
+        browser.choose("metric", m)
+        closed = f"{VISIBLE} tbody button[aria-expanded=false]"
+        browser.run(f"document.querySelectorAll('{closed}').forEach((one) => one.click())")
+        assert {row[0].strip() for row in browser.rows()} == {
+            name.replace("\u202e", "\\u202e") for name in names
+        }
+        assert len(browser.tables()) == 3
+    text = browser.run("document.querySelector('.why').innerText")
+    assert "<script>alert(1)</script>" in text and titles[names[0]] in text
+    assert browser.run("document.querySelectorAll('img, i, script:not([id]):not(:last-of-type)').length") == 0
+
+
+def test_one_run(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "one.html"
+    path.write_text(gradeval.report(QRELS, RUNS[0], "nDCG@10", explain=2).render(), "utf-8")
+    browser.show(path)
+    assert [row[0] for row in browser.rows()] == [str(401 + q) for q in range(50)]
+    browser.click(f"{VISIBLE} th:nth-child(2) button")
+    browser.click(f"{VISIBLE} th:nth-child(2) button")
+    browser.run(
+        f"[...document.querySelectorAll('{VISIBLE} tbody button')].slice(0, 3).forEach((one) => one.click())"
+    )
+    why = browser.run("[...document.querySelectorAll('.why')].map((one) => one.innerText)")
+    assert [text.startswith("bm25") for text in why] == [True, True, False]
+    assert why[2] == "This page has no explanation of this query; gradeval explain prints it."
+
+
+def test_without_javascript(chromium: Browser, html: Path) -> None:
+    """All tables can be read, and nothing promises what does not work."""
+    chromium("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        chromium.open(html)
+        nodes = chromium("Accessibility.getFullAXTree")["nodes"]
+    finally:
+        chromium("Emulation.setScriptExecutionDisabled", value=False)
+    names = {node["role"]["value"]: [] for node in nodes}
+    for node in nodes:
+        if not node.get("ignored"):
+            names[node["role"]["value"]].append(node.get("name", {}).get("value", ""))
+    assert {"nDCG@10", "AP", "µAP", "rankDCG", "F@10", "Means", "Coverage"} <= set(names["table"])
+    assert "0.2759" in names["cell"] and "424" in names["rowheader"]
+    assert not names.get("button") and not names.get("combobox")
+    assert any("need JavaScript" in text for text in names["StaticText"])
