@@ -35,6 +35,7 @@ COMMANDS = (
     "metrics",
     "plot",
     "report",
+    "spark",
     "study",
     "trec_eval",
     "validate",
@@ -107,6 +108,7 @@ class _EvalByDefault(Command, click.Group):
         formatter.write_usage("gradeval", "metrics [NAME]...", prefix="       ")
         formatter.write_usage("gradeval", "plot PICTURE [OPTIONS]...", prefix="       ")
         formatter.write_usage("gradeval", "report [OPTIONS] QRELS RUN...", prefix="       ")
+        formatter.write_usage("gradeval", "spark [OPTIONS] QRELS RUN...", prefix="       ")
         formatter.write_usage("gradeval", "study STUDY [OPTIONS]...", prefix="       ")
         formatter.write_usage("gradeval", "validate [OPTIONS] [QRELS] [RUN]...", prefix="       ")
         formatter.write_usage("gradeval", "convert [OPTIONS] IN OUT", prefix="       ")

@@ -200,9 +200,9 @@ def text_option(option: Callable[..., Callable[[Decorated], Decorated]]) -> Call
 
 
 def output_options(
-    formats: Iterable[str], default: str = "table on a terminal, tsv elsewhere"
+    formats: Iterable[str], default: str = "table on a terminal, tsv elsewhere", more: str = ""
 ) -> Callable[[Decorated], Decorated]:
-    """The format, and where to write. formats: those that the command has; default: for the help."""
+    """The format, and where to write. formats: those that the command has; default, more: for the help."""
     formats = tuple(formats)
     endings = ", ".join(FORMATS[name].ending for name in formats if FORMATS[name].ending)
     spreadsheet = output(
@@ -221,7 +221,26 @@ def output_options(
         ),
         digits_option(),
         *([spreadsheet] if "csv" in formats else []),
-        output_option(f"Write to this file, atomically. Its ending sets the format: {endings}."),
+        output_option(f"Write to this file, atomically. Its ending sets the format: {endings}.{more}"),
+    )
+
+
+def columns_option(more: str = "") -> Callable[[Decorated], Decorated]:
+    """more: what the help says of other roles."""
+    return inputs(
+        "--columns",
+        default="",
+        metavar="LIST",
+        help="Names of columns in csv, tsv, jsonl, parquet and arrow files, such as "
+        f"query=user,document=item,grade=stars (score=NAME in runs{more}). Default: common names.",
+    )
+
+
+def identical_ids_option() -> Callable[[Decorated], Decorated]:
+    return inputs(
+        "--ignore-identical-ids",
+        is_flag=True,
+        help="Leave out documents of runs whose id is their query's, as BEIR does.",
     )
 
 
@@ -250,19 +269,9 @@ def input_options() -> Callable[[Decorated], Decorated]:
             help="Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same "
             "directory.",
         ),
-        inputs(
-            "--columns",
-            default="",
-            metavar="LIST",
-            help="Names of columns in csv, tsv, jsonl, parquet and arrow files, such as "
-            "query=user,document=item,grade=stars (score=NAME in runs). Default: common names.",
-        ),
+        columns_option(),
         inputs("--split", metavar="NAME", help="SPLIT or SUBSET/SPLIT in a predictions file of MTEB."),
-        inputs(
-            "--ignore-identical-ids",
-            is_flag=True,
-            help="Leave out documents of runs whose id is their query's, as BEIR does.",
-        ),
+        identical_ids_option(),
     )
 
 
@@ -276,6 +285,13 @@ def other_options() -> Callable[[Decorated], Decorated]:
             metavar="N",
             help="Number of threads. Default: number of processors.",
         ),
+        warning_options(),
+    )
+
+
+def warning_options() -> Callable[[Decorated], Decorated]:
+    """What is done about warnings."""
+    return _together(
         other("--quiet", is_flag=True, help="Do not print warnings or the progress bar."),
         other(
             "--strict", is_flag=True, help="Treat warnings as errors: print no results, and exit with code 2."

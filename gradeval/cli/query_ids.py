@@ -44,6 +44,23 @@ class QueryIds:
             raise self._empty()
         return ids
 
+    def unchecked(self) -> tuple[str, ...]:
+        """The ids, where nothing can be compared with those of the qrels. Raises OptionError."""
+        if self._is_file and self._listed and "/" not in self.given:
+            what = (
+                f"--query-ids {self.given}: a file has this name, and an id may; ./{self.given} names the file"
+            )
+            raise OptionError(what)
+        if not self._is_file:
+            return self._listed
+        from gradeval.formats.fields import read_fields
+        from gradeval.formats.sources import Source
+
+        ids = dict.fromkeys(one for _, fields in read_fields(Source(self.given)) for one in fields)
+        if not ids:
+            raise self._empty()
+        return tuple(ids)
+
     def unknown(self, error: UnknownQueryError) -> OptionError:
         """What is said of listed ids that are not in the qrels."""
         more = f", nor is there a file '{self.given}'" if len(self._listed) == 1 else ""

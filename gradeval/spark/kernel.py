@@ -37,15 +37,17 @@ from gradeval.version import __version__
 class Job(NamedTuple):
     """What the evaluation of every bucket needs to know.
 
-    scale: the distinct grades of all qrels, zero_grade subtracted, ascending. runs: their names. qrels_names,
-    run_names: for messages. by_rank: whether the numbers of the runs are ranks. pairs: (baseline, run) to
-    compare, as positions in runs. version: of gradeval, which the workers must have too.
+    scale: the distinct grades of all qrels, zero_grade subtracted, ascending. runs: their names. paths: what
+    errors call the runs. qrels_names, run_names: for messages. by_rank: whether the numbers of the runs are
+    ranks. pairs: (baseline, run) to compare, as positions in runs. version: of gradeval, which the workers must
+    have too.
     """
 
     specs: tuple[Spec, ...]
     options: Options
     scale: Floats
     runs: tuple[str, ...]
+    paths: tuple[str, ...]
     qrels_names: Names = Names("qrels", number="grade")
     run_names: Names = Names("")
     by_rank: bool = False
@@ -170,10 +172,10 @@ def evaluate_bucket(number: int, qrels: Any, runs: Any, job: Job) -> tuple[Bucke
     wanted, known = _wanted(judged, job.options.query_ids)
     kept: list[Part | Failure] = []
     outcomes: list[Outcome | None] = []
-    for name, rows in zip(job.runs, _rows_of_runs(runs, job), strict=True):
+    for name, path, rows in zip(job.runs, job.paths, _rows_of_runs(runs, job), strict=True):
         outcome = None
         try:
-            reduced = _reduced(rows, judged, name, job)
+            reduced = _reduced(rows, judged, path, job)
             outcome = _outcome(judged, name, reduced, wanted, job)
             kept.append(_part(outcome, reduced, wanted, job.specs))
         except GradevalError as error:
@@ -269,10 +271,10 @@ def _rows_of_runs(table: Any, job: Job) -> Iterator[TableRows]:
         yield of_run._replace(errors=[error for error in read.errors if run[error.row] == number])
 
 
-def _reduced(rows: TableRows, qrels: Qrels, name: str, job: Job) -> Reduced:
+def _reduced(rows: TableRows, qrels: Qrels, path: str, job: Job) -> Reduced:
     """A run's ranks of the judged documents. Raises InputError(s)."""
     if rows.errors:
-        raise raised(name, rows.errors)
+        raise raised(path, rows.errors)
     columns = Columns.whole(rows.queries, rows.documents, rows.number)
     if job.options.ignore_identical_ids:
         columns = columns.without_identical_ids()
@@ -281,7 +283,7 @@ def _reduced(rows: TableRows, qrels: Qrels, name: str, job: Job) -> Reduced:
         total.add(total.find(Lines.of(columns, qrels)), 0)
     if total.repeats.total:
         again = [rows.error(one.line or 0, "duplicate document for its query") for one in total.repeats.first]
-        error = raised(name, again)
+        error = raised(path, again)
         raise InputErrors(error.errors, total.repeats.total) if isinstance(error, InputErrors) else error
     return total.reduced()
 

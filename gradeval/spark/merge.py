@@ -91,18 +91,18 @@ def merged(buckets: Iterable[Bucket], job: Job) -> SparkSummary:
     failed: list[FailedRun] = []
     notices: list[Notice] = []
     errors, counts, shares = [], [], [0.0]
-    for r, name in enumerate(job.runs):
+    for r, (name, path) in enumerate(zip(job.runs, job.paths, strict=True)):
         kept = [bucket.runs[r] for bucket in buckets]
         failures = [one for one in kept if isinstance(one, Failure)]
         if failures:
-            failed.append(FailedRun(name, joined_error(name, failures)))
+            failed.append(FailedRun(path, joined_error(path, failures)))
             continue
         parts = [one for one in kept if isinstance(one, Part)]
         if not any(part.found for part in parts):
-            failed.append(FailedRun(name, no_common_query(name, job.qrels_names.path)))
+            failed.append(FailedRun(path, no_common_query(path, job.qrels_names.path)))
             continue
         values = Moments.joined([part.values for part in parts])
-        results.append(_result(name, parts, values, job))
+        results.append(_result(name, path, parts, values, job))
         errors.append(_standard_errors(values, job.specs))
         counts.append(values.size)
         share = _share(parts)
@@ -126,7 +126,7 @@ def merged(buckets: Iterable[Bucket], job: Job) -> SparkSummary:
     )
 
 
-def _result(name: str, parts: Sequence[Part], values: Moments, job: Job) -> RunResult:
+def _result(name: str, path: str, parts: Sequence[Part], values: Moments, job: Job) -> RunResult:
     ends: tuple[Floats, ...] = ()
     if job.options.tie_range:
         found = ([part.low for part in parts], [part.high for part in parts])
@@ -139,7 +139,7 @@ def _result(name: str, parts: Sequence[Part], values: Moments, job: Job) -> RunR
     nothing = np.empty((len(job.specs), 0))
     of_ties = np.array([nothing, nothing]) if ends else None
     rule = job.options.ties or DEFAULT_TIES
-    return RunResult(name, name, None, nothing, np.empty(0, np.bool_), {}, of_ties, rule, summary)
+    return RunResult(name, path, None, nothing, np.empty(0, np.bool_), {}, of_ties, rule, summary)
 
 
 def summaries(values: Moments, specs: Sequence[Spec]) -> Floats:

@@ -11,12 +11,12 @@ import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import distinct
-from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, MetricError, OptionError, described
 from gradeval.evaluation.evaluator import complete, with_levels
 from gradeval.formats.memory import object_numbers
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
+from gradeval.spark.arrow import arrow_table
 from gradeval.spark.compare import comparison
 from gradeval.spark.frames import (
     BUCKET,
@@ -28,7 +28,7 @@ from gradeval.spark.frames import (
     split_columns,
     united,
 )
-from gradeval.spark.kernel import Bucket, Failure, Job, RunValues, evaluate_bucket
+from gradeval.spark.kernel import Bucket, Failure, Job, evaluate_bucket
 from gradeval.spark.merge import SparkSummary, check, joined_error, merged
 from gradeval.spark.rows import NUMBER, RUN
 from gradeval.spark.session import known_warnings_ignored
@@ -111,9 +111,10 @@ def of_wires(
         raise OptionError(f"buckets must be an integer from 1 to {_MOST_BUCKETS}, not {described(buckets)}")
     [first, *more] = runs
     if first[0] is None and not more:
-        return SparkResults(qrels, first[1], None, specs, options, buckets)
+        return SparkResults(qrels, first[1], None, (), specs, options, buckets)
     named = [name or "run" for name, _ in runs]
-    return SparkResults(qrels, united([wire for _, wire in runs]), named, specs, options, buckets)
+    paths = [wire.names.path for _, wire in runs]
+    return SparkResults(qrels, united([wire for _, wire in runs]), named, paths, specs, options, buckets)
 
 
 class _Plan(NamedTuple):
@@ -136,11 +137,12 @@ class SparkResults:
         qrels: Wire,
         runs: Wire,
         names: Sequence[str] | None,
+        paths: Sequence[str],
         specs: Sequence[Spec],
         options: Options,
         buckets: int | None,
     ) -> None:
-        self._qrels, self._runs, self._names = qrels, runs, names
+        self._qrels, self._runs, self._names, self._paths = qrels, runs, names, paths
         self._specs, self._options, self._buckets = specs, options, buckets
         self._persisted: DataFrame | None = None
         self._kept: list[Bucket] | None = None
@@ -168,7 +170,10 @@ class SparkResults:
         buckets = self._buckets or max(1, min(-(-total // BUCKET_ROWS), _MOST_BUCKETS))
         scale = self._scale([key for is_grade, key, _ in rows if is_grade])
         specs = with_levels(self._specs, scale) if self._options.by_level else self._specs
-        job = Job(tuple(specs), self._options, scale, tuple(names), qrels.names, runs.names, runs.by_rank)
+        paths = tuple(self._paths or names)
+        job = Job(
+            tuple(specs), self._options, scale, tuple(names), paths, qrels.names, runs.names, runs.by_rank
+        )
         return _Plan(job, self._with_positions(names), buckets)
 
     def _found_names(self, keys: Sequence[str | None]) -> list[str]:
@@ -318,41 +323,7 @@ def _raise_failures(buckets: Sequence[Bucket], job: Job) -> None:
     failures = [bucket.failure for bucket in buckets if bucket.failure is not None]
     if failures:
         raise joined_error(job.qrels_names.path, failures)
-    for position, name in enumerate(job.runs):
+    for position, path in enumerate(job.paths):
         of_run = [one for bucket in buckets if isinstance(one := bucket.runs[position], Failure)]
         if of_run:
-            raise joined_error(name, of_run)
-
-
-def arrow_table(pa: Any, bucket: Bucket | None, found: Sequence[RunValues], metrics: int, large: bool) -> Any:
-    """The rows of a bucket: its state, if it is given, and the values of its queries.
-
-    pa: the module pyarrow.
-    """
-    text, binary = (pa.large_string(), pa.large_binary()) if large else (pa.string(), pa.binary())
-    names = ["state", "run", "query", *(f"v{m}" for m in range(metrics))]
-    types = [binary, pa.int32(), text, *[pa.float64()] * metrics]
-    schema = pa.schema(list(zip(names, types, strict=True)))
-    parts = []
-    if bucket is not None:
-        rows = [[pickle.dumps(bucket)], *[[None]] * (metrics + 2)]
-        parts.append(
-            pa.table([pa.array(of, kind) for of, kind in zip(rows, types, strict=True)], schema=schema)
-        )
-    for run, queries, values in found:
-        count = len(queries)
-        columns = [
-            pa.nulls(count, binary),
-            pa.array(np.full(count, run, np.int32)),
-            _texts(pa, queries).cast(text),
-            *(pa.array(row, pa.float64(), mask=np.isnan(row)) for row in values),
-        ]
-        parts.append(pa.table(columns, schema=schema))
-    return pa.concat_tables(parts) if parts else schema.empty_table()
-
-
-def _texts(pa: Any, ids: Ids) -> Any:
-    """A column of ids as Arrow has it."""
-    offsets = np.append(0, np.cumsum(ids.length))
-    buffers = (pa.py_buffer(of) for of in (offsets, np.ascontiguousarray(ids.text())))
-    return pa.LargeStringArray.from_buffers(len(ids), *buffers)
+            raise joined_error(path, of_run)

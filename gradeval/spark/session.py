@@ -7,9 +7,10 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ NEEDED = (
     "apt install default-jre-headless"
 )
 ATTEMPTS = 4  # of each task, as on a cluster
+_EVERY = 0.2  # seconds
 _MODULES = ("pyspark", "pyarrow", "pandas")  # which PySpark itself requires
 
 
@@ -68,6 +70,21 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
         except Exception as error:
             why = (said() or [" ".join(str(error).split())])[-1]
             raise GradevalError(f"Spark cannot be started: {why}") from None
+
+
+@contextmanager
+def opened_session(master: str | None, settings: Iterable[tuple[str, str]]) -> Iterator[SparkSession]:
+    """A session as session() gives it, which is stopped at the end if it was started here."""
+    check_installed()
+    from pyspark.sql import SparkSession
+
+    before = SparkSession.getActiveSession()
+    made = session(master, settings)
+    try:
+        yield made
+    finally:
+        if made is not before:
+            made.stop()
 
 
 @contextmanager
@@ -135,3 +152,39 @@ def _memory_mib() -> int:
     except (AttributeError, ValueError, OSError):
         size = 0
     return max(1024, size // 4 // (1 << 20))
+
+
+@contextmanager
+def engine_errors() -> Iterator[None]:
+    """Raise what Spark raises as a GradevalError of one line."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise GradevalError(f"Spark: {lines[0] if lines else type(error).__name__}") from None
+
+
+@contextmanager
+def tasks_shown(session: SparkSession, steps: Callable[[int, int], None]) -> Iterator[None]:
+    """Call steps(done, total) with the tasks of the running stages, a few times a second."""
+    tracker = session.sparkContext.statusTracker()
+    is_over = threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(_EVERY):
+            with suppress(Exception):  # the session may have ended
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+                known = [stage for stage in stages if stage is not None]
+                if known:
+                    steps(sum(one.numCompletedTasks for one in known), sum(one.numTasks for one in known))
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from gradeval.errors import GradevalError
 from gradeval.spark import session
-from gradeval.spark.session import check_installed
 
 PYSPARK_WARNS = ("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::ResourceWarning")
 
@@ -24,12 +21,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    if not os.environ.get("GRADEVAL_SPARK"):
-        pytest.skip("make test-spark runs it")
-    try:
-        check_installed()
-    except GradevalError as error:
-        pytest.skip(str(error))
     settings = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
     made = session("local[2]", settings.items())
     yield made

@@ -155,7 +155,7 @@ def test_comparison_of_what_it_cannot() -> None:
     with pytest.raises(GradevalError, match="nDCG@5 was not evaluated"):
         comparison(job, "nDCG@5", {}, lambda job: [])
     with pytest.raises(GradevalError, match="there is 1 run"):
-        comparison(job._replace(runs=("first",)), None, {}, lambda job: [])
+        comparison(job._replace(runs=("first",), paths=("first",)), None, {}, lambda job: [])
 
 
 def one_bucket(judged: list[Any], retrieved: list[Any], **job: Any) -> Any:

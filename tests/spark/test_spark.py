@@ -21,6 +21,9 @@ from gradeval.spark.results import bucket_function
 from .tables import every_metric
 from .test_kernel import OPTIONS, RUNS, same
 
+if not os.environ.get("GRADEVAL_SPARK"):
+    pytest.skip("make test-spark runs them", allow_module_level=True)
+
 pytestmark = pytest.mark.spark
 
 QRELS_COLUMNS = "query_id string, doc_id string, relevance double"
