@@ -291,7 +291,7 @@ def other_options() -> Callable[[Decorated], Decorated]:
 
 def warning_options() -> Callable[[Decorated], Decorated]:
     """What is done about warnings."""
-    return _together(
+    return together(
         other("--quiet", is_flag=True, help="Do not print warnings or the progress bar."),
         other(
             "--strict", is_flag=True, help="Treat warnings as errors: print no results, and exit with code 2."

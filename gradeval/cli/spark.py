@@ -9,11 +9,11 @@ import click
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
+from gradeval.cli.destination import has_colour
 from gradeval.cli.options import (
     SectionedCommand,
     check_queries,
     columns_option,
-    has_colour,
     identical_ids_option,
     inputs,
     measure,
