@@ -25,6 +25,14 @@ NEEDED = (
 )
 ATTEMPTS = 4  # of each task, as on a cluster
 _EVERY = 0.2  # seconds
+# Without an appender, Spark would use its own profile.
+_SILENT = """\
+status = off
+rootLogger.level = off
+rootLogger.appenderRef.nowhere.ref = nowhere
+appender.nowhere.type = Null
+appender.nowhere.name = nowhere
+"""
 _MODULES = ("pyspark", "pyarrow", "pandas")  # which PySpark itself requires
 
 
@@ -56,20 +64,21 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if master is None and not is_submitted:
         master = "local[*]"
-    chosen = dict(settings)
-    if master is not None:
-        if master.startswith("local"):
-            chosen = _local() | chosen
+    with tempfile.TemporaryDirectory() as folder:  # which is read when the Java machine starts
+        chosen = dict(settings)
+        if master is not None and master.startswith("local"):
+            chosen = _local(Path(folder)) | chosen
             master = _retrying(master)
-        builder = builder.master(master)
-    for name, value in chosen.items():
-        builder = builder.config(name, value)
-    with known_warnings_ignored(), _stderr_kept() as said:
-        try:
-            return builder.getOrCreate()
-        except Exception as error:
-            why = (said() or [" ".join(str(error).split())])[-1]
-            raise GradevalError(f"Spark cannot be started: {why}") from None
+        if master is not None:
+            builder = builder.master(master)
+        for name, value in chosen.items():
+            builder = builder.config(name, value)
+        with known_warnings_ignored(), _stderr_kept() as said:
+            try:
+                return builder.getOrCreate()
+            except Exception as error:
+                why = (said() or [" ".join(str(error).split())])[-1]
+                raise GradevalError(f"Spark cannot be started: {why}") from None
 
 
 @contextmanager
@@ -89,9 +98,12 @@ def opened_session(master: str | None, settings: Iterable[tuple[str, str]]) -> I
 
 @contextmanager
 def known_warnings_ignored() -> Iterator[None]:
-    """Without PySpark's warning that it does not know the newest pandas, which nothing here uses."""
+    """Without PySpark's warnings that it does not know the newest pandas, which nothing here uses, and that a
+    function has no annotations, from which it would infer what the method that is called says already.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        warnings.filterwarnings("ignore", "Cannot infer the eval type", UserWarning)
         yield
 
 
@@ -128,16 +140,21 @@ def _retrying(master: str) -> str:
     return master if "," in master or not master.endswith("]") else f"{master[:-1]},{ATTEMPTS}]"
 
 
-def _local() -> dict[str, str]:
-    """The settings of a local session: quiet, and with the Python and the gradeval that are running."""
+def _local(folder: Path) -> dict[str, str]:
+    """The settings of a local session: quiet, and with the Python and the gradeval that are running.
+
+    folder: for files of settings.
+    """
     os.environ["PYSPARK_PYTHON"] = sys.executable  # PySpark reads this, and no setting
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     package = str(Path(__file__).resolve().parents[2])
     paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
-    log = Path(__file__).with_name("log4j2.properties")
+    log = folder / "log4j2.properties"
+    log.write_text(_SILENT)
     return {
         "spark.executorEnv.PYTHONPATH": paths,
         "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
+        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),  # of 200, most would be empty
         "spark.driver.memory": f"{_memory_mib()}m",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log.as_uri()}",
         "spark.ui.enabled": "false",

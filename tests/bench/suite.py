@@ -299,6 +299,24 @@ def in_memory(folder: Path) -> Benchmark:
     )
 
 
+def on_spark(folder: Path) -> Benchmark:
+    qrels, run = collection(folder)
+    name = "on Spark"
+    command = [sys.executable, "-W", "ignore", "-m", "tests.bench.on_spark", (folder / "rows").read_text()]
+    missing = module("pyspark") or ("" if shutil.which("java") else "java is not on PATH")
+    limits = {
+        "of cogroup that does nothing": 1.3,
+        "of MLlib, nDCG@10": 1.3,
+        "of pandas function for each query": 0.2,
+    }
+    return Benchmark(
+        "5 × 10⁶ rows on Spark, 100 documents and 10 judgments a query; gradeval alone on 10⁵ of them",
+        [*both(qrels, run), Tool(name, command, once=True, missing=missing)],
+        [Target(what, limit, said(name, what)) for what, limit in limits.items()],
+        "make test-spark installs PySpark",
+    )
+
+
 SUITE: dict[str, Callable[[Path], Benchmark]] = {
     "a": msmarco,
     "b": many_queries,
@@ -308,4 +326,5 @@ SUITE: dict[str, Callable[[Path], Benchmark]] = {
     "f": twenty_runs,
     "g": shuffled,
     "h": in_memory,
+    "i": on_spark,
 }

@@ -293,6 +293,7 @@ def test_wrong_options(wrong: list[str]) -> None:
 
 def test_targets_of_the_issue(tmp_path: Path) -> None:
     make(tmp_path, "f")
+    make(tmp_path, "i")
     limits = {
         key: [target.limit for target in benchmark(tmp_path / key).targets]
         for key, benchmark in suite.SUITE.items()
@@ -306,6 +307,7 @@ def test_targets_of_the_issue(tmp_path: Path) -> None:
         "f": [4],
         "g": [1],
         "h": [0.5, 1, 0.001, 0.06, 0.03, 300],  # dicts, small dicts, a query, pandas, polars, MiB added
+        "i": [1.3, 1.3, 0.2],  # an empty cogroup, MLlib, a function for each query
     }
 
 

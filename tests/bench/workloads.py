@@ -199,6 +199,12 @@ def in_memory(folder: Path, scale: float) -> None:
     write_collection(folder, scaled(1000, scale), 1000, 50, {"bm25": 1000})
 
 
+def on_spark(folder: Path, scale: float) -> None:
+    """(i) A small collection, and how many rows on_spark.py makes for itself."""
+    write_collection(folder, scaled(1000, scale), 100, 10, {"bm25": 100})
+    (folder / "rows").write_text(str(scaled(5_000_000, scale)))
+
+
 WORKLOADS: dict[str, Callable[[Path, float], None]] = {
     "a": msmarco,
     "b": many_queries,
@@ -208,6 +214,7 @@ WORKLOADS: dict[str, Callable[[Path, float], None]] = {
     "f": twenty_runs,
     "g": shuffled,
     "h": in_memory,
+    "i": on_spark,
 }
 
 

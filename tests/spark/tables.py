@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import random
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 from gradeval.options import Options
 from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY
 from gradeval.registry.spec import parse
+from gradeval.results import Results
 from gradeval.spark.kernel import Bucket, Job, RunValues, evaluate_bucket
 
 load()
@@ -94,3 +97,26 @@ def evaluated(
         buckets.append(bucket)
         values += found
     return buckets, values
+
+
+def same(found: float, expected: float) -> bool:
+    return found == expected or (math.isnan(found) and math.isnan(expected))
+
+
+def values_of(frame: Any) -> dict[tuple[str, str, str], float]:
+    found = {(row.run, row.query, row.metric): row.value for row in frame.collect()}
+    return {key: math.nan if value is None else value for key, value in found.items()}
+
+
+def check(results: Any, expected: Results) -> None:
+    """The values of the queries bit for bit, the means to 1e-12."""
+    found, own = values_of(results.per_query()), {}
+    for run in (one.name for one in expected.runs):
+        for spec in expected.specs:
+            if spec.metric.per_query:
+                own |= {(run, q, str(spec)): value for q, value in expected.per_query(run, spec).items()}
+    assert found.keys() == own.keys()
+    assert [key for key, value in own.items() if not same(found[key], value)] == []
+    summary = results.summary()
+    assert summary.means == pytest.approx(expected.means, rel=1e-12, abs=1e-12, nan_ok=True)
+    assert [one.name for one in summary.runs] == [one.name for one in expected.runs]

@@ -11,6 +11,17 @@ from typing import Any
 
 import pytest
 from cli.command import gradeval
+from shared_data import shared
+
+import gradeval as gradeval_package
+from gradeval import evaluate
+from gradeval.cli.spark import spark_command
+from gradeval.options import Options
+from gradeval.registry.spec import parse
+from gradeval.spark.files import evaluate_files, read_qrels, read_runs
+from gradeval.spark.session import engine_errors
+
+from .tables import check, every_metric
 
 if not os.environ.get("GRADEVAL_SPARK"):
     pytest.skip("make test-spark runs them", allow_module_level=True)
@@ -114,6 +125,54 @@ def test_strict() -> None:
     assert (done.code, done.out) == (2, "")
     assert "warning: short: 1 judged query is not in the run, counted as 0" in done.lines
     assert not Path("values.parquet").exists()
+
+
+REAL = {
+    "robust03": ("robust03_qrels.txt.gz", "input.NLPR03vb10.gz", "input.humR03dc.gz"),
+    "dl19": ("qrels.dl19-passage.txt", "BM25.dl19.txt", "REP_LLAMA.dl19.txt.gz"),
+    "covid": ("qrels.covid-round5.txt.gz", "BM25.covid.txt"),
+    "news": ("news_Facebook.qrels", "news_Facebook.ts36.run"),
+}
+
+
+@pytest.mark.parametrize(
+    "name, buckets, options",
+    [
+        ("robust03", 7, {"depth": 100}),
+        ("dl19", 2, {"rel": 2.0}),
+        ("covid", 64, {"judged_only": True, "queries": "both"}),
+        ("news", 1, {"zero_grade": 1.0, "ties": "worst"}),
+    ],
+)
+def test_real_files(spark: Any, name: str, buckets: int, options: dict[str, Any]) -> None:
+    """Every metric, bit for bit."""
+    qrels, *runs = (str(shared(name, file)) for file in REAL[name])
+    specs = parse(every_metric())
+    with engine_errors():
+        results = evaluate_files(spark, qrels, runs, specs, Options.of(**options), {}, buckets).persist()
+        check(results, evaluate(qrels, runs, every_metric(), **options))
+        results.unpersist()
+
+
+def test_the_readme(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its three lines, and its command."""
+    root = Path(__file__).resolve().parents[2]
+    text = (root / "README.md").read_text("utf-8")
+    section = text[text.index("## Spark\n") :]
+    lines = section[section.index("```py\n") + 6 :].partition("```")[0]
+    sample = root / "sample_data" / "search"
+    runs = {name: read_runs(spark, str(sample / f"{name}.run"), None, {}, {}) for name in ("bm25", "dense")}
+    named = {name: wire.frame.withColumnRenamed("number", "score") for name, wire in runs.items()}
+    judged = read_qrels(spark, str(sample / "qrels.txt"), None, {}).frame.withColumnRenamed("number", "grade")
+    monkeypatch.chdir(folder)
+    lines = lines.replace("values.parquet", str(folder / "values.parquet"))
+    exec(lines, given := {"gradeval": gradeval_package, "qrels": judged, "runs": named})
+    expected = evaluate(sample / "qrels.txt", [sample / "bm25.run", sample / "dense.run"], "nDCG@10 AP")
+    assert given["results"].summary().means == pytest.approx(expected.means, rel=1e-12)
+    assert len(spark.read.parquet(str(folder / "values.parquet")).columns) == 4
+    command = section[section.index("$ gradeval spark") + 2 :].partition("\n")[0].split()
+    known = {option for param in spark_command.params for option in param.opts}
+    assert {word for word in command if word.startswith("-")} <= known
 
 
 def test_a_process_of_its_own_says_nothing_else() -> None:

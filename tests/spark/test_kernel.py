@@ -18,7 +18,7 @@ from gradeval.spark.kernel import Failure, Job, evaluate_bucket
 from gradeval.spark.merge import merged
 from gradeval.spark.rows import Names
 
-from .tables import evaluated, every_metric, job_of, table
+from .tables import evaluated, every_metric, job_of, same, table
 
 pl = pytest.importorskip("polars")
 
@@ -40,10 +40,6 @@ OPTIONS: list[dict[str, Any]] = [
     {"tie_range": True},
     {"depth": 4, "judged_only": True, "rel": 3.0, "queries": "both"},
 ]
-
-
-def same(found: float, expected: float) -> bool:
-    return found == expected or (math.isnan(found) and math.isnan(expected))
 
 
 COUNTS = [1, 2, 7, 64]

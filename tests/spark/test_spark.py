@@ -18,8 +18,8 @@ from gradeval.errors import GradevalError, InputError, OptionError
 from gradeval.spark.frames import partition_keys
 from gradeval.spark.results import bucket_function
 
-from .tables import every_metric
-from .test_kernel import OPTIONS, RUNS, same
+from .tables import check, every_metric
+from .test_kernel import OPTIONS, RUNS
 
 if not os.environ.get("GRADEVAL_SPARK"):
     pytest.skip("make test-spark runs them", allow_module_level=True)
@@ -41,25 +41,6 @@ def frames(spark: Any) -> tuple[Any, Any]:
     both = [(name, *row) for name, run in RUNS.items() for row in rows(run)]
     runs = spark.createDataFrame(both, f"run string, {RUN_COLUMNS}").repartition(3, "doc_id")
     return qrels.cache(), runs.cache()
-
-
-def values_of(frame: Any) -> dict[tuple[str, str, str], float]:
-    found = {(row.run, row.query, row.metric): row.value for row in frame.collect()}
-    return {key: math.nan if value is None else value for key, value in found.items()}
-
-
-def check(results: gradeval.spark.SparkResults, expected: gradeval.Results) -> None:
-    """The values of the queries bit for bit, the means to 1e-12."""
-    found, own = values_of(results.per_query()), {}
-    for run in (one.name for one in expected.runs):
-        for spec in expected.specs:
-            if spec.metric.per_query:
-                own |= {(run, q, str(spec)): value for q, value in expected.per_query(run, spec).items()}
-    assert found.keys() == own.keys()
-    assert [key for key, value in own.items() if not same(found[key], value)] == []
-    summary = results.summary()
-    assert summary.means == pytest.approx(expected.means, rel=1e-12, abs=1e-12, nan_ok=True)
-    assert [one.name for one in summary.runs] == [one.name for one in expected.runs]
 
 
 CASES = [(1, {}), (2, OPTIONS[-1]), (7, {"rel": 2.0, "ties": "best"}), (64, {"zero_grade": 1.0, "depth": 5})]
