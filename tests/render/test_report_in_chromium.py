@@ -35,7 +35,7 @@ class Browser(Chromium):
         features = [{"name": "prefers-color-scheme", "value": media.pop("scheme", "light")}]
         self("Emulation.setEmulatedMedia", features=features, **media)
         self.open(html)
-        self.wait("!document.getElementById('status').hidden")
+        self.wait("!document.getElementById('controls').hidden")
 
     def rows(self) -> list[list[str]]:
         """The texts of the rows of the table of queries that is shown."""

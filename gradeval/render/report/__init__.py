@@ -3,7 +3,7 @@
 __init__     the page: what its template is given
 tables       the tables that are there without JavaScript
 data         what the script draws explanations and charts from
-page/        the template, the style and the script
+page/        the template, the style, and the parts of the script
 """
 
 from __future__ import annotations
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from gradeval.analysis.report import Report
 
 TITLE = "Ranking evaluation"
+SCRIPTS = (
+    "numbers.js",
+    "queries.js",
+    "chart.js",
+    "explanations.js",
+    "start.js",
+)  # parts of one script, in order
 
 
 def check_installed() -> None:
@@ -43,7 +50,7 @@ def render(report: Report, *, digits: int | Literal["full"] = 4) -> str:
     from gradeval.render.report.data import encoded
 
     digits = checked_digits(digits)
-    style, script = (_file(name) for name in ("page.css", "page.js"))
+    style, script = _file("page.css"), "\n".join(map(_file, SCRIPTS))
     environment = Environment(
         loader=PackageLoader(__name__, "page"),
         autoescape=True,

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from gradeval.analysis.comparison import Comparison, PairComparison
 from gradeval.analysis.explanation import Document, Explanation
 from gradeval.analysis.report import Explained, ExplainedQuery, Report
+from gradeval.analysis.stats.sampling import TOLERANCE
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render.comparison.layout import interval, probability
@@ -70,6 +71,7 @@ def _content(report: Report, digits: Digits) -> dict[str, Any]:
         ],
         "queries": _texts(values.queries),
         "values": [[[_exact(value) for value in of] for of in run] for run in values.values.tolist()],
+        "tolerance": TOLERANCE,
         "pair": [baseline, run],
         "pairs": [
             [
