@@ -1,7 +1,8 @@
 """Everything a report shows of runs: values, comparisons, coverage, and how each value comes about.
 
-report       qrels, runs and metrics -> Report
-report_of    the same with parsed arguments
+report              qrels, runs and metrics -> Report
+evaluate_to_report  the same with parsed arguments, in two steps: first the values,
+report_of           then all that is made of them
 """
 
 from __future__ import annotations
@@ -100,11 +101,15 @@ class Report:
     command: str = ""
     notices: tuple[Notice, ...] = ()
 
-    def pair(self, baseline: int, run: int, m: int) -> Pair:
-        """The differences of two runs, given by their positions."""
-        about = summarize(self.values.differences(baseline, run)[m])
-        ends = (about.wins, about.losses) if self.values.metrics[m].sign > 0 else (about.losses, about.wins)
-        return Pair(about.mean, ends[0], about.ties, ends[1])
+    def pairs(self, baseline: int, run: int) -> list[Pair]:
+        """The differences of two runs, given by their positions, by each metric."""
+        found = []
+        of_metrics = self.values.differences(baseline, run)
+        for column, differences in zip(self.values.metrics, of_metrics, strict=True):
+            about = summarize(differences)
+            better, worse = (about.wins, about.losses) if column.sign > 0 else (about.losses, about.wins)
+            found.append(Pair(about.mean, better, about.ties, worse))
+        return found
 
     def interval(self, run: int, m: int) -> Interval:
         """The confidence interval of a mean: Student's t."""
@@ -156,23 +161,53 @@ def report(
         raise OptionError("title must be a string")
     if not isinstance(explain, int) or isinstance(explain, bool) or explain < 0:
         raise OptionError("explain must be a number of queries")
-    return report_of(
-        qrels,
-        separate_runs(runs),
-        None if metrics is None else parse(metrics),
-        Options.of(**{name: value for name, value in options.items() if name not in names or name == "jobs"}),
-        CompareOptions.of(**{name: value for name, value in options.items() if name in names}),
-        text=text,
-        title=title,
-        explain=explain,
+    evaluation = {name: value for name, value in options.items() if name not in names or name == "jobs"}
+    evaluated = evaluate_to_report(
+        qrels, separate_runs(runs), None if metrics is None else parse(metrics), Options.of(**evaluation)
     )
+    complete(evaluated.results)
+    compared_as = CompareOptions.of(**{name: value for name, value in options.items() if name in names})
+    return report_of(evaluated, compared_as, text=text, title=title, explain=explain)
 
 
-def report_of(
+class Evaluated(NamedTuple):
+    """The values of runs, and what they are of. specs: the metrics to compare; results has further ones."""
+
+    qrels: Any
+    runs: Runs
+    results: Results
+    specs: Sequence[Spec]
+    options: Options
+
+
+def evaluate_to_report(
     qrels: Any,
     runs: Runs,
     specs: Sequence[Spec] | None,
     options: Options,
+    *,
+    watch: Callable[[Source], None] | None = None,
+    query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
+) -> Evaluated:
+    """The values of these (name, run) pairs, and their coverage; runs that cannot be read are in
+    Results.failed.
+
+    watch: is shown each source before it is read. query_ids: that of Evaluator.of(). Raises GradevalError.
+    """
+    # a pipe is read twice, from the copy that its Source has; other data are read once
+    qrels, opened = with_saved(source_of(qrels) if is_path(qrels) else open_qrels(qrels, options), runs)
+    more = parse(COVERAGE if options.judged_only else f"{COVERAGE} {JUDGED}")
+    results, compared = evaluate_to_compare(
+        qrels, opened, specs, options, more=more, watch=watch, hashes=True, query_ids=query_ids
+    )
+    for source in (qrels, *(run for _, run in opened)):
+        if isinstance(source, Source):
+            source.progress = None  # it has been read; explanations have steps
+    return Evaluated(qrels, opened, results, compared, options)
+
+
+def report_of(
+    evaluated: Evaluated,
     compared_as: CompareOptions,
     *,
     text: Any = None,
@@ -181,29 +216,18 @@ def report_of(
     explain: int = EXPLAINED,
     watch: Callable[[Source], None] | None = None,
     steps: Callable[[int, int], None] | None = None,
-    query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
 ) -> Report:
-    """Everything about these (name, run) pairs. Raises GradevalError.
+    """All that is made of the values. Raises GradevalError.
 
-    watch: is shown each source before it is read. steps: how many explanations are done, of how many.
-    query_ids: that of Evaluator.of().
+    watch: is shown the file of texts before it is read. steps: how many queries are explained, of how many.
     """
-    # a pipe is read twice, from the copy that its Source has; other data are read once
-    qrels, opened = with_saved(source_of(qrels) if is_path(qrels) else open_qrels(qrels, options), runs)
-    more = parse(COVERAGE if options.judged_only else f"{COVERAGE} {JUDGED}")
-    results, compared = evaluate_to_compare(
-        qrels, opened, specs, options, more=more, watch=watch, hashes=True, query_ids=query_ids
-    )
-    complete(results)
-    for source in (qrels, *(run for _, run in opened)):
-        if isinstance(source, Source):
-            source.progress = None
+    results, specs = evaluated.results, evaluated.specs
     counted = np.logical_or.reduce([run.counted for run in results.runs])
-    values = QueryValues.of(results, compared).select(counted)
-    comparison = compare_results(results, compared, compared_as) if len(results.runs) > 1 else None
+    values = QueryValues.of(results, specs).select(counted)
+    comparison = compare_results(results, specs, compared_as) if len(results.runs) > 1 else None
     queries = _queries(values, explain)
     explained = {}
-    for done, (query, found) in enumerate(_explained(qrels, opened, compared, options, queries)):
+    for done, (query, found) in enumerate(_explained(evaluated, queries)):
         if steps is not None:
             steps(done, len(queries))
         explained[query] = found
@@ -233,10 +257,9 @@ def _queries(values: QueryValues, most: int) -> list[str]:
     return [values.queries[q] for q in np.sort(np.argsort(worth, kind="stable")[:most]).tolist()]
 
 
-def _explained(
-    qrels: Any, runs: Runs, specs: Sequence[Spec], options: Options, queries: Sequence[str]
-) -> Iterator[tuple[str, ExplainedQuery]]:
+def _explained(evaluated: Evaluated, queries: Sequence[str]) -> Iterator[tuple[str, ExplainedQuery]]:
     """How the values of each of the queries come about."""
+    qrels, runs, _, specs, options = evaluated
     fresh = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
     if not queries or not fresh:
         return

@@ -117,7 +117,7 @@ def report_command(
     if file is None and out.on_terminal():
         raise click.UsageError("-o FILE is missing: a page of HTML is not for a terminal.")
 
-    from gradeval.analysis.report import report_of
+    from gradeval.analysis.report import evaluate_to_report, report_of
     from gradeval.registry.spec import parse
     from gradeval.render.progress import Progress
 
@@ -125,6 +125,10 @@ def report_command(
     heap.imported()
     names = {field.name for field in fields(CompareOptions)}
     given["jobs"] = given["jobs"] or 0
+    evaluation = Options.of(
+        **{name: value for name, value in given.items() if name not in names or name == "jobs"}
+    )
+    compared_as = CompareOptions.of(**{name: value for name, value in given.items() if name in names})
     asked = None
     if query_ids is not None:
         from gradeval.cli.query_ids import QueryIds
@@ -132,25 +136,31 @@ def report_command(
         asked = QueryIds(query_ids)
     try:
         with Progress(enabled=False if quiet else None) as progress:
-            found = report_of(
+            evaluated = evaluate_to_report(
                 qrels,
                 named or [(None, qrels)],
                 parse(metrics) if metrics else None,
-                Options.of(
-                    **{name: value for name, value in given.items() if name not in names or name == "jobs"}
-                ),
-                CompareOptions.of(**{name: value for name, value in given.items() if name in names}),
+                evaluation,
+                watch=progress.watch,
+                query_ids=None if asked is None else asked.chosen,
+            )
+            progress.clear()
+            failed = {str(one.error): one.error for one in evaluated.results.failed}
+            for error in failed.values():
+                out.report(error)
+            if failed:
+                return 2
+            found = report_of(
+                evaluated,
+                compared_as,
                 text=text,
                 title=title,
                 command=shlex.join(
                     ["gradeval", *click.get_current_context().find_root().meta["gradeval.args"]]
                 ),
                 explain=explain,
-                watch=progress.watch,
                 steps=progress.steps,
-                query_ids=None if asked is None else asked.chosen,
             )
-            page = found.render(digits=digits)
     except UnknownQueryError as error:
         if asked is None:
             raise
@@ -160,5 +170,5 @@ def report_command(
         warnings.append(f"{text}: no document of the queries has a title in it; are the ids those of the runs?")
     if not passes(warnings, found.notices, len(found.values.runs), quiet, strict, allow):
         return 2
-    out.write(page, file)
+    out.write(found.render(digits=digits), file)
     return 0

@@ -113,6 +113,8 @@ def test_errors(files, tmp_path, monkeypatch):
     assert (
         fails("report", qrels, run, tmp_path / "bad") == f"{tmp_path / 'bad'}:1: the score 'x' is not a number"
     )
+    (tmp_path / "worse").write_text("q1 Q0 a\n")
+    assert len(fails("report", qrels, tmp_path / "bad", run, tmp_path / "worse").splitlines()) == 2
     assert fails("report", qrels, run, "-o", run) == f"gradeval: --output {run}: it is one of the input files"
     assert "explain" in fails("report", qrels, run, "--explain", "-1")
     assert fails("report", qrels, run, "--query-ids", "q9").startswith("gradeval: ")

@@ -10,7 +10,7 @@ import math
 import re
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -62,6 +62,7 @@ def _content(report: Report, digits: Digits) -> dict[str, Any]:
     values, blocks = report.values, _Blocks()
     baseline, run = (0, 0) if report.comparison is None else report.comparison.pairs[0]
     positions = range(len(values.runs))
+    compared = {} if report.comparison is None else _compared(report.comparison)
     return {
         "digits": digits,
         "runs": _texts(values.runs),
@@ -73,13 +74,7 @@ def _content(report: Report, digits: Digits) -> dict[str, Any]:
         "values": [[[_exact(value) for value in of] for of in run] for run in values.values.tolist()],
         "tolerance": TOLERANCE,
         "pair": [baseline, run],
-        "pairs": [
-            [
-                [_pair(report, a, b, m, digits) for m in range(len(values.metrics))] if a != b else []
-                for b in positions
-            ]
-            for a in positions
-        ],
+        "pairs": [[_pair(report, a, b, compared, digits) for b in positions] for a in positions],
         "explained": _explained(report, digits, blocks),
         "blocks": blocks.content(),
     }
@@ -99,30 +94,37 @@ def _exact(value: float) -> float | None:
     return None if math.isnan(value) else value + 0.0
 
 
-def _pair(report: Report, a: int, b: int, m: int, digits: Digits) -> str:
-    """What is known of run b against run a by a metric: a clause for each."""
-    found = report.pair(a, b, m)
-    parts = [f"mean difference {signed(found.difference, digits)}"]
-    runs, name = report.values.runs, report.values.metrics[m].name
-    compared = None if report.comparison is None else _compared(report.comparison, runs[a], runs[b], name)
-    if compared is not None and report.comparison is not None:
-        parts.append(f"{report.comparison.options.confidence:g} % interval {interval(compared, digits)}")
-        if not math.isnan(compared.p):
-            parts.append(f"p {probability(compared.p, digits)}")
-        if not math.isnan(compared.p_corrected) and report.comparison.options.used_correction != "none":
-            parts.append(f"corrected p {probability(compared.p_corrected, digits)}")
-    queries = f"better on {found.better:,}, equal on {found.equal:,}, worse on {found.worse:,} queries"
-    return f"{', '.join(parts)}; {queries}"
+_Compared = Mapping[tuple[str, str, str], PairComparison]
+"""(baseline, run, metric) -> the comparison."""
 
 
-def _compared(comparison: Comparison, baseline: str, run: str, metric: str) -> PairComparison | None:
-    """The comparison of two runs, in whichever order it was made."""
+def _pair(report: Report, a: int, b: int, compared: _Compared, digits: Digits) -> list[str]:
+    """What is known of run b against run a by each metric, in words."""
+    if a == b:
+        return []
+    values, options = report.values, report.options
+    texts = []
+    for column, found in zip(values.metrics, report.pairs(a, b), strict=True):
+        parts = [f"mean difference {signed(found.difference, digits)}"]
+        one = compared.get((values.runs[a], values.runs[b], column.name))
+        if one is not None:
+            parts.append(f"{options.confidence:g} % interval {interval(one, digits)}")
+            if not math.isnan(one.p):
+                parts.append(f"p {probability(one.p, digits)}")
+            if not math.isnan(one.p_corrected) and options.used_correction != "none":
+                parts.append(f"corrected p {probability(one.p_corrected, digits)}")
+        queries = f"better on {found.better:,}, equal on {found.equal:,}, worse on {found.worse:,} queries"
+        texts.append(f"{', '.join(parts)}; {queries}")
+    return texts
+
+
+def _compared(comparison: Comparison) -> _Compared:
+    """The comparisons, and each in the other direction."""
+    found = {}
     for one in comparison.comparisons:
-        if one.metric == metric and (one.baseline, one.run) == (baseline, run):
-            return one
-        if one.metric == metric and (one.baseline, one.run) == (run, baseline):
-            return replace(one, low=-one.high, high=-one.low)
-    return None
+        found[one.baseline, one.run, one.metric] = one
+        found[one.run, one.baseline, one.metric] = replace(one, low=-one.high, high=-one.low)
+    return found
 
 
 def _explained(report: Report, digits: Digits, blocks: _Blocks) -> dict[str, Any]:
