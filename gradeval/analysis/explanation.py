@@ -12,7 +12,7 @@ from gradeval.errors import OptionError
 from gradeval.notices import Notice
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Document:
     """A document that was retrieved or judged.
 
@@ -24,6 +24,9 @@ class Document:
     rank: int | None
     score: float | None
     grade: float | None
+
+    def __hash__(self) -> int:
+        return hash(self.id)  # the others are those of the id, and there are many documents
 
 
 @dataclass(frozen=True)
@@ -224,12 +227,13 @@ class Explanation:
         """The documents of the first ranks; then so many further ones that add to the value, and so many that
         were not retrieved, by default as many."""
         further = ranks if further is None else further
-        adds = self.contributions
+        adds, places = self.contributions, {one: self.place(one) for one in self.contributions}
         first, below = self.ranked[:ranks], self.ranked[ranks:]
+        others = set(adds).difference(first)
         # every document adds to rankDCG
-        adding = [] if self.groups else [one for one in below if adds.get(one)]
-        most = set(sorted(adding, key=lambda one: -abs(adds[one]))[:further])
-        hidden = [one for one in below if one not in most]
+        adding = [] if self.groups else [one for one in others if places[one] and adds[one]]
+        most = sorted(adding, key=lambda one: (-abs(adds[one]), places[one] or 0))[:further]
+        hidden = others.difference(most)
         missed = [one for one in self.documents if one.rank is None and self.place(one) is None]
         if self.ideal is None:
             listed = [one for one in missed if (one.grade or 0) > 0 or adds.get(one)]
@@ -237,9 +241,9 @@ class Explanation:
             best = {one.document for one in self.ideal}
             listed = [one for one in missed if one in best]
         return Selection(
-            (*first, *(one for one in below if one in most), *listed[:further]),
-            len(hidden),
-            math.fsum(adds.get(one, 0.0) for one in hidden),
+            (*first, *sorted(most, key=lambda one: places[one] or 0), *listed[:further]),
+            len(below) - len(most),
+            math.fsum(adds[one] for one in hidden if places[one]),
             sum((one.grade or 0) > 0 for one in missed),
         )
 
