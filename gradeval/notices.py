@@ -49,7 +49,8 @@ class Notice:
 
     subject: the run; for DUPLICATES and the three about relevance, the qrels; '' for a comparison. metric: the
     canonical name of the metric it is about, '' where it is about all; for JUDGED_SHARE and JUDGED_DIFFERS the
-    metric that measures the share.
+    metric that measures the share; for MISSING_VALUES, the metrics for which the queries are excluded though
+    they count for the others.
     count: how many queries it is about; for DUPLICATES, ALL_RELEVANT and QRELS_AS_RUN, documents; for
     SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these. total: of how many.
     queries: the ids of the first of these queries, MAX_QUERIES at most.
@@ -282,6 +283,8 @@ def _query_all(group: Sequence[Notice], runs: int) -> str:
 def _missing_values(group: Sequence[Notice], runs: int) -> str:
     notice = _largest(group)
     fate = "excluded" if notice.rule == "both" else "counted as 0"
+    if notice.metric:
+        fate += f", excluded for {notice.metric} (lower is better)"
     if len(group) > 1:
         most = f"up to {notice.count:,} ({notice.subject})"
         return f"{_runs(group, runs)} lack queries of the other tables, {most}, {fate}"

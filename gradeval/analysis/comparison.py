@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
+import numpy as np
+
 from gradeval.analysis.judged import Judged
 from gradeval.analysis.options import TUKEY, CompareOptions
 from gradeval.analysis.stats.anova import Source as Variance
@@ -139,6 +141,12 @@ class Comparison:
     judged: Judged | None = None
     notices: tuple[Notice, ...] = ()
     inputs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The fewest and the most queries that a mean of a run and metric is over."""
+        counts = (~np.isnan(self.values.values)).sum(axis=2)
+        return int(counts.min()), int(counts.max())
 
     @property
     def comparisons(self) -> tuple[PairComparison, ...]:

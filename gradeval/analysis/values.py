@@ -12,6 +12,7 @@ import numpy as np
 from gradeval.analysis.stats.differences import paired_differences
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.errors import GradevalError, InputError, MetricError, UnknownQueryError
+from gradeval.evaluation.given import Planned, check_labels, names_of
 from gradeval.formats.sources import Source
 from gradeval.formats.values import LARGEST, ValueTable, metric_names, read_values
 from gradeval.notices import MAX_QUERIES, Kind, Notice
@@ -151,16 +152,25 @@ Tables = Sequence[tuple[str, str, ValueTable]]
 """(name, path, table) of each run."""
 
 
-def read_tables(paths: Sequence[str]) -> Tables:
-    """The tables of values in files. Raises InputError(s)."""
-    found = [
-        (source.name, table) for path in paths for source in [Source(path)] for table in read_values(source)
-    ]
-    _name_alike([table for _, table in found])
-    names = [table.name or _stem(path) for path, table in found]
-    if len(set(names)) < len(names):
-        names = run_names([path for path, _ in found])
-    return [(name, path, table) for name, (path, table) in zip(names, found, strict=True)]
+def read_tables(paths: Sequence[tuple[str | None, str]], column: str | None = None) -> Tables:
+    """The tables of values in files, (label, path) each. column: of query ids. Raises InputError(s).
+
+    A label is the name of the run of its file, and the beginning of the names of several.
+    """
+    check_labels(paths)
+    found: list[tuple[Planned, str, ValueTable]] = []
+    for label, path in paths:
+        source = Source(path)
+        tables = read_values(source, column)
+        for table in tables:
+            name = table.name or _stem(source.name)
+            plan = Planned(label, source.name, name)
+            if len(tables) > 1:
+                plan = Planned(label and f"{label}:{name}", f"{source.name}:{name}", name)
+            found.append((plan, source.name, table))
+    _name_alike([table for _, _, table in found])
+    names = names_of([plan for plan, _, _ in found])
+    return [(name, path, table) for name, (_, path, table) in zip(names, found, strict=True)]
 
 
 def _name_alike(tables: Sequence[ValueTable]) -> None:
@@ -255,10 +265,11 @@ def from_tables(
         missing = np.array([query not in table.queries for query in queries], np.bool_)
         if missing.any():
             ids = [query for query, is_missing in zip(queries, missing, strict=True) if is_missing]
-            rule = "judged" if complete else "both"
-            notices.append(
-                Notice(Kind.MISSING_VALUES, name, len(ids), queries=tuple(ids[:MAX_QUERIES]), rule=rule)
-            )
+            lower = [column.name for column in columns if column.sign < 0] if complete else []
+            rule = "judged" if complete and len(lower) < len(columns) else "both"
+            apart = ", ".join(lower) if rule == "judged" else ""
+            queries_shown = tuple(ids[:MAX_QUERIES])
+            notices.append(Notice(Kind.MISSING_VALUES, name, len(ids), apart, queries_shown, rule))
         for m, column in enumerate(columns):
             of_metric = table.values[column.name]
             values[r, m] = [of_metric.get(query, math.nan) for query in queries]

@@ -32,6 +32,7 @@ from gradeval.cli.options import (
     treat_warnings,
 )
 from gradeval.cli.types import File, Integer
+from gradeval.errors import OptionError
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.render import Digits
@@ -59,8 +60,10 @@ Examples:
 
 \b
 A saved result must come from the same qrels, options and metrics. With --values
-each file is CSV or TSV with a column of query ids and one for each metric,
-gradeval's own TSV (-q), or the output of trec_eval -q.
+each file is CSV or TSV with a column of query ids (query, qid, query_id, … or
+--columns query=NAME) and one for each metric, gradeval's own TSV (-q, also with
+--wide), or the output of trec_eval -q. A query that a table lacks counts as 0, or
+is excluded if lower values are better, or with --queries both.
 """
 _more = section("Further output")
 _values = section("Tables of values")
@@ -69,7 +72,7 @@ _values = section("Tables of values")
 _EVALUATION = (
     *("rel", "zero_grade", "depth", "judged_only", "ties", "no_relevant"),
     *("qrels_format", "run_format", "features", "qrels_feature", "groups"),
-    *("columns", "split", "ignore_identical_ids"),
+    *("split", "ignore_identical_ids"),
 )
 
 
@@ -87,8 +90,8 @@ _EVALUATION = (
     "--lower-is-better",
     multiple=True,
     metavar="NAME",
-    help="A metric of the tables where lower values are better. Default: as gradeval's metric of that name, or "
-    "higher.",
+    help="A metric of the tables where lower values are better; a query that a table lacks is excluded for it. "
+    "Default: as gradeval's metric of that name, or higher.",
 )
 @measure_options(f"{DEFAULT_METRICS.removeprefix('num_q ')}, or all that saved results or tables have")
 @queries(
@@ -133,7 +136,7 @@ def compare_command(
         raise click.UsageError("-n and -f json are mutually exclusive: JSON has the comparisons.")
     _check_files(files, of_values, given, lower_is_better)
     qrels, arguments = ((), files) if of_values else (files[:1], files[1:])
-    runs = with_baseline(arguments, of_values, given["baseline"])
+    runs = with_baseline(arguments, given["baseline"])
     files = (*qrels, *(path for _, path in runs))
     extra = [one for one in (by, given["groups"], query_ids) if one]
     check_inputs([*files, *extra])
@@ -153,7 +156,9 @@ def compare_command(
     asked = asked_queries(query_ids)
     with naming_queries(asked):
         if of_values:
-            comparison = _compare_values(files, metrics, lower_is_better, given["queries"], options, asked)
+            comparison = _compare_values(
+                runs, metrics, lower_is_better, given["queries"], given["columns"], options, asked
+            )
         else:
             evaluation = {name: value for name, value in given.items() if name not in names or name == "jobs"}
             evaluation["jobs"] = evaluation["jobs"] or 0
@@ -240,10 +245,11 @@ def _compare_runs(
 
 
 def _compare_values(
-    files: Sequence[str],
+    files: Sequence[tuple[str | None, str]],
     metrics: Sequence[str],
     lower_is_better: Sequence[str],
     queries: str,
+    columns: str,
     options: CompareOptions,
     asked: QueryIds | None,
 ) -> Comparison:
@@ -251,7 +257,10 @@ def _compare_values(
     from gradeval.analysis.compare import compare_values
     from gradeval.analysis.values import all_queries, from_tables, read_tables
 
-    tables = read_tables(files)
+    chosen = dict(Options.of(columns=columns).columns)
+    if others := [role for role in chosen if role != "query"]:
+        raise OptionError(f"--columns {others[0]}: tables of values have query=NAME only")
+    tables = read_tables(files, chosen.get("query"))
     values, notices = from_tables(
         tables,
         metrics,

@@ -58,16 +58,14 @@ def comparison_options() -> Callable[[Decorated], Decorated]:
     )
 
 
-def with_baseline(
-    arguments: Sequence[str], of_values: bool, baseline: str | None
-) -> list[tuple[str | None, str]]:
-    """The labels and paths of the runs, or the paths of tables of values, which have no labels.
+def with_baseline(arguments: Sequence[str], baseline: str | None) -> list[tuple[str | None, str]]:
+    """The labels and paths of the runs or tables; the baseline is before them if it is another file.
 
-    The baseline is before them if it is another file; it may be the name of a run too.
+    It may be the name of a run too.
     """
     from gradeval.tables.run_names import labelled, run_names
 
-    runs = [(None, path) if of_values else labelled(path) for path in expand_runs(None, None, arguments)]
+    runs = [labelled(path) for path in expand_runs(None, None, arguments)]
     if baseline is None or baseline in [path for _, path in runs] or not os.path.exists(baseline):
         return runs
     labels = [label for label, _ in runs if label is not None]

@@ -82,7 +82,7 @@ def queries_command(
     """
     check_queries(complete, given["queries"])
     _check_runs(runs, given)
-    labelled = with_baseline(runs, False, baseline)
+    labelled = with_baseline(runs, baseline)
 
     def draw(progress: Progress, options: dict[str, Any]) -> Picture:
         from gradeval.analysis.plot.queries import METRIC, draw_queries

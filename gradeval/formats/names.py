@@ -63,6 +63,26 @@ def choose(names: Sequence[str], number: str, given: Mapping[str, str], path: st
     return Chosen(query, document, found, simplified(found) == "rank", is_quepid)
 
 
+def query_column(names: Sequence[str], given: str | None, path: str) -> int | None:
+    """The position of the column of query ids; None where none has a usual name and the first has no name.
+
+    The table has no documents, so 'id' is a usual name too. given: its name, which a table need not have if one
+    has a usual name. Raises InputError where it is missing or ambiguous.
+    """
+    if given is not None and given in names:
+        return names.index(given)
+    plain = [*map(simplified, names)]
+    found = [*_found(plain, "query"), *(place for place, name in enumerate(plain) if name == "id")]
+    if not found and not names[0]:
+        return None
+    return _only(names, found, "query", path)
+
+
+def is_query_name(name: str) -> bool:
+    """Whether a column of this name has the ids or the texts of queries."""
+    return any(simplified(name) in group for group in _NAMES["query"])
+
+
 def is_header(names: Sequence[str], given: Mapping[str, str]) -> bool:
     """Whether these fields of a first line are column names: at least two are of what a table must have."""
     plain = [*map(simplified, names)]
@@ -88,9 +108,13 @@ def _found(plain: Sequence[str], role: str) -> list[int]:
 
 
 def _usual(names: Sequence[str], role: str, path: str) -> str:
-    found = _found([*map(simplified, names)], role)
+    return names[_only(names, _found([*map(simplified, names)], role), role, path)]
+
+
+def _only(names: Sequence[str], found: Sequence[int], role: str, path: str) -> int:
+    """The one column that was found for a role. Raises InputError."""
     if len(found) == 1:
-        return names[found[0]]
+        return found[0]
     if found:
         both = " or ".join(named(names[place]) for place in found)
         raise InputError(path, f"the {role} column may be {both}", hint=f"Choose with {_option(role)}")

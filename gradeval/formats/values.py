@@ -1,8 +1,8 @@
 """Tables of values per query, from gradeval, trec_eval or anything else that writes CSV or TSV.
 
-Three layouts are detected from the first line: gradeval's own rows (a header 'run query metric value'); those
-of `trec_eval -q` (measure, query and value, without a header); and a table with a header, whose first column
-has the query ids and each other column the values of a metric.
+Four layouts are detected from the first line: gradeval's own rows (a header 'run query metric value'), and its
+wide ones (a header 'query metric RUN…'); those of `trec_eval -q` (measure, query and value, without a header);
+and a table with a header, in which one column has the query ids and each other one the values of a metric.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from itertools import chain
 from gradeval.errors import InputError, named
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
 from gradeval.formats.fields import read_text
+from gradeval.formats.names import is_query_name, query_column
 from gradeval.formats.sources import Source
 from gradeval.options import parse_number
 
@@ -27,7 +28,10 @@ LARGEST = 1e150
 """The largest magnitude of a value: sums of squares stay finite."""
 
 _OWN = ["run", "query", "metric", "value"]
+_WIDE = ["query", "metric"]
 _UNDEFINED = frozenset(("", "nan", "na", "n/a", "null", "none"))
+_INDEX = re.compile(r"(?:Unnamed: 0)?")  # as pandas writes the numbers of rows
+_NAME_IT = "Name the column of query ids 'query', or choose it with --columns query=NAME"
 _MARKED = re.compile(r"[ \t]+")
 
 
@@ -47,9 +51,15 @@ class ValueTable:
 Row = tuple[int, list[str]]
 """The 0-based line at which a row begins, and its fields."""
 
+Value = tuple[str, str, str, str]
+"""Run, query, metric and value, as the file has them."""
 
-def read_values(source: Source) -> list[ValueTable]:
-    """The tables of a file: one, or one for each run of gradeval's own output. Raises InputError(s)."""
+
+def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
+    """The tables of a file: one, or one for each run of gradeval's own output.
+
+    column: the name of the column of query ids; by default it has a usual name. Raises InputError(s).
+    """
     text = read_text(source)
     lines = text.decode("utf-8", "surrogateescape").split("\n")
     first = next((line for line in lines if line.strip()), None)
@@ -64,14 +74,22 @@ def read_values(source: Source) -> list[ValueTable]:
         rows: Iterator[Row] = (
             (number, _trec_fields(line)) for number, line in enumerate(lines) if line.strip()
         )
-        tables, problems = _by_rows(rows, ("measure", "query", "value"), lambda row: ("", *row))
+        head = ["measure", "query", "value"]
+        tables, problems = _by_rows(rows, head, lambda row: [("", row[1], row[0], row[2])])
     else:
         rows = _csv_rows(source, lines, first)
         _, head = next(rows)
-        if head == _OWN:
-            tables, problems = _by_rows(rows, _OWN, lambda row: (row[0], row[2], row[1], row[3]))
+        if head[:4] == _OWN:  # --tie-range adds columns
+            tables, problems = _by_rows(rows, head, lambda row: [(row[0], row[1], row[2], row[3])])
+        elif head[:2] == _WIDE and head[2:]:
+            runs = _run_columns(source, head)
+            tables, problems = _by_rows(
+                rows,
+                head,
+                lambda row: [(run, row[0], row[1], text) for run, text in zip(runs, row[2:], strict=True)],
+            )
         else:
-            tables, problems = _by_columns(source, rows, head)
+            tables, problems = _by_columns(source, rows, head, column)
     if problems:
         found = Problems(source.name)
         found.add(LineProblems(tuple(problems[:SHOWN]), len(problems)))
@@ -126,50 +144,74 @@ def _csv_rows(source: Source, lines: Sequence[str], first: str) -> Iterator[Row]
         raise InputError(source.name, what, line=before + 1) from None
 
 
+def _run_columns(source: Source, head: Sequence[str]) -> Sequence[str]:
+    """The runs of gradeval's wide rows."""
+    runs = head[2:]
+    if len(set(runs)) < len(runs):
+        twice = next(run for place, run in enumerate(runs) if run in runs[:place])
+        raise InputError(source.name, f"two columns are named {named(twice)}", line=1)
+    return runs
+
+
 def _by_rows(
-    rows: Iterator[Row], head: Sequence[str], order: Callable[[list[str]], Sequence[str]]
+    rows: Iterator[Row], head: Sequence[str], values_of: Callable[[list[str]], list[Value]]
 ) -> tuple[list[ValueTable], list[Problem]]:
-    """Tables from rows that hold one value each. order: the fields of a row -> run, metric, query, value."""
+    """Tables from rows that name the metric of their values."""
     tables: dict[str, ValueTable] = {}
     problems: list[Problem] = []
     for number, row in rows:
         if len(row) != len(head):
             problems.append(_wrong_count(number, len(row), f"{len(head)} ({' '.join(head)})"))
             continue
-        run, metric, query, text = order(row)
-        if query == SUMMARY or metric in ("runid", "relstring"):
-            continue
-        table = tables.setdefault(run, ValueTable(run))
-        table.queries[query] = None
-        _add(table, problems, number, metric, query, text)
+        for run, query, metric, text in values_of(row):
+            if query == SUMMARY or metric in ("runid", "relstring"):
+                continue
+            table = tables.setdefault(run, ValueTable(run))
+            table.queries[query] = None
+            _add(table, problems, number, metric, query, text)
     return list(tables.values()), problems
 
 
-def _by_columns(source: Source, rows: Iterator[Row], head: list[str]) -> tuple[list[ValueTable], list[Problem]]:
-    """The table with a column for each metric."""
-    metrics = head[1:]
-    hint = "The first line names the columns: the query ids, then a column for each metric"
-    if not metrics:
+def _by_columns(
+    source: Source, rows: Iterator[Row], head: list[str], column: str | None
+) -> tuple[list[ValueTable], list[Problem]]:
+    """The table with a column for each metric, and one of query ids.
+
+    Beside the ids, an index of pandas and the texts of queries are ignored.
+    """
+    hint = "The first line names the columns: one of query ids, and one for each metric"
+    if len(head) == 1:
         raise InputError(source.name, "there is one column only", line=1, hint=hint)
-    for place, name in enumerate(metrics, 2):
+    # numbers and no names: there is no header
+    place = None if all(map(_is_number, head[1:])) else query_column(head, column, source.name)
+    ids = 0 if place is None else place
+    others = {c for c, name in enumerate(head) if is_query_name(name) or (c == 0 and _INDEX.fullmatch(name))}
+    metrics = {c: name for c, name in enumerate(head) if c not in {ids, *others}}
+    if not metrics:
+        raise InputError(source.name, "there is no column of a metric", line=1, hint=hint)
+    for c, name in metrics.items():
         if not name or _is_number(name):
-            what = f"column {place} has no name" if not name else f"column {place} is named {named(name)}"
+            what = f"column {c + 1} has no name" if not name else f"column {c + 1} is named {named(name)}"
             raise InputError(source.name, what, line=1, hint=hint)
-        if name in metrics[: place - 2]:
+        if name in head[:c]:
             raise InputError(source.name, f"two columns are named {named(name)}", line=1)
-    table = ValueTable("", {name: {} for name in metrics})
+    table = ValueTable("", {name: {} for name in metrics.values()})
     problems: list[Problem] = []
     for number, row in rows:
+        query = row[ids] if len(row) == len(head) else ""
         if len(row) != len(head):
             problems.append(_wrong_count(number, len(row), f"the header has {len(head)}"))
-        elif not row[0]:
+        elif not query:
             problems.append(Problem(number, "the query id is missing"))
-        elif row[0] in table.queries:
-            problems.append(Problem(number, f"query {named(row[0])} appears twice"))
+        elif query in table.queries:
+            problems.append(Problem(number, f"query {named(query)} appears twice"))
         else:
-            table.queries[row[0]] = None
-            for name, text in zip(metrics, row[1:], strict=True):
-                _add(table, problems, number, name, row[0], text)
+            table.queries[query] = None
+            for c, name in metrics.items():
+                _add(table, problems, number, name, query, row[c])
+    if place is None and [*table.queries] == [*map(str, range(len(table.queries)))] and not problems:
+        what = "no column is named as one of query ids, and the first has 0, 1, 2, …, as pandas numbers rows"
+        raise InputError(source.name, what, line=1, hint=_NAME_IT)
     return [table], problems
 
 

@@ -292,33 +292,6 @@ def test_one_file_of_several_runs() -> None:
     ] == [("good", "poor", "nDCG@5")]
 
 
-def tables(a: str, b: str) -> tuple[str, str, str]:
-    Path("a.csv").write_text(a)
-    Path("b.csv").write_text(b)
-    return "--values", "a.csv", "b.csv"
-
-
-def test_missing_and_undefined_values_of_tables() -> None:
-    args = tables("id,x,rt,y\n1,1,5,1\n2,2,6,1\n3,3,7,1\n4,,8,1\n", "id,x,rt\n1,2,4\n2,4,3\n5,1,1\n4,1,1\n")
-    done = compare(*args)
-    assert done.lines == [
-        "warning: 1 metric is not in every table, excluded: y",
-        "warning: 2 of 2 runs lack queries of the other tables, up to 1 (a), counted as 0",
-        "warning: a: x is undefined for 1 query, excluded from its mean",
-        "warning: only 4 queries to compare on; with fewer than 25, only large differences are found and "
-        "intervals are rough",
-    ]
-    x, rt = rows(*args)
-    assert (x["n"], x["won"], x["lost"]) == ("4", "3", "1")
-    assert (rt["n"], rt["baseline_mean"]) == ("5", "5.2000")
-    x, rt = rows(*args, "--queries", "both")
-    assert (x["n"], rt["n"], rt["lost"]) == ("2", "3", "3")
-    x, rt = rows(*args, "--lower-is-better", "rt")  # where 0 would be best, a missing value is left out
-    assert (x["n"], rt["n"], rt["won"], rt["lost"], rt["verdict"]) == ("4", "3", "3", "0", "")
-    [row] = rows(*args, "--query-ids", "1,2", "-m", "rt")
-    assert row["n"] == "2"
-
-
 RUNS = ("compare", "qrels", "good.run", "poor.run")
 
 
@@ -367,19 +340,6 @@ def test_values_of_tables_that_are_json() -> None:
     assert "good.json: this is JSON. Compare saved results with the qrels" in fails(
         "compare", "--values", "good.json"
     )
-
-
-def test_names_and_ids_are_the_bytes_they_are(folder: Path) -> None:
-    (folder / "a.csv").write_bytes(b'id,AP\n"\xff\x1b[31m",1\n2,2\n')
-    (folder / "b.csv").write_bytes(b'id,AP\n"\xff\x1b[31m",2\n2,1.5\n')
-    done = compare("--values", "a.csv", "b.csv", "-q", "-n", "-f", "tsv")
-    assert (
-        done.out.encode("utf-8", "surrogateescape")
-        .splitlines()[1]
-        .startswith(b"\xff\x1b[31m\tAP\t1.0000\t2.0000")
-    )
-    done = compare("--values", "a.csv", "b.csv", "-q", "-n", "-f", "table", terminal=True)
-    assert "\x1b[31m" not in done.out and "\\x1b[31m" in done.out
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="there are no names for descriptors")

@@ -29,7 +29,7 @@ def refused(tmp_path: Path, text: str | bytes) -> str:
     return str(raised.value).replace(f"{tmp_path}/", "")
 
 
-HEAD = "The first line names the columns: the query ids, then a column for each metric"
+HEAD = "The first line names the columns: one of query ids, and one for each metric"
 EXPECTED = {"AP": {"q1": 0.5, "q2": 0.25}, "P@5": {"q1": 1.0, "q2": 0.2}}
 
 
@@ -42,6 +42,12 @@ EXPECTED = {"AP": {"q1": 0.5, "q2": 0.25}, "P@5": {"q1": 1.0, "q2": 0.2}}
         "query\tAP\tP@5\nq1\t0.5\t1\nq2\t0.25\t0.2\n",
         "query;AP;P@5\nq1;0.5;1\nq2;0.25;0.2\n",
         "\ufeffquery,AP,P@5\nq1,0.5,1\nq2,.25,.2\n",
+        "AP,Query ID,P@5\n0.5,q1,1\n.25,q2,.2\n",
+        "id,AP,P@5\nq1,0.5,1\nq2,.25,.2\n",
+        # as pandas writes an index that has the ids, one of rows beside them, and the latter read again
+        ",AP,P@5\nq1,0.5,1\nq2,.25,.2\n",
+        ",query,AP,P@5\n0,q1,0.5,1\n1,q2,.25,.2\n",
+        "Unnamed: 0,AP,qid,query,P@5\n0,0.5,q1,a text,1\n1,.25,q2,another,.2\n",
     ],
 )
 def test_columns(tmp_path: Path, text: str) -> None:
@@ -49,6 +55,24 @@ def test_columns(tmp_path: Path, text: str) -> None:
     assert values(table) == EXPECTED
     assert list(table.queries) == ["q1", "q2"]
     assert table.name == ""
+
+
+def test_the_column_of_ids_can_be_chosen(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("AP,utterance,qid\n0.5,u1,7\n")
+    [table] = read_values(Source(tmp_path / "t"), "utterance")
+    assert values(table) == {"AP": {"u1": 0.5}}
+    (tmp_path / "t").write_text("AP,qid\n0.5,7\n")
+    assert values(read_values(Source(tmp_path / "t"), "utterance")[0]) == {"AP": {"7": 0.5}}
+
+
+def test_gradevals_wide_rows(tmp_path: Path) -> None:
+    text = "query\tmetric\ta\tb\nq1\tAP\t0.5\t1\nq1\trelstring\t1\t0\nq2\tAP\t.25\tnan\nall\tAP\t.3\t1\n"
+    first, second = read(tmp_path, text)
+    assert (first.name, values(first)) == ("a", {"AP": {"q1": 0.5, "q2": 0.25}})
+    assert second.name == "b" and second.values["AP"]["q1"] == 1
+    assert math.isnan(second.values["AP"]["q2"])
+    with_ends = "run\tquery\tmetric\tvalue\tlow\thigh\na\tq1\tAP\t0.5\t.4\t.6\n"
+    assert values(read(tmp_path, with_ends)[0]) == {"AP": {"q1": 0.5}}
 
 
 def test_gradevals_own_rows(tmp_path: Path) -> None:
@@ -101,6 +125,15 @@ def test_compressed(tmp_path: Path) -> None:
         ("query\nq1\n", f"t:1: there is one column only. {HEAD}"),
         ("q1,0.5\nq2,1\n", f"t:1: column 2 is named '0.5'. {HEAD}"),
         ("query,AP,\nq1,1,2\n", f"t:1: column 3 has no name. {HEAD}"),
+        ("AP,RR\n0.5,1\n", "t: no query column (queryid, qid, topicid, userid, uid, query, topic, user); the "
+         "columns are 'AP', 'RR'. Name it with --columns query=NAME"),
+        ("id,query,AP\n0,7,1\n",
+         "t: the query column may be 'query' or 'id'. Choose with --columns query=NAME"),
+        (",AP\n0,1\n1,2\n2,0\n", "t:1: no column is named as one of query ids, and the first has 0, 1, 2, "
+         "…, as pandas numbers rows. Name the column "
+         "of query ids 'query', or choose it with --columns query=NAME"),
+        (",query\n0,7\n", f"t:1: there is no column of a metric. {HEAD}"),
+        ("query\tmetric\ta\ta\nq1\tAP\t1\t1\n", "t:1: two columns are named 'a'"),
         ("query,AP,AP\nq1,1,2\n", "t:1: two columns are named 'AP'"),
         ("query,AP\nq1,1\nq1,2\n", "t:3: query 'q1' appears twice"),
         ("query,AP\n,1\n", "t:2: the query id is missing"),

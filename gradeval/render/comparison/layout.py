@@ -273,6 +273,12 @@ def legend(comparison: Comparison, options: ComparisonRenderOptions, with_letter
     if chosen.test in RANDOM_TESTS or chosen.used_correction == "maxt":
         seed = "" if all(one.startswith("all") for one in drawn) else f"; seed {chosen.seed}"
         sentences.append(f"Samples: {', '.join(drawn) or 'none'}{seed}.")
+    fewest, most = comparison.sizes
+    if fewest < most:
+        sentences.append(
+            f"Means: of each run over its own {fewest:,} to {most:,} queries with a value; "
+            "differences and n: over those where both runs have one."
+        )
     kind = "Simultaneous intervals" if chosen.test == TUKEY else "Intervals"
     estimand = comparison.settings()["estimand"]
     uncorrected = "" if chosen.test == TUKEY else ", uncorrected"

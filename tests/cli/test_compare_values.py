@@ -1,0 +1,115 @@
+"""gradeval compare --values: tables of values, their labels, columns and missing queries."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from .command import Done, fails, gradeval
+
+
+def compare(*args: object, **more: object) -> Done:
+    done = gradeval("compare", *args, **more)  # type: ignore[arg-type]
+    assert done.code == 0, done.err
+    return done
+
+
+def rows(*args: object) -> list[dict[str, str]]:
+    """The comparisons as tsv has them."""
+    return list(csv.DictReader(io.StringIO(compare(*args, "--quiet").out), delimiter="\t"))
+
+
+@pytest.fixture(autouse=True)
+def files(folder: Path) -> Path:
+    return folder
+
+
+def tables(a: str, b: str) -> tuple[str, str, str]:
+    Path("a.csv").write_text(a)
+    Path("b.csv").write_text(b)
+    return "--values", "a.csv", "b.csv"
+
+
+def test_missing_and_undefined_values_of_tables() -> None:
+    args = tables("id,x,rt,y\n1,1,5,1\n2,2,6,1\n3,3,7,1\n4,,8,1\n", "id,x,rt\n1,2,4\n2,4,3\n5,1,1\n4,1,1\n")
+    done = compare(*args)
+    assert done.lines == [
+        "warning: 1 metric is not in every table, excluded: y",
+        "warning: 2 of 2 runs lack queries of the other tables, up to 1 (a), counted as 0",
+        "warning: a: x is undefined for 1 query, excluded from its mean",
+        "warning: only 4 queries to compare on; with fewer than 25, only large differences are found and "
+        "intervals are rough",
+    ]
+    x, rt = rows(*args)
+    assert (x["n"], x["won"], x["lost"]) == ("4", "3", "1")
+    assert (rt["n"], rt["baseline_mean"]) == ("5", "5.2000")
+    x, rt = rows(*args, "--queries", "both")
+    assert (x["n"], rt["n"], rt["lost"]) == ("2", "3", "3")
+    x, rt = rows(*args, "--lower-is-better", "rt")  # where 0 would be best, a missing value is left out
+    assert (x["n"], rt["n"], rt["won"], rt["lost"], rt["verdict"]) == ("4", "3", "3", "0", "")
+    [row] = rows(*args, "--query-ids", "1,2", "-m", "rt")
+    assert row["n"] == "2"
+
+
+def test_names_and_ids_are_the_bytes_they_are(folder: Path) -> None:
+    (folder / "a.csv").write_bytes(b'id,AP\n"\xff\x1b[31m",1\n2,2\n')
+    (folder / "b.csv").write_bytes(b'id,AP\n"\xff\x1b[31m",2\n2,1.5\n')
+    done = compare("--values", "a.csv", "b.csv", "-q", "-n", "-f", "tsv")
+    assert (
+        done.out.encode("utf-8", "surrogateescape")
+        .splitlines()[1]
+        .startswith(b"\xff\x1b[31m\tAP\t1.0000\t2.0000")
+    )
+    done = compare("--values", "a.csv", "b.csv", "-q", "-n", "-f", "table", terminal=True)
+    assert "\x1b[31m" not in done.out and "\\x1b[31m" in done.out
+
+
+def test_where_lower_is_better_a_missing_query_is_excluded_and_the_notice_says_so() -> None:
+    args = tables("query,lat,AP\n1,5,1\n2,6,0\n3,7,1\n", "query,lat,AP\n1,4,1\n2,5,1\n")
+    done = compare(*args, "-m", "lat", "--lower-is-better", "lat", "-f", "table")
+    assert done.lines[0] == "warning: b: no values for 1 query of the other tables, excluded"
+    assert "Means: of each run over its own 2 to 3 queries with a value;" in done.out
+    done = compare(*args, "--lower-is-better", "lat")
+    fate = "counted as 0, excluded for lat (lower is better)"
+    assert done.lines[0] == f"warning: b: no values for 1 query of the other tables, {fate}"
+    assert [row["n"] for row in rows(*args, "--lower-is-better", "lat")] == ["2", "3"]
+    assert "Means: of each" not in compare(*args, "-f", "table").out
+
+
+def test_the_column_of_ids_decides_the_pairs() -> None:
+    """The rows of the second table are in another order, as pandas' numbers of rows do not tell."""
+    args = tables(",query,AP\n0,301,.5\n1,302,.1\n", ",AP,query\n0,.2,302\n1,.7,301\n")
+    found = json.loads(compare(*args, "-q", "-f", "json", "--quiet").out)["per_query"]
+    assert found == {"301": {"a": {"AP": 0.5}, "b": {"AP": 0.7}}, "302": {"a": {"AP": 0.1}, "b": {"AP": 0.2}}}
+    args = tables("utt,AP\nx,1\ny,0\n", "AP,query\n1,x\n1,y\n")
+    assert "a.csv: no query column (" in fails("compare", *args)
+    assert [row["n"] for row in rows(*args, "--columns", "query=utt")] == ["2"]
+    assert "tables of values have query=NAME only" in fails("compare", *args, "--columns", "document=x")
+    args = tables(",AP\n0,1\n1,0\n", ",AP\n0,1\n1,1\n")
+    assert "a.csv:1: no column is named as one of query ids" in fails("compare", *args)
+
+
+def test_labels_name_tables() -> None:
+    _, *paths = tables("query,AP\n1,1\n2,0\n", "query,AP\n1,1\n2,1\n")
+    args = ("--values", f"old={paths[0]}", f"new={paths[1]}")
+    for baseline in ("new", "b.csv"):
+        assert [(one["baseline"], one["run"]) for one in rows(*args, "--baseline", baseline)] == [
+            ("new", "old")
+        ]
+    assert "two runs have the label 'A'" in fails("compare", "--values", "A=a.csv", "A=b.csv")
+    Path("both.tsv").write_text("query\tmetric\told\tnew\n1\tAP\t1\t0\n2\tAP\t1\t1\nall\tAP\t1\t.5\n")
+    found = rows("--values", "x=both.tsv", "old=a.csv")
+    assert [(one["baseline"], one["run"]) for one in found] == [("x:old", "x:new"), ("x:old", "old")]
+    found = rows("--values", "both.tsv", "a=a.csv", "b.csv")
+    assert [(one["baseline"], one["run"]) for one in found] == [("old", "new"), ("old", "a"), ("old", "b")]
+    Path("more").mkdir()
+    Path("more/new.csv").write_text(Path("a.csv").read_text())
+    found = rows("--values", "both.tsv", "more/new.csv")  # only the name that two runs have becomes a path
+    assert [(one["baseline"], one["run"]) for one in found] == [
+        ("old", "both.tsv:new"),
+        ("old", "more/new.csv"),
+    ]
