@@ -120,6 +120,21 @@ def test_all_pairs_have_letters() -> None:
     assert "**1.0000**<sup>ac</sup>" in markdown
 
 
+@pytest.mark.parametrize(("won", "lost", "verdict"), [(28, 12, "better"), (12, 28, "worse")])
+def test_an_end_of_0_that_is_excluded(won: int, lost: int, verdict: str) -> None:
+    changes = np.repeat([1.0, 0.0, -1.0], [won, 20, lost])
+    numbers = np.array([[np.zeros(60)], [changes]])
+    queries = tuple(map(str, range(60)))
+    of_runs = QueryValues(queries, ("a", "b"), ("a", "b"), (ComparedMetric("RR", "RR"),), numbers)
+    comparison = compare_values(of_runs, CompareOptions.of(test="wilcoxon"))
+    assert comparison.comparisons[0].verdict == verdict
+    text = "(0.0000, 1.0000]" if won > lost else "[-1.0000, 0.0000)"
+    assert text in comparison.render()
+    head, row = (line.split("\t") for line in comparison.render("tsv").splitlines())
+    low, high = (float(row[head.index(end)]) for end in ("low", "high"))
+    assert (low > 0 or high < 0) and row[head.index("verdict")] == verdict
+
+
 @pytest.mark.parametrize(
     ("options", "parts"),
     [

@@ -153,8 +153,10 @@ def _by_ranks(
 ) -> Outcome:
     """The outcome of a test by ranks; balance: its statistic. See intervals.rank_interval."""
     p = p_value(abs(balance))
-    interval = agreeing(rank_interval(order_statistic, size, p_value, alpha), p, alpha, balance)
-    return Outcome(p, *interval, median_of(order_statistic, size), method)
+    low, high = agreeing(rank_interval(order_statistic, size, p_value, alpha), p, alpha, balance)
+    # ties may leave a median of exactly 0 though the test rejects 0: the open end of the interval
+    estimate = min(max(median_of(order_statistic, size), low), high)
+    return Outcome(p, low, high, estimate, method)
 
 
 def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:

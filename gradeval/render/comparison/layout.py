@@ -43,12 +43,13 @@ def probability(p: float, digits: Digits) -> str:
 
 
 def interval(one: PairComparison, digits: Digits) -> str:
-    """'[low, high]'; a parenthesis instead of a bracket where the end is 0 and excluded."""
+    """'[low, high]'; a parenthesis instead of a bracket at an infinite end, and at a 0 that is excluded."""
     if math.isnan(one.low):
         return ABSENT
-    opens = "(" if one.low == _SMALLEST or math.isinf(one.low) else "["
-    closes = ")" if one.high == -_SMALLEST or math.isinf(one.high) else "]"
     low, high = (number(0.0 if abs(end) == _SMALLEST else end, digits) for end in (one.low, one.high))
+    zero = number(0.0, digits)
+    opens = "(" if math.isinf(one.low) or (one.low > 0 and low == zero) else "["
+    closes = ")" if math.isinf(one.high) or (one.high < 0 and high == zero) else "]"
     return f"{opens}{low}, {high}{closes}"
 
 

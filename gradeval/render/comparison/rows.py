@@ -32,6 +32,12 @@ def plain(value: float, digits: Digits) -> str:
     return "nan" if math.isnan(value) else number(value, digits)
 
 
+def interval_end(value: float, digits: Digits) -> str:
+    """An end of an interval; one that is not 0 is not rounded to 0, which it may exclude."""
+    text = plain(value, digits)
+    return f"{value:.0e}" if value and not text.strip("-0.") else text
+
+
 def significant(value: float, digits: Digits) -> str:
     """A p-value with so many significant digits, so that a small one is not 0."""
     return repr(value) if digits == "full" else f"{value:.{max(digits, 1)}g}"
@@ -49,7 +55,7 @@ def _comparison_rows(comparison: Comparison, options: ComparisonRenderOptions) -
             row = [ALL if section.group is None else section.group, one.run, one.baseline, one.metric]
             row += [str(one.n), *(plain(x, digits) for x in (one.baseline_mean, one.mean, one.difference))]
             row += [plain(one.relative, digits)] if options.relative else []
-            row += [plain(end, digits) for end in (one.low, one.high, one.estimate)]
+            row += [*(interval_end(end, digits) for end in (one.low, one.high)), plain(one.estimate, digits)]
             row += [significant(p, digits) for p in (one.p, one.p_corrected)]
             row += [plain(one.effect_size, digits), str(one.won), str(one.tied), str(one.lost), one.verdict]
             if one.power is not None:

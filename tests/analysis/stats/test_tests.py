@@ -126,6 +126,16 @@ def test_ranks_tie_but_for_rounding() -> None:
     assert wilcoxon_of_scipy((7 + exact) / 10 - 0.7) != wilcoxon_of_scipy(exact)
 
 
+def test_a_median_of_0_that_is_rejected_has_the_direction_of_the_test() -> None:
+    """28 queries won, 12 lost, all by 1: most Walsh averages are 0 or 1, and the test rejects 0."""
+    d = np.repeat([1.0, 0.0, -1.0], [28, 20, 12])
+    for sign in (1, -1):
+        found = outcome("wilcoxon", sign * d)
+        assert found.p == pytest.approx(stats.wilcoxon(d, method="approx").pvalue) and found.p < 0.05
+        assert found.low <= found.estimate <= found.high
+        assert 0 < sign * found.estimate < 1e-300
+
+
 @pytest.mark.parametrize(
     ("wins", "losses", "ties"), [(1, 1, 0), (5, 0, 2), (8, 3, 0), (30, 20, 7), (620, 541, 3)]
 )
