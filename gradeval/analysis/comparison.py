@@ -23,6 +23,7 @@ from gradeval.version import __version__
 
 FORMAT_VERSION = 1
 POWER = 0.8
+MEAN_DIFFERENCE = "mean difference"  # what the intervals of most tests are of
 
 Verdict = Literal["better", "worse", ""]
 
@@ -274,7 +275,7 @@ class Comparison:
 
 def estimand(test: str) -> str:
     """What the interval of a test is of."""
-    return "mean difference" if test == TUKEY else TESTS[test].estimand
+    return MEAN_DIFFERENCE if test == TUKEY else TESTS[test].estimand
 
 
 def title(test: str) -> str:

@@ -120,6 +120,14 @@ def test_all_pairs_have_letters() -> None:
     assert "**1.0000**<sup>ac</sup>" in markdown
 
 
+@pytest.mark.parametrize("format", ["table", "md", "latex"])
+def test_an_interval_that_is_not_of_the_mean_difference_stands_beside_its_estimate(format: str) -> None:
+    comparison = compared(test="sign")
+    text = comparison.render(format)
+    assert "estimate" in text and signed(comparison.comparisons[0].estimate, 4)[1:] in text
+    assert "estimate" not in compared(test="randomization").render(format)
+
+
 @pytest.mark.parametrize(("won", "lost", "verdict"), [(28, 12, "better"), (12, 28, "worse")])
 def test_an_end_of_0_that_is_excluded(won: int, lost: int, verdict: str) -> None:
     changes = np.repeat([1.0, 0.0, -1.0], [won, 20, lost])
@@ -145,9 +153,9 @@ def test_an_end_of_0_that_is_excluded(won: int, lost: int, verdict: str) -> None
         ({"test": "randomization"}, ["randomization test by sign flips", "all 32 sign flips"]),
         ({"test": "bootstrap", "samples": 1000, "seed": 7},
          ["bootstrap BCa interval excludes 0; uncorrected", "Samples: 1,000 bootstrap resamples; seed 7."]),
-        ({"test": "wilcoxon"}, ["of the Hodges-Lehmann estimate of the nonzero differences"]),
+        ({"test": "wilcoxon"}, ["of the estimate: the Hodges-Lehmann estimate of the nonzero differences"]),
         ({"test": "sign", "correction": "bh"},
-         ["of the median of the nonzero differences", "Benjamini-Hochberg"]),
+         ["of the estimate: the median of the nonzero differences", "Benjamini-Hochberg"]),
         ({"test": "tukey", "all_pairs": True, "samples": 1000},
          ["randomized Tukey HSD test; for all pairs of runs, metric by metric",
           "Samples: 1,000 permutations within queries; seed 1.", "Simultaneous intervals: 95 %"]),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from gradeval.analysis.comparison import Comparison, PairComparison, Section, title
+from gradeval.analysis.comparison import MEAN_DIFFERENCE, Comparison, PairComparison, Section, estimand, title
 from gradeval.analysis.options import RANDOM_TESTS, TUKEY
 from gradeval.analysis.stats.sign_flips import EXHAUSTIVE
 from gradeval.errors import visible
@@ -142,12 +142,14 @@ def _differences(comparison: Comparison, section: Section, options: ComparisonRe
     several = chosen.all_pairs
     correction = "Tukey" if chosen.test == TUKEY else _CORRECTIONS.get(chosen.used_correction, "")
     has_p = chosen.test not in (TUKEY, "bootstrap")
+    has_estimate = estimand(chosen.test) != MEAN_DIFFERENCE
     # where all pairs have values, both means stand in the table of means, and n in the legend
     with_means = len({one.n for one in section.comparisons} | {section.queries}) > 1
     head = ["run", *(["baseline"] if several else []), "metric"]
     head += ["n", "baseline mean", "mean"] if with_means else []
     head += ["difference"]
     head += ["%"] if options.relative else []
+    head += ["estimate"] if has_estimate else []
     head += [f"{chosen.confidence:g} % interval", *(["p"] if has_p else [])]
     head += [f"p ({correction})"] if correction else []
     head += ["effect size", "won/tied/lost"]
@@ -160,6 +162,8 @@ def _differences(comparison: Comparison, section: Section, options: ComparisonRe
         cells.append(signed(one.difference, digits))
         if options.relative:
             cells.append(signed(one.relative, 1 if digits != "full" else digits))
+        if has_estimate:
+            cells.append(signed(one.estimate, digits))
         cells.append(interval(one, digits))
         if has_p:
             cells.append(probability(one.p, digits))
@@ -281,10 +285,12 @@ def legend(comparison: Comparison, options: ComparisonRenderOptions, with_letter
             "differences and n: over those where both runs have one."
         )
     kind = "Simultaneous intervals" if chosen.test == TUKEY else "Intervals"
-    estimand = comparison.settings()["estimand"]
     uncorrected = "" if chosen.test == TUKEY else ", uncorrected"
+    of = estimand(chosen.test)
+    if of != MEAN_DIFFERENCE:
+        of = f"estimate: the {of}"
     sentences.append(
-        f"{kind}: {chosen.confidence:g} % confidence, of the {estimand}{uncorrected}. "
+        f"{kind}: {chosen.confidence:g} % confidence, of the {of}{uncorrected}. "
         "Effect size: mean difference / standard deviation of the differences."
     )
     if chosen.power:
