@@ -38,6 +38,7 @@ class Kind(str, Enum):
     UNKNOWN_GROUPED = "unknown_grouped"  # queries of a group that are not compared
     NO_P = "no_p"  # comparisons without a p-value
     JUDGED_DIFFERS = "judged_differs"  # the share of judged documents differs between runs
+    JUDGED_UNKNOWN = "judged_unknown"  # the share of judged documents of a saved result
     # of batches
     MISSING_RUNS = "missing_runs"  # systems without a run on a collection
     NOT_IN_BOTH = "not_in_both"  # queries that only one of two sets of judgments has
@@ -48,9 +49,9 @@ class Notice:
     """One thing that a user should know about a result.
 
     subject: the run; for DUPLICATES and the three about relevance, the qrels; '' for a comparison. metric: the
-    canonical name of the metric it is about, '' where it is about all; for JUDGED_SHARE and JUDGED_DIFFERS the
-    metric that measures the share; for MISSING_VALUES, the metrics for which the queries are excluded though
-    they count for the others.
+    canonical name of the metric it is about, '' where it is about all; for the JUDGED_ kinds the metric that
+    measures the share; for MISSING_VALUES, the metrics for which the queries are excluded though they count for
+    the others.
     count: how many queries it is about; for DUPLICATES, ALL_RELEVANT and QRELS_AS_RUN, documents; for
     SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these. total: of how many.
     queries: the ids of the first of these queries, MAX_QUERIES at most.
@@ -337,6 +338,15 @@ def _judged_differs(group: Sequence[Notice], runs: int) -> str:
     )
 
 
+def _judged_unknown(group: Sequence[Notice], runs: int) -> str:
+    name, names = group[0].metric, ", ".join(_subjects(group)[:MAX_SUBJECTS])
+    more = ", …" if len(group) > MAX_SUBJECTS else ""
+    return (
+        f"{name} of {names}{more} is unknown, so whether the runs differ in it was not checked; "
+        f"save results with {name} among the metrics"
+    )
+
+
 def _missing_runs(group: Sequence[Notice], runs: int) -> str:
     [notice] = group
     have = "has" if notice.count == 1 else "have"
@@ -374,6 +384,7 @@ _LINES: dict[Kind, Callable[[Sequence[Notice], int], str]] = {
     Kind.UNKNOWN_GROUPED: _unknown_grouped,
     Kind.NO_P: _no_p,
     Kind.JUDGED_DIFFERS: _judged_differs,
+    Kind.JUDGED_UNKNOWN: _judged_unknown,
     Kind.MISSING_RUNS: _missing_runs,
     Kind.NOT_IN_BOTH: _not_in_both,
 }

@@ -88,7 +88,7 @@ def evaluate_to_compare(
         check_comparable(specs)
     qrels, opened = with_saved(qrels, runs)
     compared = comparable(specs or saved_specs(opened) or parse(DEFAULT_METRICS))
-    judged = [] if options.judged_only else [judged_spec(compared)]
+    judged = [] if options.judged_only else [judged_spec(compared, opened)]
     results = evaluate_with_saved(
         qrels,
         opened,
@@ -139,15 +139,16 @@ def compare_values(
     sampling = Sampling(options.samples, options.seed, options.jobs or default_jobs())
     parts, group_notices = _parts(values, options)
     sections = tuple(_section(group, part, pairs, options, sampling) for group, part in parts)
-    shown = judged if judged is not None and judged.differs else None
-    more = [*notices_of_sections(sections, shown), *group_notices]
+    more = [*notices_of_sections(sections), *group_notices]
+    if judged is not None:
+        more += judged.notices(values.runs)
     return Comparison(
         values,
         pairs,
         options,
         sections,
         tuple(_changes(values, pairs, options)),
-        shown,
+        judged if judged is not None and judged.differs else None,
         (*notices, *more),
         inputs or {},
     )
@@ -355,7 +356,7 @@ def _changes(
                     )
 
 
-def notices_of_sections(sections: Sequence[Section], judged: Judged | None) -> Iterator[Notice]:
+def notices_of_sections(sections: Sequence[Section]) -> Iterator[Notice]:
     whole, *groups = sections
     fewest = min(one.n for one in whole.comparisons)
     if fewest < ENOUGH_QUERIES:
@@ -371,5 +372,3 @@ def notices_of_sections(sections: Sequence[Section], judged: Judged | None) -> I
                 reasons[one.reason] = reasons.get(one.reason, 0) + 1
     for reason, count in reasons.items():
         yield Notice(Kind.NO_P, "", count, rule=reason)
-    if judged is not None:
-        yield from judged.notices

@@ -15,9 +15,9 @@ from typing import Any
 from gradeval.analysis.checks import NO_WORSE, REQUIRE, Check
 from gradeval.analysis.gate_report import FULL_COVERAGE, CheckOutcome, Coverage, GateReport
 from gradeval.analysis.judged import Judged, judged_spec
-from gradeval.analysis.judges import JUDGES, RUN, at_least, missing_notices
+from gradeval.analysis.judges import JUDGES, RUN, at_least
 from gradeval.analysis.saved import Runs, check_metrics, evaluate_with_saved, saved_specs
-from gradeval.analysis.values import comparable
+from gradeval.analysis.values import comparable, missing_notices
 from gradeval.errors import InputError, OptionError
 from gradeval.formats.saved import SavedResult
 from gradeval.formats.sources import Source
@@ -74,7 +74,7 @@ def evaluate_to_gate(
         runs,
         list(compared),
         options,
-        optional=[*(specs or parse("num_q")), *_judged(compared, options)],
+        optional=[*(specs or parse("num_q")), *_judged(compared, runs, options)],
         watch=watch,
         hashes=hashes,
         query_ids=query_ids,
@@ -86,9 +86,9 @@ def evaluate_to_gate(
     return results
 
 
-def _judged(compared: Collection[Spec], options: Options) -> list[Spec]:
+def _judged(compared: Collection[Spec], runs: Runs, options: Options) -> list[Spec]:
     """What shows whether unjudged documents decide checks against a baseline."""
-    return [judged_spec([*compared])] if compared and not options.judged_only else []
+    return [judged_spec([*compared], runs)] if compared and not options.judged_only else []
 
 
 def judge(
@@ -111,7 +111,7 @@ def judge(
     of_runs = (one for one in results.notices if not one.metric or one.metric in names or one.kind in _JUDGED)
     notices = [*of_runs, *_few_queries(outcomes)]
     if any(check.needs_baseline for check in checks) and (judged := Judged.of(results)) is not None:
-        notices += judged.notices
+        notices += judged.notices([one.name for one in covered])
     inputs = {
         "qrels": {"path": results.qrels, "sha256": results.qrels_sha256},
         "options": dict(results.options),

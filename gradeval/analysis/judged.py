@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from gradeval.analysis.saved import Runs
+from gradeval.analysis.values import missing_notices
 from gradeval.arrays import Floats
+from gradeval.formats.saved import SavedResult
 from gradeval.notices import Kind, Notice
 from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results
@@ -18,7 +22,10 @@ _DEPTH = 10  # of Judged@k where no metric has a cutoff
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """How much of each run was judged. name: the metric, such as Judged@10. means: (R,), NaN where unknown."""
+    """How much of each run was judged. name: the metric, such as Judged@10. means: (R,), NaN where unknown.
+
+    The means are over the queries that a run has: where it lacks one, nothing is unjudged.
+    """
 
     name: str
     means: Floats
@@ -29,7 +36,7 @@ class Judged:
         spec = next((spec for spec in reversed(results.specs) if spec.metric.name == "Judged"), None)
         if spec is None:
             return None
-        return cls(str(spec), np.array([results.mean(run, spec) for run in range(len(results.runs))]))
+        return cls(str(spec), np.array([_share(results, run, spec) for run in range(len(results.runs))]))
 
     @property
     def differs(self) -> bool:
@@ -37,18 +44,39 @@ class Judged:
         known = self.means[~np.isnan(self.means)]
         return len(known) > 1 and float(np.ptp(known)) > JUDGED_APART
 
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """That the runs differ, if they do."""
-        if not self.differs:
-            return ()
-        known = self.means[~np.isnan(self.means)].tolist()
-        return (Notice(Kind.JUDGED_DIFFERS, "", len(known), self.name, low=min(known), high=max(known)),)
+    def notices(self, runs: Sequence[str]) -> Iterator[Notice]:
+        """That the runs differ, if they do, and of which it is unknown. runs: their names."""
+        if self.differs:
+            known = self.means[~np.isnan(self.means)].tolist()
+            yield Notice(Kind.JUDGED_DIFFERS, "", len(known), self.name, low=min(known), high=max(known))
+        for run, share in zip(runs, self.means.tolist(), strict=True):
+            if math.isnan(share):
+                yield Notice(Kind.JUDGED_UNKNOWN, run, 0, self.name, informational=True)
 
 
-def judged_spec(specs: Sequence[Spec]) -> Spec:
-    """Judged@k with the deepest cutoff of the metrics."""
-    cutoffs = [spec.params.get(spec.metric.at.name) for spec in specs if spec.metric.at is not None]
-    depths = [cutoff for cutoff in cutoffs if isinstance(cutoff, int) and cutoff > 0]
-    [spec] = parse(f"Judged@{max(depths, default=_DEPTH)}")
+def _share(results: Results, r: int, spec: Spec) -> float:
+    values = results.values(r, spec)
+    known = values[~np.isnan(values)]
+    return share(results, r, math.fsum(known.tolist()), len(known))
+
+
+def share(results: Results, r: int, total: float, n: int) -> float:
+    """The mean of n values with this total over the queries that the run has: one that it lacks has the value 0."""
+    missing = sum(notice.count for notice in missing_notices(results, r) if notice.rule != "both")
+    return total / (n - missing) if n > missing else math.nan
+
+
+def judged_spec(specs: Sequence[Spec], runs: Runs) -> Spec:
+    """Judged@k that all saved results among the runs have, or else with the deepest cutoff of the metrics."""
+    saved = [set(run.metrics) for _, run in runs if isinstance(run, SavedResult)]
+    if saved:
+        common = [one for one in parse(sorted(set.intersection(*saved))) if one.metric.name == "Judged"]
+        if common:
+            return max(common, key=_cutoff)
+    [spec] = parse(f"Judged@{max(map(_cutoff, specs), default=0) or _DEPTH}")
     return spec
+
+
+def _cutoff(spec: Spec) -> int:
+    cutoff = None if spec.metric.at is None else spec.params.get(spec.metric.at.name)
+    return cutoff if isinstance(cutoff, int) else 0

@@ -13,9 +13,8 @@ from gradeval.analysis.gate_report import CheckOutcome, Coverage, Verdict, Worst
 from gradeval.analysis.stats.differences import mean_and_sd
 from gradeval.analysis.stats.sampling import Sampling
 from gradeval.analysis.stats.tests import paired_tests
-from gradeval.analysis.values import ComparedMetric, QueryValues, is_num_q
+from gradeval.analysis.values import ComparedMetric, QueryValues, is_num_q, missing_notices
 from gradeval.arrays import Floats
-from gradeval.notices import Kind, Notice
 from gradeval.registry.spec import Spec
 from gradeval.results import Results
 
@@ -28,11 +27,6 @@ RUN, BASELINE = 0, 1  # positions in Results.runs
 def at_least(value: float, bound: float) -> bool:
     """False for NaN."""
     return value >= bound - TOLERANCE
-
-
-def missing_notices(results: Results, r: int) -> list[Notice]:
-    name = results.runs[r].name
-    return [one for one in results.notices if one.kind is Kind.MISSING and one.subject == name]
 
 
 def _require(check: Check, results: Results, covered: Sequence[Coverage], worst: int) -> CheckOutcome:

@@ -146,6 +146,12 @@ def check_comparable(specs: Sequence[Spec]) -> None:
             raise MetricError(f"{spec} has no value for each query, so runs cannot be compared by it")
 
 
+def missing_notices(results: Results, r: int) -> list[Notice]:
+    """The notices of judged queries that a run lacks."""
+    name = results.runs[r].name
+    return [one for one in results.notices if one.kind is Kind.MISSING and one.subject == name]
+
+
 MOST_NAMES = 8  # of metrics in a message
 
 Tables = Sequence[tuple[str, str, ValueTable]]

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradeval.analysis.compare import notices_of_sections, pairs_of, verdict
 from gradeval.analysis.comparison import Comparison, PairComparison, Section
-from gradeval.analysis.judged import Judged
+from gradeval.analysis.judged import Judged, share
 from gradeval.analysis.options import MAXT, CompareOptions
 from gradeval.analysis.stats.corrections import CORRECTIONS
 from gradeval.analysis.stats.differences import ALL_EQUAL, TOO_FEW_PAIRS
@@ -76,7 +76,7 @@ def comparison(
         one for one in results.notices if not one.metric or one.metric in names or one.kind is Kind.JUDGED_SHARE
     ]
     inputs = {"qrels": {"path": summary.qrels, "sha256": None}, "options": dict(summary.options)}
-    notices = (*known, *notices_of_sections(sections, judged))
+    notices = (*known, *notices_of_sections(sections), *(judged.notices(job.runs) if judged else ()))
     return Comparison(values, pairs, options, sections, (), judged, notices, inputs)
 
 
@@ -94,7 +94,9 @@ def _judged(summary: SparkSummary) -> Judged | None:
     """How much of the runs was judged, if that was evaluated and differs."""
     for m, spec in enumerate(summary.specs):
         if spec.metric.name == "Judged":
-            judged = Judged(str(spec), summary.means[:, m])
+            totals, counts = summary.means[:, m] * summary.counts[:, m], summary.counts[:, m]
+            shares = [share(summary, r, totals[r], counts[r]) for r in range(len(summary.runs))]
+            judged = Judged(str(spec), np.array(shares))
             return judged if judged.differs else None
     return None
 

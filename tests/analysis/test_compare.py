@@ -14,7 +14,6 @@ from scipy import stats
 import gradeval
 from gradeval.analysis.compare import compare_values
 from gradeval.analysis.comparison import POWER, Comparison
-from gradeval.analysis.judged import Judged
 from gradeval.analysis.options import CORRECTIONS, TESTS, CompareOptions
 from gradeval.analysis.stats import corrections, tests
 from gradeval.analysis.values import ComparedMetric, QueryValues
@@ -419,21 +418,6 @@ def test_notices_of_groups() -> None:
     assert found.warnings[0] == "1 group has fewer than 25 queries: small"
     with pytest.raises(InputError, match="none of their queries is among those compared"):
         compared(values, by={"elsewhere": "x"})
-
-
-# judged
-
-
-def test_judged_is_shown_where_it_differs() -> None:
-    values = random_runs(19, queries=30)
-    options = CompareOptions()
-    for shares, shown in (([0.9, 0.86, 0.88], False), ([0.9, 0.84, NAN], True), ([NAN, NAN, 0.1], False)):
-        found = compare_values(values, options, judged=Judged("Judged@10", np.array(shares)))
-        assert (found.judged is not None) == shown
-        assert len(found.warnings) == shown
-    found = compare_values(values, options, judged=Judged("Judged@10", np.array([0.9, 0.84, NAN])))
-    assert found.warnings[0].startswith("Judged@10 of the runs differs, from 84.0 % to 90.0 %")
-    assert [run.get("Judged@10") for run in found.to_dict()["runs"]] == [0.9, 0.84, None]
 
 
 # from Python

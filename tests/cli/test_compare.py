@@ -195,8 +195,14 @@ def test_json_names_the_files() -> None:
 def test_saved_results() -> None:
     gradeval("qrels", "good.run", "-m", "AP nDCG@5 num_q", "-q", "-f", "json", "-o", "good.json")
     expected = compare("qrels", "good.run", "poor.run", "-m", "AP nDCG@5")
-    assert compare("qrels", "good.json", "poor.run") == expected
-    assert compare("qrels", "-", "poor.run", stdin="good.json") == expected
+    found = compare("qrels", "good.json", "poor.run")
+    assert found.out == expected.out
+    assert found.lines == [
+        *expected.lines,
+        "note: Judged@5 of good is unknown, so whether the runs differ in it was not checked; save results "
+        "with Judged@5 among the metrics",
+    ]
+    assert compare("qrels", "-", "poor.run", stdin="good.json") == found
     assert fails("compare", "qrels", "good.json", "poor.run", "-l", 2).startswith(
         "good.json: it was made with --rel"
     )

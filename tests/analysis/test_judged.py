@@ -1,0 +1,87 @@
+"""Judged@k beside the means of a comparison: over the queries of each run, of saved results too."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gradeval
+from gradeval.analysis.compare import compare_values
+from gradeval.analysis.judged import Judged
+from gradeval.analysis.options import CompareOptions
+from gradeval.evaluation import evaluate_all
+from gradeval.notices import Kind
+from gradeval.options import Options
+from gradeval.registry.spec import parse
+
+from .test_compare import random_runs
+
+NAN = math.nan
+UNKNOWN = "is unknown, so whether the runs differ in it was not checked; save results with"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """new retrieves 2 judged documents of 4 for each of 4 queries, old 4; part is old without 3 queries."""
+    monkeypatch.chdir(tmp_path)
+    Path("q").write_text("".join(f"q{q} 0 d{d} {d % 2}\n" for q in range(4) for d in range(4)))
+    for name, documents in (("old", "d0 d1 d2 d3"), ("new", "d0 x1 d2 x3")):
+        rows = [f"q{q} Q0 {one} 1 {-rank} t\n" for q in range(4) for rank, one in enumerate(documents.split())]
+        Path(f"{name}.run").write_text("".join(rows))
+        Path("part.run" if name == "old" else "new.run").write_text("".join(rows[-4 if name == "old" else 0 :]))
+    return tmp_path
+
+
+def save(name: str, metrics: str) -> None:
+    results = evaluate_all("q", [(None, f"{name}.run")], parse(metrics), Options(), hashes=True)
+    Path(f"{name}.json").write_text(results.render("json", per_query=True))
+
+
+def shares(*runs: str, **options: object) -> tuple[str, list[float]] | None:
+    found = gradeval.compare("q", list(runs), "nDCG@3", **options)
+    return None if found.judged is None else (found.judged.name, found.judged.means.round(4).tolist())
+
+
+def test_judged_is_shown_where_it_differs() -> None:
+    values = random_runs(19, queries=30)
+    options = CompareOptions()
+    for of_runs, shown in (([0.9, 0.86, 0.88], False), ([0.9, 0.84, NAN], True), ([NAN, NAN, 0.1], False)):
+        found = compare_values(values, options, judged=Judged("Judged@10", np.array(of_runs)))
+        assert (found.judged is not None) == shown
+        kinds = [notice.kind for notice in found.notices]
+        assert kinds == [Kind.JUDGED_DIFFERS] * shown + [Kind.JUDGED_UNKNOWN] * of_runs.count(NAN)
+    found = compare_values(values, options, judged=Judged("Judged@10", np.array([0.9, 0.84, NAN])))
+    assert found.warnings[0].startswith("Judged@10 of the runs differs, from 84.0 % to 90.0 %")
+    assert found.warnings[1] == f"Judged@10 of C {UNKNOWN} Judged@10 among the metrics"
+    assert [run.get("Judged@10") for run in found.to_dict()["runs"]] == [0.9, 0.84, None]
+
+
+@pytest.mark.parametrize("queries", ["judged", "both"])
+@pytest.mark.parametrize("no_relevant", [None, "1"])
+def test_missing_queries_are_not_unjudged_documents(queries: str, no_relevant: str | None) -> None:
+    options = {"queries": queries, "no_relevant": no_relevant}
+    assert shares("old.run", "part.run", **options) is None
+    assert shares("new.run", "part.run", **options) == ("Judged@3", [0.6667, 1.0])
+
+
+@pytest.mark.parametrize("kept", ["Judged@3", "Judged@2 Judged@4", "Judged"])
+def test_the_judged_share_of_saved_results(kept: str) -> None:
+    for name in ("old", "new", "part"):
+        save(name, f"nDCG@3 {kept}")
+    expected = {"Judged@3": 2 / 3, "Judged@2 Judged@4": 0.5, "Judged": 0.5}[kept]
+    name = kept.split()[-1]
+    assert shares("old.json", "new.json") == (name, [1.0, round(expected, 4)])
+    assert shares("old.run", "new.json") == (name, [1.0, round(expected, 4)])
+    assert shares("old.json", "part.json") is None
+
+
+def test_a_saved_result_without_it_is_noted() -> None:
+    save("old", "nDCG@3")
+    found = gradeval.compare("q", ["old.json", "new.run"])
+    assert found.judged is None
+    [note] = [notice for notice in found.notices if notice.kind is Kind.JUDGED_UNKNOWN]
+    assert str(note) == f"Judged@3 of old {UNKNOWN} Judged@3 among the metrics" and note.informational
+    assert gradeval.compare("q", ["old.run", "new.run"], judged_only=True).judged is None
