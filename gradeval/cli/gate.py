@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +11,7 @@ import click
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
-from gradeval.cli.destination import has_colour
+from gradeval.cli.gate_reports import Reports
 from gradeval.cli.options import (
     asked_queries,
     check_inputs,
@@ -21,7 +20,6 @@ from gradeval.cli.options import (
     measure_options,
     naming_queries,
     other_options,
-    output_file,
     output_options,
     passes,
     query_options,
@@ -38,7 +36,6 @@ from gradeval.render.gate import FORMATS
 
 if TYPE_CHECKING:
     from gradeval.analysis.checks import Check, GateConfig
-    from gradeval.analysis.gate_report import GateReport
     from gradeval.analysis.saved import Runs
     from gradeval.cli.query_ids import QueryIds
     from gradeval.formats.output_file import OutputFile
@@ -77,7 +74,6 @@ _PARAMETERS = {
     "non-inferior": "non_inferior",
     "max-query-drop": "max_query_drop",
 }
-_WITH_VERDICT = ("table", "md")  # formats whose last line is the verdict
 _MOST_WORST = 10**6
 
 _checks = section("Checks (each option can be repeated)")
@@ -201,7 +197,7 @@ def gate_command(
     from gradeval.analysis.gate import check_baseline, first_checks, judge
     from gradeval.analysis.gate_report import FULL_COVERAGE, GateReport
 
-    reports = _Reports(digits, github)
+    reports = Reports(digits, github)
     warnings: list[str] = []
     try:
         reports.open(output, junit, inputs)
@@ -313,74 +309,3 @@ def _write_config(
         baseline = os.path.relpath(baseline, os.path.dirname(os.path.realpath(file.path)))
     specs = dict.fromkeys(check.spec for check in checks if check.spec is not None)
     out.write(render(results, list(specs), baseline), file)
-
-
-@dataclass
-class _Reports:
-    """Where the report goes. file: of --output; junit: of --junit; None where it is not asked for."""
-
-    digits: Digits
-    github: bool
-    format: str = "table"
-    file: OutputFile | None = None
-    junit: OutputFile | None = None
-
-    def open(self, output: str | None, junit: str | None, inputs: Sequence[str]) -> None:
-        """Find problems with the files before the evaluation. Raises OptionError."""
-        self.junit = self.file = None  # nothing is written where one is wrong
-        junit_file = output_file(junit, inputs, option="--junit")
-        self.file = output_file(output, inputs, with_groups=inputs)
-        self.junit = junit_file
-
-    def publish(self, report: GateReport, warnings: Sequence[str]) -> int:
-        """Write and print the report; the exit code."""
-        from gradeval.analysis.gate_report import GateReport
-        from gradeval.render.gate.layout import verdict_line
-
-        has_verdict = self.file is None and self.format in _WITH_VERDICT and bool(report.outcomes)
-        try:
-            self._for_services(report, warnings)
-            self._print(report)
-        except BrokenPipeError:  # the consumer closed the pipe; the exit code is still that of the checks
-            has_verdict = False
-        except GradevalError as error:
-            out.report(error)
-            report, has_verdict = GateReport(problems=(str(error),)), False
-        if not has_verdict:
-            out.echo_error(verdict_line(report))
-        return report.exit_code
-
-    def _for_services(self, report: GateReport, warnings: Sequence[str]) -> None:
-        """The JUnit file, annotations and the step summary."""
-        from gradeval.render.gate import github, junit, md
-        from gradeval.render.gate.layout import GateRenderOptions
-
-        options = GateRenderOptions(self.digits)
-        if self.junit is not None:
-            out.write(junit.render(report, options), self.junit)
-        if not self.github:
-            return
-        out.command_runner(github.render(report, options, warnings))
-        if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-            text = f"## gradeval gate\n\n{md.render(report, options)}\n"
-            try:
-                with open(summary, "ab") as file:
-                    file.write(text.encode("utf-8", "backslashreplace"))
-            except OSError as error:
-                what = f"{summary} cannot be written ({error.strerror or error})"
-                raise GradevalError(f"GITHUB_STEP_SUMMARY: {what}") from None
-
-    def _print(self, report: GateReport) -> None:
-        if not report.outcomes:  # stdout is empty where nothing could be judged
-            return
-        from gradeval.render.gate import render
-
-        on_terminal = self.file is None and out.on_terminal()
-        text = render(
-            report,
-            self.format,
-            digits=self.digits,
-            colour=has_colour(on_terminal),
-            width=out.columns() if on_terminal else None,
-        )
-        out.write(text, self.file, styled=self.format == "table")

@@ -1,0 +1,107 @@
+"""Files of checks: --config, pyproject.toml, and --init, which writes them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gradeval.analysis.checks import KINDS
+
+from .command import fails, gradeval
+from .test_gate import files, gate, save  # noqa: F401 (files is a fixture)
+
+
+def test_checks_in_a_file() -> None:
+    save("poor")
+    Path("ci").mkdir()
+    Path("ci/gates.toml").write_text('require = "AP > 0.1"\nno-worse = ["AP"]\nbaseline = "../poor.json"\n')
+    done = gate("qrels good.run --config ci/gates.toml")
+    assert done.out.endswith("gate held: 2 of 2 checks held\n")
+    done = gate("qrels poor.run --config ci/gates.toml --baseline good.run --require 'num_q > 1'")
+    assert done.out.endswith("gate failed: 1 of 3 checks did not hold (1 failed)\n")
+    Path("ci/gates.toml").write_text("min-coverage = 90\nrequire = 'AP > 0.1'\n")
+    assert gate("qrels part.run --config ci/gates.toml").code == 0
+    assert gate("qrels part.run --config ci/gates.toml --min-coverage 99").code == 2
+
+
+@pytest.mark.parametrize("option", ["-o", "--junit"])
+def test_the_baseline_of_a_file_is_not_overwritten(option: str) -> None:
+    save("poor")
+    Path("gates.toml").write_text('no-worse = "AP"\nbaseline = "poor.json"\n')
+    before = Path("poor.json").read_bytes()
+    done = gate(f"qrels good.run --config gates.toml {option} ./poor.json")
+    assert done.code == 2
+    assert (
+        f"--{'junit' if option == '--junit' else 'output'} ./poor.json: it is one of the input files"
+        in done.err
+    )
+    assert Path("poor.json").read_bytes() == before
+
+
+def test_checks_in_pyproject() -> None:
+    Path("pyproject.toml").write_text("[tool.gradeval.gate]\nrequire = 'AP > 0.999'\n")
+    assert gate("qrels good.run").code == 1
+    assert gate("qrels good.run --require 'AP > 0'").code == 1
+    assert gate("qrels good.run --config pyproject.toml").code == 1
+    Path("gates.toml").write_text("require = 'AP > 0'\n")
+    assert gate("qrels good.run --config gates.toml").code == 0
+    Path("pyproject.toml").write_text("[tool.gradeval.gate]\nmax_drop = 'AP 1%'\n")
+    assert gate("qrels good.run --require 'AP > 0'").lines[0] == (
+        "pyproject.toml:2: unknown key 'max_drop'. Did you mean 'max-drop'?"
+    )
+    Path("pyproject.toml").write_text("[tool.ruff]\nx = 1\n")
+    assert gate("qrels good.run --require 'AP > 0'").code == 0
+    Path("pyproject.toml").write_text("[tool.gradeval\n")
+    assert gate("qrels good.run --require 'AP > 0'").lines[0].startswith("pyproject.toml:1: this is not TOML")
+
+
+def test_init() -> None:
+    out = gradeval("gate", "qrels", "good.run", "--init", "--quiet")
+    assert out.code == 0 and "nDCG@10 >= 0." in out.out
+    Path("own.toml").write_text(out.out)
+    assert gate("qrels good.run --config own.toml").code == 0
+    assert gate("qrels poor.run --config own.toml").code == 1
+    Path("ci").mkdir()
+    args = ("--baseline", "poor.run", "-m", "AP(rel=2) Judged@5 num_rel_ret", "-o", "ci/gates.toml", "--quiet")
+    assert gradeval("gate", "qrels", "good.run", "--init", *args) == (0, "", "")
+    text = Path("ci/gates.toml").read_text()
+    assert '\nbaseline = "../poor.run"\n' in text and '\n  "Judged@5 >= 1",  # 1.0000\n' in text
+    assert gate("qrels good.run --config ci/gates.toml").code == 0
+    # everything that is commented out can be used too
+    full = "".join(f"{line}\n".removeprefix("# ") if "= [" in line or "min-" in line else f"{line}\n"
+                   for line in text.splitlines())  # fmt: skip
+    assert full.count("\n# ") < text.count("\n# ")
+    Path("ci/gates.toml").write_text(full)
+    done = gate("qrels good.run --config ci/gates.toml")
+    assert done.code == 0 and "max-query-drop num_rel_ret 0.5 in 5%" in done.out
+    assert all(kind in full for kind in KINDS)
+
+
+def test_init_from_a_saved_result_and_of_a_part() -> None:
+    save("part")
+    done = gradeval("gate", "qrels", "part.json", "--init", "--quiet")
+    assert done.code == 0
+    assert (
+        '\n  "num_q >= 60",\n' in done.out and '"RR >= ' in done.out and "\nmin-coverage = 90.0\n" in done.out
+    )
+    Path("gates.toml").write_text(done.out)
+    assert gate("qrels part.run --config gates.toml").code == 0
+
+
+def test_init_with_odd_names() -> None:
+    for name in ('a"b\\c\n#.run', "\x7f.run"):
+        Path(name).write_text(Path("good.run").read_text())
+        args = ("gate", "qrels", name, "--baseline", name, "--init", "-m", "AP", "-o", "odd.toml", "--quiet")
+        assert gradeval(*args).code == 0
+        assert gate("qrels good.run --config odd.toml").code == 0
+    name = os.fsdecode(b"\xff.run")
+    try:
+        Path(name).write_text(Path("good.run").read_text())
+    except OSError:
+        pytest.skip("the file system has names in UTF-8 only")
+    assert gradeval("gate", "qrels", name, "--init", "-o", "odd.toml", "--quiet").code == 0
+    Path("odd.toml").read_text("utf-8")
+    message = fails("gate", "qrels", name, "--baseline", name, "--init", "--quiet")
+    assert message == r"gradeval: \udcff.run is not UTF-8 and cannot be written to TOML"
