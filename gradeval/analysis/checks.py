@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError, described, named
+from gradeval.formats.manifest import OPTIONS
 from gradeval.formats.toml import TomlFile
-from gradeval.options import parse_number
+from gradeval.options import Options, parse_number
 from gradeval.registry.spec import Spec, parse
 from gradeval.registry.suggest import nearest
 
@@ -115,12 +116,17 @@ def _specs(kind: str, names: str) -> list[Spec]:
         hint = f"did you mean {COVERAGE}?" if kind == REQUIRE else f"{COVERAGE} is checked with {REQUIRE}"
         raise MetricError(names.strip(), hint=hint) from None
     for spec in specs:
-        if spec.metric.text:
-            raise MetricError(f"{spec} is text and cannot be checked")
+        check_number(spec)
         if kind != REQUIRE and not spec.metric.per_query:
             what = f"{spec} has no value for each query, so runs cannot be compared by it"
             raise MetricError(what, hint=f"use {REQUIRE}")
     return specs
+
+
+def check_number(spec: Spec) -> None:
+    """Raise MetricError where a metric has text instead of numbers."""
+    if spec.metric.text:
+        raise MetricError(f"{spec} is text and cannot be checked")
 
 
 def _number(kind: str, text: str, number: str | None) -> float:
@@ -138,18 +144,23 @@ def _invalid(kind: str, text: str, what: str) -> OptionError:
 
 @dataclass(frozen=True)
 class GateConfig:
-    """What a gate judges by, and against what. baseline, min_coverage: None where nothing is said."""
+    """What a gate judges by, and against what. baseline, min_coverage: None where nothing is said.
+
+    options: those of the evaluation that a file has, by the names of Options.
+    """
 
     checks: tuple[Check, ...] = ()
     baseline: str | None = None
     min_coverage: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def with_more(self, other: GateConfig) -> GateConfig:
-        """The checks of both; a baseline and a coverage of the other replace these."""
+        """The checks and options of both; a baseline and a coverage of the other replace these."""
         return GateConfig(
             tuple(dict.fromkeys([*self.checks, *other.checks])),
             self.baseline if other.baseline is None else other.baseline,
             self.min_coverage if other.min_coverage is None else other.min_coverage,
+            {**self.options, **other.options},
         )
 
 
@@ -164,9 +175,12 @@ def read_config(file: TomlFile) -> GateConfig:
     content, table = _table(file)
     given: dict[str, Any] = {}
     checks: list[Check] = []
+    options: Mapping[str, Any] = {}
     for key, value in content.items():
         if key in KINDS:
             checks += [check for text in _texts(file, key, value, table) for check in text]
+        elif key == "options":
+            options = _options(file, value, f"{table}.options" if table else "options")
         else:
             given[_field(file, key, table)] = value
     baseline, coverage = given.get("baseline"), given.get("min_coverage")
@@ -180,7 +194,23 @@ def read_config(file: TomlFile) -> GateConfig:
         raise _wrong(
             file, "min-coverage", f"must be a percentage from 0 to 100, not {described(coverage)}", table
         )
-    return GateConfig(tuple(checks), baseline, None if coverage is None else float(coverage))
+    return GateConfig(tuple(checks), baseline, None if coverage is None else float(coverage), options)
+
+
+def _options(file: TomlFile, given: Any, table: str) -> Mapping[str, Any]:
+    """The options of the evaluation; a path among them is relative to the file."""
+    if not isinstance(given, Mapping):
+        raise InputError(file.path, f"[{table}] must be a table", line=file.line_of("options"))
+    for key in given:
+        if key not in OPTIONS:
+            raise _unknown(file, key, [*OPTIONS], "option", table)
+    if isinstance(given.get("groups"), str):
+        given = {**given, "groups": os.path.join(os.path.dirname(file.path), given["groups"])}
+    try:
+        found = Options.of(**given)
+    except OptionError as error:
+        raise InputError(file.path, str(error), line=file.line_of(str(error).split()[0], table)) from None
+    return {name: getattr(found, name) for name in given}
 
 
 def _table(file: TomlFile) -> tuple[Mapping[str, Any], str]:
@@ -211,9 +241,10 @@ def _texts(file: TomlFile, kind: str, value: Any, table: str) -> Iterator[list[C
 
 
 def _field(file: TomlFile, key: str, table: str) -> str:
-    names = {field.name.replace("_", "-"): field.name for field in fields(GateConfig) if field.name != "checks"}
+    names = {one.name.replace("_", "-"): one.name for one in fields(GateConfig)}
+    del names["checks"], names["options"]
     if key not in names:
-        raise _unknown(file, key, [*KINDS, *names], "key", table)
+        raise _unknown(file, key, [*KINDS, *names, "options"], "key", table)
     return names[key]
 
 

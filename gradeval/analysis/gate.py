@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gradeval.analysis.checks import NO_WORSE, REQUIRE, Check
+from gradeval.analysis.checks import NO_WORSE, REQUIRE, Check, check_number
 from gradeval.analysis.gate_report import FULL_COVERAGE, CheckOutcome, Coverage, GateReport
 from gradeval.analysis.judged import Judged, judged_spec
 from gradeval.analysis.judges import JUDGES, RUN, at_least
@@ -36,6 +36,8 @@ def first_checks(runs: Runs, specs: Sequence[Spec] | None) -> list[Check]:
     runs: the run, and its baseline if there is one.
     """
     specs = specs or comparable(saved_specs(runs[:1]) or parse(DEFAULT_METRICS))
+    for spec in specs:
+        check_number(spec)
     kinds = [REQUIRE, NO_WORSE] if len(runs) > 1 else [REQUIRE]
     return [Check(kind, spec) for spec in specs for kind in kinds if kind == REQUIRE or spec.metric.per_query]
 
@@ -64,6 +66,8 @@ def evaluate_to_gate(
     qrels, runs: as saved.with_saved gives them. Runs that could not be read are in Results.failed. Raises
     GradevalError, also where a file has several runs.
     """
+    if len(options.features) > 1:
+        raise OptionError(f"there are {len(options.features)} features, and a gate judges one run. Choose one")
     specs = dict.fromkeys(check.spec for check in checks if check.spec is not None)
     compared = dict.fromkeys(check.spec for check in checks if check.spec is not None and check.needs_baseline)
     judged = runs[RUN][1]
@@ -81,7 +85,7 @@ def evaluate_to_gate(
     )
     if not results.failed and len(results.runs) != len(runs):
         path, count = Counter(one.path for one in results.runs).most_common(1)[0]
-        hint = "Choose one with --feature, or save the results of one run"
+        hint = "Save the results of one run"
         raise InputError(path, f"it has {count} runs, and a gate judges one", hint=hint)
     return results
 

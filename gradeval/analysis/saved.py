@@ -207,7 +207,8 @@ def _check(saved: SavedResult, results: Results, specs: Sequence[Spec]) -> None:
         )
         if theirs != ours and not (name == "ties" and _same_ties(theirs, saved, ours, results)):
             flag = "--" + name.replace("_", "-")
-            what = f"it was made with {flag} {_shown(theirs)}, and this command has {_shown(ours)}"
+            made = f"the default {flag}" if theirs is None else f"{flag} {_shown(theirs)}"
+            what = f"it was made with {made}, and this command has {_shown(ours)}"
             raise InputError(saved.path, what, hint="Give the same options, or evaluate the run again")
     check_metrics(saved, specs)
     if not saved.runs:
@@ -247,9 +248,11 @@ def _comparable(name: str, value: Any) -> Any:
 
 def _shown(value: Any) -> str:
     if value is None:
-        return "at its default"
+        return "the default"
     if isinstance(value, bool):
         return "on" if value else "off"
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
     return named(",".join(value)) if isinstance(value, list) else str(value)
 
 

@@ -11,6 +11,7 @@ from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
+    check_new,
     other_options,
     output_file,
     output_options,
@@ -168,8 +169,7 @@ def _init(folders: tuple[str, ...], output: str | None) -> int:
 
     if not folders:
         raise click.UsageError("--init takes the folders of qrels and runs.")
-    if output is not None and os.path.exists(output):
-        raise click.UsageError(f"--output {output}: the file exists, and --init replaces none.")
+    check_new(output)
     file = output_file(output, ())
     text = draft(folders, os.path.dirname(output) or "." if output not in (None, "-") else ".")
     out.write(text, file)

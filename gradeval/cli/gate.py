@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
@@ -15,6 +16,7 @@ from gradeval.cli.gate_reports import Reports
 from gradeval.cli.options import (
     asked_queries,
     check_inputs,
+    check_new,
     check_queries,
     input_options,
     measure_options,
@@ -87,7 +89,7 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
 
 @sectioned_command("gate", "Checks for CI: is the run good enough, no worse?", EPILOG)
 @click.argument("qrels", metavar="QRELS", type=File())
-@click.argument("run", metavar="RUN", type=File())
+@click.argument("run", metavar="RUN", type=File(), required=False)
 @_check_option(
     "require",
     "METRIC >= X",
@@ -118,8 +120,8 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
     "--config",
     type=File(),
     metavar="FILE",
-    help="Checks in TOML, to which those of the command line are added. Default: ./pyproject.toml, if it has "
-    "[tool.gradeval.gate].",
+    help="Checks in TOML, to which those of the command line are added, and options, which those of the "
+    "command line replace. Default: ./pyproject.toml, if it has [tool.gradeval.gate].",
 )
 @_against("--baseline", type=File(), metavar="FILE", help="The run to compare with, or its saved result.")
 @_against(
@@ -153,7 +155,7 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
 @other_options()
 def gate_command(
     qrels: str,
-    run: str,
+    run: str | None,
     config: str | None,
     baseline: str | None,
     init: bool,
@@ -184,6 +186,10 @@ def gate_command(
         raise click.UsageError("--init writes a file of checks, and goes with none and with no report.")
     if metrics and not init:
         raise click.UsageError("-m requires --init: the checks name their metrics.")
+    if run is None and not given["features"]:
+        raise click.UsageError("Missing argument 'RUN'.")
+    if init:
+        check_new(output)
     from gradeval.tables.run_names import labelled
 
     paths = [labelled(one)[1] for one in (run, baseline) if one is not None]
@@ -194,6 +200,7 @@ def gate_command(
     treat_warnings(quiet, strict)
     heap.imported()
 
+    from gradeval.analysis.checks import GateConfig
     from gradeval.analysis.gate import check_baseline, first_checks, judge
     from gradeval.analysis.gate_report import FULL_COVERAGE, GateReport
 
@@ -204,14 +211,15 @@ def gate_command(
         if not init:
             reports.format = format_ or out.default_format(reports.file, FORMATS, "table")
         asked = asked_queries(query_ids)
-        options = Options.of(**{**given, "jobs": given["jobs"] or 0})
-        evaluate = partial(_evaluated, qrels, run, options, asked, quiet)
+        settings = GateConfig() if init else _settings(config, own, baseline, min_coverage)
+        options = _options(given, settings.options, complete)
+        judged = (None, qrels) if run is None else labelled(run)
+        evaluate = partial(_evaluated, qrels, judged, options, asked, quiet)
         if init:
             specs = _parsed(metrics)
             results, checks = evaluate(baseline, lambda runs: first_checks(runs, specs))
-            _write_config(results, checks, paths[1:], reports.file)
+            _write_config(results, checks, baseline and labelled(baseline)[1], options, reports.file)
             return 0
-        settings = _settings(config, own, baseline, min_coverage)
         check_baseline(settings.checks, settings.baseline)
         if baseline is None and settings.baseline is not None:  # that of the configuration
             reports.open(output, junit, [settings.baseline])
@@ -248,6 +256,15 @@ def _parsed(metrics: Sequence[str]) -> list[Spec] | None:
     return parse(metrics) if metrics else None
 
 
+def _options(given: Mapping[str, Any], of_config: Mapping[str, Any], complete: bool) -> Options:
+    """The options of the command line, and those of the configuration that it does not have."""
+    source = click.get_current_context().get_parameter_source
+    kept = {name: of for name, of in of_config.items() if source(name) is not ParameterSource.COMMANDLINE}
+    if complete:
+        kept.pop("queries", None)
+    return Options.of(**{**given, **kept, "jobs": given["jobs"] or 0})
+
+
 def _settings(
     config: str | None, own: Mapping[str, Sequence[str]], baseline: str | None, min_coverage: float | None
 ) -> GateConfig:
@@ -267,7 +284,7 @@ def _settings(
 
 def _evaluated(
     qrels: str,
-    run: str,
+    run: tuple[str | None, str],
     options: Options,
     asked: QueryIds | None,
     quiet: bool,
@@ -281,7 +298,7 @@ def _evaluated(
     from gradeval.render.progress import Progress
     from gradeval.tables.run_names import labelled
 
-    judgments, runs = with_saved(qrels, [labelled(one) for one in (run, baseline) if one is not None])
+    judgments, runs = with_saved(qrels, [run, *([] if baseline is None else [labelled(baseline)])])
     checks = checks_of(runs)
     with naming_queries(asked), Progress(enabled=False if quiet else None) as progress:
         results = evaluate_to_gate(
@@ -299,13 +316,21 @@ def _evaluated(
 
 
 def _write_config(
-    results: Results, checks: Sequence[Check], baselines: Sequence[str], file: OutputFile | None
+    results: Results, checks: Sequence[Check], baseline: str | None, options: Options, file: OutputFile | None
 ) -> None:
-    """A first file of checks; the path of the baseline, if there is one, is relative to it."""
+    """A first file of checks; paths of the baseline and of groups are relative to it."""
+    from gradeval.formats.manifest import OPTIONS
     from gradeval.render.gate.config import render
 
-    baseline = next((path for path in baselines if path != "-"), None)
-    if baseline is not None and file is not None:
-        baseline = os.path.relpath(baseline, os.path.dirname(os.path.realpath(file.path)))
+    def beside(path: str) -> str:
+        return path if file is None else os.path.relpath(path, os.path.dirname(os.path.realpath(file.path)))
+
+    given = {**{name: getattr(options, name) for name in OPTIONS}, "query_ids": results.options["query_ids"]}
+    given = {name: value for name, value in given.items() if value != getattr(Options(), name)}
+    if "groups" in given:
+        given["groups"] = beside(given["groups"])
+    if "columns" in given:
+        given["columns"] = dict(given["columns"])
     specs = dict.fromkeys(check.spec for check in checks if check.spec is not None)
-    out.write(render(results, list(specs), baseline), file)
+    path = None if baseline in (None, "-") else beside(baseline)
+    out.write(render(results, list(specs), path, given), file)

@@ -329,6 +329,12 @@ def check_inputs(inputs: Sequence[str]) -> None:
         raise click.UsageError("'-' can be given once only: there is one standard input.")
 
 
+def check_new(output: str | None) -> None:
+    """Raise UsageError where the file that --init writes exists."""
+    if output is not None and os.path.exists(output):
+        raise click.UsageError(f"--output {output}: the file exists, and --init replaces none.")
+
+
 def output_file(
     path: str | None, inputs: Iterable[str], with_groups: Iterable[str] = (), option: str = "--output"
 ) -> OutputFile | None:

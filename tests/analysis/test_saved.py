@@ -109,14 +109,14 @@ def test_made_from_something_else() -> None:
 @pytest.mark.parametrize(
     ("saved", "asked", "message"),
     [
-        ({"rel": 2}, {}, "--rel 2, and this command has at its default"),
-        ({}, {"rel": 2}, "--rel at its default, and this command has 2"),
+        ({"rel": 2}, {}, "--rel 2, and this command has the default"),
+        ({}, {"rel": 2}, "the default --rel, and this command has 2"),
         ({"depth": 2}, {"depth": 3}, "--depth 2, and this command has 3"),
         ({"judged_only": True}, {}, "--judged-only on, and this command has off"),
         ({"queries": "both"}, {}, "--queries both, and this command has judged"),
-        ({"ties": "best"}, {}, "--ties best, and this command has at its default"),
-        ({"zero_grade": 1}, {}, "--zero-grade 1, and this command has 0.0"),
-        ({"query_ids": "q1,q2"}, {}, "--query-ids 'q1,q2', and this command has at its default"),
+        ({"ties": "best"}, {}, "--ties best, and this command has the default"),
+        ({"zero_grade": 1}, {}, "--zero-grade 1, and this command has 0"),
+        ({"query_ids": "q1,q2"}, {}, "--query-ids 'q1,q2', and this command has the default"),
     ],
 )
 def test_made_with_other_options(saved: dict[str, Any], asked: dict[str, Any], message: str) -> None:
@@ -134,9 +134,9 @@ def test_the_same_order_of_ties_by_default_and_by_name() -> None:
     save("named.json", "a.run", ties="trec")
     gradeval.compare("q", ["named.json", "b.run"], "AP")
     gradeval.compare("q", ["named.json", "a.json"], "AP", ties="trec")
-    assert "--ties at its default, and this command has input" in refused("a.json", "b.run", ties="input")
+    assert "the default --ties, and this command has input" in refused("a.json", "b.run", ties="input")
     change("a.json", lambda content: content["runs"][0].pop("ties"))
-    assert "--ties at its default, and this command has trec" in refused("a.json", "b.run", ties="trec")
+    assert "the default --ties, and this command has trec" in refused("a.json", "b.run", ties="trec")
 
 
 @pytest.mark.usefixtures("folder")

@@ -172,8 +172,7 @@ def test_saved_results_that_say_too_little() -> None:
     assert gate("qrels good.run --baseline good.json --no-worse nDCG@10").code == 2
     gradeval("qrels", "good.run", "poor.run", "-m", "AP", "-q", "-f", "json", "-o", "two.json")
     assert gate("qrels two.json --require 'AP > 0'").lines[0] == (
-        "two.json: it has 2 runs, and a gate judges one. "
-        "Choose one with --feature, or save the results of one run"
+        "two.json: it has 2 runs, and a gate judges one. Save the results of one run"
     )
     assert gate("qrels good.run --baseline two.json --no-worse AP").code == 2
     Path("qrels").write_text(Path("qrels").read_text() + "q99 0 d 1\n")
@@ -256,6 +255,19 @@ def test_options_of_the_input() -> None:
     other = gate(f"{checks} --no-worse AP --ignore-identical-ids")
     assert "made with --ignore-identical-ids off, and this command has on" in other.err
     assert gate(f"qrels.csv good.csv {columns} --qrels-format trec --require 'AP > 0'").code == 2
+
+
+def test_a_feature_of_the_judgments_is_the_run() -> None:
+    lines = (f"{d % 3} qid:{q} 1:{d % 3} 2:{-d}\n" for q in range(60) for d in range(9))
+    Path("l").write_text("".join(lines))
+    assert gate("l --feature 1 --require 'nDCG@5 >= 1'").code == 0
+    assert gate("l --feature 2 --require 'nDCG@5 >= 1'").code == 1
+    assert gate("l --feature 2 --baseline l --require 'nDCG@5 < 1' --max-drop 'nDCG@5 0'").code == 0
+    done = gate("l --feature 1,2 --require 'nDCG@5 >= 1'")
+    assert done.lines[0] == "gradeval: there are 2 features, and a gate judges one run. Choose one"
+    assert "Missing argument 'RUN'" in fails("gate", "l", "--require", "AP > 0")
+    done = gradeval("gate", "l", "--feature", 1, "--init", "-m", "nDCG@5")
+    assert done.code == 0 and '"nDCG@5 >= 1"' in done.out
 
 
 def test_documents_with_the_id_of_their_query_are_ignored() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -96,6 +97,7 @@ def test_init_with_odd_names() -> None:
         args = ("gate", "qrels", name, "--baseline", name, "--init", "-m", "AP", "-o", "odd.toml", "--quiet")
         assert gradeval(*args).code == 0
         assert gate("qrels good.run --config odd.toml").code == 0
+        os.remove("odd.toml")
     name = os.fsdecode(b"\xff.run")
     try:
         Path(name).write_text(Path("good.run").read_text())
@@ -105,3 +107,70 @@ def test_init_with_odd_names() -> None:
     Path("odd.toml").read_text("utf-8")
     message = fails("gate", "qrels", name, "--baseline", name, "--init", "--quiet")
     assert message == r"gradeval: \udcff.run is not UTF-8 and cannot be written to TOML"
+
+
+def test_options_in_a_file() -> None:
+    """As in a manifest; those of the command line replace them."""
+    Path("gates.toml").write_text("require = 'AP > 0'\n[options]\nrel = 3\nqueries = 'both'\ndepth = 5\n")
+    args = "qrels good.run -f json --require 'AP > 0'"
+    expected = json.loads(gate(f"{args} -l 3 --queries both --depth 5 --min-coverage 0").out)
+    found = json.loads(gate("qrels good.run -f json --config gates.toml --min-coverage 0").out)
+    assert found["checks"] == expected["checks"]
+    assert (found["options"]["rel"], found["options"]["queries"], found["options"]["depth"]) == (3, "both", 5)
+    found = json.loads(gate("qrels good.run -f json --config gates.toml -c -l 2 -M 4").out)
+    assert (found["options"]["rel"], found["options"]["queries"], found["options"]["depth"]) == (2, "judged", 4)
+    Path("pyproject.toml").write_text(
+        "[tool.gradeval.gate]\nrequire = 'AP > 0'\n[tool.gradeval.gate.options]\nquery_ids = ['q01', 'q02']\n"
+    )
+    assert json.loads(gate("qrels good.run -f json").out)["checks"][0]["n"] == 2
+    assert json.loads(gate("qrels good.run -f json --query-ids q03").out)["checks"][0]["n"] == 1
+    Path("ci").mkdir()
+    Path("ci/gates.toml").write_text("require = 'AP > 0'\noptions = { groups = 'sizes' }\n")
+    Path("ci/sizes").write_text("9\n" * 60)
+    Path("l").write_text("".join(f"{d % 3} 1:{d % 3}\n" for _ in range(60) for d in range(9)))
+    assert gate("l --feature 1 --config ci/gates.toml").code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[options]\nrell = 2\n", "gates.toml:2: unknown option 'rell'. Did you mean 'rel'?"),
+        ("[options]\nrel = 'x'\n", "gates.toml:2: rel must be a finite number, not 'x'"),
+        ("options = 3\n", "gates.toml:1: [options] must be a table"),
+    ],
+)
+def test_options_that_are_wrong(text: str, message: str) -> None:
+    Path("gates.toml").write_text(text)
+    assert gate("qrels good.run --config gates.toml --require 'AP > 0'").lines[0] == message
+
+
+def test_init_writes_the_options() -> None:
+    """The file alone is as good as the command line that it was made with."""
+    options = "-l 2 --queries both --zero-grade 1 -J --query-ids q01,q02,q03 --ties best --columns score=s"
+    args = ("--init", *options.split(), "-m", "AP", "--quiet")
+    assert gradeval("gate", "qrels", "good.run", *args, "-o", "own.toml").code == 0
+    written = Path("own.toml").read_text().partition("[options]\n")[2].splitlines()
+    assert sorted(written) == [
+        'columns = { score = "s" }',
+        "judged_only = true",
+        'queries = "both"',
+        'query_ids = ["q01", "q02", "q03"]',
+        "rel = 2",
+        'ties = "best"',
+        "zero_grade = 1",
+    ]
+    found = json.loads(gate("qrels good.run --config own.toml -f json").out)
+    assert found["exit_code"] == 0 and found["checks"][0]["value"] == 3
+    again = gradeval("gate", "qrels", "good.run", *args, "-o", "own.toml")
+    assert again.code == 2 and "own.toml: the file exists, and --init replaces none." in again.err
+
+
+def test_init_with_what_has_no_bound() -> None:
+    done = gradeval("gate", "qrels", "good.run", "--init", "-m", "num_q Judged@5 unj@5 num_rel_ret", "--quiet")
+    assert done.out.count("num_q >=") == 1
+    assert '\n  "Judged@5 >= 1",' in done.out and '\n  # "unj@5 >= 0",' in done.out
+    Path("gates.toml").write_text(done.out)
+    assert gate("qrels good.run --config gates.toml").code == 0
+    assert fails("gate", "qrels", "good.run", "--init", "-m", "relstring") == (
+        "gradeval: relstring is text and cannot be checked"
+    )

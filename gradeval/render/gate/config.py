@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any
 
 from gradeval.analysis.checks import PYPROJECT, TABLE
 from gradeval.analysis.gate import coverage
 from gradeval.analysis.gate_report import FULL_COVERAGE
 from gradeval.analysis.judges import ALPHA
+from gradeval.analysis.values import is_num_q
 from gradeval.errors import GradevalError, printable
 from gradeval.registry.spec import Spec
 from gradeval.render.grids import number
@@ -19,17 +21,23 @@ from gradeval.results import Results
 _PLACES = 2  # significant digits of a bound
 
 
-def render(results: Results, specs: Sequence[Spec], baseline: str | None) -> str:
-    """Checks of these metrics. results: of the run. baseline: its path as the file should name it."""
-    return "".join(f"{line}\n" for line in _lines(results, specs, baseline))
+def render(results: Results, specs: Sequence[Spec], baseline: str | None, options: Mapping[str, Any]) -> str:
+    """Checks of these metrics.
+
+    results: of the run. baseline: its path as the file should name it. options: of the evaluation, those that
+    are not at their default.
+    """
+    lines = [*_lines(results, specs, baseline), *_options(options)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _lines(results: Results, specs: Sequence[Spec], baseline: str | None) -> Iterator[str]:
-    compared = [str(spec) for spec in specs if spec.metric.per_query]
+    has_direction = [spec for spec in specs if spec.metric.higher_is_better is not None or spec.metric.is_count]
+    compared = [str(spec) for spec in has_direction if spec.metric.per_query]
     off = "" if baseline is not None else "# "
     run, qrels = printable(results.runs[0].path), printable(results.qrels)
     yield "# Checks of 'gradeval gate QRELS RUN --config FILE'."
-    yield f"# In {PYPROJECT} they belong below [{TABLE}], and need no --config."
+    yield f"# In {PYPROJECT} they belong below [{TABLE}] and [{TABLE}.options], and need no --config."
     yield f"# Values of {run} for {qrels} when this was written are in comments."
     yield ""
     yield "# Values that the run must have: >=, >, <= or <."
@@ -39,8 +47,10 @@ def _lines(results: Results, specs: Sequence[Spec], baseline: str | None) -> Ite
         value = results.mean(0, spec)
         if math.isnan(value):
             yield f"  # {spec} is undefined"
-        else:
-            yield f"  {_quoted(f'{spec} {_bound(spec, value)}')},  # {number(value, 4)}"
+        elif not is_num_q(spec):
+            # neither high nor low is better: no bound follows from the value, except of what is judged
+            off_bound = "" if spec in has_direction or spec.metric.name == "Judged" else "# "
+            yield f"  {off_bound}{_quoted(f'{spec} {_bound(spec, value)}')},  # {number(value, 4)}"
     yield "]"
     yield ""
     yield "# The run to compare with, or its saved result (gradeval QRELS RUN -q -f json -o baseline.json). The"
@@ -64,6 +74,27 @@ def _lines(results: Results, specs: Sequence[Spec], baseline: str | None) -> Ite
     lowest = min(coverage(results, r).share for r in range(len(results.runs)))
     percent = math.floor(10 * FULL_COVERAGE * lowest) / 10
     yield f"{'# ' if percent == FULL_COVERAGE else ''}min-coverage = {number(percent, 1)}"
+
+
+def _options(options: Mapping[str, Any]) -> Iterator[str]:
+    yield ""
+    yield "# Options of the evaluation, such as rel = 2; those of the command line come first."
+    yield "[options]" if options else "# [options]"
+    for name, value in options.items():
+        yield f"{name} = {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    """An option in TOML."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return repr(value).removesuffix(".0")
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key} = {_quoted(text)}' for key, text in value.items())} }}"
+    return _listed(list(value))
 
 
 def _bound(spec: Spec, value: float) -> str:
