@@ -35,7 +35,7 @@ from gradeval.analysis.stats.intervals import agreeing
 from gradeval.analysis.stats.power import queries_needed, smallest_effect_size
 from gradeval.analysis.stats.sampling import Sampling
 from gradeval.analysis.stats.tests import NO_P as NO_P_BY_DESIGN
-from gradeval.analysis.stats.tests import Outcome, paired_tests
+from gradeval.analysis.stats.tests import Outcome, paired_tests, without_p
 from gradeval.analysis.stats.tukey_hsd import randomized_tukey_hsd
 from gradeval.analysis.values import ComparedMetric, QueryValues, check_comparable, comparable
 from gradeval.arrays import Floats
@@ -244,12 +244,12 @@ def _tukey(
         for pair in pairs:
             baseline, run = pair
             column = part.differences(*pair)[m]
-            difference, p = float(hsd.differences[run, baseline]), float(hsd.p[run, baseline])
-            low, high = difference - hsd.margin, difference + hsd.margin
-            if not math.isnan(p):
-                low, high = agreeing((low, high), p, options.alpha, difference)
-            method = "" if hsd.reason else f"{options.samples:,} permutations within queries"
-            outcome = Outcome(math.nan, low, high, difference, method, hsd.reason)
+            outcome, p = without_p(column), math.nan
+            if outcome is None:
+                difference, p = float(hsd.differences[run, baseline]), float(hsd.p[run, baseline])
+                interval = difference - hsd.margin, difference + hsd.margin
+                low, high = agreeing(interval, p, options.alpha, difference)
+                outcome = Outcome(math.nan, low, high, difference, hsd.method)
             found[pair, m] = _comparison(part, pair, m, column, outcome, p, options)
     return tuple(found[pair, m] for pair in pairs for m in range(len(values.metrics)))
 

@@ -202,6 +202,20 @@ def test_tukeys_test_of_all_pairs() -> None:
         assert one.high - one.difference == pytest.approx(one.difference - one.low, rel=1e-9)
 
 
+def test_tukeys_test_of_constant_differences_has_no_p() -> None:
+    draw = np.random.default_rng(2).beta(2, 3, 12).round(3)
+    of_runs = {"A": draw, "B": draw + 0.125, "C": draw[::-1], "D": draw}
+    found = compared(
+        table({name: {"m": row.tolist()} for name, row in of_runs.items()}), test="tukey", all_pairs=True
+    )
+    for run, baseline, difference in (("B", "A", 0.125), ("D", "A", 0.0), ("D", "B", -0.125)):
+        one = found.find(run, "m", baseline=baseline)
+        assert (one.low, one.high, one.estimate) == pytest.approx((difference,) * 3)
+        assert math.isnan(one.p_corrected) and one.verdict == "" and one.reason == tests.ALL_EQUAL
+    assert found.find("C", "m", baseline="A").p_corrected > 0
+    assert "no p-value for 3 comparisons (all differences are equal)" in found.warnings
+
+
 def test_tukeys_test_leaves_out_queries_that_a_run_lacks() -> None:
     values = random_runs(8)
     values.values[2, 0, :3] = NAN

@@ -204,7 +204,7 @@ def test_saved_results() -> None:
     ]
     assert compare("qrels", "-", "poor.run", stdin="good.json") == found
     assert fails("compare", "qrels", "good.json", "poor.run", "-l", 2).startswith(
-        "good.json: it was made with --rel"
+        "good.json: it was made with the default --rel, and this command has 2."
     )
     assert fails("compare", "good.json", "good.json", "poor.run") == (
         "good.json: this saved result is in the place of the qrels. "

@@ -158,7 +158,8 @@ def test_an_end_of_0_that_is_excluded(won: int, lost: int, verdict: str) -> None
          ["of the estimate: the median of the nonzero differences", "Benjamini-Hochberg"]),
         ({"test": "tukey", "all_pairs": True, "samples": 1000},
          ["randomized Tukey HSD test; for all pairs of runs, metric by metric",
-          "Samples: 1,000 permutations within queries; seed 1.", "Simultaneous intervals: 95 %"]),
+          "Samples: all 1,296 permutations within queries, all 7,776 permutations within queries.",
+          "Simultaneous intervals: 95 %"]),
         ({"by": {"q1": "x", "q2": "x"}}, ["Holm correction for 3 comparisons, and within each group"]),
     ],
 )  # fmt: skip

@@ -87,13 +87,21 @@ def paired_tests(test: str, differences: Floats, alpha: float, sampling: Samplin
         raise ValueError("differences must be finite or NaN")
     outcomes = {}
     for column, d in enumerate(differences.T):
-        if reason := reason_without_p(pairs := valid_pairs(d)):
-            mean = mean_and_sd(pairs)[0]
-            end = mean if reason == ALL_EQUAL else math.nan
-            outcomes[column] = Outcome(math.nan, end, end, mean, "", reason)
+        if (outcome := without_p(valid_pairs(d))) is not None:
+            outcomes[column] = outcome
     rest = [column for column in range(differences.shape[1]) if column not in outcomes]
     outcomes |= zip(rest, TESTS[test].run(differences[:, rest], alpha, sampling), strict=True)
     return [outcomes[column] for column in range(differences.shape[1])]
+
+
+def without_p(pairs: Floats) -> Outcome | None:
+    """The outcome of differences (n,) that have no p whatever the test; None for others."""
+    reason = reason_without_p(pairs)
+    if not reason:
+        return None
+    mean = mean_and_sd(pairs)[0]
+    end = mean if reason == ALL_EQUAL else math.nan
+    return Outcome(math.nan, end, end, mean, "", reason)
 
 
 def _one_by_one(function: Callable[[Floats, float], Outcome]) -> Callable[..., list[Outcome]]:

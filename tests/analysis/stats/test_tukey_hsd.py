@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -54,16 +54,30 @@ def test_any_number_of_systems_against_slow_permutations(queries: int, systems: 
     assert permuted_ranges(values, Sampling(samples, 3, jobs=3)).tolist() == ranges
 
 
+@pytest.mark.parametrize(("queries", "systems"), [(2, 2), (16, 2), (4, 3), (6, 3), (3, 4)])
+def test_few_permutations_are_all_tried(queries: int, systems: int) -> None:
+    values = np.random.default_rng(queries).integers(0, 9, (queries, systems))
+    sums = np.zeros((1, systems), np.int64)
+    for row in values:
+        sums = np.concatenate([sums + order for order in permutations(row.tolist())])
+    spreads = np.ptp(sums, axis=1)
+    found = randomized_tukey_hsd(values / 8, 0.05, Sampling(100))
+    totals = values.sum(axis=0)
+    for i, j in permutations(range(systems), 2):
+        assert found.p[i, j] == (spreads >= abs(totals[i] - totals[j])).mean()
+    assert found.method == f"all {len(spreads):,} permutations within queries"
+
+
 def test_approaches_all_permutations() -> None:
-    values = np.random.default_rng(1).integers(0, 9, (4, 3))
-    spreads = []
-    for rows in product(*(permutations(row) for row in values.tolist())):
-        sums = [sum(column) for column in zip(*rows, strict=True)]
-        spreads.append(max(sums) - min(sums))
+    values = np.random.default_rng(1).integers(0, 9, (7, 3))
+    sums = np.zeros((1, 3), np.int64)
+    for row in values:
+        sums = np.concatenate([sums + order for order in permutations(row.tolist())])
     found = randomized_tukey_hsd(values / 8, 0.05, Sampling(20_000))
+    assert found.method == "20,000 permutations within queries"
     totals = values.sum(axis=0)
     for i, j in ((0, 1), (0, 2), (1, 2)):
-        exact = np.mean(np.array(spreads) >= abs(totals[i] - totals[j]))
+        exact = (np.ptp(sums, axis=1) >= abs(totals[i] - totals[j])).mean()
         assert found.p[i, j] == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 20_000))
 
 
@@ -71,7 +85,13 @@ def test_two_systems_are_fishers_randomization_test() -> None:
     values = np.random.default_rng(2).beta(2, 3, (12, 2))
     [exact] = paired_tests("randomization", values[:, [0]] - values[:, [1]], 0.05, Sampling())
     found = randomized_tukey_hsd(values, 0.05, Sampling(20_000)).p[0, 1]
-    assert found == pytest.approx(exact.p, abs=4 * math.sqrt(exact.p * (1 - exact.p) / 20_000))
+    assert found == exact.p
+
+
+def test_ends_are_not_lengthened_by_the_tolerance_of_ties() -> None:
+    values = np.array([[0.1, 0.1 + k / 50] for k in range(20)])
+    found = randomized_tukey_hsd(values, 0.05, Sampling(1000))
+    assert found.margin * 20 == pytest.approx(round(found.margin * 1000) / 50, rel=1e-14)
 
 
 @settings(deadline=None, max_examples=40)
