@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings as python_warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
