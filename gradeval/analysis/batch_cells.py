@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from gradeval.analysis.batch_table import Cell, Key, Value
-from gradeval.analysis.compare import compare_results
+from gradeval.analysis.compare import compare_values
 from gradeval.analysis.options import CompareOptions
 from gradeval.analysis.saved import evaluate_with_saved, with_saved
-from gradeval.analysis.values import comparable
+from gradeval.analysis.values import QueryValues, comparable
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GradevalError, InputError, InputErrors
 from gradeval.formats.manifest import Collection, Manifest
@@ -182,7 +182,8 @@ class CollectionCells:
         comparisons = {}
         if of_baseline is not None and run.name != self.baseline and self.compared:
             both = replace(of_baseline, runs=(*of_baseline.runs, run), notices=())
-            comparisons = {one.metric: one for one in compare_results(both, self.compared, TEST).comparisons}
+            pairs = QueryValues.of(both, self.compared)
+            comparisons = {one.metric: one for one in compare_values(pairs, TEST).comparisons}
         place = f"{self.collection.name}/{run.name}"
         return self.cell(
             run.name,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from typing import Any
 
@@ -27,7 +27,7 @@ from gradeval.analysis.comparison import (
 )
 from gradeval.analysis.judged import Judged, judged_spec
 from gradeval.analysis.options import MAXT, TUKEY, CompareOptions
-from gradeval.analysis.saved import Runs, evaluate_with_saved, saved_specs, with_saved
+from gradeval.analysis.saved import Runs, evaluate_with_saved, excluded_metrics, saved_specs, with_saved
 from gradeval.analysis.stats.anova import TwoWayAnova, two_way_anova
 from gradeval.analysis.stats.corrections import CORRECTIONS, maxt
 from gradeval.analysis.stats.differences import summarize
@@ -38,7 +38,7 @@ from gradeval.analysis.stats.tests import NO_P as NO_P_BY_DESIGN
 from gradeval.analysis.stats.tests import Outcome, paired_tests, without_p
 from gradeval.analysis.stats.tukey_hsd import randomized_tukey_hsd
 from gradeval.analysis.values import ComparedMetric, QueryValues, check_comparable, comparable
-from gradeval.arrays import Floats
+from gradeval.arrays import Bools, Floats
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import InputError
 from gradeval.evaluation.given import separate_runs
@@ -53,7 +53,7 @@ def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, *
     """Compare runs with a baseline, or all with each other.
 
     qrels, runs: as evaluate() takes them; a run may also be a file of saved results (gradeval -f json -q).
-    metrics: names; by default those of the first saved result, or else those that evaluate() has. options:
+    metrics: names; by default those that all saved results have, or else those that evaluate() has. options:
     those of CompareOptions and of options.Options. Raises GradevalError.
     """
     names = {one.name for one in fields(CompareOptions)}
@@ -82,11 +82,12 @@ def evaluate_to_compare(
 ) -> tuple[Results, list[Spec]]:
     """The runs' results, with the metrics to compare and Judged@k; and which metrics to compare.
 
-    specs: None for those of the first saved result, or else the default metrics. more: metrics to evaluate too.
+    specs: None for those that all saved results have, or else the default metrics. more: metrics to evaluate too.
     """
     if specs is not None:
         check_comparable(specs)
     qrels, opened = with_saved(qrels, runs)
+    excluded = [] if specs else excluded_metrics(opened)
     compared = comparable(specs or saved_specs(opened) or parse(DEFAULT_METRICS))
     judged = [] if options.judged_only else [judged_spec(compared, opened)]
     results = evaluate_with_saved(
@@ -99,7 +100,7 @@ def evaluate_to_compare(
         hashes=hashes,
         query_ids=query_ids,
     )
-    return results, compared
+    return replace(results, notices=(*results.notices, *excluded)), compared
 
 
 def compare_results(results: Results, specs: Sequence[Spec] | None, options: CompareOptions) -> Comparison:
@@ -108,6 +109,7 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
         specs = comparable(results.specs)
     check_comparable(specs)
     values = QueryValues.of(results, specs)
+    _check_common(values, options)
     inputs = {
         "qrels": {"path": results.qrels, "sha256": results.qrels_sha256},
         "options": dict(results.options),
@@ -122,6 +124,18 @@ def notices_of(results: Results, values: QueryValues) -> list[Notice]:
     return [
         one for one in results.notices if not one.metric or one.metric in names or one.kind is Kind.JUDGED_SHARE
     ]
+
+
+def _check_common(values: QueryValues, options: CompareOptions) -> None:
+    """Raise InputError for a run that has values, for other queries alone than the run it is compared with."""
+    has_value: Bools = ~np.isnan(values.values).all(axis=1)
+    for baseline, run in pairs_of(values, options):
+        both = has_value[[baseline, run]]
+        if both.any(axis=1).all() and not both.all(axis=0).any():
+            what = f"it has no query in common with {values.runs[baseline]}"
+            raise InputError(
+                values.paths[run], what, hint="Check the query ids, or average over --queries judged"
+            )
 
 
 def compare_values(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -13,14 +12,14 @@ import numpy as np
 from gradeval.analysis.values import is_num_q
 from gradeval.errors import GradevalError, InputError, named
 from gradeval.evaluation import evaluate_all
+from gradeval.evaluation.given import Planned, check_labels, names_of
 from gradeval.formats.saved import SavedResult, SavedRun, is_saved, read_saved
 from gradeval.formats.sources import Source
-from gradeval.notices import Notice
+from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.results import FailedRun, Results, RunResult
 from gradeval.tables.load import is_file, is_path, source_of
-from gradeval.tables.run_names import run_names
 
 Runs = Sequence[tuple[str | None, Any]]
 """(name, run) pairs; a run may be a SavedResult, or a FailedRun in the place of one that cannot be read."""
@@ -80,9 +79,29 @@ def _is_saved(source: Source) -> bool:
 
 
 def saved_specs(runs: Runs) -> list[Spec] | None:
-    """The metrics of the first saved result, None if there is none: what to take where nothing is chosen."""
-    first = next((run for _, run in runs if isinstance(run, SavedResult)), None)
-    return [spec for spec in parse(first.metrics) if _has_numbers(spec)] or None if first is not None else None
+    """The metrics that all saved results have, None if there are none: what to take where nothing is chosen.
+
+    Raises InputError where they have none in common.
+    """
+    saved = [run for _, run in runs if isinstance(run, SavedResult)]
+    if not saved:
+        return None
+    first, *others = ([spec for spec in parse(run.metrics) if _has_numbers(spec)] for run in saved)
+    common = [spec for spec in first if all(spec in other for other in others)]
+    if first and not common:
+        names = ", ".join(dict.fromkeys(run.path for run in saved))
+        raise InputError(saved[-1].path, f"the saved results {names} have no metric in common")
+    return common or None
+
+
+def excluded_metrics(runs: Runs) -> list[Notice]:
+    """That saved results have metrics that are not among saved_specs."""
+    names = dict.fromkeys(name for _, run in runs if isinstance(run, SavedResult) for name in run.metrics)
+    if not names:
+        return []
+    common = saved_specs(runs) or []
+    left = [str(spec) for spec in parse(list(names)) if _has_numbers(spec) and spec not in common]
+    return [Notice(Kind.EXCLUDED_METRICS, "", len(left), rule=", ".join(left))] if left else []
 
 
 def _has_numbers(spec: Spec) -> bool:
@@ -111,6 +130,7 @@ def evaluate_with_saved(
     metrics = list(dict.fromkeys([*specs, *optional]))
     if not any(isinstance(run, (SavedResult, FailedRun)) for _, run in runs):
         return evaluate_all(qrels, runs, metrics, options, on_run, keep_values, hashes=hashes, **how)
+    check_labels(runs)
     fresh = [(name, run) for name, run in runs if not isinstance(run, (SavedResult, FailedRun))]
     parts: deque[Results] = deque()
     results = evaluate_all(qrels, fresh, metrics, options, parts.append, hashes=True, **how)
@@ -123,9 +143,9 @@ def evaluate_with_saved(
         elif isinstance(run, SavedResult):
             merged += _of_saved(name, run, results, wanted, options)
         else:
-            merged += (_Merged.of(part) for part in _taken(parts, run, each))
+            merged += (_Merged.of(part, name is not None) for part in _taken(parts, run, each))
     found = [(one.run, one.notices) for one in merged if isinstance(one.run, RunResult)]
-    names = _names([run for run, _ in found])
+    names = _names([(one.run, one.is_labelled) for one in merged if isinstance(one.run, RunResult)])
     renamed = [replace(run, name=name) for (run, _), name in zip(found, names, strict=True)]
     noted = [
         tuple(replace(notice, subject=name) for notice in notices)
@@ -155,11 +175,12 @@ class _Merged(NamedTuple):
 
     run: RunResult | FailedRun
     notices: tuple[Notice, ...] = ()
+    is_labelled: bool = False
 
     @classmethod
-    def of(cls, part: Results) -> _Merged:
+    def of(cls, part: Results, is_labelled: bool) -> _Merged:
         """Of the results of one run."""
-        return cls(part.failed[0]) if part.failed else cls(part.runs[0], part.notices)
+        return cls(part.failed[0]) if part.failed else cls(part.runs[0], part.notices, is_labelled)
 
 
 def _taken(parts: deque[Results], run: Any, count: int) -> Iterator[Results]:
@@ -183,10 +204,11 @@ def _of_saved(
         if options.tie_range:
             raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
         _check(saved, results, specs)
-        alone = name if len(saved.runs) == 1 else None
+        several = len(saved.runs) > 1
+        names = [run.name if not name else f"{name}:{run.name}" if several else name for run in saved.runs]
         return [
-            _Merged(_run_result(alone or run.name, saved, run, results), tuple(_notices(saved, run)))
-            for run in saved.runs
+            _Merged(_run_result(own, saved, run, results), tuple(_notices(saved, run)), bool(name))
+            for own, run in zip(names, saved.runs, strict=True)
         ]
     except GradevalError as error:
         return [_Merged(FailedRun(saved.path, error))]
@@ -283,11 +305,20 @@ def _notices(saved: SavedResult, run: SavedRun) -> list[Notice]:
         raise InputError(saved.path, "a notice in it is not valid") from None
 
 
-def _names(runs: Sequence[RunResult]) -> list[str]:
-    """Different names: those that the runs have, or else those of their files."""
-    names = [run.name for run in runs]
-    if len(set(names)) == len(names):
-        return names
-    return run_names(
-        [os.path.splitext(run.path)[0] if run.path.endswith(".json") else run.path for run in runs]
+def _names(runs: Sequence[tuple[RunResult, bool]]) -> list[str]:
+    """Different names: labels, and those that the runs have; where two have one, it becomes that of the file.
+
+    runs: each run, and whether its name is a label. A run of a file of several has its own name behind that of
+    the file.
+    """
+    count = Counter(run.path for run, _ in runs)
+    return names_of(
+        [
+            Planned(
+                run.name if is_labelled else None,
+                f"{run.path}:{run.name}" if count[run.path] > 1 else run.path,
+                run.name,
+            )
+            for run, is_labelled in runs
+        ]
     )

@@ -147,13 +147,14 @@ def eval_command(
     evaluate: Callable[..., Results] = evaluate_all
     judgments: Any = qrels
     runs_to_read: Sequence[tuple[str | None, Any]] = given or [(None, qrels)]
-    saved = None
+    saved, excluded = None, []
     if any(map(_may_be_saved, paths)):
-        from gradeval.analysis.saved import evaluate_with_saved, saved_specs, with_saved
+        from gradeval.analysis.saved import evaluate_with_saved, excluded_metrics, saved_specs, with_saved
 
         evaluate = evaluate_with_saved
         judgments, runs_to_read = with_saved(qrels, runs_to_read)
-        saved = saved_specs(runs_to_read)
+        if not metrics:
+            saved, excluded = saved_specs(runs_to_read), excluded_metrics(runs_to_read)
     specs = parse(metrics) if metrics else saved or parse(DEFAULT_METRICS)
     by = sort and parse(sort.removeprefix("-"))
     for spec in by or ():
@@ -211,7 +212,7 @@ def eval_command(
     if strict and results.failed:
         return 2
     warnings = list(asked.warnings if asked else ())
-    notices = [*results.notices, *([Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))] if has_all else ())]
+    notices = [*results.notices, *excluded, *([Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))] if has_all else ())]
     if not passes(warnings, notices, len(results.runs), quiet, strict, allow):
         return 2
     if results.runs and not is_streamed:

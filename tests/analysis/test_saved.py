@@ -15,6 +15,7 @@ import gradeval
 from gradeval.errors import InputError
 from gradeval.formats.saved import is_saved, read_saved
 from gradeval.formats.sources import Source
+from gradeval.notices import Kind
 
 QRELS = "".join(f"q{q} 0 d{d} {(q * d) % 3}\n" for q in range(4) for d in range(5)) + "\xff 0 d1 1\n"
 
@@ -261,3 +262,39 @@ def test_what_is_read() -> None:
     assert (run.name, run.path) == ("a", "a.run")
     assert set(run.values) == {"q0", "q1", "q2", "q3", "\udcff"}
     assert set(run.values["q1"]) == {"AP", "nDCG@3", "rankDCG"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_only_a_name_that_two_runs_have_becomes_that_of_the_file() -> None:
+    save("both.json", "a.run", "b.run")
+    assert gradeval.compare("q", ["both.json", "a.run"]).values.runs == ("both.json:a", "b", "a.run")
+    assert gradeval.compare("q", {"x": "both.json", "y": "a.json"}).values.runs == ("x:a", "x:b", "y")
+    assert gradeval.compare("q", {"a": "b.run", "y": "both.json"}).values.runs == ("a", "y:a", "y:b")
+    assert gradeval.compare("q", {"a": "b.run", "b": "a.json"}, "AP").values.runs == ("a", "b")
+
+
+@pytest.mark.usefixtures("folder")
+def test_metrics_are_those_that_all_saved_results_have() -> None:
+    save("few.json", "b.run", metrics="num_q nDCG@5 AP")
+    for runs in (["few.json", "a.json"], ["a.json", "few.json", "a.run"]):
+        found = gradeval.compare("q", runs)
+        assert [metric.name for metric in found.values.metrics] == ["AP"]
+        [notice] = [one for one in found.notices if one.kind is Kind.EXCLUDED_METRICS]
+        assert sorted(notice.rule.split(", ")) == ["nDCG@3", "nDCG@5", "rankDCG"]
+        assert "3 metrics are not in every table or saved result, excluded: " in str(notice)
+    assert Kind.EXCLUDED_METRICS not in {one.kind for one in gradeval.compare("q", runs, "AP").notices}
+    save("other.json", "b.run", metrics="P@1")
+    assert refused("a.json", "other.json", metrics=None) == (
+        "other.json: the saved results a.json, other.json have no metric in common"
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_no_query_in_common() -> None:
+    for name, q in (("first", 1), ("second", 2)):
+        Path(f"{name}.run").write_text(run_text(0, range(q, q + 1)))
+    assert refused("first.run", "second.run", queries="both") == (
+        "second.run: it has no query in common with first. Check the query ids, or average over "
+        "--queries judged"
+    )
+    assert gradeval.compare("q", ["first.run", "second.run"], "AP").comparisons[0].n == 5

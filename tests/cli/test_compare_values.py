@@ -38,7 +38,7 @@ def test_missing_and_undefined_values_of_tables() -> None:
     args = tables("id,x,rt,y\n1,1,5,1\n2,2,6,1\n3,3,7,1\n4,,8,1\n", "id,x,rt\n1,2,4\n2,4,3\n5,1,1\n4,1,1\n")
     done = compare(*args)
     assert done.lines == [
-        "warning: 1 metric is not in every table, excluded: y",
+        "warning: 1 metric is not in every table or saved result, excluded: y",
         "warning: 2 of 2 runs lack queries of the other tables, up to 1 (a), counted as 0",
         "warning: a: x is undefined for 1 query, excluded from its mean",
         "warning: only 4 queries to compare on; with fewer than 25, only large differences are found and "

@@ -80,9 +80,9 @@ def test_json_has_the_hash_of_the_run() -> None:
             "gm_map cannot be taken from a saved result, which has numbers per query",
         ),
         (("-m", "AP relstring"), "relstring cannot be taken from a saved result"),
-        (("-l", 2), "it was made with --rel at its default, and this command has 2"),
+        (("-l", 2), "it was made with the default --rel, and this command has 2"),
         (("--ignore-identical-ids",), "it was made with --ignore-identical-ids off, and this command has on"),
-        (("--columns", "grade=x"), "it was made with --columns at its default, and this command has 'grade=x'"),
+        (("--columns", "grade=x"), "it was made with the default --columns, and this command has 'grade=x'"),
         (("--tie-range", "-m", "AP"), "it has no values of other orders of ties. Give the run itself"),
     ],
 )
