@@ -38,7 +38,7 @@ from gradeval.analysis.stats.tests import NO_P as NO_P_BY_DESIGN
 from gradeval.analysis.stats.tests import Outcome, paired_tests, without_p
 from gradeval.analysis.stats.tukey_hsd import randomized_tukey_hsd
 from gradeval.analysis.values import ComparedMetric, QueryValues, check_comparable, comparable
-from gradeval.arrays import Bools, Floats
+from gradeval.arrays import Floats
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import InputError
 from gradeval.evaluation.given import separate_runs
@@ -128,10 +128,10 @@ def notices_of(results: Results, values: QueryValues) -> list[Notice]:
 
 def _check_common(values: QueryValues, options: CompareOptions) -> None:
     """Raise InputError for a run that has values, for other queries alone than the run it is compared with."""
-    has_value: Bools = ~np.isnan(values.values).all(axis=1)
+    has_value = [~np.isnan(of_run).all(axis=0) for of_run in values.values]
     for baseline, run in pairs_of(values, options):
-        both = has_value[[baseline, run]]
-        if both.any(axis=1).all() and not both.all(axis=0).any():
+        first, second = has_value[baseline], has_value[run]
+        if first.any() and second.any() and not (first & second).any():
             what = f"it has no query in common with {values.runs[baseline]}"
             raise InputError(
                 values.paths[run], what, hint="Check the query ids, or average over --queries judged"

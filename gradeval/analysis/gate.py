@@ -15,7 +15,7 @@ from typing import Any
 from gradeval.analysis.checks import NO_WORSE, REQUIRE, Check, check_number
 from gradeval.analysis.gate_report import FULL_COVERAGE, CheckOutcome, Coverage, GateReport
 from gradeval.analysis.judged import Judged, judged_spec
-from gradeval.analysis.judges import JUDGES, RUN, at_least
+from gradeval.analysis.judges import BASELINE, JUDGES, RUN, at_least
 from gradeval.analysis.saved import Runs, check_metrics, evaluate_with_saved, saved_specs
 from gradeval.analysis.values import comparable, missing_notices
 from gradeval.errors import InputError, OptionError
@@ -96,21 +96,26 @@ def _judged(compared: Collection[Spec], runs: Runs, options: Options) -> list[Sp
 
 
 def judge(
-    results: Results, checks: Sequence[Check], *, min_coverage: float = FULL_COVERAGE, worst: int = 5
+    results: Results, checks: Sequence[Check], *, min_coverage: float | None = None, worst: int = 5
 ) -> GateReport:
     """Judge results of a run, and of its baseline if there is a second one.
 
-    min_coverage: the percentage of the judged queries that each of them must have. worst: how many queries to
-    list for each check that did not hold.
+    min_coverage: the percentage of the judged queries that each of them must have; by default all, but of the
+    run what a check of its coverage requires. worst: how many queries to list for each check that did not hold.
     """
     covered = tuple(coverage(results, r) for r in range(len(results.runs)))
     outcomes = [JUDGES[check.kind](check, results, covered, worst) for check in checks]
-    if lacking := next((one for one in covered if not at_least(100 * one.share, min_coverage)), None):
+    bounded = covered
+    if min_coverage is None:
+        min_coverage = FULL_COVERAGE
+        if any(check.spec is None and check.operator in (">=", ">") for check in checks):
+            bounded = covered[BASELINE:]
+    if lacking := next((one for one in bounded if not at_least(100 * one.share, min_coverage)), None):
         reason = (
             f"{lacking.name} has {lacking.queries:,} of {lacking.judged:,} judged queries "
             f"({100 * lacking.share:.4g} %), fewer than --min-coverage {min_coverage:g} %"
         )
-        outcomes = [replace(one, verdict="error", reason=one.reason or reason, worst=()) for one in outcomes]
+        outcomes = [replace(one, verdict="error", reason=one.reason or reason) for one in outcomes]
     names = {str(check.spec) for check in checks}
     of_runs = (one for one in results.notices if not one.metric or one.metric in names or one.kind in _JUDGED)
     notices = [*of_runs, *_few_queries(outcomes)]

@@ -128,7 +128,8 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
     "--min-coverage",
     type=Percentage(0.0, 100.0),
     metavar="PERCENT",
-    help="Do not judge runs with fewer of the judged queries than this (exit code 2). Default: 100.",
+    help="Do not judge runs with fewer of the judged queries than this (exit code 2). Default: 100, or for RUN "
+    "what --require 'coverage >= X' says.",
 )
 @_against(
     "--init", is_flag=True, help="Write a commented file of checks from today's values, and judge nothing."
@@ -202,7 +203,7 @@ def gate_command(
 
     from gradeval.analysis.checks import GateConfig
     from gradeval.analysis.gate import check_baseline, first_checks, judge
-    from gradeval.analysis.gate_report import FULL_COVERAGE, GateReport
+    from gradeval.analysis.gate_report import GateReport
 
     reports = Reports(digits, github)
     warnings: list[str] = []
@@ -226,8 +227,7 @@ def gate_command(
         results, checks = evaluate(
             settings.baseline, lambda _: settings.checks, hashes=reports.format == "json"
         )
-        needed = FULL_COVERAGE if settings.min_coverage is None else settings.min_coverage
-        report = judge(results, checks, min_coverage=needed, worst=worst)
+        report = judge(results, checks, min_coverage=settings.min_coverage, worst=worst)
         of_ids, count = asked.warnings if asked else (), len(results.runs)
         faults = [notice for notice in report.notices if not notice.informational]
         warnings = [] if quiet else [*of_ids, *lines(faults, count)]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gradeval.formats.output_file import OutputFile
 
 WITH_VERDICT = ("table", "md")  # formats whose last line is the verdict
+WITH_PROBLEMS = ("json", "md")  # formats that say too why nothing could be judged
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Reports:
         from gradeval.analysis.gate_report import GateReport
         from gradeval.render.gate.layout import verdict_line
 
-        has_verdict = self.file is None and self.format in WITH_VERDICT and bool(report.outcomes)
+        has_verdict = self.file is None and self.format in WITH_VERDICT and self._is_printed(report)
         try:
             self._for_services(report, warnings)
             self._print(report)
@@ -75,8 +76,11 @@ class Reports:
                 what = f"{summary} cannot be written ({error.strerror or error})"
                 raise GradevalError(f"GITHUB_STEP_SUMMARY: {what}") from None
 
+    def _is_printed(self, report: GateReport) -> bool:
+        return bool(report.outcomes) or self.format in WITH_PROBLEMS
+
     def _print(self, report: GateReport) -> None:
-        if not report.outcomes:  # stdout is empty where nothing could be judged
+        if not self._is_printed(report):
             return
         from gradeval.render.gate import render
 

@@ -10,6 +10,8 @@ from gradeval.results import Results
 
 # an underscore inside a word is only itself, and reads better bare; a bare address would become a link
 _SPECIAL = re.compile(r"[\\`*\[\]<>|~&$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.")
+# behind these GitHub reads @name, :emoji:, #12 and GH-12 where nothing separates them; backslashes do not
+_REFERENCE = re.compile(r"(?<![^\W_])@(?=\w)|:(?=[\w+-]+:)|#(?=\d)|\bGH-(?=\d)", re.IGNORECASE)
 
 
 def render(results: Results, options: RenderOptions) -> str:
@@ -40,7 +42,8 @@ def _line(row: Row, widths: list[int]) -> str:
 
 
 def escape(text: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", text)
+    """The text as Markdown shows it as it is; GitHub finds no name, emoji or number of an issue in it."""
+    return _REFERENCE.sub(r"\g<0><!-- -->", _SPECIAL.sub(r"\\\g<0>", text))
 
 
 def draw(grid: Grid) -> str:

@@ -233,17 +233,37 @@ def test_one_pair_has_no_interval(kind: str) -> None:
 def test_coverage() -> None:
     checks = [*parse_checks("require", "AP >= 0.1"), *parse_checks("require", "coverage >= 75%")]
     some = results([0.5, 0, 0.5, 0.5], missing=1)
-    report = judge(some, checks)
-    assert [one.verdict for one in report.outcomes] == ["error", "error"]
-    assert report.exit_code == 2 and report.verdict == "error"
-    assert report.outcomes[0].reason == (
-        "run has 3 of 4 judged queries (75 %), fewer than --min-coverage 100 %"
-    )
+    for given in (checks[:1], checks):
+        report = judge(some, given, min_coverage=None if given == checks[:1] else 100)
+        assert [one.verdict for one in report.outcomes] == ["error"] * len(given)
+        assert report.exit_code == 2 and report.verdict == "error"
+        assert report.outcomes[0].reason == (
+            "run has 3 of 4 judged queries (75 %), fewer than --min-coverage 100 %"
+        )
     allowed = judge(some, checks, min_coverage=75)
     assert [one.verdict for one in allowed.outcomes] == ["held", "held"]
     assert allowed.outcomes[1].value == 0.75
     higher = judge(some, parse_checks("require", "coverage > 0.75"), min_coverage=0).outcomes[0]
     assert (higher.verdict, [one.query for one in higher.worst]) == ("failed", ["q1"])
+
+
+def test_a_check_of_coverage_decides_what_the_run_must_have() -> None:
+    """Unless --min-coverage is given; the baseline must have all queries."""
+    some = results([0.5, 0, 0.5, 0.5], [0.5] * 4, missing=1)
+    for bound, code in (("75%", 0), ("76%", 1)):
+        checks = [*parse_checks("require", "AP >= 0.1"), *parse_checks("require", f"coverage >= {bound}")]
+        report = judge(some, checks)
+        assert (report.exit_code, report.outcomes[0].verdict) == (code, "held")
+        assert judge(some, checks, min_coverage=76).exit_code == 2
+    lacking = replace(some, notices=(Notice(Kind.MISSING, "baseline", 1, rule="judged"),))
+    assert judge(lacking, checks).exit_code == 2
+    assert judge(some, parse_checks("require", "coverage <= 1")).exit_code == 2
+
+
+def test_what_cannot_be_judged_for_coverage_still_lists_its_worst_queries() -> None:
+    some = results([0.5, 0, 0.1, 0.5], [0.5] * 4, missing=1)
+    [one] = judge(some, parse_checks("max-drop", "AP 0.1")).outcomes
+    assert (one.verdict, [each.query for each in one.worst]) == ("error", ["q1", "q2"])
 
 
 def test_coverage_of_the_queries_in_both_and_of_chosen_queries() -> None:

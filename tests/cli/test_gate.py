@@ -307,6 +307,18 @@ def test_formats() -> None:
     assert gate(f"{checks} -o out.csv").lines[0].startswith("gradeval: out.csv: no format has the ending .csv")
 
 
+def test_formats_for_programs_say_why_nothing_could_be_judged() -> None:
+    line = "qrels none.run --require 'AP > 0'"
+    content = json.loads(gate(f"{line} -f json").out)
+    assert (content["exit_code"], content["checks"]) == (2, [])
+    assert content["problems"] == ["none.run: no such file. Check the path"]
+    done = gradeval("gate", *shlex.split(f"{line} -f md"))
+    assert done.code == 2 and "no such file" in done.out
+    assert done.out.endswith("**gate not judged: see the errors**\n")
+    for format in ("table", "tsv"):
+        assert gate(f"{line} -f {format}").out == ""
+
+
 def test_the_worst_queries() -> None:
     values = [
         {

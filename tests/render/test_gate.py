@@ -20,6 +20,7 @@ from gradeval.errors import printable, visible
 from gradeval.notices import Kind, Notice
 from gradeval.render.gate import FORMATS, github, junit, render
 from gradeval.render.gate.layout import GateRenderOptions, margin, verdict_line
+from gradeval.render.md import escape
 
 GOLDEN = Path(__file__).parent / "golden" / "gate"
 NAN = math.nan
@@ -100,6 +101,9 @@ IDS = [
     "x##[add-mask]y",
     "%",
     "%25",
+    "@octocat",
+    ":tada:",
+    "octo/repo#12",
     "]]>",
     "]]><failure/>",
     "</failure></testcase>",
@@ -199,6 +203,21 @@ def inline(tokens: list[Token]) -> list[Token]:
     return [child for token in tokens for child in token.children or []]
 
 
+COMMENT = "<!-- -->"
+
+
+def test_markdown_refers_to_nothing_on_github() -> None:
+    """GitHub reads names, emojis and issues in the text between the elements of the page."""
+    for text in ("@octocat", "a @octo/team", ":tada:", "x:+1:", "octo/repo#12", "#3", "gh-12"):
+        tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(escape(text))
+        found = inline(tokens)
+        assert "".join(token.content for token in found if token.type != "html_inline") == text
+        for token in found:
+            assert not re.search(r"(^|\W)@\w|:[\w+-]+:|#\d|gh-\d", token.content)
+    for text in ("nDCG@10", "P@5", "q1:2", "a#b", "mail@host", "08:30"):
+        assert COMMENT not in escape(text)
+
+
 def test_markdown_is_ours() -> None:
     """As a renderer of GitHub's Markdown reads it: two tables, whose cells are plain text."""
     gate = attacked()
@@ -206,10 +225,16 @@ def test_markdown_is_ours() -> None:
     assert [token.type for token in tokens].count("table_open") == 3
     kinds = {token.type for token in tokens}
     assert not {"html_block", "heading_open", "fence", "code_block", "hr"} & kinds
-    assert {token.type for token in inline(tokens)} <= {"text", "text_special", "strong_open", "strong_close"}
+    ours = {"text", "text_special", "strong_open", "strong_close", "html_inline"}
+    assert {token.type for token in inline(tokens)} <= ours
+    assert {token.content for token in inline(tokens) if token.type == "html_inline"} == {COMMENT}
     rows = [token for token in tokens if token.type == "tr_open"]
     assert len(rows) == 3 + len(gate.outcomes) + len(IDS) + len(gate.problems)
-    texts = ["".join(child.content for child in token.children or []) for token in tokens if token.children]
+    texts = [
+        "".join(child.content for child in token.children or [] if child.type != "html_inline")
+        for token in tokens
+        if token.children
+    ]
     for id_ in IDS:
         assert visible(id_) in texts and f"{visible(id_)}: no such file" in texts
 
