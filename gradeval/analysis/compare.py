@@ -82,7 +82,7 @@ def evaluate_to_compare(
 ) -> tuple[Results, list[Spec]]:
     """The runs' results, with the metrics to compare and Judged@k; and which metrics to compare.
 
-    specs: None for those that all saved results have, or else the default metrics. more: metrics to evaluate too.
+    specs: None for those that all saved results have, or else the default metrics. more: evaluated too.
     """
     if specs is not None:
         check_comparable(specs)
@@ -161,7 +161,7 @@ def compare_values(
         pairs,
         options,
         sections,
-        tuple(_changes(values, pairs, options)),
+        tuple(change for group, part in parts for change in _changes(group, part, pairs, options)),
         judged if judged is not None and judged.differs else None,
         (*notices, *more),
         inputs or {},
@@ -341,9 +341,9 @@ def _queries_needed(effect_size: float, alpha: float) -> float:
 
 
 def _changes(
-    values: QueryValues, pairs: Sequence[tuple[int, int]], options: CompareOptions
+    group: str | None, values: QueryValues, pairs: Sequence[tuple[int, int]], options: CompareOptions
 ) -> Iterator[Change]:
-    """The queries that got worse, and better, by most; those of equal change by id."""
+    """The queries of a group that got worse, and better, by most; those of equal change by id."""
     if not options.worst and not options.best:
         return
     ordered = values.select(values.by_id)
@@ -367,6 +367,7 @@ def _changes(
                         float(ordered.values[baseline, m, q]),
                         float(ordered.values[run, m, q]),
                         float(differences[q]),
+                        group,
                     )
 
 

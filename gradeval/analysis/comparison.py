@@ -97,7 +97,10 @@ class PairComparison:
 
 @dataclass(frozen=True)
 class Change:
-    """The change of one query. rank: 1 for the largest change of this kind in this comparison."""
+    """The change of one query. rank: 1 for the largest change of this kind in this comparison.
+
+    group: the group of queries that is compared, None for all.
+    """
 
     kind: Literal["worst", "best"]
     run: str
@@ -108,6 +111,7 @@ class Change:
     baseline_value: float
     value: float
     difference: float
+    group: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +209,10 @@ class Comparison:
         if groups:
             content["groups"] = groups
         if self.options.worst or self.options.best:
-            content["changes"] = [asdict(change) for change in self.changes]
+            content["changes"] = [
+                {name: value for name, value in asdict(change).items() if name != "group" or value is not None}
+                for change in self.changes
+            ]
         if per_query:
             numbers = self.values.values.transpose(2, 0, 1).tolist()
             content["per_query"] = {

@@ -61,7 +61,7 @@ def _share(results: Results, r: int, spec: Spec) -> float:
 
 
 def share(results: Results, r: int, total: float, n: int) -> float:
-    """The mean of n values with this total over the queries that the run has: one that it lacks has the value 0."""
+    """The mean over the queries that the run has, of n values with this total: 0 for a query that it lacks."""
     missing = sum(notice.count for notice in missing_notices(results, r) if notice.rule != "both")
     return total / (n - missing) if n > missing else math.nan
 

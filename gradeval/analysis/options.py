@@ -13,6 +13,7 @@ from typing import Any
 
 from gradeval.errors import OptionError, described
 
+ALL = "all"  # stands in the place of a group for all queries
 TUKEY = "tukey"
 MAXT = "maxt"
 TESTS = ("t", "randomization", "bootstrap", "wilcoxon", "sign", TUKEY)
@@ -79,6 +80,8 @@ class CompareOptions:
             not isinstance(self.baseline, (str, int)) or isinstance(self.baseline, bool)
         ):
             raise OptionError(f"baseline must be the name or position of a run, not {described(self.baseline)}")
+        if any(group == ALL for group, _ in self.by):
+            raise OptionError(f"a group of queries is named '{ALL}', which stands for all queries. Rename it")
         self._check_combination()
 
     def _check_combination(self) -> None:
@@ -95,7 +98,7 @@ class CompareOptions:
 
     @classmethod
     def of(cls, **given: Any) -> CompareOptions:
-        """Options from what a Python caller writes. by: {query: group or groups}, or (group, queries) pairs."""
+        """Options from what a Python caller writes. by: a file, {query: group or groups}, or pairs."""
         unknown = sorted(set(given) - {field.name for field in fields(cls)})
         if unknown:
             names = ", ".join(field.name for field in fields(cls))
@@ -147,14 +150,23 @@ def _groups(by: Any) -> Groups:
                 several = names if isinstance(names, (list, tuple, set, frozenset)) else [names]
                 for name in several:
                     groups.setdefault(str(name), []).append(_id(query))
-        elif isinstance(by, Iterable) and not isinstance(by, (str, bytes, os.PathLike)):
+        elif isinstance(by, (str, bytes, os.PathLike)):
+            groups = _read_file(by)
+        elif isinstance(by, Iterable):
             groups = {str(name): [_id(query) for query in queries] for name, queries in by}
         else:
             raise TypeError
     except (TypeError, ValueError):
-        what = f"by must be {{query: group}} or (group, queries) pairs, not {described(by)}"
+        what = f"by must be a path, {{query: group}} or (group, queries) pairs, not {described(by)}"
         raise OptionError(what) from None
     return tuple((name, tuple(dict.fromkeys(queries))) for name, queries in groups.items())
+
+
+def _read_file(path: str | bytes | os.PathLike[Any]) -> dict[str, list[str]]:
+    from gradeval.formats.groups import read_groups  # only where it is needed: it imports numpy
+    from gradeval.formats.sources import Source
+
+    return read_groups(Source(os.fsdecode(path)))
 
 
 def _id(query: Any) -> str:

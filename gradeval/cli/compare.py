@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from gradeval.analysis.options import RANGES, CompareOptions, Groups
+from gradeval.analysis.options import RANGES, CompareOptions
 from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.compare_options import comparison_options, with_baseline
@@ -79,7 +79,7 @@ _EVALUATION = (
 @sectioned_command("compare", "Compare runs: differences, tests, intervals.", EPILOG)
 @click.argument("files", metavar="QRELS RUN RUN...", type=File(), nargs=-1)
 @comparison_options()
-@_more("--by", type=File(), metavar="FILE", help="Repeat for each group of queries: 'query TAB group' lines.")
+@_more("--by", type=File(), metavar="FILE", help="Repeat for each group: 'query TAB group' lines.")
 @_more("--worst", type=Integer(*RANGES["worst"]), default=0, metavar="N", help="The N queries that lost most.")
 @_more("--best", type=Integer(*RANGES["best"]), default=0, metavar="N", help="The N queries that gained most.")
 @_more("--power", is_flag=True, help="The smallest difference that could have been shown, and queries needed.")
@@ -151,7 +151,7 @@ def compare_command(
     options = CompareOptions.of(
         **{name: value for name, value in given.items() if name in names and name != "jobs"},
         jobs=given["jobs"] or 0,
-        by=_groups(by),
+        by=by or (),
     )
     asked = asked_queries(query_ids)
     with naming_queries(asked):
@@ -203,15 +203,6 @@ def _check_files(
     if not files or (len(files) < 2 and not given["features"]):
         hint = "tables without qrels go with --values" if files else "the qrels, then two runs or more"
         raise click.UsageError(f"Missing argument 'QRELS RUN RUN...': {hint}.")
-
-
-def _groups(path: str | None) -> Groups:
-    if path is None:
-        return ()
-    from gradeval.formats.groups import read_groups
-    from gradeval.formats.sources import Source
-
-    return tuple((group, tuple(queries)) for group, queries in read_groups(Source(path)).items())
 
 
 def _compare_runs(

@@ -212,7 +212,11 @@ def eval_command(
     if strict and results.failed:
         return 2
     warnings = list(asked.warnings if asked else ())
-    notices = [*results.notices, *excluded, *([Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))] if has_all else ())]
+    notices = [
+        *results.notices,
+        *excluded,
+        *([Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))] if has_all else ()),
+    ]
     if not passes(warnings, notices, len(results.runs), quiet, strict, allow):
         return 2
     if results.runs and not is_streamed:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -434,6 +436,31 @@ def test_notices_of_groups() -> None:
         compared(values, by={"elsewhere": "x"})
 
 
+def test_the_largest_changes_of_each_group() -> None:
+    values = random_runs(21, runs=2, metrics=1)
+    groups = {"x": values.queries[:4], "y": values.queries[4:]}
+    found = compared(values, by=groups.items(), worst=2, best=2)
+    for group, queries in (("x", groups["x"]), ("y", groups["y"])):
+        part = values.select(np.array([query in queries for query in values.queries]))
+        expected = [replace(one, group=group) for one in compared(part, worst=2, best=2).changes]
+        assert expected and [one for one in found.changes if one.group == group] == expected
+    assert [one for one in found.changes if one.group is None] == list(
+        compared(values, worst=2, best=2).changes
+    )
+    assert "\nx\tworst\t1\tB" in found.render("tsv") and "\nall\tworst\t1\tB" in found.render("tsv")
+    head = next(line for line in found.render().splitlines() if "change " in line)
+    assert head.split()[:2] == ["group", "change"]
+
+
+def test_groups_of_a_file(tmp_path: Path) -> None:
+    values = random_runs(21, runs=2, metrics=1)
+    (tmp_path / "g").write_text("query\tgroup\nq00\tx\nq01\tx\nq02\ty\n")
+    expected = compared(values, by={"q00": "x", "q01": "x", "q02": "y"})
+    for path in (tmp_path / "g", str(tmp_path / "g")):
+        found = compared(values, by=path)
+        assert repr(found.sections) == repr(expected.sections) and len(found.sections) == 3
+
+
 # from Python
 
 
@@ -513,7 +540,7 @@ def test_undefined_values_are_noted() -> None:
         ({"test": "bootstrap", "correction": "bh"}, "no p-values"),
         ({"test": "wilcoxon", "correction": "maxt"}, "requires --test t or randomization"),
         ({"by": 5}, "by must be"),
-        ({"by": "file"}, "by must be"),
+        ({"by": {"q1": "all"}}, "a group of queries is named 'all', which stands for all queries. Rename it"),
         ({"by": [1]}, "by must be"),
         ({"bye": 5}, "unknown option bye"),
     ],

@@ -74,6 +74,22 @@ def test_default_metrics_are_those_of_eval_that_can_be_compared() -> None:
     ]  # fmt: skip
 
 
+def test_rows_say_how_they_were_made() -> None:
+    [row] = rows("qrels", "poor.run", "good.run", "-m", "AP", "--test", "randomization", "--confidence", 99)
+    assert [row[name] for name in ("test", "correction", "alpha", "seed")] == [
+        "randomization",
+        "holm",
+        "0.01",
+        "1",
+    ]
+    [row] = rows("qrels", "poor.run", "good.run", "-m", "AP")
+    assert [row[name] for name in ("test", "correction", "alpha", "seed")] == ["t", "holm", "0.05", ""]
+    assert "Judged@10" not in row
+    Path("new.run").write_text(Path("good.run").read_text().replace(" d1 ", " new1 "))
+    [row] = rows("qrels", "poor.run", "new.run", "-m", "AP")
+    assert (row["baseline_Judged@10"], row["Judged@10"]) == ("1.0000", "0.8889")
+
+
 def test_the_table_on_a_terminal() -> None:
     done = compare("qrels", "good.run", "fair.run", "poor.run", "-m", "nDCG@5", "--quiet", terminal=True)
     assert "\x1b[1m" in done.out and "Differences from good" in done.out
@@ -161,14 +177,15 @@ def test_what_else_is_printed() -> None:
         "--relative",
     )
     tables = compare(*args, "-q").out.split("\n\n")
-    assert [table.split("\t")[0] for table in tables] == ["group", "group", "change", "query"]
+    assert [table.split("\t")[0] for table in tables] == ["group", "group", "group", "group", "query"]
     assert {"relative_percent", "smallest", "needed"} < set(tables[0].splitlines()[0].split("\t"))
-    assert [line.split("\t")[:2] for line in tables[2].splitlines()[1:]] == [
-        ["worst", "1"], ["worst", "2"], ["best", "1"]
+    assert tables[2].splitlines()[0].split("\t")[-2:] == ["metric", "residual_effect_size"]
+    assert [line.split("\t")[:3] for line in tables[3].splitlines()[1:]] == [
+        ["all", "worst", "1"], ["all", "worst", "2"], ["all", "best", "1"]
     ]  # fmt: skip
-    assert len(tables[3].splitlines()) == 31
+    assert len(tables[4].splitlines()) == 31
     alone = compare(*args, "-q", "-n").out
-    assert alone == tables[3]
+    assert alone == tables[4]
     assert alone.splitlines()[0] == "query\tmetric\tgood\tpoor\tpoor - good"
 
 

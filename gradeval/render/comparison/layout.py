@@ -217,13 +217,16 @@ def _effect_sizes(comparison: Comparison, section: Section, digits: Digits) -> G
 
 def _changes(comparison: Comparison, digits: Digits) -> Grid:
     displays = {column.name: visible(column.display) for column in comparison.values.metrics}
+    has_groups = len(comparison.sections) > 1
     rows = []
     for one in comparison.changes:
-        texts = [one.kind, visible(one.run), visible(one.baseline), displays[one.metric], visible(one.query)]
+        texts = [visible(one.group or "")] if has_groups else []
+        texts += [one.kind, visible(one.run), visible(one.baseline), displays[one.metric], visible(one.query)]
         texts += [number(one.baseline_value, digits), number(one.value, digits)]
         rows.append(tuple(map(Cell, (*texts, signed(one.difference, digits)))))
-    head = ("change", "run", "baseline", "metric", "query", "baseline value", "value", "difference")
-    return Grid("Queries with the largest changes", head, rows, 5)
+    head = ["group"] if has_groups else []
+    head += ["change", "run", "baseline", "metric", "query", "baseline value", "value", "difference"]
+    return Grid("Queries with the largest changes", tuple(head), rows, len(head) - 3)
 
 
 def _query_grids(comparison: Comparison, digits: Digits) -> Iterator[Grid]:

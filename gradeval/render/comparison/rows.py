@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 
 from gradeval.analysis.comparison import Comparison
+from gradeval.analysis.options import ALL, MAXT, RANDOM_TESTS
 from gradeval.render import Digits
 from gradeval.render.comparison.layout import ComparisonRenderOptions
 from gradeval.render.grids import number
-
-ALL = "all"  # stands where a group would
 
 _Table = tuple[Sequence[str], list[list[str]]]
 
@@ -21,6 +20,7 @@ def plain_rows(comparison: Comparison, options: ComparisonRenderOptions) -> Iter
         yield _comparison_rows(comparison, options)
         if comparison.options.anova:
             yield _anova_rows(comparison, options.digits)
+            yield _effect_rows(comparison, options.digits)
         if comparison.options.worst or comparison.options.best:
             yield _change_rows(comparison, options.digits)
     if options.per_query:
@@ -49,6 +49,14 @@ def _comparison_rows(comparison: Comparison, options: ComparisonRenderOptions) -
     head += ["relative_percent"] if options.relative else []
     head += ["low", "high", "estimate", "p", "p_corrected", "effect_size", "won", "tied", "lost", "verdict"]
     head += ["smallest", "needed"] if has_power else []
+    shares: dict[str, str] = {}
+    if comparison.judged is not None:
+        head += [f"baseline_{comparison.judged.name}", comparison.judged.name]
+        texts = [plain(share, digits) for share in comparison.judged.means.tolist()]
+        shares = dict(zip(comparison.values.runs, texts, strict=True))
+    chosen = comparison.options
+    is_random = chosen.test in RANDOM_TESTS or chosen.used_correction == MAXT
+    how = [chosen.test, chosen.used_correction, f"{chosen.alpha:g}", str(chosen.seed) if is_random else ""]
     rows = []
     for section in comparison.sections:
         for one in section.comparisons:
@@ -62,8 +70,9 @@ def _comparison_rows(comparison: Comparison, options: ComparisonRenderOptions) -
                 needed = one.power.needed
                 row += [plain(one.power.smallest, digits)]
                 row += [str(int(needed)) if math.isfinite(needed) else repr(needed)]
-            rows.append([*row, one.reason])
-    return [*head, "reason"], rows
+            row += [shares[one.baseline], shares[one.run]] if shares else []
+            rows.append([*row, *how, one.reason])
+    return [*head, "test", "correction", "alpha", "seed", "reason"], rows
 
 
 def _anova_rows(comparison: Comparison, digits: Digits) -> _Table:
@@ -78,15 +87,41 @@ def _anova_rows(comparison: Comparison, digits: Digits) -> _Table:
     return ("group", "metric", "source", "squares", "df", "mean_square", "f", "p"), rows
 
 
+def _effect_rows(comparison: Comparison, digits: Digits) -> _Table:
+    runs = comparison.values.runs
+    rows = [
+        [
+            *(ALL if section.group is None else section.group, runs[run], runs[baseline], column.name),
+            plain(float(anova.effect_sizes[run, baseline]), digits),
+        ]
+        for section in comparison.sections
+        for column, anova in zip(comparison.values.metrics, section.anova, strict=True)
+        for baseline, run in comparison.pairs
+    ]
+    return ("group", "run", "baseline", "metric", "residual_effect_size"), rows
+
+
 def _change_rows(comparison: Comparison, digits: Digits) -> _Table:
     rows = [
         [
+            ALL if one.group is None else one.group,
             *(one.kind, str(one.rank), one.run, one.baseline, one.metric, one.query),
             *(plain(x, digits) for x in (one.baseline_value, one.value, one.difference)),
         ]
         for one in comparison.changes
     ]
-    head = ("change", "rank", "run", "baseline", "metric", "query", "baseline_value", "value", "difference")
+    head = (
+        "group",
+        "change",
+        "rank",
+        "run",
+        "baseline",
+        "metric",
+        "query",
+        "baseline_value",
+        "value",
+        "difference",
+    )
     return head, rows
 
 
