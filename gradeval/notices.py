@@ -41,6 +41,7 @@ class Kind(str, Enum):
     JUDGED_UNKNOWN = "judged_unknown"  # the share of judged documents of a saved result
     # of batches
     MISSING_RUNS = "missing_runs"  # systems without a run on a collection
+    NO_BASELINE = "no_baseline"  # collections where the baseline of a batch has no value
     NOT_IN_BOTH = "not_in_both"  # queries that only one of two sets of judgments has
 
 
@@ -358,6 +359,12 @@ def _missing_runs(group: Sequence[Notice], runs: int) -> str:
 _TYPES: dict[str, Any] = {"int": int, "bool": bool, "str": str, "float | None": (int, float)}
 
 
+def _no_baseline(group: Sequence[Notice], runs: int) -> str:
+    [notice] = group
+    where = f"{notice.count:,} of {many(notice.total, 'collection', 'collections')}"
+    return f"nothing is compared on {where} ({notice.rule}): the baseline {notice.subject} has no value there"
+
+
 def _not_in_both(group: Sequence[Notice], runs: int) -> str:
     sizes = (f"{many(one.count, 'query', 'queries')} of {one.subject}" for one in group)
     return f"{' and '.join(sizes)} not in the other judgments, excluded"
@@ -387,5 +394,6 @@ _LINES: dict[Kind, Callable[[Sequence[Notice], int], str]] = {
     Kind.JUDGED_DIFFERS: _judged_differs,
     Kind.JUDGED_UNKNOWN: _judged_unknown,
     Kind.MISSING_RUNS: _missing_runs,
+    Kind.NO_BASELINE: _no_baseline,
     Kind.NOT_IN_BOTH: _not_in_both,
 }

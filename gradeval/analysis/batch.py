@@ -82,6 +82,7 @@ def evaluate_batch(
         raise OptionError(f"no system {baseline} for the baseline: they are {', '.join(manifest.systems)}")
     specs = {one.name: _specs(manifest, one) for one in manifest.collections}
     collections = tuple(BatchCollection(one.name, one.qrels, specs[one.name]) for one in manifest.collections)
+    order = tuple(parse(manifest.metrics)) if manifest.metrics else ()
     sign = {str(spec): ComparedMetric.of(spec).sign for of in specs.values() for spec in of}
     works = [
         CollectionCells(manifest, one, specs[one.name], baseline, jobs or default_jobs())
@@ -97,7 +98,7 @@ def evaluate_batch(
     def result() -> Batch:
         keys = ((one.name, system) for one in collections for system in manifest.systems)
         cells = _corrected({key: made[key] for key in keys if key in made}, sign)
-        return Batch(manifest.path, manifest.systems, collections, cells, baseline, pool)
+        return Batch(manifest.path, manifest.systems, collections, cells, baseline, pool, order)
 
     for work in works:
         name = work.collection.name

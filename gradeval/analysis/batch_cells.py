@@ -108,8 +108,12 @@ class CollectionCells:
                 keep(self.done(results, of_baseline))
 
         wanted = [one for one in systems if self.exists(one)]
+        path = self.collection.qrels
+        has_qrels = bool(wanted) or path == "-" or os.path.exists(path)  # with a run, the evaluation reports it
         for system in systems:
-            if system not in wanted:
+            if not has_qrels:
+                keep(self.failed(system, InputError(path, "no such file", hint="Check the path")))
+            elif system not in wanted:
                 keep(self.cell(system, status="missing"))
         if wanted and self.baseline is not None and self.exists(self.baseline):
             # it comes first: the others are compared with it as soon as they are evaluated

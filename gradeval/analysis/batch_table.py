@@ -104,7 +104,7 @@ class Batch:
     """Collections × systems. path: of the manifest. baseline: the system that others are compared with.
 
     cells: by (collection, system). pool: whether averages are over all queries together, instead of the mean of
-    the collections.
+    the collections. order: metrics that come first, in this order.
     """
 
     path: str
@@ -113,11 +113,13 @@ class Batch:
     cells: Mapping[Key, Cell] = field(repr=False)
     baseline: str | None = None
     pool: bool = False
+    order: tuple[Spec, ...] = ()
 
     @cached_property
     def specs(self) -> tuple[Spec, ...]:
         """The metrics of all collections."""
-        return tuple(dict.fromkeys(spec for collection in self.collections for spec in collection.specs))
+        found = dict.fromkeys(spec for collection in self.collections for spec in collection.specs)
+        return tuple(dict.fromkeys([*(spec for spec in self.order if spec in found), *found]))
 
     def having(self, spec: Spec) -> tuple[BatchCollection, ...]:
         """The collections that have the metric."""
@@ -149,7 +151,13 @@ class Batch:
     def notices(self) -> tuple[Notice, ...]:
         """What a user should know; the subject of a notice about a run is COLLECTION/SYSTEM."""
         return tuple(
-            dict.fromkeys([*self._missing(), *(one for cell in self.cells.values() for one in cell.notices)])
+            dict.fromkeys(
+                [
+                    *self._missing(),
+                    *self._without_baseline(),
+                    *(one for cell in self.cells.values() for one in cell.notices),
+                ]
+            )
         )
 
     @property
@@ -164,6 +172,20 @@ class Batch:
         if missing:
             names = ", ".join(missing[:MAX_SUBJECTS]) + (", …" if len(missing) > MAX_SUBJECTS else "")
             yield Notice(Kind.MISSING_RUNS, "", len(missing), rule=names, total=len(self.cells))
+
+    def _without_baseline(self) -> Iterator[Notice]:
+        """Where there is something to compare, and no baseline."""
+        done = {key for key, cell in self.cells.items() if cell.status == "done"}
+        lacking = [
+            one.name
+            for one in self.collections
+            if (one.name, self.baseline) not in done
+            and any((one.name, system) in done for system in self.systems)
+        ]
+        if self.baseline is not None and lacking:
+            names = ", ".join(lacking[:MAX_SUBJECTS]) + (", …" if len(lacking) > MAX_SUBJECTS else "")
+            total = len(self.collections)
+            yield Notice(Kind.NO_BASELINE, self.baseline, len(lacking), rule=names, total=total)
 
     def _spec(self, metric: str | Spec) -> Spec:
         specs = parse(metric) if isinstance(metric, str) else [metric]

@@ -111,7 +111,7 @@ def batch_command(
     heap.imported()
     manifest = read_manifest(Source(paths[0]))
     qrels = [collection.qrels for collection in manifest.collections]
-    runs = [path for collection in manifest.collections for path in collection.runs.values()]
+    runs = [path for collection in manifest.collections for path in collection.runs.values() if path]
     file = output_file(output, [*paths, *qrels, *runs], with_groups=qrels)
     destination = Destination.of(file, format_, FORMATS, spreadsheet)
     if resume and (file is None or destination.format not in _RESUMED):

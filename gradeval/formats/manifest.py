@@ -31,7 +31,8 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class Collection:
-    """A collection. qrels: a path. runs: the path of each system's run; features of the qrels have none.
+    """A collection. qrels: a path. runs: the path of each system's run, '' for one that it does not have;
+    features of the qrels have none.
 
     metrics: as written, empty for the default. options: of the evaluation.
     """
@@ -45,12 +46,16 @@ class Collection:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a batch evaluates. path: its own. features: of the LETOR qrels that are systems, by name."""
+    """What a batch evaluates. path: its own. features: of the LETOR qrels that are systems, by name.
+
+    metrics: those of all collections that do not have their own, as written.
+    """
 
     path: str
     systems: tuple[str, ...]
     features: Mapping[str, int]
     collections: tuple[Collection, ...]
+    metrics: tuple[str, ...] = ()
 
 
 def read_manifest(source: Source) -> Manifest:
@@ -96,7 +101,8 @@ class _Reader:
             if name in systems:
                 self.fail(f"system {named(name)} is a feature too", name)
         found = tuple(self.collection(name, of, content, systems) for name, of in collections.items())
-        return Manifest(self.path, (*systems, *features), features, found)
+        metrics = self.metrics(content.get("metrics"))
+        return Manifest(self.path, (*systems, *features), features, found, metrics)
 
     def check_keys(self, content: Mapping[str, Any], known: Iterable[str], table: str = "") -> None:
         for key in content:
@@ -158,6 +164,9 @@ class _Reader:
         paths = {}
         for system, of_system in systems.items():
             path = of_collection.get(system, of_system if of_system is not None else template)
+            if path is None and of_collection:  # it has the runs of other systems: this one is missing
+                paths[system] = ""
+                continue
             if path is None:
                 hint = 'Add runs = "runs/{collection}/{system}.run"'
                 self.fail(f"no path of the runs of {named(system)} on {named(name)}", hint=hint)

@@ -368,3 +368,42 @@ def test_init() -> None:
 def test_help() -> None:
     out = batch("--help").out
     assert "gradeval batch --init data/ -o batch.toml" in out and "--resume" in out
+
+
+def test_qrels_that_do_not_exist_are_an_error_without_runs_too() -> None:
+    Path("m.toml").write_text(MANIFEST.replace('"south"]', '"south", "west"]'))
+    done = batch("m.toml", "--quiet", code=2)
+    assert done.lines == ["west/qrels: no such file. Check the path"]
+    assert "west\tgood\tAP\tnan\t0\tfailed" in done.out
+
+
+def test_a_system_that_a_table_of_runs_lacks_is_missing() -> None:
+    tables = '[collections.north]\n[collections.south]\nruns = { good = "south/good.run" }\n'
+    text = MANIFEST.replace('collections = ["north", "south"]\n', "")
+    text = text.replace('runs = "{collection}/{system}.run"\n', "")
+    runs = '[collections.north.runs]\ngood = "north/good.run"\n"bad <b>" = "north/bad <b>.run"\n'
+    Path("m.toml").write_text(text + tables + runs)
+    done = batch("m.toml")
+    assert done.lines[0].startswith("warning: 1 of 4 cells has no run (south/bad <b>)")
+    assert "south\tbad <b>\tAP\tnan\t0\tmissing" in done.out
+    Path("m.toml").write_text(text + "[collections.north]\n")
+    assert "no path of the runs of 'good' on 'north'" in fails("batch", "m.toml")
+
+
+def test_a_baseline_without_a_run() -> None:
+    os.remove("south/bad <b>.run")
+    done = batch("m.toml", "--baseline", "bad <b>", "-f", "table")
+    warning = (
+        "warning: nothing is compared on 1 of 2 collections (south): the baseline bad <b> has no value there"
+    )
+    assert warning in done.lines and "Holm correction for 2 comparisons" in " ".join(done.out.split())
+    os.remove("north/bad <b>.run")
+    done = batch("m.toml", "--baseline", "bad <b>", "-f", "table")
+    assert "nothing is compared on 2 of 2 collections (north, south)" in done.err and "Holm" not in done.out
+
+
+def test_metrics_are_in_the_order_of_the_manifest() -> None:
+    tables = '[collections.north]\nmetrics = ["P@2", "RR"]\n[collections.south]\n'
+    Path("m.toml").write_text(MANIFEST.replace('collections = ["north", "south"]\n', tables))
+    done = batch("m.toml", "--quiet", "-f", "table")
+    assert [line for line in done.out.splitlines() if line in ("AP", "P@2", "RR")] == ["AP", "P@2", "RR"]

@@ -120,6 +120,12 @@ def test_all_pairs_have_letters() -> None:
     assert "**1.0000**<sup>ac</sup>" in markdown
 
 
+def test_the_legend_where_no_comparison_has_a_p() -> None:
+    of_runs = values().select(np.array([0]))
+    text = " ".join(compare_values(of_runs, CompareOptions()).render().split())
+    assert "(paired t-test, two-sided; no comparison has a p; alpha = 0.05;" in text
+
+
 @pytest.mark.parametrize("format", ["table", "md", "latex"])
 def test_an_interval_that_is_not_of_the_mean_difference_stands_beside_its_estimate(format: str) -> None:
     comparison = compared(test="sign")

@@ -100,14 +100,14 @@ def _letters(batch: Batch, spec: Spec) -> dict[tuple[str, str], str]:
 def legend(batch: Batch, with_letters: bool) -> list[str]:
     """What the marks and the average mean, a sentence each."""
     sentences = []
-    if batch.baseline is not None:
+    count = len(batch.comparisons)
+    if count and batch.baseline is not None:
         baseline = visible(batch.baseline)
         what = (
             f"Letters: significantly better than these systems, compared with {baseline}"
             if with_letters
             else f"{BETTER} {WORSE}: significantly better, worse than {baseline}"
         )
-        count = len(batch.comparisons)
         family = f"Holm correction for {count:,} comparison{'s' * (count != 1)}"
         sentences.append(f"{what} on the same queries (paired t-test, two-sided; {family}; alpha = {ALPHA:g}).")
     statuses = {cell.status for cell in batch.cells.values()}

@@ -267,7 +267,8 @@ def legend(comparison: Comparison, options: ComparisonRenderOptions, with_letter
         family = comparison.family
         of = f"{family:,} comparison{'s' * (family != 1)}"
         of += ", and within each group" if len(comparison.sections) > 1 else ""
-        by, rule = f"{by}, two-sided", f"{_CORRECTIONS[chosen.used_correction]} correction for {of}"
+        corrected = f"{_CORRECTIONS[chosen.used_correction]} correction for {of}"
+        by, rule = f"{by}, two-sided", corrected if family else "no comparison has a p"
     if with_letters or chosen.all_pairs:
         what = "Letters: significantly better than these runs"
     else:
