@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gradeval.analysis.batch import batch as batch
     from gradeval.analysis.batch_table import Batch as Batch
     from gradeval.analysis.compare import compare as compare
+    from gradeval.analysis.compare_tables import compare_tables as compare_tables
     from gradeval.analysis.comparison import Comparison as Comparison
     from gradeval.analysis.convert import convert as convert
     from gradeval.analysis.explain import explain as explain
@@ -53,6 +54,7 @@ _HOME = {
     "__version__": "version",
     "batch": "analysis.batch",
     "compare": "analysis.compare",
+    "compare_tables": "analysis.compare_tables",
     "convert": "analysis.convert",
     "evaluate": "evaluation",
     "explain": "analysis.explain",
@@ -82,6 +84,7 @@ __all__ = [
     "__version__",
     "batch",
     "compare",
+    "compare_tables",
     "convert",
     "evaluate",
     "explain",

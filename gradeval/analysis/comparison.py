@@ -272,6 +272,18 @@ class Comparison:
 
         return render(self, format, per_query=per_query, summary=summary, relative=relative, digits=digits)
 
+    def rows(self) -> list[dict[str, Any]]:
+        """A dict for each comparison: its group (None for all queries) and the fields of PairComparison."""
+        return [
+            {"group": section.group, **asdict(one)} for section in self.sections for one in section.comparisons
+        ]
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with a row for each comparison, as rows() has them."""
+        from gradeval.render.frames import of_rows
+
+        return of_rows(self.rows())
+
     def __str__(self) -> str:
         return self.render()
 

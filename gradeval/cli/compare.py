@@ -32,7 +32,6 @@ from gradeval.cli.options import (
     treat_warnings,
 )
 from gradeval.cli.types import File, Integer
-from gradeval.errors import OptionError
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.render import Digits
@@ -156,9 +155,11 @@ def compare_command(
     asked = asked_queries(query_ids)
     with naming_queries(asked):
         if of_values:
-            comparison = _compare_values(
-                runs, metrics, lower_is_better, given["queries"], given["columns"], options, asked
-            )
+            from gradeval.analysis.compare_tables import compare_files
+
+            chosen = Options.of(queries=given["queries"], columns=given["columns"])
+            ids = None if asked is None else asked.chosen
+            comparison = compare_files(runs, metrics, lower_is_better, chosen, options, ids)
         else:
             evaluation = {name: value for name, value in given.items() if name not in names or name == "jobs"}
             evaluation["jobs"] = evaluation["jobs"] or 0
@@ -233,30 +234,3 @@ def _compare_runs(
     for each in {str(failed.error): failed.error for failed in results.failed}.values():
         out.report(each)
     return None if results.failed else compare_results(results, specs, options)
-
-
-def _compare_values(
-    files: Sequence[tuple[str | None, str]],
-    metrics: Sequence[str],
-    lower_is_better: Sequence[str],
-    queries: str,
-    columns: str,
-    options: CompareOptions,
-    asked: QueryIds | None,
-) -> Comparison:
-    """The tables compared."""
-    from gradeval.analysis.compare import compare_values
-    from gradeval.analysis.values import all_queries, from_tables, read_tables
-
-    chosen = dict(Options.of(columns=columns).columns)
-    if others := [role for role in chosen if role != "query"]:
-        raise OptionError(f"--columns {others[0]}: tables of values have query=NAME only")
-    tables = read_tables(files, chosen.get("query"))
-    values, notices = from_tables(
-        tables,
-        metrics,
-        complete=queries == "judged",
-        lower_is_better=lower_is_better,
-        query_ids=None if asked is None else asked.chosen(all_queries(tables), "the tables"),
-    )
-    return compare_values(values, options, notices)

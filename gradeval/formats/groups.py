@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradeval.errors import named
+from gradeval.errors import InputError, named
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
 from gradeval.formats.fields import read_text
 from gradeval.formats.sources import Source
@@ -43,6 +43,8 @@ def read_groups(source: Source) -> dict[str, list[str]]:
         else:
             seen.add((query, group))
             groups.setdefault(group, []).append(query)
+    if len(problems) > 1 and not any(b"\t" in line for line in lines):
+        raise InputError(source.name, "no line has a tab", hint="Each line has a query, a tab and a group")
     if problems:
         found = Problems(source.name)
         found.add(LineProblems(tuple(problems[:SHOWN]), len(problems)))

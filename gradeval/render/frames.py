@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -60,6 +60,11 @@ def to_pandas(results: Results) -> Any:
     names, value = long_form(results)
     columns = {name: np.array(column.distinct, object)[column.code] for name, column in names.items()}
     return pandas.DataFrame({**columns, "value": value})
+
+
+def of_rows(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """A pandas.DataFrame of dicts with the same keys."""
+    return _library("pandas").DataFrame(list(rows))
 
 
 def to_polars(results: Results) -> Any:
