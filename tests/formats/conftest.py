@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from formats.reading import Small
+from gradeval.formats import sources
 from gradeval.formats.sources import Source
 
 
@@ -15,5 +17,17 @@ def file(tmp_path):
         path = tmp_path / name
         path.write_bytes(content)
         return Source(str(path))
+
+    return write
+
+
+@pytest.fixture
+def put(tmp_path):
+    """Writes a file whose name says nothing, and gives a source that reads blocks of this size."""
+
+    def write(content, size=sources.BLOCK):
+        path = tmp_path / "file"
+        path.write_bytes(content)
+        return Small(path, size)
 
     return write

@@ -10,14 +10,14 @@ import random
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from plain import Cut, pipe
+from plain import pipe
 
+from formats.reading import Small, errors_of, read
 from formats.stored import COMPRESSED, PACKERS
 from gradeval import InputError, OptionError, evaluate
 from gradeval.errors import GradevalError
 from gradeval.formats import sources
-from gradeval.formats.detect import detect, kind_of, reader
-from gradeval.formats.diagnostics import Problems
+from gradeval.formats.detect import detect
 from gradeval.formats.sources import Source
 from gradeval.options import QRELS_FORMATS, RUN_FORMATS, Options
 
@@ -67,53 +67,6 @@ def arrow_text(rows, kind, size=None):
         with open_sink(sink, table.schema) as writer:
             writer.write_table(table, max_chunksize=size)
     return sink.getvalue()
-
-
-def read(source, number="score", **options):
-    """(query, document, number) of each row, and the 0-based line of each. Raises the errors of the file."""
-    chosen = Options.of(**options)
-    table = reader(kind_of(source, number, chosen)).table(source, number, chosen)
-    problems = Problems(source.name)
-    rows, lines = [], []
-    for before, part in problems.until_enough(map(table.columns, table.source.blocks())):
-        queries = [
-            one
-            for one, n in zip(part.queries.tolist(), part.bounds[1:] - part.bounds[:-1], strict=True)
-            for _ in range(n)
-        ]
-        texts = [
-            [one.decode("utf-8", "surrogateescape") for one in column]
-            for column in (queries, part.documents.tolist())
-        ]
-        rows += zip(*texts, part.value.tolist(), strict=True)
-        lines += (part.line + before).tolist()
-    problems.check()
-    return rows, lines
-
-
-def errors_of(source, number="score", **options):
-    with pytest.raises(GradevalError) as caught:
-        read(source, number, **options)
-    return [line.removeprefix(source.name).removeprefix(":") for line in str(caught.value).splitlines()]
-
-
-@pytest.fixture
-def put(tmp_path):
-    """Writes a file whose name says nothing, and gives a source that reads blocks of this size."""
-
-    def write(content, size=sources.BLOCK):
-        path = tmp_path / "file"
-        path.write_bytes(content)
-        return Small(path, size)
-
-    return write
-
-
-class Small(Cut):
-    """A source whose chunks have this size too."""
-
-    def chunks(self, size=0):
-        return super().chunks(size or self.size)
 
 
 ROWS: Rows = [
