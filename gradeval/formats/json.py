@@ -19,8 +19,8 @@ from gradeval.formats.columns import Columns, Table
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json_exact import exact_columns
 from gradeval.formats.json_plain import plain_columns
-from gradeval.formats.json_text import SPACE, STEP, Part, braces, string_quotes
-from gradeval.formats.mteb import MTEB_KEY, chosen_split
+from gradeval.formats.json_text import MORE, NOT_CLOSED, SPACE, STEP, Part, braces, string_quotes
+from gradeval.formats.mteb import chosen_split, is_predictions
 from gradeval.formats.scan import LF, binary_data
 from gradeval.formats.sources import Source
 from gradeval.options import Options
@@ -41,8 +41,7 @@ def table(source: Source, number: str, options: Options) -> Table:
         hint = "Needed is {query: {document: number}}; for a list of objects, write one a line (JSON Lines)"
         raise InputError(source.name, what, line=1, hint=hint)
     offset, is_whole = found.end(), True
-    key = _FIRST_KEY.match(beginning)
-    if key is not None and key[1] == MTEB_KEY.encode():
+    if is_predictions(source, beginning):
         if number == "grade":
             raise InputError(source.name, "this is a predictions file of MTEB, not qrels")
         offset, is_whole = chosen_split(source, options.split), False
@@ -101,7 +100,7 @@ class _File:
             yield _part(text[:cut], quotes, skipped, first, False)
             pending, first, skipped = text[cut:].copy(), False, 0
         line = int(np.count_nonzero(pending == LF))
-        error = Problem(line, "unexpected end of file: the JSON object is not closed", "Fetch the file again")
+        error = Problem(line, NOT_CLOSED, "Fetch the file again")
         yield _part(pending, _NONE, skipped, first, True, error)
 
     def _after(self, rest: Bytes, chunks: Iterator[Bytes]) -> Problem | None:
@@ -112,7 +111,7 @@ class _File:
                 return None
             rest = following
         hint = "For an object a line, give --run-format jsonl or --qrels-format jsonl"
-        return Problem(0, "there is more after the end of the JSON object", hint)
+        return Problem(0, MORE, hint)
 
     def columns(self, part: Part) -> Columns:
         text = part.text[: part.size]

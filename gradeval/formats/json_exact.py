@@ -14,7 +14,7 @@ import numpy as np
 from gradeval.errors import described, named
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems
-from gradeval.formats.json_text import SPACE, Part
+from gradeval.formats.json_text import NOT_CLOSED, SPACE, Part
 from gradeval.formats.memory import object_ids, object_numbers
 
 
@@ -119,7 +119,7 @@ def _expect(text: str, at: int, char: str, what: str) -> int:
     if text[at : at + 1] == char:
         return at + 1
     if at >= len(text):
-        raise _Invalid("unexpected end of file: the JSON object is not closed", at)
+        raise _Invalid(NOT_CLOSED, at)
     raise _Invalid(f"not valid JSON: {what} is expected before {named(text[at : at + 20])}", at)
 
 
@@ -139,7 +139,7 @@ def _value(text: str, at: int) -> tuple[Any, int]:
         return _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as error:
         if at >= len(text):
-            raise _Invalid("unexpected end of file: the JSON object is not closed", at) from None
+            raise _Invalid(NOT_CLOSED, at) from None
         raise _Invalid(f"not valid JSON ({error.msg})", error.pos) from None
     except RecursionError:
         raise _Invalid("the JSON is nested too deeply", at) from None

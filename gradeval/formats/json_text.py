@@ -11,6 +11,8 @@ from gradeval.arrays import Bools, Bytes, Ints
 from gradeval.formats.diagnostics import Problem
 
 SPACE = " \t\r\n"
+NOT_CLOSED = "unexpected end of file: the JSON object is not closed"
+MORE = "there is more after the end of the JSON object"
 QUOTE, BACKSLASH, COLON, COMMA, OPEN, CLOSE, _OPEN_LIST, _CLOSE_LIST = b'"\\:,{}[]'
 STEP = np.zeros(256, np.int8)  # of the depth
 STEP[[OPEN, _OPEN_LIST]], STEP[[CLOSE, _CLOSE_LIST]] = 1, -1

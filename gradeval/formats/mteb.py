@@ -1,22 +1,37 @@
-"""MTEB's predictions: a JSON object of subsets, each with splits, each an object of queries."""
+"""MTEB's predictions: a JSON object of subsets, each with splits, each an object of queries.
+
+The whole file is looked at before the chosen split is read, so that one that is cut off is never evaluated.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 
 from gradeval.arrays import Bytes, Ints
 from gradeval.errors import InputError, named
-from gradeval.formats.json_text import OPEN, braces, string_quotes
+from gradeval.formats.json_text import MORE, NOT_CLOSED, OPEN, SPACE, braces, string_quotes
+from gradeval.formats.scan import LF
 from gradeval.formats.sources import Source
 
-MTEB_KEY = "mteb_model_meta"
+MTEB_KEY = b"mteb_model_meta"
+_KEY = rb'[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:'
+_FIRST_KEY, _NESTED = re.compile(_KEY, re.DOTALL), re.compile(_KEY * 2 + rb"[ \t\r\n]*\{", re.DOTALL)
+
+
+def is_predictions(source: Source, beginning: bytes) -> bool:
+    """Whether a JSON file is one of MTEB: it has the key of the model, which MTEB writes first."""
+    first = _FIRST_KEY.match(beginning)
+    if first is not None and first[1] == MTEB_KEY:
+        return True
+    return _NESTED.match(beginning) is not None and MTEB_KEY.decode() in _subsets(source)[0]
 
 
 def chosen_split(source: Source, split: str | None) -> int:
     """The offset of the queries of a split in MTEB's file. Raises InputError where a choice is needed."""
-    splits = _splits(source)
+    _, splits = _subsets(source)
     names = [f"{subset}/{name}" for subset, name in splits]
     wanted = [
         offset
@@ -31,27 +46,40 @@ def chosen_split(source: Source, split: str | None) -> int:
     raise InputError(source.name, f"no split {named(split)}: {has}" if split else f"no predictions: {has}")
 
 
-def _splits(source: Source) -> dict[tuple[str, str], int]:
-    """The offset of the members of each (subset, split)."""
+def _subsets(source: Source) -> tuple[set[str], dict[tuple[str, str], int]]:
+    """The keys of the file, and the offset of the members of each (subset, split). Raises InputError where the
+    object is not closed, or is not the only one.
+    """
+    keys: set[str] = set()
     found: dict[tuple[str, str], int] = {}
     pending, base, depth, subset = np.empty(0, np.uint8), 0, 0, ""
+    lines, is_closed = 0, False
     for chunk in source.chunks():
+        lines += int(np.count_nonzero(chunk == LF))
         text = np.concatenate([pending, chunk])
         quotes = string_quotes(text)
         at, depths = braces(text, quotes, depth)
+        if len(at) and (is_closed or (depths[:-1] < 1).any()):
+            raise InputError(source.name, MORE)
         opens = (depths <= 3) & (depths >= 2) & (text[at] == OPEN)
         for place, level in zip(at[opens].tolist(), depths[opens].tolist(), strict=True):
             key = _key_before(text, quotes, place)
             if level == 2:
+                keys.add(key)
                 subset = key
-            elif subset != MTEB_KEY:
+            elif subset != MTEB_KEY.decode():
                 found[subset, key] = base + place + 1
         if len(at):
             depth, kept = int(depths[-1]), int(at[-1]) + 1
+            is_closed = depth == 0
             base += kept
             text = text[kept:].copy()
         pending = text
-    return found
+    if not is_closed:
+        raise InputError(source.name, NOT_CLOSED, line=lines + 1, hint="Fetch the file again")
+    if pending.tobytes().strip(SPACE.encode()):
+        raise InputError(source.name, MORE)
+    return keys, found
 
 
 def _key_before(text: Bytes, quotes: Ints, place: int) -> str:

@@ -383,22 +383,6 @@ def test_without_pyarrow(put, monkeypatch):
     assert error == " Parquet support (pyarrow) is not installed. Run: pip install 'gradeval[arrow]'"
 
 
-MTEB = {"mteb_model_meta": {"model_name": "a/{b}", "revision": None}, "en": {"test": {"q": {"a": 1.5}}}}
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_mteb(size, put):
-    assert read(put(json.dumps(MTEB).encode(), size))[0] == [("q", "a", 1.5)]
-    several = MTEB | {"de": {"dev": {}, "test": {"r": {"b": 2}, "s": {"c": 3}}}}
-    source = put(json.dumps(several, indent=1).encode(), size)
-    assert read(source, split="de/test") == ([("r", "b", 2.0), ("s", "c", 3.0)], [16, 19])
-    assert read(source, split="en")[0] == [("q", "a", 1.5)]
-    has = "the file has 'en/test', 'de/dev', 'de/test'"
-    for options in ({}, {"split": "test"}):
-        assert errors_of(source, **options) == [f" several splits: {has}. Choose one with --split SUBSET/SPLIT"]
-    assert errors_of(source, split="x") == [f" no split 'x': {has}"]
-
-
 def test_msmarco(put):
     source = put(b"q\td1\t1\nq\td 2\t2\r\n\nr\td\t1\n", 9)
     assert read(source) == ([("q", "d1", -1.0), ("q", "d 2", -2.0), ("r", "d", -1.0)], [0, 1, 3])
