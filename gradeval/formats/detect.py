@@ -117,6 +117,7 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
             kinds = _begun(text[:_BEGINNING].tobytes(), options)
             if len(kinds) > 1:
                 hint = f"Give its format: --run-format {' or '.join(kinds)}"
+                hint += ", or --qrels-format trec" if "trec" in kinds else ""
                 raise InputError(source.name, f"the file may be of format {' or '.join(kinds)}", hint=hint)
             if kinds:
                 return kinds[0]
@@ -222,20 +223,33 @@ def _header(text: bytes, options: Options) -> str:
     return "beir" if header.names == beir.COLUMNS else "tsv"
 
 
-def _has_three_fields(text: bytes, module: str) -> bool:
-    """Whether the first query's lines count its documents, as this module says."""
-    if _THREE_FIELDS.match(text) is None:
+def _has_three_fields(text: bytes, module: str, with_spaces: bool = False) -> bool:
+    """Whether the first query's lines, with two tabs each, count its documents, as this module says.
+
+    with_spaces: whether spaces may be within the fields of the first line.
+    """
+    first = _TWO_TABS.match(text)
+    if first is None or (b" " in first[0] and not with_spaces):
         return False
     lines = text[: text.rfind(b"\n") + 1] if len(text) == _BEGINNING else text
     counts: bool = import_module(f"gradeval.formats.{module}").counts_documents(lines)
     return counts
 
 
+def _is_trec_with_tabs(text: bytes) -> bool:
+    """Whether a file that may be a run of MS MARCO whose ids have spaces may have TREC's fields as well."""
+    line = text.split(b"\n", 1)[0]
+    fields = line.split()
+    is_trec = len(fields) == 4 or (len(fields) > 4 and _is_number(fields[4]))
+    return b" " in line and is_trec and _has_three_fields(text, "msmarco", with_spaces=True)
+
+
 _DELIMITER = re.compile(rb"[\t,;|]")
 _FIGURE = re.compile(rb"[ \t]*[-+]?[\d.][-+.\deE]*[ \t\r]*")
 _JSON = re.compile(rb"[ \t\r\n]*\[[ \t\r\n]*\{")
 _QRELS_FIRST = "The qrels come first, then the runs"
-_THREE_FIELDS = re.compile(rb"[^ \t\r\n]+\t[^ \t\r\n]+\t[^ \t\r\n]+\r?(?:\n|\Z)")  # ids have no spaces
+_CELL = rb"[^ \t\r\n](?:[^\t\r\n]*[^ \t\r\n])?"
+_TWO_TABS = re.compile(_CELL + (rb"\t" + _CELL) * 2 + rb"\r?(?:\n|\Z)")
 
 FORMATS = (
     Format(
@@ -276,7 +290,7 @@ FORMATS = (
     ),
     Format(
         "msmarco",
-        begins=lambda text, _: _has_three_fields(text, "msmarco"),
+        begins=lambda text, _: _has_three_fields(text, "msmarco", with_spaces=True),
         no_qrels=("this looks like a run of MS MARCO (query passage rank)", _QRELS_FIRST),
         why="the third field counts 1, 2, … within the first query",
     ),
@@ -301,6 +315,9 @@ FORMATS = (
         why="its first lines of data are numbers, one per line",
     ),
     Format(
-        "trec", lambda line, fields: True, why="its lines are fields between spaces or tabs"
-    ),  # its errors describe unknown files best
+        "trec",
+        lambda line, fields: True,  # its errors describe unknown files best
+        lambda text, _: _is_trec_with_tabs(text),
+        why="its lines are fields between spaces or tabs",
+    ),
 )

@@ -404,6 +404,9 @@ def test_msmarco(put):
         (b"q\t0\t0.5\nq\t1\t1\n", "ranklib"),
         (b"q\t0\t0.5\nq\t2\t1\n", "trec"),
         (b"q d 1\n", "trec"),
+        (b"q \td\t1\n", "trec"),
+        (b"q\ta document in words\t1\n", "msmarco"),
+        (b"q Q0 d\t1\t2.5 tag\n", "trec"),
         (b"query\tQ0\tdoc\t1\t2\ttag\n", "trec"),
         (b"query,1 Q0 doc_id,2 1 2 tag\n", "trec"),
         (b"run\tquery\tmetric\tvalue\n", "trec"),
@@ -416,6 +419,16 @@ def test_msmarco(put):
 )
 def test_detected(text, kind, put):
     assert detect(put(text)) == kind
+
+
+@pytest.mark.parametrize("text", [b"a b\tx\t1\na b\ty\t2\n", b"q\td 1\t1", b"a b\tc d\t1\n", b"q 1\t0\t1\n"])
+@pytest.mark.parametrize("number", ["grade", "score"])
+def test_ids_with_spaces_between_tabs(text, number, put):
+    """TREC's fields are separated by spaces too, which would cut these ids."""
+    error = " the file may be of format msmarco or trec. Give its format: --run-format msmarco or trec, "
+    assert errors_of(put(text), number) == [f"{error}or --qrels-format trec"]
+    query, document, _ = text.decode().split("\n")[0].split("\t")
+    assert read(put(text), run_format="msmarco")[0][0] == (query, document, -1.0)
 
 
 LETOR = b"1 qid:7 1:1\n0 qid:7 1:2\n2 qid:8 1:1\n"
