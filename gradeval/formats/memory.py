@@ -7,7 +7,7 @@ by array arithmetic, Arrow buffers taken as they are, and of categories each dis
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +17,6 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.digits import integer_ids
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import described
-from gradeval.formats.arrow import Chunk
 from gradeval.formats.diagnostics import shown
 
 _NO_ROWS: Ints = np.empty(0, np.int64)
@@ -33,7 +32,7 @@ class Wrong(NamedTuple):
     what: Callable[[int], str]
 
 
-_NOTHING = Wrong(_NO_ROWS, str)
+NOTHING = Wrong(_NO_ROWS, str)
 
 
 class Values(Protocol):
@@ -84,7 +83,7 @@ class Numeric:
         return values, wrong if len(wrong.rows) else _not_finite(values, what)
 
     def _missing(self, rows: slice, what: str) -> Wrong:
-        return _missing(None if self.is_missing is None else self.is_missing[rows], what)
+        return missing_rows(None if self.is_missing is None else self.is_missing[rows], what)
 
 
 class Distinct:
@@ -130,124 +129,16 @@ class Categories:
         return numbers[np.where(code < 0, -1, code)], _of_codes(code, wrong, what)
 
 
-class Arrow:
-    """A column of record batches. objects: makes Python objects of a column of a type that is not read here."""
-
-    def __init__(self, chunks: Sequence[Chunk], objects: Callable[[], Sequence[Any]] | None = None) -> None:
-        self.chunks = chunks
-        self.start = np.cumsum([0, *(chunk.length for chunk in chunks)])
-        dictionaries = [chunk.dictionary for chunk in chunks]
-        self.distinct = [None if one is None else Distinct(Arrow([one])) for one in dictionaries]
-        if not all(map(_is_readable, chunks[:1])):
-            if objects is None:
-                kind = chunks[0].format.decode()
-                raise TypeError(f"the type of column {chunks[0].name} ({kind}) is neither text nor number")
-            self.objects: Objects | None = Objects(objects())
-        else:
-            self.objects = None
-
-    def __len__(self) -> int:
-        return int(self.start[-1])
-
-    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
-        if self.objects is not None:
-            return self.objects.ids(rows, what)
-        parts = [_chunk_ids(*part, what) for part in self._parts(rows)]
-        if len(parts) == 1:
-            return parts[0]
-        return Ids.joined([Ids.of([]), *(ids.compact() for ids, _ in parts)]), _joined(parts)
-
-    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
-        if self.objects is not None:
-            return self.objects.numbers(rows, what)
-        parts = [_chunk_numbers(*part, what) for part in self._parts(rows)]
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate([np.empty(0), *(numbers for numbers, _ in parts)]), _joined(parts)
-
-    def _parts(self, rows: slice) -> Iterator[tuple[Chunk, Distinct | None]]:
-        """The chunks that hold these rows."""
-        first, end, _ = rows.indices(len(self))
-        begin = max(int(np.searchsorted(self.start, first, "right")) - 1, 0)
-        for number in range(begin, len(self.chunks)):
-            start, chunk = int(self.start[number]), self.chunks[number]
-            if start >= end:
-                break
-            if chunk.length:
-                yield chunk.rows(max(first - start, 0), min(end - start, chunk.length)), self.distinct[number]
-
-
-def _is_readable(chunk: Chunk) -> bool:
-    part = (chunk.dictionary or chunk).rows(0, 0)
-    return part.is_null or part.numbers() is not None or part.texts() is not None
-
-
-def _without_texts(chunk: Chunk, distinct: Distinct | None) -> Values | None:
-    """The values of a chunk, None where they are strings."""
-    if chunk.is_null:
-        return Objects([None] * chunk.length)
-    codes, missing = chunk.numbers(), chunk.missing()
-    if codes is None or distinct is None:
-        return None if codes is None else Numeric(codes, missing)
-    return Categories(codes if missing is None else np.where(missing, -1, codes.astype(np.int64)), distinct)
-
-
-def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids, Wrong]:
-    values = _without_texts(chunk, distinct)
-    if values is not None:
-        return values.ids(slice(None), what)
-    ids = chunk.texts()
-    assert ids is not None
-    missing = chunk.missing()
-    wrong = _missing(missing, what)
-    if not len(wrong.rows) and chunk.may_hold_nul(ids):
-        rows = np.flatnonzero(_holds_nul(ids))
-        wrong = Wrong(rows, lambda i: f"the {what} {shown(ids[int(rows[i])])} contains a NUL byte")
-    return ids, wrong
-
-
-def _chunk_numbers(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Floats, Wrong]:
-    values = _without_texts(chunk, distinct)
-    if values is not None:
-        return values.numbers(slice(None), what)
-    ids = chunk.texts()
-    assert ids is not None
-    texts: list[str | None] = [text.decode("utf-8", "surrogateescape") for text in ids.tolist()]
-    missing = chunk.missing()
-    if missing is not None:
-        for row in np.flatnonzero(missing).tolist():
-            texts[row] = None
-    return object_numbers(texts, what)
-
-
-def _holds_nul(ids: Ids) -> Bools:
-    """Which ids hold a NUL, (N,)."""
-    count = np.zeros(len(ids.block) + 1, np.int64)
-    np.cumsum(ids.block == 0, out=count[1:])
-    holds: Bools = count[ids.start + ids.length] > count[ids.start]
-    return holds
-
-
-def _joined(parts: Sequence[tuple[Any, Wrong]]) -> Wrong:
-    """What is wrong in parts of a column, as of the whole."""
-    start = np.cumsum([0, *(len(values) for values, _ in parts)]).tolist()
-    found = [(wrong.rows + at, wrong) for at, (_, wrong) in zip(start, parts, strict=False)]
-    owner = [(wrong, i) for rows, wrong in found for i in range(len(rows))]
-    if not owner:
-        return _NOTHING
-    return Wrong(np.concatenate([rows for rows, _ in found]), lambda i: owner[i][0].what(owner[i][1]))
-
-
-def _missing(is_missing: Bools | None, what: str) -> Wrong:
+def missing_rows(is_missing: Bools | None, what: str) -> Wrong:
     if is_missing is None or not is_missing.any():
-        return _NOTHING
+        return NOTHING
     return Wrong(np.flatnonzero(is_missing), lambda i: f"the {what} is missing")
 
 
 def _of_codes(code: Ints, wrong: Wrong, what: str) -> Wrong:
     """What is wrong with rows that have no value, or a wrong one."""
     if not len(wrong.rows):
-        return _missing(code < 0, what)
+        return missing_rows(code < 0, what)
     rows = np.flatnonzero((code < 0) | np.isin(code, wrong.rows))
 
     def why(i: int) -> str:
@@ -271,7 +162,7 @@ def object_ids(values: Sequence[Any], what: str) -> tuple[Ids, Wrong]:
             ids = _separated(_SEPARATOR.encode().join(values), len(values))
         elif kinds == {int}:
             ids = _integers(values)
-    return (ids, _NOTHING) if ids is not None else _one_by_one(values, what)
+    return (ids, NOTHING) if ids is not None else _one_by_one(values, what)
 
 
 def _strings(values: Sequence[Any]) -> Ids | None:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from gradeval.errors import InputError
 from gradeval.formats.arrow import batches
+from gradeval.formats.arrow_columns import Arrow
 from gradeval.formats.columns import Columns, Table
-from gradeval.formats.memory import Arrow
 from gradeval.formats.names import Chosen, choose
 from gradeval.formats.python import BLOCK_ROWS, column_labels, read_values, readable
 from gradeval.formats.sources import Source

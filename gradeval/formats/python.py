@@ -14,10 +14,10 @@ import numpy as np
 from gradeval.arrays import Ints
 from gradeval.errors import GradevalError, InputError, described, printable
 from gradeval.formats.arrow import batches, offers_arrow
+from gradeval.formats.arrow_columns import Arrow
 from gradeval.formats.columns import Columns, grouped
 from gradeval.formats.diagnostics import LineProblems, shown
 from gradeval.formats.memory import (
-    Arrow,
     Categories,
     Distinct,
     Numeric,
