@@ -8,6 +8,8 @@ each row is needed.
 from __future__ import annotations
 
 import ctypes
+import re
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -68,6 +70,7 @@ _OFFSETS = {b"u": "i4", b"z": "i4", b"U": "i8", b"Z": "i8"}  # strings and bytes
 _VIEWS = (b"vu", b"vz")
 _INLINE = 12  # bytes of a string that fit in its view
 _NULL, _BOOLEAN = b"n", b"b"
+_DECIMAL = re.compile(rb"d:\d+,(-?\d+)(?:,(\d+))?")  # precision, scale, and bits if not 128
 
 
 class Chunk(NamedTuple):
@@ -131,6 +134,29 @@ class Chunk(NamedTuple):
             block = np.concatenate([self._buffer(2, "u1", first, end - first), np.zeros(PAD, np.uint8)])
             return Ids(block, offsets[:-1] - first, np.diff(offsets))
         return self._views() if self.format in _VIEWS else None
+
+    def decimals(self) -> tuple[NDArray[Any], int] | None:
+        """The values of a column of decimals as integers, times 10^-scale, and the scale; None for others.
+
+        The integers are of 64 bits where all fit, else Python's. Rows that are null have any value.
+        """
+        kind = _DECIMAL.fullmatch(self.format)
+        if kind is None:
+            return None
+        count = int(kind[2] or 128) // 32
+        words = self._buffer(1, "u4", count * self.offset, count * self.length).reshape(-1, count)
+        missing = self.missing()
+        if missing is not None:
+            words = np.where(missing[:, None], np.uint32(0), words)
+        low = words[:, :2].astype(np.uint64) << np.array([0, 32][:count], np.uint64)
+        value = (
+            low.sum(1, dtype=np.uint64).view(np.int64) if count > 1 else words.view(np.int32)[:, 0].astype("i8")
+        )
+        sign = np.where(value < 0, np.uint32(2**32 - 1), np.uint32(0))
+        if (words[:, 2:] == sign[:, None]).all():
+            return value, int(kind[1])
+        large = [int.from_bytes(row.tobytes(), sys.byteorder, signed=True) for row in words]
+        return np.array(large, object), int(kind[1])
 
     def may_hold_nul(self, texts: Ids) -> bool:
         """Whether one of its texts() may have a NUL byte; false where none has, as nearly always."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gradeval.arrays import Bools, Floats
 from gradeval.arrays.strings import Ids
@@ -20,8 +22,45 @@ from gradeval.formats.memory import (
     Values,
     Wrong,
     missing_rows,
+    object_ids,
     object_numbers,
 )
+
+_DIGITS = 100  # more than a decimal of 256 bits has
+
+
+class Decimals:
+    """Decimal numbers, as integers (of 64 bits or of any size) times 10^-scale."""
+
+    def __init__(self, integers: NDArray[Any], scale: int, is_missing: Bools | None) -> None:
+        self.integers, self.scale, self.is_missing = integers, scale, is_missing
+
+    def __len__(self) -> int:
+        return len(self.integers)
+
+    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
+        integers = self.integers[rows]
+        if self.scale == 0 and integers.dtype != object:
+            return Numeric(integers, self._missing(rows)).ids(slice(None), what)
+        from decimal import Context, Decimal
+
+        exact = Context(prec=_DIGITS)
+        values = [Decimal(one).scaleb(-self.scale, exact) for one in integers.tolist()]
+        missing = missing_rows(self._missing(rows), what)
+        return object_ids([f"{value:f}" for value in values], what)[0], missing
+
+    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
+        integers = self.integers[rows]
+        missing = self._missing(rows)
+        is_exact = integers.dtype != object and 0 <= self.scale <= 22
+        if is_exact and len(integers) and max(int(integers.max()), -int(integers.min())) < 2**53:
+            return Numeric(integers / 10.0**self.scale, missing).numbers(slice(None), what)
+        above, below = 10 ** max(-self.scale, 0), 10 ** max(self.scale, 0)
+        values = np.array([one * above / below for one in integers.tolist()], np.float64)  # rounded once
+        return Numeric(values, missing).numbers(slice(None), what)
+
+    def _missing(self, rows: slice) -> Bools | None:
+        return None if self.is_missing is None else self.is_missing[rows]
 
 
 class Arrow:
@@ -33,10 +72,7 @@ class Arrow:
         dictionaries = [chunk.dictionary for chunk in chunks]
         self.distinct = [None if one is None else Distinct(Arrow([one])) for one in dictionaries]
         if not all(map(_is_readable, chunks[:1])):
-            if objects is None:
-                kind = chunks[0].format.decode()
-                raise TypeError(f"the type of column {chunks[0].name} ({kind}) is neither text nor number")
-            self.objects: Objects | None = Objects(objects())
+            self.objects: Objects | None = Objects(_made(objects, chunks[0]))
         else:
             self.objects = None
 
@@ -71,15 +107,27 @@ class Arrow:
                 yield chunk.rows(max(first - start, 0), min(end - start, chunk.length)), self.distinct[number]
 
 
+def _made(objects: Callable[[], Sequence[Any]] | None, chunk: Chunk) -> Sequence[Any]:
+    """The Python objects of a column. Raises TypeError where its library makes none."""
+    with suppress(Exception):  # which may be any library
+        if objects is not None:
+            return objects()
+    column = f"the type of column {chunk.name} ({chunk.format.decode()})"
+    raise TypeError(f"{column} is neither text nor number. Cast it to one of these")
+
+
 def _is_readable(chunk: Chunk) -> bool:
     part = (chunk.dictionary or chunk).rows(0, 0)
-    return part.is_null or part.numbers() is not None or part.texts() is not None
+    return part.is_null or any(values() is not None for values in (part.numbers, part.decimals, part.texts))
 
 
 def _without_texts(chunk: Chunk, distinct: Distinct | None) -> Values | None:
     """The values of a chunk, None where they are strings."""
     if chunk.is_null:
         return Objects([None] * chunk.length)
+    decimals = chunk.decimals()
+    if decimals is not None:
+        return Decimals(*decimals, chunk.missing())
     codes, missing = chunk.numbers(), chunk.missing()
     if codes is None or distinct is None:
         return None if codes is None else Numeric(codes, missing)

@@ -111,8 +111,11 @@ def open_data(data: Any, path: str, name: str, columns: Mapping[str, str] = NO_N
     with readable(path, _ROWS):
         if isinstance(data, Mapping):
             return Nested(path, data, name)
-        if is_frame(data):
+        is_table = is_frame(data)
+    if is_table:
+        with readable(path):
             return _frame(data, path, name, columns)
+    with readable(path, _ROWS):
         if isinstance(data, np.ndarray) and data.dtype.names and len(data.dtype.names) >= 3:
             labels = (_QUERY, _DOCUMENT, name)
             return _Table(path, [_array(data[field]) for field in data.dtype.names[:3]], labels)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from gradeval.errors import InputError
 from gradeval.formats import python
 from gradeval.formats.arrow import batches
+from gradeval.formats.arrow_columns import Arrow
 from gradeval.formats.python import BLOCK_ROWS, open_data
 
 LONG = "a document id that is longer than twelve bytes"
@@ -110,6 +112,38 @@ def test_duckdb():
     assert rows_of(rows) == [(f"q{i // 1000}", str(i), i / 2) for i in range(300_000)]
 
 
+def test_sums_and_decimals_of_duckdb():
+    """Sums of integers are HUGEINT, and numbers with a point are DECIMAL."""
+    duckdb = pytest.importorskip("duckdb")
+    rows = duckdb.sql(
+        "select sum(i)::hugeint as qid, (i / 4)::decimal(9, 2) as docno, (i - 2.25) as score "
+        "from range(3) t(i) group by i order by i"
+    )
+    assert rows_of(rows) == [(str(i), f"{i / 4:.2f}", i - 2.25) for i in range(3)]
+
+
+@pytest.mark.parametrize("bits", [128, 256])
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_decimals(bits, size):
+    pyarrow = pytest.importorskip("pyarrow")
+    texts = ["0.10", "-12345678901234567890.55", None, "90071992547409.93", "-1.00"]
+    values = [None if text is None else Decimal(text) for text in texts]
+    kind = (pyarrow.decimal128 if bits == 128 else pyarrow.decimal256)(30, 2)
+    for chosen in (values, [value or Decimal(1) for value in values], [Decimal("0.07"), Decimal("-1.5")]):
+        column = pyarrow.chunked_array([[], chosen[:size], chosen[size:]], kind)
+        table = pyarrow.table({"q": column, "d": column, "score": column})
+        [chunks] = [[part[0] for part in batches(table)]]
+        read = Arrow(chunks)
+        ids, wrong = read.ids(slice(None), "id")
+        missing = [i for i, value in enumerate(chosen) if value is None]
+        assert wrong.rows.tolist() == read.numbers(slice(None), "score")[1].rows.tolist() == missing
+        for i, value in enumerate(chosen):
+            if value is not None:
+                assert ids[i] == f"{value.quantize(Decimal('0.01')):f}".encode()
+                assert read.numbers(slice(None), "score")[0][i] == float(value)
+                assert read.numbers(slice(i, i + 1), "score")[0].tolist() == [float(value)]
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_what_is_wrong_names_row_and_column(table):
     made = table(["1", None, "2"], ["a", "b", None], [1.0, None, 2.0])
@@ -140,7 +174,7 @@ def test_types_that_are_neither_ids_nor_numbers():
         def __arrow_c_stream__(self, requested_schema=None):
             return lists.__arrow_c_stream__()
 
-    with pytest.raises(InputError, match=r"the type of column docno \(\+l\) is neither text nor number$"):
+    with pytest.raises(InputError, match=r"column docno \(\+l\) is neither text nor number\. Cast it"):
         open_data(Exported(), "data", "score")
     lists = pyarrow_table(QUERIES, DOCUMENTS, NUMBERS)
     assert rows_of(Exported()) == ROWS
