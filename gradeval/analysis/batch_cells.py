@@ -140,6 +140,7 @@ class CollectionCells:
                     hashes=True,
                     on_run=on_run,
                     keep_values=False,
+                    is_part=True,
                 )
             except GradevalError as error:  # of the qrels, or of options that do not suit them
                 for system in features if options.features else files:

@@ -27,6 +27,7 @@ from gradeval.formats.roles import ROLES, role_of
 from gradeval.formats.sources import Source
 from gradeval.formats.write import WRITERS, Batch, Given, Writer
 from gradeval.options import Options
+from gradeval.tables.given_columns import check_columns
 from gradeval.tables.qrels import Rows
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ def convert_file(
         raise OptionError("top N documents can be chosen from runs only")
     if conversion.to == "beir" and role == "run":
         raise OptionError("beir is a format of qrels; runs can be written as tsv, csv, trec, json and others")
+    check_columns([source], options)
     files = open_file(source, role, options, _letor_of(source, role, options, qrels))
     if len(files) > 1:
         raise OptionError("choose one feature: a file holds one run")

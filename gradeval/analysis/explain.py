@@ -26,6 +26,7 @@ from gradeval.formats.sources import Source
 from gradeval.formats.titles import read_titles
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
+from gradeval.tables.given_columns import check_columns
 from gradeval.tables.load import Given, Run, is_file, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import reduce_columns
@@ -116,6 +117,7 @@ def explain_run(
         (name, source_of(one) if is_path(one) else one) for name, one in ([run, against] if against else [run])
     ]
     check_labels(named)
+    check_columns([qrels, *(one for _, one in named)], options)
     jobs = options.jobs or default_jobs()
     features = is_path(qrels) and any(is_file(one, qrels.name) for _, one in named)
     given = open_qrels(qrels, options, jobs, watch, features)

@@ -26,6 +26,7 @@ from gradeval.formats.roles import role_of
 from gradeval.formats.sources import Source
 from gradeval.notices import many
 from gradeval.options import Options
+from gradeval.tables.given_columns import check_columns
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.qrels import Qrels, Rows
 from gradeval.tables.reduced import Reduced
@@ -60,6 +61,7 @@ def validate(
     if not (max_errors is None or is_count):
         raise OptionError(f"max_errors must be an integer from 0 to {MAX_ERRORS}, not {described(max_errors)}")
     checked = _Checked(Options.of(**options), MAX_ERRORS if max_errors is None else max_errors, watch)
+    check_columns([*([] if qrels is None else [qrels]), *paths], checked.options)
     reports = [] if qrels is None else [checked.qrels(ObservedSource(qrels))]
     for path in paths:
         reports += checked.run(ObservedSource(path))
@@ -81,6 +83,7 @@ def validate_files(
     """
     checked = _Checked(Options.of(**options), MAX_ERRORS if max_errors is None else max_errors, watch)
     sources = [ObservedSource(path) for path in paths]
+    check_columns(paths, checked.options)
     reports: list[FileReport] = []
     for place, source in enumerate(sources):
         try:

@@ -10,6 +10,7 @@ from gradeval.evaluation.given import separate_runs
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results
+from gradeval.tables.given_columns import check_columns
 
 
 def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> Results:
@@ -59,11 +60,15 @@ def evaluate_all(
     options: Options,
     on_run: Callable[[Results], None] | None = None,
     keep_values: bool = True,
+    is_part: bool = False,
     **how: Any,
 ) -> Results:
     """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed. how: for Evaluator.of().
 
-    on_run, keep_values: those of Evaluator.evaluate_each().
+    on_run, keep_values: those of Evaluator.evaluate_each(). is_part: whether there are other runs, which may
+    have the columns that options name.
     Raises GradevalError where the qrels or the options are wrong.
     """
+    if not is_part:
+        check_columns([qrels, *(run for _, run in runs)], options)
     return Evaluator.of(qrels, specs, options, runs=runs, **how).evaluate_each(runs, on_run, keep_values)

@@ -35,10 +35,13 @@ class Blocks(Protocol[Block_co]):
 
 
 class Table(NamedTuple):
-    """Qrels or a run as its reader gives it. columns: reads a block of the source; several threads call it."""
+    """Qrels or a run as its reader gives it. columns: reads a block of the source; several threads call it.
+    names: of the columns that the file has, where these have names.
+    """
 
     source: Blocks[Any]
     columns: Callable[[Any], Columns]
+    names: tuple[str, ...] = ()
 
 
 class RankCheck(NamedTuple):

@@ -60,7 +60,7 @@ def table(source: Source, number: str, options: Options, delimiters: str = DELIM
             raise InputError(source.name, what, hint="Without a header, use another format", line=1)
         chosen = choose(header.names, number, dict(options.columns), source.name)
         file = _File(source, header, chosen, number)
-        return Table(file, file.columns)
+        return Table(file, file.columns, tuple(header.names))
     raise InputError(source.name, "the file is empty")
 
 

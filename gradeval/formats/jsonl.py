@@ -39,7 +39,7 @@ def table(source: Source, number: str, options: Options) -> Table:
             if isinstance(first, str):
                 raise InputError(source.name, first, line=before + place + 1)
             chosen = choose([*first], number, dict(options.columns), source.name)
-            return Table(source, partial(_columns, chosen=chosen, number=number))
+            return Table(source, partial(_columns, chosen=chosen, number=number), tuple(first))
         before += int(np.count_nonzero(block.bytes[: block.size] == LF))
     raise InputError(source.name, "the file is empty" if not before else "no data: all lines are blank")
 

@@ -59,7 +59,7 @@ def arrow_table(
         with readable(source.name):
             return _columns(batch, chosen, number)
 
-    return Table(file, columns)
+    return Table(file, columns, tuple(names))
 
 
 class _File:

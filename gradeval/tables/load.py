@@ -179,7 +179,7 @@ def read_qrels_file(source: Source, jobs: int = 1, kind: str = "trec", options: 
 
 
 def _qrels_of(table: Table, jobs: int) -> Qrels:
-    source, columns = table
+    source, columns, _ = table
     return with_fewer(
         lambda jobs: Qrels.of(source.name, ordered_map(columns, source.blocks(), jobs), jobs), jobs
     )
@@ -230,7 +230,7 @@ def open_runs(
 
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
         table = evaluated_table(reader(kind).table(source, "score", options), options)
-        return with_fewer(lambda jobs: reduce_blocks(*table, qrels, ties, jobs), jobs)
+        return with_fewer(lambda jobs: reduce_blocks(table.source, table.columns, qrels, ties, jobs), jobs)
 
     def rows(keep: Filter, jobs: int) -> Columns:
         table = evaluated_table(reader(kind).table(source, "score", options), options)
@@ -356,6 +356,6 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
     table = evaluated_table(Table(data, data.columns), options)
 
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
-        return with_fewer(lambda jobs: reduce_blocks(*table, qrels, ties, jobs), jobs)
+        return with_fewer(lambda jobs: reduce_blocks(table.source, table.columns, qrels, ties, jobs), jobs)
 
     return Run(data.name, reduce, partial(_rows, table), None, name)

@@ -20,8 +20,37 @@ def test_columns() -> None:
     assert found == {("all", "AP"): 0.5}
     said = fails("ratings", "predictions", "-m", "AP", "--columns", "user=who")
     assert said.startswith("gradeval: columns must be some of query=NAME, document=NAME")
+    Path("renamed").write_text("query_id,doc_id,score\nq1,b,2\nq1,a,1\n")
+    found = values("ratings", "renamed", "--columns", columns.partition(",score")[0], "-m", "AP", run="renamed")
+    assert found == {("all", "AP"): 0.5}
     Path("typo").write_text("query_id,doc_id,stars\n")
     assert "Name it with --columns grade=NAME" in fails("typo", "r")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "eval q renamed",
+        "eval usual renamed",
+        "compare usual renamed renamed",
+        "validate usual renamed",
+        "validate renamed",
+        "convert renamed - --to trec",
+        "explain usual renamed --query q1 -m AP",
+        "study levels usual renamed",
+    ],
+)
+def test_columns_that_no_file_has(command: str) -> None:
+    Path("usual").write_text("query_id,doc_id,grade\nq1,a,3\nq1,b,0\n")
+    Path("renamed").write_text("user,item,prediction\nq1,b,2\nq1,a,1\n")
+    has = "'query_id', 'doc_id', 'grade'" if "usual" in command else "'user', 'item', 'prediction'"
+    said = fails(*command.split(), "--columns", "query=user,document=itme")
+    assert said.startswith("gradeval: columns: document=itme is no column of any file; ")
+    assert said.rstrip().endswith(f" has {has}")
+    Path("trec").write_text("q1 0 a 1\n")
+    assert gradeval("trec", "renamed", "--columns", "query=user,document=item", "-m", "AP").code == 0
+    done = gradeval("q", "-", "--columns", "document=itme", "-m", "AP", stdin="renamed")
+    assert done.code == 0, done.err
 
 
 def test_split() -> None:

@@ -30,6 +30,7 @@ from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
 from gradeval.scoring import Scored, scored, summarize
+from gradeval.tables.given_columns import check_columns
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels, out_of_range
@@ -165,6 +166,7 @@ def collect(
     Raises InputError for the first run that cannot be read, or where no query of a run is judged.
     """
     jobs = options.jobs or default_jobs()
+    check_columns([qrels, *(run for _, run in runs)], options)
     own = is_path(qrels) and any(is_file(run, source_of(qrels).name) for _, run in runs)
     given = open_qrels(qrels, options, jobs, watch, own)
     plain = replace(options, qrels_format=None, qrels_feature=None, groups=None)
