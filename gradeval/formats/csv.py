@@ -7,6 +7,7 @@ without quotes or wholly in quotes, is split by array arithmetic; any other bloc
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from gradeval.options import Options
 DELIMITERS = "\t,;|"
 _QUOTE = ord('"')
 _LONGEST_HEADER = 1 << 16
+_NO_HEADER = re.compile(rb"[ \t]*(?:\r?\n|#|sep=)")
 _NONE: Ints = np.empty(0, np.int64)
 
 
@@ -57,7 +59,10 @@ def table(source: Source, number: str, options: Options, delimiters: str = DELIM
         header = header_of(block.bytes[: block.size], delimiters, dict(options.columns))
         if header is None:
             what = "the first line is no header with the names of at least two columns"
-            raise InputError(source.name, what, hint="Without a header, use another format", line=1)
+            hint = "Without a header, use another format"
+            if _NO_HEADER.match(block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes()):
+                hint = "The header must be the first line; remove what is before it"
+            raise InputError(source.name, what, hint=hint, line=1)
         chosen = choose(header.names, number, dict(options.columns), source.name)
         file = _File(source, header, chosen, number)
         return Table(file, file.columns, tuple(header.names))

@@ -38,7 +38,7 @@ def table(source: Source, number: str, options: Options) -> Table:
     found = _BEGINNING.match(beginning)
     if found is None:
         what = "the file is empty" if not beginning.strip() else "this is not a JSON object"
-        hint = "Needed is {query: {document: number}}; for a list of objects, write one a line (JSON Lines)"
+        hint = "Needed is {query: {document: number}}; write a list of objects one a line: jq -c '.[]'"
         raise InputError(source.name, what, line=1, hint=hint)
     offset, is_whole = found.end(), True
     if is_predictions(source, beginning):

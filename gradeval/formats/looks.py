@@ -36,6 +36,7 @@ _COLUMNS = tuple(  # what the columns of a table are called, in lower case and w
     )
 )
 _SEPARATORS = "\t,;|"
+_IGNORED = re.compile(r"#|sep=.$")  # comments, and what Excel writes above a header
 
 
 def binary(head: bytes) -> tuple[str, str] | None:
@@ -53,9 +54,12 @@ def look(head: bytes, role: str) -> str:
     """
     text = head.decode("utf-8", "replace")
     text = text.rpartition("\n")[0] or text  # what follows the last line end may be a part of a line
-    lines = [line.strip(" \t\r") for line in text.split("\n")]
-    lines = [line for line in lines if line and not line.startswith("#")]
-    return next(filter(None, (one(lines, role) for one in _LOOKS)), "") if lines else ""
+    stripped = [line.strip(" \t\r") for line in text.split("\n")]
+    lines = [line for line in stripped if line and not _IGNORED.match(line)]
+    if not lines:
+        return ""
+    hint = next(filter(None, (one(lines, role) for one in _LOOKS)), "")
+    return hint or _table(lines, role, before=stripped.index(lines[0]))
 
 
 def is_header(line: str) -> bool:
@@ -126,8 +130,8 @@ def _trec(lines: Sequence[str], role: str) -> str:
     return ""
 
 
-def _table(lines: Sequence[str], role: str) -> str:
-    """Columns with a separator, and with or without a header line."""
+def _table(lines: Sequence[str], role: str, before: int) -> str:
+    """Columns with a separator, and with or without a header line. before: how many lines precede them."""
     separator = next((one for one in _SEPARATORS if _is_separator(one, lines)), None)
     cells = [_fields(line, separator) for line in lines]
     count = len(cells[0])
@@ -142,6 +146,8 @@ def _table(lines: Sequence[str], role: str) -> str:
         is_beir = separator == "\t" and [*map(str.lower, cells[0])] == ["query-id", "corpus-id", "score"]
         format_ = "beir" if is_beir else "tsv" if separator == "\t" else "csv"
         kind = "BEIR's qrels" if is_beir else f"{format_.upper()} with a header line ({names})"
+        if before:  # the formats with a header begin with it
+            return f"This looks like {kind}; remove what is before it with tail -n +{before + 1}"
         return f"This looks like {kind}; {_reads(format_, role)}"
     if separator and count > 2 and not first_has_number and len(cells) > 1:
         if not any(map(_NUMBER.fullmatch, cells[1])):
@@ -162,14 +168,42 @@ def _is_separator(separator: str, lines: Sequence[str]) -> bool:
     return len(counts) == 1 and counts != {0}
 
 
+def _ranklib(lines: Sequence[str], role: str) -> str:
+    """Query, index and score, of which one may be no number."""
+    cells = [line.split("\t") for line in lines]
+    if role != "run" or not all(
+        len(row) == 3 and row[1].isdecimal() and _may_be_score(row[2]) for row in cells
+    ):
+        return ""
+    of_query: dict[str, list[int]] = {}
+    for query, index, _ in cells:
+        of_query.setdefault(query, []).append(int(index))
+    first = cells[0][1]
+    counts = all(index == [*range(int(first), int(first) + len(index))] for index in of_query.values())
+    if first not in ("0", "1") or not counts or max(map(len, of_query.values())) < 2:
+        return ""
+    kind = "This looks like scores of RankLib (query index score)"
+    if first == "0":
+        return f"{kind}; {_reads('ranklib', role)}"
+    hint = "if they are document ids, put the header line query_id<TAB>doc_id<TAB>score before it"
+    return f"{kind}, whose indices begin with 0; {hint}"
+
+
+def _may_be_score(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None or text.lower().lstrip("+-") in ("nan", "inf", "infinity")
+
+
 def _of_three(cells: Sequence[Sequence[str]], role: str, separator: str | None) -> str:
     """Query, document, and a rank or a number, without a header."""
-    ranks = [int(row[2]) if row[2].isdigit() else 0 for row in cells]
+    ranks = [int(row[2]) if row[2].isdecimal() else -1 for row in cells]
     per_query: dict[str, list[int]] = {}
     for row, rank in zip(cells, ranks, strict=True):
         per_query.setdefault(row[0], []).append(rank)
     counts = all(of == list(range(1, len(of) + 1)) for of in per_query.values())
-    is_ranked = role == "run" and counts and max(map(len, per_query.values())) > 1
+    is_run = role == "run" and max(map(len, per_query.values())) > 1
+    is_ranked = is_run and counts
+    if is_run and not counts and all(sorted(of) in _places(len(of)) for of in per_query.values()):
+        return _ranks_or_scores(separator)
     if is_ranked:
         kind = "This looks like a run of MS MARCO (query document rank)"
         if separator == "\t":
@@ -185,4 +219,21 @@ def _of_three(cells: Sequence[Sequence[str]], role: str, separator: str | None) 
     return f"{kind}; put the header line {written} before it"
 
 
-_LOOKS: tuple[Callable[[Sequence[str], str], str], ...] = (_json, _markup, _scores, _letor, _trec, _table)
+def _places(count: int) -> tuple[list[int], list[int]]:
+    """Ranks from 0 and from 1."""
+    return [*range(count)], [*range(1, count + 1)]
+
+
+def _ranks_or_scores(separator: str | None) -> str:
+    """Of lines whose number may be either: one taken for the other reverses the ranking."""
+    if separator is None:
+        rank, score = (f"""awk '{{print $1, "Q0", $2, 0, {one}, "run"}}'""" for one in ("-$3", "$3"))
+        what = f"if the numbers are ranks, convert it with {rank}; if they are scores, with {score}"
+    else:
+        written = "<TAB>" if separator == "\t" else separator
+        rank, score = (written.join(("query_id", "doc_id", one)) for one in ("rank", "score"))
+        what = f"put the header line {rank} before it if the numbers are ranks, {score} if they are scores"
+    return f"This looks like lines 'query document rank' or 'query document score'; {what}"
+
+
+_LOOKS: tuple[Callable[[Sequence[str], str], str], ...] = (_json, _markup, _scores, _letor, _ranklib, _trec)

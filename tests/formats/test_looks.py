@@ -84,7 +84,28 @@ TABLES = {  # (role, text): the hint, of which the reader or the header line is 
     ("qrels", json.dumps(QRELS, indent=1)): "JSON; --qrels-format json reads it",
     ("run", JSONL): "JSON Lines; --run-format jsonl reads it",
 }
+FROM_0 = [(q, d, r - 1) for q, d, r, _ in RANKED]
+RANKS_OR_SCORES = "lines 'query document rank' or 'query document score'; "
+RANKLIB = "scores of RankLib (query index score)"
 OTHERS = {
+    (
+        "run",
+        lines(FROM_0),
+    ): f"{RANKS_OR_SCORES}put the header line query_id<TAB>doc_id<TAB>rank before it if the numbers are ranks, "
+    "query_id<TAB>doc_id<TAB>score if they are scores",
+    (
+        "run",
+        lines(FROM_0[::-1], " "),
+    ): f"{RANKS_OR_SCORES}if the numbers are ranks, convert it with "
+    """awk '{print $1, "Q0", $2, 0, -$3, "run"}'; if they are scores, with """
+    """awk '{print $1, "Q0", $2, 0, $3, "run"}'""",
+    ("run", "7\t0\tnan\n7\t1\t0.5\n8\t0\t2\n"): f"{RANKLIB}; --run-format ranklib reads it",
+    ("run", "7\t1\t3.5\n7\t2\t0.5\n"): f"{RANKLIB}, whose indices begin with 0; if they are document ids, "
+    "put the header line query_id<TAB>doc_id<TAB>score before it",
+    (
+        "run",
+        "sep=;\nqid;docno;score\nq1;a;2.5\n",
+    ): "CSV with a header line ('qid, docno, score'); remove what is before it with tail -n +2",
     ("run", lines(RANKED, ",")): "CSV; put a header line with the names of its columns before it",
     (
         "run",
@@ -121,6 +142,15 @@ def test_what_it_looks_like(role: str, text: str, tmp_path: Path) -> None:
     assert error.endswith(f". This looks like {looks}") if looks else ("looks like" not in error)
     count = len(text.splitlines())
     assert count == 1 or f" {count:,} lines" in error
+
+
+@pytest.mark.parametrize("before", ["# a comment\n\n", "\n", "sep=,\r\n"])
+def test_lines_before_a_header(before: str, tmp_path: Path) -> None:
+    text = f"{before}qid,docno,score\nq1,a,2.5\n"
+    count = before.count("\n") + 1
+    assert said(text, "run", tmp_path).endswith(f"remove what is before it with tail -n +{count}")
+    with pytest.raises(InputError, match="The header must be the first line; remove what is before it"):
+        gradeval.evaluate(QRELS, tmp_path / "given", "AP", run_format="csv")
 
 
 @pytest.mark.parametrize(("role", "text"), TABLES)
