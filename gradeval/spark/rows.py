@@ -11,8 +11,8 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats.arrow import batches
+from gradeval.formats.arrow_columns import Arrow
 from gradeval.formats.diagnostics import SHOWN, shown
-from gradeval.formats.memory import Arrow
 
 QUERY, DOCUMENT, NUMBER, RUN, PLACE = "query", "document", "number", "run", "place"  # the columns of a table
 
