@@ -5,17 +5,19 @@
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg_cut.10"})
     results = evaluator.evaluate(run)
 
-Scores are rounded to 32 bits, as pytrec_eval keeps them; only here. Wrong types and unsupported measures raise
-TypeError and ValueError, as there. So do scores that are NaN, which pytrec_eval sorts anywhere, and input that
-makes it crash: measures with wrong values, ids with a NUL or a lone surrogate. Interpolated precision of an
-empty ranking is 0, where pytrec_eval divides 0 by 0; runid and relstring are 0, since they are no numbers.
+Scores are rounded to 32 bits, as pytrec_eval keeps them; only here. Wrong types and unsupported measures
+raise TypeError and ValueError, as there. So do scores that are NaN, which pytrec_eval sorts anywhere, and
+input that makes it crash or of which it reads a part: measures with wrong values, such as utility without
+four weights, ids with a NUL or a lone surrogate. Interpolated precision of an empty ranking is NaN where
+pytrec_eval divides 0 by 0; runid and relstring are 0, since they are no numbers. supported_nicknames has
+those that pytrec_eval evaluates.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -29,12 +31,13 @@ from gradeval.errors import GradevalError, described, named
 from gradeval.evaluation.one_run import judge_of, score_queries
 from gradeval.formats.memory import Numeric, packed, types_of
 from gradeval.formats.python import Nested, are_mappings
+from gradeval.metrics.rprec import RECALLS
 from gradeval.options import Options
 from gradeval.registry.dialects.trec_eval import MEASURES
 from gradeval.registry.groups import TREC_EVAL
 from gradeval.registry.measures import Measure, parse_trec_eval
 from gradeval.registry.metric import GEOMETRIC_MIN, Kind
-from gradeval.registry.spec import Spec
+from gradeval.registry.spec import Spec, parse
 from gradeval.scoring import scored
 from gradeval.tables.load import open_qrels, run_of_data
 
@@ -54,6 +57,8 @@ supported_nicknames: dict[str, set[str]] = {
 }
 
 _PARAMETERS = re.compile(r"[._]([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)")
+_INTERPOLATED = {"iprec_at_recall", "11pt_avg"}
+_COUNTS = parse(["num_ret", "num_rel"])
 _AT_MOST = 1e39  # above any 32-bit float: the score of a document whose score is infinite
 
 
@@ -96,13 +101,18 @@ class RelevanceEvaluator:
         reduced = _of_values(run_of_data(data, "scores").reduce, self._qrels, "trec", default_jobs())
         judge = judge_of(self._qrels, reduced, self._options)
         specs = [measure.spec for measure in self._measures]
+        if any(spec.metric.name in _INTERPOLATED for spec in specs):
+            specs += _COUNTS
         asked = np.array([self._index[query] for query in queries])
         some = np.sort(asked)
         if 2 * len(some) > len(self._index):  # what depends on the grades of all queries is known already
             found = score_queries(self._qrels, judge, reduced.rank, specs, default_jobs()).values[:, asked]
         else:
             found = scored(judge(some, reduced.rank), specs).values[:, np.searchsorted(some, asked)]
-        columns = [_printed(measure, row).tolist() for measure, row in zip(self._measures, found, strict=True)]
+        values = found[: len(self._measures)]
+        if len(found) > len(values):
+            values = _of_empty_rankings(self._measures, values, *found[len(values) :])
+        columns = [_printed(measure, row).tolist() for measure, row in zip(self._measures, values, strict=True)]
         names = [measure.printed for measure in self._measures]
         cells = zip(*columns, strict=True) if columns else [()] * len(queries)
         return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, cells, strict=True)}
@@ -114,6 +124,21 @@ def _printed(measure: Measure, values: Floats) -> Floats:
         return np.zeros(len(values))
     if measure.spec.metric.kind is Kind.GEOMETRIC:
         return natural_log(np.maximum(values, GEOMETRIC_MIN))
+    return values
+
+
+def _of_empty_rankings(
+    measures: Sequence[Measure], values: Floats, retrieved: Floats, relevant: Floats
+) -> Floats:
+    """The values, with NaN where pytrec_eval divides 0 by 0: the interpolated precision of an empty ranking at
+    a recall of no documents. retrieved, relevant: the number of documents of each query.
+    """
+    values = values.copy()
+    for row, measure in zip(values, measures, strict=True):
+        if measure.spec.metric.name in _INTERPOLATED:
+            params = measure.spec.params
+            lowest = params["recall"] if "recall" in params else min(params.get("points", RECALLS))
+            row[(retrieved == 0) & (lowest * relevant + 0.9 < 1)] = np.nan
     return values
 
 

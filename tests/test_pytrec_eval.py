@@ -17,6 +17,7 @@ theirs = pytest.importorskip("pytrec_eval")
 
 # runid is not a number in theirs, and whatever stands in memory is returned
 MEASURES = sorted(ours.supported_measures - {"runid"})
+INTERPOLATED = {"11pt_avg", *(f"iprec_at_recall_{n / 10:.2f}" for n in range(11))}
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "e": {}}
 RUN = {"1": {"b": 3.0, "x": 2.0, "a": 1.0}, "2": {"a": 5.0}, "9": {"a": 1.0}}
 
@@ -29,8 +30,13 @@ def check(qrels, run, measures, *arguments):
     found, expected = both(qrels, run, measures, *arguments)
     assert [*found] == [*expected]
     for query, values in expected.items():
-        # of an empty ranking theirs divides 0 by 0
-        assert found[query] == {name: 0.0 if math.isnan(value) else value for name, value in values.items()}
+        empty = not run[query]  # of which theirs returns at times what stands in memory
+        for name, value in values.items():
+            own = found[query].pop(name)
+            assert (
+                own == value or (math.isnan(value) and math.isnan(own)) or (empty and name in INTERPOLATED)
+            ), name
+        assert not found[query]
 
 
 def collection(seed):
@@ -80,6 +86,19 @@ def test_names_of_measures(measure):
         values.pop("runid", None)
     assert found == expected
     check(QRELS, RUN, sorted({measure, "map_cut_7", "P.3"} - {"official", "set"}))
+
+
+def test_interpolated_precision_of_an_empty_ranking():
+    """0 documents of 0: NaN, where the recall is that of no documents."""
+    qrels = {"1": {"a": 1}, "2": {"a": 0}, "3": {"a": 1}}
+    names = {"11pt_avg", "iprec_at_recall.0.0,0.05,0.5", "map"}
+    for run, judged_only in (({"1": {}, "2": {}}, False), ({"1": {"x": 1.0}, "2": {"x": 1.0}}, True)):
+        found = ours.RelevanceEvaluator(qrels, names, 1, judged_only).evaluate(run | {"3": {"a": 1.0}})
+        lacking = [[name for name, value in sorted(found[q].items()) if math.isnan(value)] for q in "123"]
+        of_none = ["11pt_avg", "iprec_at_recall_0.00", "iprec_at_recall_0.05"]
+        assert lacking == [of_none, [*of_none, "iprec_at_recall_0.50"], []]
+        assert found["1"]["iprec_at_recall_0.50"] == found["1"]["map"] == 0.0
+    check(qrels, run, sorted(names), 1, True)
 
 
 def test_names_that_are_supported():
