@@ -48,7 +48,11 @@ _other = section("Other")
 )
 @click.argument("source", metavar="IN", type=File())
 @click.argument("target", metavar="OUT", type=File())
-@_target("--to", type=click.Choice(FORMATS), help="Format of OUT. Default: by the ending of its name.")
+@_target(
+    "--to",
+    type=click.Choice(FORMATS),
+    help="Format of OUT; beir is for qrels. Default: by its ending.",
+)
 @_target("--tag", metavar="NAME", help="The run tag. Default: that of IN, or gradeval.")
 @_rows("--as", "role", type=click.Choice(("qrels", "run")), help="What IN is. Default: by its content.")
 @_rows("--sort", is_flag=True, help="Sort the documents of each query by score or grade, highest first.")

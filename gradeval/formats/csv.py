@@ -35,14 +35,23 @@ _NONE: Ints = np.empty(0, np.int64)
 
 
 class Dialect(NamedTuple):
-    """How a file is written. delimiter: between fields. skips_spaces: a space after it is part of no field."""
+    """How a file is written. delimiter: between fields. skips_spaces: a space after it is part of no field.
+    has_quotes: whether fields may be in quotes; otherwise these are part of the fields.
+    """
 
     delimiter: str
     skips_spaces: bool = False
+    has_quotes: bool = True
 
     def rows(self, lines: Iterator[str]) -> Any:
         """csv.reader of the lines, which raises csv.Error for a quote that is not closed."""
-        return csv.reader(lines, delimiter=self.delimiter, skipinitialspace=self.skips_spaces, strict=True)
+        return csv.reader(
+            lines,
+            delimiter=self.delimiter,
+            skipinitialspace=self.skips_spaces,
+            quoting=csv.QUOTE_MINIMAL if self.has_quotes else csv.QUOTE_NONE,
+            strict=True,
+        )
 
 
 class Header(NamedTuple):
@@ -53,8 +62,13 @@ class Header(NamedTuple):
     size: int
 
 
-def table(source: Source, number: str, options: Options, delimiters: str = DELIMITERS) -> Table:
-    """A file with a header in which one of the delimiters separates column names. Raises InputError."""
+def table(
+    source: Source, number: str, options: Options, delimiters: str = DELIMITERS, has_quotes: bool = True
+) -> Table:
+    """A file with a header in which one of the delimiters separates column names. has_quotes: that of Dialect.
+
+    Raises InputError.
+    """
     for block in source.blocks():
         header = header_of(block.bytes[: block.size], delimiters, dict(options.columns))
         if header is None:
@@ -63,6 +77,7 @@ def table(source: Source, number: str, options: Options, delimiters: str = DELIM
             if _NO_HEADER.match(block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes()):
                 hint = "The header must be the first line; remove what is before it"
             raise InputError(source.name, what, hint=hint, line=1)
+        header = header._replace(dialect=header.dialect._replace(has_quotes=has_quotes))
         chosen = choose(header.names, number, dict(options.columns), source.name)
         file = _File(source, header, chosen, number)
         return Table(file, file.columns, tuple(header.names))
@@ -136,7 +151,7 @@ class _File:
                 block = block._replace(bytes=block.bytes[head:], size=block.size - head)
                 skipped = 1
             text = block.bytes[: block.size]
-            if not (text == _QUOTE).any():
+            if not self.header.dialect.has_quotes or not (text == _QUOTE).any():
                 yield _Part(block, skipped=skipped)
             elif (fields := self._fields(block, quotes=True)) is not None:
                 yield _Part(block, fields, skipped=skipped)
@@ -234,7 +249,10 @@ class _File:
         line = np.array([at for at, _ in part.records], np.int64) + part.skipped
         counts = np.array([len(record) for _, record in part.records], np.int64)
         odd = np.flatnonzero(counts != n)
-        in_quotes = f"A field with '{self.header.dialect.delimiter}' in it must be in double quotes"
+        dialect = self.header.dialect
+        in_quotes = (
+            f"A field with '{dialect.delimiter}' in it must be in double quotes" if dialect.has_quotes else ""
+        )
         problems = LineProblems.of(
             line[odd],
             lambda i: f"{many(int(counts[odd[i]]), 'field', 'fields')} where the header has {n}",

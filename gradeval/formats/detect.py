@@ -220,7 +220,7 @@ def _header(text: bytes, options: Options) -> str:
         return ""
     if header.dialect.delimiter != "\t":
         return "csv"
-    return "beir" if header.names == beir.COLUMNS else "tsv"
+    return "beir" if beir.is_header(text) else "tsv"
 
 
 def _has_three_fields(text: bytes, module: str, with_spaces: bool = False) -> bool:

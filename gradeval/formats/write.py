@@ -133,7 +133,7 @@ _BEIR = ("query-id", "corpus-id", "score")
 
 
 def _csv(
-    delimiter: str, header: tuple[str, str, str] | None = None
+    delimiter: str, header: tuple[str, str, str] | None = None, has_quotes: bool = True
 ) -> Callable[[Iterator[Batch], Any, Given], None]:
     characters = f'{delimiter}"\r\n'.encode()
     special = np.zeros(256, bool)
@@ -147,7 +147,8 @@ def _csv(
         sink.write(delimiter.join(header or _names(given)).encode() + b"\n")
         join = delimiter.encode().join
         for batch in batches:
-            is_odd = special[batch.queries.text()].any() or special[batch.documents.text()].any()
+            texts = (batch.queries.text(), batch.documents.text())
+            is_odd = has_quotes and any(special[text].any() for text in texts)
             lines = []
             for query, documents, values, _ in batch.columns():
                 ids = [quoted(query), *map(quoted, documents)] if is_odd else [query, *documents]
@@ -239,19 +240,28 @@ def _parquet_file(pyarrow: Any, sink: Any, schema: Any) -> Any:
 
 
 def _without(
-    characters: bytes, names: str, first: bytes = b"", starts: tuple[bytes, ...] = ()
+    characters: bytes,
+    names: str,
+    first: bytes = b"",
+    starts: tuple[bytes, ...] = (),
+    all_starts: tuple[bytes, ...] = (),
 ) -> Callable[[Batch, Given], LineProblems]:
     """Refuses ids with one of the characters, and empty ones. names: what messages call the characters. first:
-    characters that only query ids cannot have. starts: what no query id begins with.
+    characters that only query ids cannot have. starts: what no query id begins with. all_starts: what no id
+    begins with.
     """
 
     def refused(batch: Batch, given: Given) -> LineProblems:
         rows_of = batch.bounds[:-1]
         found = []
-        for what, ids, more in (("query", batch.queries, first), ("document", batch.documents, b"")):
+        columns = (
+            ("query", batch.queries, first, starts + all_starts),
+            ("document", batch.documents, b"", all_starts),
+        )
+        for what, ids, more, unwanted in columns:
             bad = _holding(ids, characters + more) | (ids.length == 0)
-            if starts and what == "query":
-                bad |= np.array([one.startswith(starts) for one in ids.tolist()], bool)
+            if unwanted:
+                bad |= np.array([one.startswith(unwanted) for one in ids.tolist()], bool)
             rows = np.flatnonzero(bad)
             line = batch.line[rows_of[rows]] if what == "query" else batch.line[rows]
             found.append(LineProblems.of(line, _describer(what, ids, rows, names)))
@@ -313,12 +323,13 @@ def _refused_by_msmarco(batch: Batch, given: Given) -> LineProblems:
 
 
 _NO_SPACES = _without(b" \t\r\n", "spaces, tabs or line ends, nor # at its beginning,", starts=(b"#", _BOM))
+_OF_BEIR = _without(b"\t\r\n", "tabs or line ends, nor quotes at its beginning,", all_starts=(b'"',))
 _NO_TABS = _without(b"\t\r\n", "tabs or line ends", starts=(_BOM,))
 
 WRITERS = {
     "trec": Writer(_trec, _NO_SPACES, (".trec", ".run", ".qrels", ".qrel", ".res")),
     "letor": Writer(_letor, _without(b" \t\r\n", "spaces, tabs, line ends or #", b"#"), (".letor",)),
-    "beir": Writer(_csv("\t", _BEIR), _without(b"", "")),
+    "beir": Writer(_csv("\t", _BEIR, has_quotes=False), _OF_BEIR),
     "msmarco": Writer(_msmarco, _refused_by_msmarco),
     "csv": Writer(_csv(","), _without(b"", ""), (".csv",)),
     "tsv": Writer(_csv("\t"), _without(b"", ""), (".tsv",)),

@@ -148,7 +148,7 @@ def test_odd_ids_are_kept_or_refused(folder, data, role, odd):
     except (InputError, InputErrors) as error:
         assert not path.exists()
         assert "cannot be written" in str(error)
-        assert kind not in ("csv", "tsv", "beir")
+        assert kind not in ("csv", "tsv")
         return
     assert exact(read(path, role, kind)) == exact(expected(table, role, kind))
 
@@ -255,6 +255,12 @@ def test_blocks_change_nothing(tmp_path, monkeypatch, size):
             "qid,docid,grade\n1,a,1\n1,\xff,1\n",
             "json",
             "q.csv:3: the document id '\\xff' cannot be written",
+        ),
+        (
+            "q.csv",
+            'qid,docid,grade\n1,a"b,1\n1,"""a",1\n',
+            "beir",
+            "q.csv:3: the document id '\"a' cannot be written: no tabs or line ends, nor quotes",
         ),
         ("x", "\n", "csv", "x: no data"),
     ],

@@ -85,7 +85,9 @@ WRITERS = {
     "csv, other order": lambda rows: csv_text(rows, ("userID", "itemID", "prediction"), (2, 0, 1)),
     "tsv": lambda rows: csv_text(rows, dialect="excel-tab"),
     "RecBole": lambda rows: csv_text(rows, ("user_id:token", "item_id:token", "score:float"), delimiter="\t"),
-    "beir": lambda rows: csv_text(rows, ("query-id", "corpus-id", "score"), delimiter="\t"),
+    "tsv, BEIR's names in quotes": lambda rows: csv_text(
+        rows, ("query-id", "corpus-id", "score"), delimiter="\t", quoting=csv.QUOTE_ALL
+    ),
     "json": json_text,
     "json, indented": lambda rows: json_text(rows, indent=2),
     "json, compact": lambda rows: json_text(rows, separators=(",", ":")),
