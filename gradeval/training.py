@@ -12,6 +12,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
 from gradeval.errors import InputError, MetricError, OptionError, described
 from gradeval.formats.diagnostics import LineProblems, Problems
+from gradeval.formats.memory import is_missing
 from gradeval.options import NO_RELEVANT, Options
 from gradeval.registry.spec import Spec, parse, parse_one
 from gradeval.scoring import score as score_judgments
@@ -161,13 +162,16 @@ def _queries(count: int, query: Any, group: Any) -> tuple[Ints, NDArray[Any]]:
     ids = _array("query", query)
     if len(ids) != count:
         raise InputError("query", f"{len(ids):,} query ids for {count:,} documents")
+    if ids.dtype.kind in "fcmMO":
+        missing = ids != ids if ids.dtype.kind != "O" else np.array([*map(is_missing, ids)], bool)
+        for row in np.flatnonzero(missing)[:1].tolist():
+            raise InputError("query", "the query id is missing", line=row + 1)
     try:
         starts = np.append(0, np.flatnonzero(ids[1:] != ids[:-1]) + 1)
         distinct, first, inverse = np.unique(ids[starts], return_index=True, return_inverse=True)
     except TypeError as error:
-        raise InputError("query", f"the ids cannot be compared ({error})") from None
-    if distinct.dtype.kind == "f" and np.isnan(distinct).any():
-        raise InputError("query", "a query id is NaN")
+        others = (row for row, one in enumerate(ids, 1) if type(one) is not type(ids[0]))
+        raise InputError("query", f"the ids cannot be compared ({error})", line=next(others, None)) from None
     by_appearance = np.argsort(first)
     index = np.empty(len(first), np.int64)
     index[by_appearance] = np.arange(len(first))

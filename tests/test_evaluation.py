@@ -253,6 +253,10 @@ def test_no_common_query():
             evaluate(QRELS, run, "AP")
     with pytest.raises(InputError, match="no query in common"):
         evaluate(QRELS, RUN, "AP", query_ids=["3"])
+    for qrels, run in (({1: {"a": 1}}, {1.0: {"a": 1}}), ({"2.0": {"a": 1}}, {"1": {"a": 1}})):
+        own, judged = str(*run), str(*qrels)
+        with pytest.raises(InputError, match=f"compared as text: '{own}' in the run, '{judged}' in the qrels$"):
+            evaluate(qrels, run, "AP")
 
 
 def test_wrong_arguments(tmp_path):

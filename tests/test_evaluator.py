@@ -205,6 +205,15 @@ def test_tables_that_are_read_once(tmp_path):
     assert Evaluator(letor, "RR", features="1,2").evaluate(letor).means[:, 0].tolist() == [0.75, 1.0]
 
 
+def test_what_is_read_once_has_a_short_repr_and_options_of_its_own():
+    for read in (read_qrels, read_run):
+        with pytest.raises(OptionError, match=r"unknown option format: the options are (qrels|run)_format, "):
+            read({}, format="csv")
+    with pytest.raises(OptionError, match="unknown option depth"):
+        read_run({}, depth=3)
+    assert repr(read_qrels({"1": {"a": 1, "b": 0}})) == "Given(path='qrels', queries=1, judgments=2)"
+
+
 def test_what_is_no_run_by_itself(tmp_path):
     letor, scores, bad = tmp_path / "letor", tmp_path / "scores", tmp_path / "bad"
     letor.write_bytes(LETOR)

@@ -19,6 +19,8 @@ from gradeval.findings import (
     tie_notices,
     undefined_notices,
 )
+from gradeval.formats.columns import Columns
+from gradeval.formats.diagnostics import shown
 from gradeval.notices import Notice
 from gradeval.options import NO_RELEVANT, Options
 from gradeval.registry.spec import Spec
@@ -105,14 +107,37 @@ def outcome_of(
     """The outcome of a run. Raises GradevalError."""
     reduced = run.reduce(qrels, options.ties or run.ties, jobs)
     if not ((reduced.retrieved > 0) & wanted).any():
-        raise no_common_query(run.path, qrels.path)
+        raise no_common_query(run.path, qrels.path, _hint(run, qrels))
     tag = reduced.tag or run.name or run.short_name or run.path
     return outcome_of_reduced(qrels, name, run.path, reduced, run.ties, tag, specs, options, jobs, wanted)
 
 
-def no_common_query(path: str, qrels: str) -> InputError:
+def no_common_query(path: str, qrels: str, hint: str = "Check the query ids") -> InputError:
     """The error of a run none of whose queries is judged. path, qrels: the paths."""
-    return InputError(path, f"it has no query in common with {qrels}", hint="Check the query ids")
+    return InputError(path, f"it has no query in common with {qrels}", hint=hint)
+
+
+class _First(Exception):
+    """The first query of a run, which need not be read further."""
+
+    def __init__(self, query: bytes) -> None:
+        self.query = query
+
+
+def _hint(run: Run, qrels: Qrels) -> str:
+    """What to do where no query is in common: data frames turn integers into floats, where one is missing."""
+
+    def stop(block: Columns) -> Columns:
+        raise _First(block.queries[0]) if len(block.queries) else _First(b"")
+
+    own, judged = b"", qrels.queries[0]
+    try:
+        run.rows(stop, 1)
+    except _First as first:
+        own = first.query
+    if own.endswith(b".0") != judged.endswith(b".0") and b"" not in (own, judged):
+        return f"Query ids are compared as text: {shown(own)} in the run, {shown(judged)} in the qrels"
+    return "Check the query ids"
 
 
 def outcome_of_reduced(

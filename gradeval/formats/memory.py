@@ -206,7 +206,7 @@ def _one_by_one(values: Sequence[Any], what: str) -> tuple[Ids, Wrong]:
 
 
 def _id(value: Any) -> bytes:
-    if _is_missing(value):
+    if is_missing(value):
         raise ValueError("is missing")
     if isinstance(value, Sized) and not isinstance(value, (str, bytes)):
         raise ValueError(f"cannot be {described(value)}")
@@ -219,8 +219,10 @@ def _id(value: Any) -> bytes:
     return text
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether it is None, NaN, NaT, or pandas' NA, which has no truth value."""
+    if isinstance(value, Sized):  # an array or a series, which has none either
+        return False
     try:
         return value is None or bool(value != value)
     except TypeError:
@@ -273,7 +275,7 @@ def _number(value: Any) -> float:
     except OverflowError:
         raise ValueError("is too large for a floating-point number") from None
     except (TypeError, ValueError):
-        missing = not isinstance(value, (str, bytes)) and _is_missing(value)
+        missing = not isinstance(value, (str, bytes)) and is_missing(value)
         raise ValueError("is missing" if missing else f"{described(value)} is not a number") from None
 
 

@@ -6,13 +6,13 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradeval.arrays import Ints
-from gradeval.errors import GradevalError, InputError, described, printable
+from gradeval.errors import GradevalError, InputError, described, named, printable
 from gradeval.formats.arrow import batches, offers_arrow
 from gradeval.formats.arrow_columns import Arrow
 from gradeval.formats.columns import Columns, grouped
@@ -157,6 +157,19 @@ class Nested(Data):
         query, wrong_query = object_ids(queries, _QUERY)
         if len(wrong_query.rows):  # of which the first row is reported
             wrong_query = wrong_query._replace(rows=bounds[wrong_query.rows])
+
+        def of_query(wrong: Wrong, has_document: bool) -> Wrong:
+            """The same, with the keys: dicts have no lines."""
+
+            def what(i: int) -> str:
+                row = int(wrong.rows[i])
+                place = f"query {_named(queries[int(np.searchsorted(bounds, row, 'right')) - 1])}"
+                if has_document:
+                    place += f", document {_named(next(islice(chain.from_iterable(documents), row, None)))}"
+                return f"{place}: {wrong.what(i)}"
+
+            return Wrong(wrong.rows, what)
+
         document, wrong_document = object_ids(list(chain.from_iterable(documents)), _DOCUMENT)
         if self.numbers is None:
             values = list(chain.from_iterable(of.values() for of in documents))
@@ -166,7 +179,12 @@ class Nested(Data):
         rows = len(number)
         line = np.arange(rows)
         columns = Columns(query, bounds, document, number, line, rows, block.is_first, block.is_last)
-        return _with_problems(columns, [wrong_query, wrong_document, wrong_number])
+        wrong = [wrong_query, of_query(wrong_document, False), of_query(wrong_number, True)]
+        return _with_problems(columns, wrong)
+
+
+def _named(key: Any) -> str:
+    return named(key) if isinstance(key, str) else described(key)
 
 
 def one_of_each_type(values: Iterable[Any]) -> Iterable[Any]:
@@ -255,11 +273,18 @@ def _with_problems(columns: Columns, found: Sequence[Wrong]) -> Columns:
 
 def is_frame(data: Any) -> bool:
     """Whether it has columns with names."""
-    return hasattr(data, "columns") or offers_arrow(data)
+    return _is_lazy(data) or hasattr(data, "columns") or offers_arrow(data)
+
+
+def _is_lazy(data: Any) -> bool:
+    """Whether it is a LazyFrame of polars, whose columns are not known yet."""
+    return hasattr(type(data), "collect") and hasattr(type(data), "collect_schema")
 
 
 def _frame(data: Any, path: str, number: str, given: Mapping[str, str]) -> Data:
     """A data frame, or any other table that offers its columns."""
+    if _is_lazy(data):
+        raise InputError(path, "a LazyFrame has no rows yet", hint="Call .collect() on it")
     if hasattr(data, "columns") and (hasattr(data, "iloc") or not offers_arrow(data)):
         names = [*map(str, data.columns)]
         chosen = choose(names, number, given, path)

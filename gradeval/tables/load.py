@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -22,6 +22,8 @@ from gradeval.tables.reduction import reduce_blocks, reduce_columns
 
 _Block = TypeVar("_Block")
 _DEFAULTS = Options()
+_OF_QRELS = ("qrels_format", "qrels_feature", "groups", "columns", "features", "jobs")
+_OF_RUNS = ("run_format", "groups", "columns", "split", "ignore_identical_ids", "features", "jobs")
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -39,6 +41,10 @@ class Given(NamedTuple):
     source: Source | None = None
     kind: str = ""
     letor: Letor | None = None
+
+    def __repr__(self) -> str:
+        queries, judgments = len(self.qrels.queries), len(self.qrels.grade)
+        return f"Given(path={self.qrels.path!r}, queries={queries:,}, judgments={judgments:,})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +88,16 @@ def read_qrels(qrels: Any, **options: Any) -> Given:
     options.Options; and features, those of a LETOR file that are runs.
     Raises GradevalError: InputError for data, OptionError for options.
     """
-    chosen = Options.of(**options)
+    chosen = _chosen(options, _OF_QRELS)
     return open_qrels(qrels, chosen, chosen.jobs or default_jobs(), None, True)
+
+
+def _chosen(options: Mapping[str, Any], names: tuple[str, ...]) -> Options:
+    """The options, of which there are those with these names."""
+    unknown = sorted(options.keys() - set(names))
+    if unknown:
+        raise OptionError(f"unknown option {unknown[0]}: the options are {', '.join(names)}")
+    return Options.of(**options)
 
 
 def read_run(run: Any, **options: Any) -> RunTable:
@@ -94,7 +108,7 @@ def read_run(run: Any, **options: Any) -> RunTable:
     a LETOR file.
     Raises GradevalError: InputError for data, OptionError for options.
     """
-    chosen = Options.of(**options)
+    chosen = _chosen(options, _OF_RUNS)
     jobs = chosen.jobs or default_jobs()
     if isinstance(run, RunTable):
         return run

@@ -9,6 +9,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from gradeval import evaluate
 from gradeval.errors import InputError
 from gradeval.formats import python
 from gradeval.formats.arrow import batches
@@ -110,6 +111,15 @@ def test_duckdb():
     duckdb = pytest.importorskip("duckdb")
     rows = duckdb.sql("select 'q' || (i // 1000) as qid, i as docno, i / 2.0 as score from range(300000) t(i)")
     assert rows_of(rows) == [(f"q{i // 1000}", str(i), i / 2) for i in range(300_000)]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_lazy_frame():
+    polars = pytest.importorskip("polars")
+    lazy = polars.DataFrame({"qid": ["1"], "docno": ["a"], "score": [1.0]}).lazy()
+    for qrels, run in ((lazy, {"1": {"a": 1}}), ({"1": {"a": 1}}, lazy), ({"1": {"a": 1}}, [lazy])):
+        with pytest.raises(InputError, match=r"a LazyFrame has no rows yet\. Call \.collect\(\) on it"):
+            evaluate(qrels, run, "AP")
 
 
 def test_sums_and_decimals_of_duckdb():

@@ -133,6 +133,9 @@ def test_frame_without_a_column(frame):
     )
 
 
+OF_Q = "query 'q', document "
+
+
 @pytest.mark.parametrize(
     ("data", "what"),
     [
@@ -151,7 +154,16 @@ def test_frame_without_a_column(frame):
         ([("q", "d\0", 1)], r"qrels:1: the document id 'd\x00' contains a NUL byte"),
         ([("q", None, 1)], "qrels:1: the document id is missing"),
         ([("q", [1], 1)], "qrels:1: the document id cannot be [1]"),
-        ({"p": {"d": 1}, "q": {"c": 1, "d": "x"}}, "qrels:3: the grade 'x' is not a number"),
+        (
+            {"p": {"d": 1}, "q": {"c": 1, "d": "x"}},
+            "qrels:3: query 'q', document 'd': the grade 'x' is not a number",
+        ),
+        ({"p": {"d": 1}, 7: {None: 1}}, "qrels:2: query 7: the document id is missing"),
+        (
+            {"p": {}, "q": {"c": np.array([1.0, 2.0])}},
+            "qrels:1: query 'q', document 'c': the grade array([1., 2.]) is not a number",
+        ),
+        ([("p", "d", np.array([1, 2]))], "qrels:1: the grade array([1, 2]) is not a number"),
         ({"p": {"d": 1}, None: {"d": 1}}, "qrels:2: the query id is missing"),
     ],
 )
