@@ -109,7 +109,7 @@ def report_command(
     check_queries(complete, given["queries"])
     if not runs and not given["features"]:
         raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
-    named = with_baseline(runs, False, given["baseline"])
+    named = with_baseline(runs, given["baseline"])
     files = (qrels, *(path for _, path in named))
     extra = [one for one in (text, given["groups"]) if one is not None]
     check_inputs([*files, *extra])
