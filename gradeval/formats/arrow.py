@@ -119,7 +119,7 @@ class Chunk(NamedTuple):
         Rows that are null have any value.
         """
         if self.format == _BOOLEAN:
-            return self._bits(1).astype(np.int64)
+            return self._bits(1)
         if self.format not in _NUMBERS:
             return None
         return self._buffer(1, _NUMBERS[self.format], self.offset, self.length)

@@ -9,7 +9,7 @@ import numpy as np
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.formats.columns import Columns
-from gradeval.formats.json_text import BACKSLASH, CLOSE, COLON, COMMA, OPEN, SPACE, Part, skip
+from gradeval.formats.json_text import BACKSLASH, CLOSE, COLON, COMMA, OPEN, SPACE, Part, are_numbers, skip
 from gradeval.formats.scan import LF, floats
 
 _NONE: Ints = np.empty(0, np.int64)
@@ -49,7 +49,7 @@ def plain_columns(part: Part, lines: int) -> Columns | None:
     if (length <= 0).any():
         return None
     number, bad = floats(Ids(text, start, length))
-    if len(bad):
+    if len(bad) or not are_numbers(text, start, length):
         return None
     ids = _decoded(text, size, opening, closing)
     if ids is None:

@@ -14,6 +14,8 @@ SPACE = " \t\r\n"
 NOT_CLOSED = "unexpected end of file: the JSON object is not closed"
 MORE = "there is more after the end of the JSON object"
 QUOTE, BACKSLASH, COLON, COMMA, OPEN, CLOSE, _OPEN_LIST, _CLOSE_LIST = b'"\\:,{}[]'
+_MINUS, _DOT = b"-."
+_ZERO = np.uint8(ord("0"))
 STEP = np.zeros(256, np.int8)  # of the depth
 STEP[[OPEN, _OPEN_LIST]], STEP[[CLOSE, _CLOSE_LIST]] = 1, -1
 _BLANK: NDArray[np.int8] = np.zeros(256, np.int8)
@@ -56,6 +58,19 @@ def braces(text: Bytes, quotes: Ints, depth: int) -> tuple[Ints, Ints]:
     at = np.flatnonzero(STEP[text])
     at = at[np.searchsorted(quotes, at) % 2 == 0]
     return at, depth + np.cumsum(STEP[text[at]], dtype=np.int64)
+
+
+def are_numbers(text: Bytes, start: Ints, length: Ints) -> bool:
+    """Whether fields that float() reads are numbers of JSON, which do not begin with +, a point or 00."""
+    if (text[start + length - 1] == _DOT).any():
+        return False
+    first = text[start]
+    others = np.flatnonzero(first - _ZERO - 1 > 8)  # as bytes, which wrap around: all but 1, 2, … 9
+    if not len(others):
+        return True
+    at = start[others] + (first[others] == _MINUS)
+    digit = text[at] - _ZERO
+    return bool(((digit <= 9) & ((digit > 0) | (text[at + 1] - _ZERO > 9))).all())
 
 
 def skip(text: Bytes, at: Ints, step: int) -> Ints:

@@ -16,6 +16,7 @@ from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, described, named
 from gradeval.formats.columns import Columns, Table, grouped
 from gradeval.formats.diagnostics import LineProblems, Problem
+from gradeval.formats.json_text import are_numbers
 from gradeval.formats.memory import Wrong, object_ids, object_numbers
 from gradeval.formats.names import Chosen, choose
 from gradeval.formats.scan import LF, binary_data, floats
@@ -44,12 +45,30 @@ def table(source: Source, number: str, options: Options) -> Table:
     raise InputError(source.name, "the file is empty" if not before else "no data: all lines are blank")
 
 
+class _Repeated(ValueError):
+    """A key that an object has twice."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; raises _Repeated where one of its values would be ignored."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _Repeated(next(key for place, key in enumerate(keys) if key in keys[:place]))
+    return members
+
+
 def _object(line: bytes) -> dict[str, Any] | str:
     """The object of a line, or what is wrong with it."""
     try:
-        value = json.loads(line.decode("utf-8", "surrogateescape"))
+        value = json.loads(line.decode("utf-8", "surrogateescape"), object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
         return f"not valid JSON ({error.msg} in column {error.colno})"
+    except _Repeated as error:
+        return f"the key {named(error.key)} is in the object twice"
     except RecursionError:
         return "the JSON is nested too deeply"
     return value if isinstance(value, dict) else f"{described(value)} is not a JSON object"
@@ -67,7 +86,8 @@ def _columns(block: Block, chosen: Chosen, number: str) -> Columns:
     if plain is not None and set(chosen[:3]) <= plain.keys():
         queries, documents, numbers = (plain[name] for name in chosen[:3])
         values, bad = floats(numbers)
-        if not len(bad) and not (_is_bare(queries) or _is_bare(documents)):
+        is_number = not _is_bare(numbers) or are_numbers(numbers.block, numbers.start, numbers.length)
+        if is_number and not len(bad) and not (_is_bare(queries) or _is_bare(documents)):
             values = -values if chosen.by_rank else values
             columns = Columns(
                 *grouped(queries), documents, values, np.arange(lines), lines, block.first, block.last
@@ -78,8 +98,11 @@ def _columns(block: Block, chosen: Chosen, number: str) -> Columns:
     if b"\n\n" in text or text[:1] in _BLANK or b"\n\r" in text or b"\n " in text:
         kept = [at for at, row in enumerate(rows) if row.strip(_BLANK)]
         rows, line = [rows[at] for at in kept], np.array(kept, np.int64)
+    keys = (f'"{name}"'.encode("utf-8", "surrogatepass") for name in chosen[:3])
+    hook = None if all(text.count(key) == len(rows) for key in keys) else _unique  # which takes time
     try:
-        objects = json.loads(f"[{b','.join(rows).decode('utf-8', 'surrogateescape')}]")
+        joined = b",".join(rows).decode("utf-8", "surrogateescape")
+        objects = json.loads(f"[{joined}]", object_pairs_hook=hook)
         fields = [[one[name] for one in objects] for name in chosen[:3]]
         if len(objects) != len(rows) or not set(map(type, objects)) <= {dict}:
             raise ValueError  # a line with two, or none
@@ -120,6 +143,8 @@ def _plain(block: Block) -> dict[str, Ids] | None:
                 found[key] = Ids(block.bytes, start, end - start)
                 continue
             key = part.decode("utf-8", "surrogateescape")
+            if key in found:
+                return None
             if not _all_are(text, start, end, part):
                 return None
             continue

@@ -18,6 +18,7 @@ from gradeval.arrays.digits import integer_ids
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import described
 from gradeval.formats.diagnostics import shown
+from gradeval.formats.scan import NUMBER
 
 _NO_ROWS: Ints = np.empty(0, np.int64)
 _NUMERIC = "biuf"  # numpy's kinds
@@ -208,7 +209,8 @@ def _one_by_one(values: Sequence[Any], what: str) -> tuple[Ids, Wrong]:
 def _id(value: Any) -> bytes:
     if is_missing(value):
         raise ValueError("is missing")
-    if isinstance(value, Sized) and not isinstance(value, (str, bytes)):
+    is_container = isinstance(value, Sized) and not isinstance(value, (str, bytes))
+    if is_container or isinstance(value, (bool, np.bool_)):
         raise ValueError(f"cannot be {described(value)}")
     try:
         text = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
@@ -270,6 +272,8 @@ def object_numbers(values: Sequence[Any], what: str) -> tuple[Floats, Wrong]:
 def _number(value: Any) -> float:
     if isinstance(value, (complex, np.complexfloating)):
         raise TypeError(f"{described(value)} is a complex number")
+    if isinstance(value, (str, bytes)) and not NUMBER.fullmatch(_encoded(value)):
+        raise ValueError(f"{described(value)} is not a number")
     try:
         return float(value)
     except OverflowError:
@@ -277,6 +281,10 @@ def _number(value: Any) -> float:
     except (TypeError, ValueError):
         missing = not isinstance(value, (str, bytes)) and is_missing(value)
         raise ValueError("is missing" if missing else f"{described(value)} is not a number") from None
+
+
+def _encoded(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
 
 
 def _reason(error: Exception) -> str:

@@ -33,7 +33,7 @@ _WIDE_MARKS = {  # the longer ones first: that of UTF-32 can begin with that of 
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
 }
-_NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _FIRST_OF_NUMBER, _LAST_OF_NUMBER = np.zeros((2, 256), bool)
 _FIRST_OF_NUMBER[list(b"0123456789.+-")] = _LAST_OF_NUMBER[list(b"0123456789.")] = True
 _NONE: Ints = np.empty(0, np.int64)
@@ -285,7 +285,7 @@ def floats(text: Ids) -> tuple[Floats, Ints]:
     last = block[np.maximum(end[hard_rows] - 1, 0)]
     likely = hard_rows[_FIRST_OF_NUMBER[first[hard_rows]] & _LAST_OF_NUMBER[last]]
     fields = text.take(likely).tolist()
-    values[likely] = [float(field) if _NUMBER.fullmatch(field) else np.nan for field in fields]
+    values[likely] = [float(field) if NUMBER.fullmatch(field) else np.nan for field in fields]
     return values, hard_rows[~np.isfinite(values[hard_rows])]
 
 

@@ -133,9 +133,6 @@ def test_frame_without_a_column(frame):
     )
 
 
-OF_Q = "query 'q', document "
-
-
 @pytest.mark.parametrize(
     ("data", "what"),
     [

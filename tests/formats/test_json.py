@@ -1,0 +1,76 @@
+"""Numbers, ids and keys of JSON and JSON Lines that are not read, and those that are."""
+
+from __future__ import annotations
+
+import pytest
+
+from formats.reading import errors_of, read
+from gradeval import evaluate
+from gradeval.errors import InputError
+
+FIRST = '{"qid": "q", "docid": "z", "score": 3}\n'
+
+
+@pytest.mark.parametrize("number", ["01", "-01", "00", ".5", "-.5", "5.", "+1", "0x1", "1e", "-"])
+def test_numbers_that_are_not_of_json(number, put):
+    """Wherever they are, and however the other values are written."""
+    for other in ("2", '"2"'):
+        for text in (f'{{"q": {{"a": {other}, "b": {number}, "c": 1}}}}', f'{{"q": {{"b": {number}}}}}'):
+            assert "not valid JSON" in errors_of(put(text.encode()))[0]
+        text = f'{FIRST}{{"qid": "q", "docid": "b", "score": {number}}}\n'
+        assert errors_of(put(text.encode()))[0].startswith("2: not valid JSON")
+
+
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [
+        ("-0", 0.0),
+        ("0", 0.0),
+        ("0.5", 0.5),
+        ("-10", -10.0),
+        ("1e2", 100.0),
+        ("0E1", 0.0),
+        ('"1.5"', 1.5),
+        ("true", 1.0),
+    ],
+)
+def test_numbers(number, value, put):
+    assert read(put(f'{{"q": {{"a": 2, "b": {number}}}}}'.encode()))[0] == [("q", "a", 2.0), ("q", "b", value)]
+    text = f'{FIRST}{{"qid": "q", "docid": "b", "score": {number}}}\n'
+    assert read(put(text.encode()))[0] == [("q", "z", 3.0), ("q", "b", value)]
+
+
+@pytest.mark.parametrize("number", [" 1", "1_0", "nan", "", "١"])
+def test_strings_that_are_no_numbers(number, put):
+    for text in (f'{{"q": {{"a": "{number}"}}}}', f'{{"qid": "q", "docid": "b", "score": "{number}"}}\n'):
+        assert errors_of(put(text.encode()))[0].endswith(f"the score '{number}' is not a number")
+    with pytest.raises(InputError, match="is not a number"):
+        evaluate({"q": {"a": 1}}, {"q": {"a": number}}, "AP")
+
+
+@pytest.mark.parametrize("bad", ["true", "false"])
+def test_ids_that_are_no_ids(bad, put):
+    for text in (
+        f'{FIRST}{{"qid": "q", "docid": {bad}, "score": 1}}',
+        f'{FIRST}{{"qid": {bad}, "docid": "a", "score": 1}}',
+    ):
+        [error] = errors_of(put(text.encode()))
+        assert error.startswith("2: the ") and error.endswith(f" id cannot be {bad.title()}")
+    for kind in ("pandas", "polars"):
+        frames = pytest.importorskip(kind)
+        frame = frames.DataFrame({"qid": [bad == "true"], "docid": ["a"], "score": [1.0]})
+        with pytest.raises(InputError, match=rf"run1:1: the query id \(column qid\) cannot be {bad.title()}"):
+            evaluate({"1": {"a": 1}}, frame, "AP")
+
+
+@pytest.mark.parametrize("line", ["1", '"1"'])
+def test_a_key_that_comes_twice(line, put):
+    for text in (
+        f'{{"qid": "q", "docid": "a", "score": {line}, "docid": "b"}}\n' + FIRST,
+        FIRST + f'{{"qid": "q", "docid": "a", "score": {line}, "docid": "b"}}\n',
+        FIRST + f'{{"docid": "a", "qid": "q", "score": {line}, "docid": "b"}}\n' + FIRST,
+    ):
+        number = 1 + (text.index('"a"') > len(FIRST))
+        assert errors_of(put(text.encode())) == [f"{number}: the key 'docid' is in the object twice"]
+    nested = '{"qid": "q", "docid": "a", "score": 1, "from": {"score": 2}}\n'
+    assert read(put((nested + nested.replace('"a"', '"b"')).encode()))[0] == [("q", "a", 1.0), ("q", "b", 1.0)]
