@@ -124,7 +124,8 @@ class _Checked:
             return _unread(source, "qrels", error, file.kind, problems)
         if not any(len(part.value) for part in parts):
             return self._report(source, file, problems, None)
-        rows = Rows.of(source.name, parts, self.jobs)
+        unrated = sum(part.unrated for part in parts)
+        rows = Rows.of(source.name, parts, self.jobs)  # which takes them
         for wrong in (rows.out_of_range(), rows.conflicts()):
             problems.add(wrong)
         qrels = rows.without_duplicates()
@@ -139,6 +140,7 @@ class _Checked:
             tuple(zip(grades.tolist(), counts.tolist(), strict=True)),
             len(rows.again),
             int(np.count_nonzero(without)),
+            unrated,
         )
         warnings = Collected(self.limit)
         for problem in _same_grade(rows).all():

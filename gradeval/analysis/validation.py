@@ -13,6 +13,7 @@ from gradeval.formats.describe import Description
 class QrelsFacts:
     """What qrels hold. grades: (grade, judgments) from the lowest. duplicates: judgments of documents that are
     judged before, with the same grade or another. without_relevant: queries without a relevant document.
+    unrated: rows of CSV that are left out, since their rating is empty.
     """
 
     queries: int
@@ -20,6 +21,7 @@ class QrelsFacts:
     grades: tuple[tuple[float, int], ...]
     duplicates: int
     without_relevant: int
+    unrated: int = 0
 
 
 @dataclass(frozen=True)

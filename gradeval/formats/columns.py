@@ -63,7 +63,7 @@ class Columns(NamedTuple):
     tag: the run tag in the block's last line, None without one. ranks: the rank column against the scores.
     numbered: whether the documents of each query are named 1, 2, … in order, for lack of ids.
     rank: the rank column where it was asked for, NaN where it holds no number, (n,). left_out: whether rows of
-    the block were left out on purpose.
+    the block were left out on purpose. unrated: how many rows are none, since their rating is empty.
     """
 
     queries: Ids
@@ -80,6 +80,7 @@ class Columns(NamedTuple):
     numbered: bool = False
     rank: Floats | None = None
     left_out: bool = False
+    unrated: int = 0
 
     @classmethod
     def whole(cls, queries: Ids, documents: Ids, value: Floats, line: Ints | None = None) -> Columns:

@@ -276,12 +276,15 @@ class _File:
                     [problems, LineProblems.of(rows.line[empty], lambda _, text=text: text)]  # type: ignore[misc]
                 )
                 keep[empty] = False
-        if self.chosen.empty_is_unjudged:
-            keep &= rows.fields[2].length > 0
+        unrated = 0
+        if self.chosen.empty_is_unjudged and self.number == "grade":
+            empty_number = rows.fields[2].length == 0
+            unrated = int(np.count_nonzero(keep & empty_number))
+            keep &= ~empty_number
         if not keep.all():
             rows = rows._replace(fields=tuple(ids.take(keep) for ids in rows.fields), line=rows.line[keep])
         what = "rank" if self.chosen.by_rank else self.number
-        columns = columns_of(block, rows, what, None, problems)
+        columns = columns_of(block, rows, what, None, problems)._replace(unrated=unrated)
         if self.chosen.by_rank:
             columns = columns._replace(value=-columns.value)
         return columns.light() if self.number == "grade" else columns

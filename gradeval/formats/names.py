@@ -17,7 +17,7 @@ _SHOWN = 20  # columns that an error names
 # where a table has others too (PyTerrier's 'docno' is the id and 'docid' a number; its 'query' is the text).
 # Two names of one group are ambiguous.
 _NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "query": (("queryid", "qid", "topicid", "userid", "uid"), ("query", "topic", "user")),
+    "query": (("queryid", "qid", "topicid", "userid", "uid"), ("query", "topic", "user"), ("querytext",)),
     "document": (
         ("docno", "corpusid"),
         ("docid", "documentid", "did", "iid", "itemid", "pid", "passageid", "productid"),
@@ -27,12 +27,12 @@ _NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "score": (("score", "scores", "sim", "similarity", "prediction"), ("rank",)),
 }
 _BEIR = ("queryid", "corpusid", "score")  # of judgments: there the score is the grade
-_QUEPID = ("query", "docid", "rating")
+_QUEPID = "rating"  # in its exports an empty one is no judgment
 
 
 class Chosen(NamedTuple):
     """The columns that are read. number: of the grade or score. by_rank: it holds ranks; the score is -rank.
-    empty_is_unjudged: whether a row with an empty number is left out, as in Quepid's export.
+    empty_is_unjudged: whether a row with an empty number is left out, as in Quepid's exports.
     """
 
     query: str
@@ -54,13 +54,12 @@ def choose(names: Sequence[str], number: str, given: Mapping[str, str], path: st
     if number in given:
         if given[number] not in names:
             raise InputError(path, f"no column named {named(given[number])}; {_columns(names)}")
-        return Chosen(query, document, given[number])
+        return Chosen(query, document, given[number], False, simplified(given[number]) == _QUEPID)
     plain = [*map(simplified, names)]
     if number == "grade" and set(_BEIR) <= set(plain) and not _found(plain, "grade"):
         return Chosen(query, document, names[plain.index("score")])
     found = _usual(names, number, path)
-    is_quepid = number == "grade" and sorted(plain) == sorted(_QUEPID)
-    return Chosen(query, document, found, simplified(found) == "rank", is_quepid)
+    return Chosen(query, document, found, simplified(found) == "rank", simplified(found) == _QUEPID)
 
 
 def query_column(names: Sequence[str], given: str | None, path: str) -> int | None:

@@ -115,7 +115,7 @@ def columns_of(
     elif len(bad):
         fields = text.take(bad)
         of_values = LineProblems.of(
-            line[bad], lambda i: not_a_number(name, fields[i]), lambda i: hint_of_number(fields[i])
+            line[bad], lambda i: not_a_number(name, fields[i]), lambda i: hint_of_number(fields[i], name)
         )
         problems = LineProblems.joined([problems, of_values])
     problems = problems._replace(rows=len(rows.line) + len(rows.odd))
@@ -126,8 +126,10 @@ def columns_of(
     return Columns(*grouped(queries), documents, value, line, rows.lines, block.first, block.last, problems)
 
 
-def hint_of_number(field: bytes) -> str:
-    """What to do about a field that is not a number, where it is known."""
+def hint_of_number(field: bytes, name: str = "") -> str:
+    """What to do about a field that is not a number, where it is known. name: that of columns_of()."""
+    if not field and name == "grade":
+        return "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
     return "Numbers have a decimal point and no commas" if _DECIMAL_COMMA.fullmatch(field) else ""
 
 

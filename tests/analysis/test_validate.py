@@ -131,6 +131,13 @@ def test_every_error_is_listed_and_counted(tmp_path, monkeypatch):
     assert (lines_of(report.errors), report.errors.total) == ([*range(2, 16, 2)], 101)
 
 
+def test_empty_ratings_are_counted(tmp_path):
+    path = tmp_path / "q"
+    path.write_text("query,docid,rating\n1,a,\n1,b,2\n,c,\n1,d,\n")
+    [report] = gradeval.validate(path).files
+    assert (report.facts.judgments, report.facts.unrated, report.errors.total) == (1, 2, 1)
+
+
 def test_all_duplicates_of_a_run_are_listed(tmp_path):
     """An evaluation has one error for a file that holds its run twice; here each document is one."""
     path = tmp_path / "r"

@@ -233,6 +233,20 @@ def test_columns_of_runs(text, expected, put):
     assert read(put(text))[0] == [("q", "a", expected)]
 
 
+RATING = "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
+
+
+def test_empty_ratings_are_unjudged(put):
+    for head in ("query,docid,rating", "Query Text,Doc ID,Rating", "rating:float,qid,docno"):
+        row = ",a,2" if head.startswith("rating") else "q,a,"
+        text = f"{head}\n" + ("2,q,b\n,q,a\n" if head.startswith("rating") else f"{row}\nq,b,2\n")
+        assert read(put(text.encode()), "grade")[0] == [("q", "b", 2.0)]
+    named = {"columns": "query=q,document=d,grade=Rating"}
+    assert read(put(b"q,d,Rating\nq,a,\nq,b,2\n"), "grade", **named)[0] == [("q", "b", 2.0)]
+    [error] = errors_of(put(b"qid,docid,grade\nq,a,\nq,b,2\n"), "grade")
+    assert error == f"2: the grade '' is not a number. {RATING}"
+
+
 def test_given_columns(put):
     source = put(b"u,i,stars,when\nq,a,4,1\n")
     options = {"columns": "query=u,document=i,grade=stars"}
@@ -283,7 +297,7 @@ QRELS_FIRST = "The qrels come first, then the runs"
             f"{NO_GRADE}'query_id', 'doc_id', 'score'. Name it with --columns grade=NAME"]),
         (b"user_id,query_id,doc_id,score\n", "score", [
             " the query column may be 'user_id' or 'query_id'. Choose with --columns query=NAME"]),
-        (b"query_id,doc_id,relevance\nq,a,\n", "grade", ["2: the grade '' is not a number"]),
+        (b"query_id,doc_id,relevance\nq,a,\n", "grade", [f"2: the grade '' is not a number. {RATING}"]),
         (b'{"q": {"a": 1, "b": "x"}, "r": {"c": null}, "s": 3}', "score", [
             """1: $['q']['b']: the score 'x' is not a number""", """1: $['r']['c']: the score is missing""",
             """1: $['s']: 3 is not an object of documents"""]),

@@ -65,7 +65,8 @@ def _qrels(facts: QrelsFacts) -> Iterator[tuple[str, str]]:
     without = f", {facts.without_relevant:,} without a relevant document" if facts.without_relevant else ""
     yield "queries", f"{facts.queries:,}{without}"
     duplicates = f", {many(facts.duplicates, 'duplicate', 'duplicates')}" if facts.duplicates else ""
-    yield "judgments", f"{facts.judgments:,}{duplicates}"
+    unrated = f", {many(facts.unrated, 'row', 'rows')} without a rating left out" if facts.unrated else ""
+    yield "judgments", f"{facts.judgments:,}{duplicates}{unrated}"
     grades = facts.grades
     if len(grades) > _MOST_GRADES:
         frequent = sorted(grades, key=lambda one: one[1], reverse=True)[:_MOST_GRADES]
