@@ -146,6 +146,8 @@ def convert_file(
         raise OptionError("top N documents can be chosen from runs only")
     if conversion.to == "beir" and role == "run":
         raise OptionError("beir is a format of qrels; runs can be written as tsv, csv, trec, json and others")
+    if conversion.tag is not None and (role, conversion.to) != ("run", "trec"):
+        raise OptionError("tag is for runs that are written as trec: others have none")
     check_columns([source], options)
     files = open_file(source, role, options, _letor_of(source, role, options, qrels))
     if len(files) > 1:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradeval.formats.columns import Table
-from gradeval.formats.parquet import Opened, arrow_table
+from gradeval.formats.parquet import Opened, arrow_table, check_beginning
 from gradeval.formats.python import BLOCK_ROWS
 from gradeval.formats.sources import Source
 from gradeval.options import Options
@@ -20,6 +20,7 @@ def table(source: Source, number: str, options: Options) -> Table:
 
 
 def _open(arrow: Any, stream: Any) -> Opened:
+    check_beginning(stream, (FILE, STREAM), "Arrow")
     is_file = stream.read(len(FILE)) == FILE
     stream.seek(0)
     if is_file:

@@ -24,8 +24,21 @@ class Batch(NamedTuple):
     is_last: bool
 
 
+MAGIC = (b"PAR1",)
 Opened = tuple[list[str], Callable[[list[str]], Iterator[Any]]]
 """The names of a file's columns, and what makes record batches of some of them."""
+
+
+def check_beginning(stream: Any, magic: tuple[bytes, ...], kind: str) -> None:
+    """Raises OtherFormat where the file is given as another than it is."""
+    beginning = stream.read(max(map(len, magic)))
+    stream.seek(0)
+    if not beginning.startswith(magic):
+        raise OtherFormat(f"this is no {kind} file")
+
+
+class OtherFormat(Exception):
+    """A file does not begin as its format does."""
 
 
 def table(source: Source, number: str, options: Options) -> Table:
@@ -34,6 +47,8 @@ def table(source: Source, number: str, options: Options) -> Table:
 
 def _open(arrow: Any, stream: Any) -> Opened:
     import pyarrow.parquet
+
+    check_beginning(stream, MAGIC, "Parquet")
 
     file = pyarrow.parquet.ParquetFile(stream, pre_buffer=False)
 
@@ -89,6 +104,8 @@ class _File:
         with self.source.seekable() as stream:
             try:
                 yield self.opened(pyarrow, stream)
+            except OtherFormat as error:
+                raise InputError(self.name, str(error), hint="Omit the format: it is detected") from None
             except (pyarrow.ArrowException, OSError) as error:
                 if isinstance(error, OSError) and error.errno:
                     raise

@@ -72,7 +72,9 @@ def read(source: Source, letor: Letor, problems: Problems | None = None) -> Colu
     missing = np.flatnonzero(times == 0)
     if len(missing):
         where = f"the first is in line {letor.line[missing[0]] + 1}"
-        raise InputError(source.name, f"{len(missing):,} lines of {letor.path} have no score; {where}")
+        raise InputError(
+            source.name, f"{many(len(missing), 'line', 'lines')} of {letor.path} without a score; {where}"
+        )
     number = np.empty(len(row))
     number[row] = columns.value
     line = np.empty(len(row), np.int64)

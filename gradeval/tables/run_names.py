@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 _COMPRESSED = re.compile(r"(?<=.)\.(?:gz|bz2|xz|zst)$")
-_SUFFIX = re.compile(r"(?<=.)\.(?:run|txt|res|csv|tsv|json|jsonl|parquet|arrow|feather)$")
+_SUFFIX = re.compile(r"(?<=.)\.(?:run|txt|res|csv|tsv|json|jsonl|parquet|arrows?|feather)$")
 _PATTERN = re.compile(r"[*?\[]")
 
 

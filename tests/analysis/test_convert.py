@@ -310,6 +310,8 @@ def test_letor(tmp_path):
         ({"ties": "best"}, "ties must be trec or input"),
         ({"role": "qrels", "top": 3}, "from runs only"),
         ({"role": "run", "to": "beir"}, "beir is a format of qrels"),
+        ({"role": "run", "to": "csv", "tag": "t"}, "tag is for runs that are written as trec"),
+        ({"role": "qrels", "to": "trec", "tag": "t"}, "tag is for runs that are written as trec"),
     ],
 )
 def test_options(run, tmp_path, options, message):

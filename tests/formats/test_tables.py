@@ -373,6 +373,14 @@ def test_truncated_arrow_files(writer, put):
             assert "file is damaged or incomplete" in error
 
 
+@pytest.mark.parametrize(("kind", "name"), [("parquet", "Parquet"), ("arrow", "Arrow")])
+def test_text_that_is_given_as_another_format(kind, name, put):
+    pytest.importorskip("pyarrow")
+    expected = f" this is no {name} file. Omit the format: it is detected"
+    for text in (b"1 Q0 a 1 1 t\n", b"", b"ARROW1", b"PAR"):
+        assert errors_of(put(text), run_format=kind) == [expected]
+
+
 def test_an_arrow_file_without_rows(put):
     for writer in ARROW:
         assert errors_of(put(ARROW[writer]([]))) == [" no data: the file has no rows"]
@@ -469,7 +477,7 @@ def test_ranklib(tmp_path):
 @pytest.mark.parametrize(
     ("scores", "error"),
     [
-        (b"7\t0\t1\n7\t1\t1\n", r"1 lines of .* have no score; the first is in line 3"),
+        (b"7\t0\t1\n7\t1\t1\n", r"1 line of .* without a score; the first is in line 3"),
         (b"7\t0\t1.5\n7\t1\t1\n7\t2\t1\n", r":3: index 2 where query '7' has 2 lines in .*, from 0"),
         (b"7\t0\t1.5\n7\t1\t1\n9\t0\t1\n", r":3: query '9' is not in "),
         (b"7\t0\t1.5\n7\t1\t1\n7\t1\t2\n", r":3: index 1 of its query has a score already"),

@@ -15,6 +15,7 @@ from gradeval.tables.run_names import labelled, run_files, run_names
         (["input.bm25", "bm25.k1=0.9.b=0.4"], ["input.bm25", "bm25.k1=0.9.b=0.4"]),
         (["a.gz.run", "b.run.txt"], ["a.gz", "b.run"]),
         (["-", "/dev/fd/63"], ["-", "63"]),
+        (["a.arrows", "b.arrow", "c.parquet"], ["a", "b", "c"]),
         ([".run", ".gz", "dir/.txt"], [".run", ".gz", ".txt"]),
         (["x/a.run", "y/a.run", "b.run"], ["x/a.run", "y/a.run", "b"]),
         (["a.run", "a.txt"], ["a.run", "a.txt"]),
