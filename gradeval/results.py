@@ -310,7 +310,10 @@ class Results:
         return columns
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame with the columns run, query, metric and value, a row for each value of a query."""
+        """A pandas.DataFrame with the columns run, query, metric and value, a row for each value of a query.
+
+        Metrics that have no number for a query, such as num_q and runid, have no rows.
+        """
         from gradeval.render.frames import to_pandas
 
         return to_pandas(self)
