@@ -141,8 +141,9 @@ class _EvalByDefault(Command, click.Group):
 def app() -> None:
     """Evaluate rankings against relevance judgments.
 
-    QRELS and each RUN are files of TREC, LETOR, BEIR, MS MARCO, MTEB, CSV, TSV, JSON, Parquet or Arrow, plain or
-    compressed; a RUN may be a directory or a pattern of these too. '-' is standard input. NAME=RUN labels a run.
+    QRELS and each RUN are files of TREC, LETOR, BEIR, MS MARCO, MTEB, CSV, TSV, JSON, Parquet or Arrow, plain
+    or compressed; a RUN may be a directory or a pattern of these too. '-' is standard input. NAME=RUN labels a
+    run.
     """
 
 

@@ -139,7 +139,8 @@ def measure_options(default: str) -> Callable[[Decorated], Decorated]:
             type=click.Choice(TIES),
             help="Order of tied scores: by document id descending (trec, as in trec_eval), as in the file "
             "(input), or by grade, highest (best) or lowest (worst) first. Default: input for features and "
-            "scores (RankLib's too) of LETOR files, else trec, with a warning if another order could change a value.",
+            "scores (RankLib's too) of LETOR files, else trec, with a warning if another order could change a "
+            "value.",
         ),
         measure(
             "--no-relevant",
