@@ -20,7 +20,7 @@ from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json_exact import exact_columns
 from gradeval.formats.json_plain import plain_columns
 from gradeval.formats.json_text import MORE, NOT_CLOSED, SPACE, STEP, Part, braces, string_quotes
-from gradeval.formats.mteb import chosen_split, is_predictions
+from gradeval.formats.mteb import chosen_split, is_predictions, not_qrels
 from gradeval.formats.scan import LF, binary_data
 from gradeval.formats.sources import Source
 from gradeval.options import Options
@@ -43,7 +43,7 @@ def table(source: Source, number: str, options: Options) -> Table:
     offset, is_whole = found.end(), True
     if is_predictions(source, beginning):
         if number == "grade":
-            raise InputError(source.name, "this is a predictions file of MTEB, not qrels")
+            raise not_qrels(source)
         offset, is_whole = chosen_split(source, options.split), False
     file = _File(source, offset, is_whole, number)
     return Table(file, file.columns)

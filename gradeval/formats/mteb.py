@@ -29,6 +29,12 @@ def is_predictions(source: Source, beginning: bytes) -> bool:
     return _NESTED.match(beginning) is not None and MTEB_KEY.decode() in _subsets(source)[0]
 
 
+def not_qrels(source: Source) -> InputError:
+    """The error of a predictions file that is given as qrels. Raises that of one that is cut off."""
+    _subsets(source)
+    return InputError(source.name, "this is a predictions file of MTEB, not qrels")
+
+
 def chosen_split(source: Source, split: str | None) -> int:
     """The offset of the queries of a split in MTEB's file. Raises InputError where a choice is needed."""
     _, splits = _subsets(source)

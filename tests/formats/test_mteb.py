@@ -45,6 +45,7 @@ def test_one_that_is_cut_off(text, size, put):
     source = put(f"\n{text}".encode(), size)
     for split in (None, "en/test", "en"):
         assert errors_of(source, split=split) == [f"2: {NOT_CLOSED}"]
+    assert errors_of(source, "grade") == [f"2: {NOT_CLOSED}"]
 
 
 def test_every_length(put):
