@@ -91,8 +91,10 @@ def test_errors_name_the_row_in_any_block(monkeypatch):
     rows = [("1", f"d{n}", 1.0) for n in range(20)] + [("2", "d", 1.0)]
     judged = {"1": {"d1": 1}}
     for form in (list, nested):
-        for place, bad in ((6, ("1", "x", None)), (20, ("3", None, 2.0))):
-            with pytest.raises(InputError, match=rf"^run1:{place + 1}: the (score|document id) is missing$"):
+        of_score, of_document = "query '1', document 'x': ", "query '3': "
+        for place, bad, keys in ((6, ("1", "x", None), of_score), (20, ("3", None, 2.0), of_document)):
+            what = f"{keys if form is nested else ''}the (score|document id) is missing"
+            with pytest.raises(InputError, match=f"^run1:{place + 1}: {what}$"):
                 evaluate(judged, form([*rows[:place], bad, *rows[place:]]), "AP")
     with pytest.raises(InputError) as caught:
         evaluate(judged, [*rows[:11], rows[3], *rows[11:]], "AP")
