@@ -346,6 +346,32 @@ def test_hostile_names_stay_text(browser: Browser, tmp_path: Path) -> None:
     assert browser.run("document.querySelectorAll('img, i, script:not([id]):not(:last-of-type)').length") == 0
 
 
+def test_numbers_are_rounded_as_in_python(browser: Browser, html: Path) -> None:
+    """Those in the middle too, which go to the even digit."""
+    browser.show(html)
+    values = [
+        0.03125,
+        0.09375,
+        0.15625,
+        0.5,
+        1.5,
+        2.5,
+        0.00005,
+        0.00015,
+        0.1,
+        1 / 3,
+        2 / 3,
+        0.99995,
+        12345.67885,
+    ]
+    values += [value * 2**-n for n in range(1, 12) for value in (1, 3, 5, 7)]
+    for digits in (0, 1, 2, 4, 7):
+        found = browser.run(f"{json.dumps(values)}.map((value) => fixed(value, {digits}))")
+        assert found == [f"{value:.{digits}f}" for value in values]
+    shown = browser.run(f"{json.dumps([-0.00001, 0.00001, -0.5, 0.5, 0])}.map(signed)")
+    assert shown == ["0.0000", "0.0000", "-0.5000", "+0.5000", "0.0000"]
+
+
 def test_one_run(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "one.html"
     path.write_text(gradeval.report(QRELS, RUNS[0], "nDCG@10", explain=2).render(), "utf-8")

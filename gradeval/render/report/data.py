@@ -29,6 +29,8 @@ from gradeval.render.grids import ABSENT, Grid, number, signed
 _SEPARATOR = "\t"  # of the texts of a list; visible() leaves none in them
 _SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that was no UTF-8
 _TITLE_WIDTH = 100
+# from left to right, after what a gain is made from
+_COLUMNS = ("position", "gain", "discount", "term", "value without", "change", "ideal rank", "loss")
 
 
 def encoded(report: Report, digits: Digits) -> str:
@@ -141,7 +143,7 @@ def _explained(report: Report, digits: Digits, blocks: _Blocks) -> dict[str, Any
         return [[[one.columns.get(name, 0) for one in of_run] for of_run in of_query] for of_query in tables]
 
     found = report.explained.values()
-    columns = dict.fromkeys(name for of in tables for run in of for one in run for name in one.columns)
+    columns = {name for of in tables for run in of for one in run for name in one.columns}
     content = {
         "queries": [q for q, query in enumerate(report.values.queries) if query in report.explained],
         "documents": [_texts(name for name, _ in one.documents) for one in found],
@@ -153,13 +155,18 @@ def _explained(report: Report, digits: Digits, blocks: _Blocks) -> dict[str, Any
         "rows": part("rows"),
         "adds": part("adds"),
         "others": part("others"),
-        "columns": {name: column(name) for name in columns},
+        "columns": {name: column(name) for name in sorted(columns, key=_order)},
         "sums": part("sum"),
         "notes": part("notes"),
         "blocks": part("blocks"),
     }
     titles = [[_cut(visible(report.titles.get(name, ""))) for name, _ in one.documents] for one in found]
     return content | ({"titles": list(map(_SEPARATOR.join, titles))} if report.titles else {})
+
+
+def _order(name: str) -> tuple[int, str]:
+    """What a gain is made from stands before it."""
+    return (_COLUMNS.index(name) if name in _COLUMNS else -1, name)
 
 
 def _scores(found: ExplainedQuery, digits: Digits) -> list[str]:

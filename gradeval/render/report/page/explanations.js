@@ -10,9 +10,9 @@ function why(q) {
     cell.append(element("p", "This page has no explanation of this query; gradeval explain prints it."));
   } else {
     const chosen = several ? [...new Set([state.run, state.baseline])] : [0];
-    const parts = chosen.map((run) => explanation(place, run));
-    if (chosen.length > 1) parts.unshift(comparison(place, q));
-    cell.append(element("div", parts, { class: "tables" }));
+    const lines = [chosen.map((run) => explanation(place, run))];
+    if (chosen.length > 1) lines.unshift(comparison(place, q));
+    cell.append(...lines.map((line) => element("div", line, { class: "tables" })));
   }
   return element("tr", cell, { class: "why" });
 }

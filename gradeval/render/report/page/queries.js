@@ -60,14 +60,13 @@ function ordered() {
   const kind = several ? byId("kind").value : "all";
   const isWanted = (q) => queries[q].toLowerCase().includes(wanted)
     && (kind === "all" || (difference(q) !== null && kindOf(difference(q)) === kind));
-  const keyOf = state.sort === "difference" ? difference : (q) => valueOf(Number(state.sort), q);
   const direction = state.descending ? -1 : 1;
-  const compared = (a, b) => {
-    if (state.sort === "query") return direction * collator.compare(queries[a], queries[b]);
-    const [x, y] = [keyOf(a), keyOf(b)];
-    return x === null || y === null ? (x === null) - (y === null) : direction * (x - y);
-  };
-  return queries.map((_, q) => q).filter(isWanted).sort((a, b) => compared(a, b) || a - b);
+  const found = queries.map((_, q) => q).filter(isWanted);
+  if (state.sort === "query") return found.sort((a, b) => direction * collator.compare(queries[a], queries[b]));
+  const keyOf = state.sort === "difference" ? difference : (q) => valueOf(Number(state.sort), q);
+  const keys = queries.map((_, q) => keyOf(q));
+  const isLast = (q) => Number(keys[q] === null); // undefined ones, in either direction
+  return found.sort((a, b) => isLast(a) - isLast(b) || direction * (keys[a] - keys[b]));
 }
 
 function update() {

@@ -1,0 +1,155 @@
+"""What a report is made of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import gradeval
+from gradeval.analysis.report import Report
+from gradeval.cli import run
+from gradeval.errors import GradevalError, InputError, OptionError
+
+JUDGED = {
+    "q1": {"a": 3, "b": 2, "c": 1, "d": 0},
+    "q2": {"a": 1, "e": 0, "f": 2},
+    "q3": {"g": 1},
+}
+FIRST = {"q1": {"a": 3.0, "x": 2.0, "c": 1.0}, "q2": {"e": 2.0, "a": 1.0}, "q3": {"g": 1.0}}
+SECOND = {"q1": {"b": 3.0, "a": 2.0, "d": 1.0}, "q2": {"f": 2.0}}
+RUNS = {"first": FIRST, "second": SECOND}
+
+
+def reported(metrics: str = "nDCG@3 AP", runs: object = None, **options: object) -> Report:
+    return gradeval.report(JUDGED, RUNS if runs is None else runs, metrics, **options)
+
+
+def test_the_values_are_those_of_compare() -> None:
+    found = reported()
+    comparison = gradeval.compare(JUDGED, RUNS, "nDCG@3 AP")
+    assert [one.to_dict() for one in found.comparison.comparisons] == [
+        one.to_dict() for one in comparison.comparisons
+    ]
+    for pair, one in zip(found.pairs(0, 1), comparison.comparisons, strict=True):
+        assert pair == (one.difference, one.won, one.tied, one.lost)
+    [back, _] = found.pairs(1, 0)
+    assert (back.better, back.worse) == (comparison.comparisons[0].lost, comparison.comparisons[0].won)
+
+
+def test_lower_may_be_better() -> None:
+    """Then a query with a lower value got better."""
+    found = reported("AP")
+    [metric] = found.values.metrics
+    lower = replace(found.values, metrics=(replace(metric, higher_is_better=False),))
+    [one], [other] = found.pairs(0, 1), replace(found, values=lower).pairs(0, 1)
+    assert (one.better, one.worse) == (other.worse, other.better) == (1, 2)
+
+
+def test_explanations_are_those_of_explain() -> None:
+    found = reported("nDCG@3 AP F@3")
+    assert list(found.explained) == ["q1", "q2", "q3"]
+    for query, of_query in found.explained.items():
+        names = [name for name, _ in of_query.documents]
+        for r, run in enumerate(RUNS.values()):
+            for m, metric in enumerate(("nDCG@3", "AP", "F@3")):
+                [one] = gradeval.explain(JUDGED, run, metric, query)
+                own = of_query.values[r][m]
+                assert own.explanation.value == one.value
+                assert own.selection == one.selected(10 if m == 1 else 3, 5)
+                adds = {document.id: value for document, value in one.contributions.items()}
+                assert dict(zip(names, own.adds, strict=True)) == {name: adds.get(name) for name in names}
+                ranks = {document.id: document.rank for document in one.documents}
+                assert dict(zip(names, of_query.ranks[r], strict=True)) == {
+                    name: ranks.get(name) for name in names
+                }
+
+
+def test_documents_that_differ_are_there_though_not_shown_of_any_run() -> None:
+    """Of two runs, the ten documents with the largest differences are among those of the query."""
+    judged = {"q": {f"d{n}": 1 for n in range(60)}}
+    ahead = {"q": {f"d{n}": 60.0 - n for n in range(60)}}
+    behind = {"q": {f"d{n}": 60.0 - n if n < 20 else n for n in range(60)}}
+    found = gradeval.report(judged, [ahead, behind], "AP")
+    names = {name for name, _ in found.explained["q"].documents}
+    [one] = gradeval.explain(judged, behind, "AP", "q", against=ahead)
+    assert {each.id for each in one.differences[:10]} <= names
+    assert found.explained["q"].values[0][0].others
+
+
+def test_the_queries_that_are_explained() -> None:
+    """Those on which the runs differ most by the first metric, in their order; of one run, the worst."""
+    spread = {query: abs(values[0] - values[1]) for query, values in _values(reported()).items()}
+    by_spread = sorted(spread, key=lambda query: -spread[query])
+    assert list(reported(explain=2).explained) == sorted(by_spread[:2])
+    values = {query: of[0] for query, of in _values(reported(runs=FIRST)).items()}
+    assert list(reported(runs=FIRST, explain=1).explained) == [min(values, key=values.__getitem__)]
+    assert dict(reported(explain=0).explained) == {}
+
+
+def _values(found: Report) -> dict[str, list[float]]:
+    return dict(zip(found.values.queries, found.values.values[:, 0].T.tolist(), strict=True))
+
+
+def test_queries_that_do_not_count_are_left_out() -> None:
+    found = reported(queries="both", runs=SECOND)
+    assert found.values.queries == ("q1", "q2")
+    assert list(found.explained) == ["q1", "q2"]
+    assert reported(query_ids="q1").values.queries == ("q1",)
+
+
+def test_condensed_lists_have_positions() -> None:
+    found = reported("nDCG@3", judged_only=True)
+    explanation = found.explained["q1"].values[0][0].explanation
+    assert [(one.id, one.rank, explanation.place(one)) for one in explanation.documents[:2]] == [
+        ("a", 1, 1),
+        ("c", 3, 2),
+    ]
+    assert not [spec for spec in found.results.specs if spec.metric.name == "Judged"]
+
+
+def test_saved_results_have_values_only(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("q1 0 a 1\nq2 0 b 1\n")
+    (tmp_path / "r").write_text("q1 Q0 a 1 1 t\nq2 Q0 c 1 1 t\n")
+    saved = gradeval.evaluate(tmp_path / "q", tmp_path / "r", "AP")
+    command = [
+        tmp_path / "q",
+        f"old={tmp_path / 'r'}",
+        "-m",
+        "AP",
+        "-q",
+        "-f",
+        "json",
+        "-o",
+        tmp_path / "old.json",
+    ]
+    assert run([*map(str, command)]) == 0
+    found = gradeval.report(tmp_path / "q", [tmp_path / "old.json", tmp_path / "r"])
+    assert found.values.values.tolist() == [saved.runs[0].values.tolist()] * 2
+    assert [len(of_run) for of_run in found.explained["q1"].values] == [0, 1]
+    assert [found.explained["q1"].ranks[r][0] for r in range(2)] == [None, 1]
+
+
+def test_intervals_of_means() -> None:
+    low, high = reported("AP").interval(0, 0)
+    mean = reported("AP").values.means[0, 0]
+    assert low < mean < high
+    assert all(map(math.isnan, reported("AP", query_ids="q1").interval(0, 0)))
+
+
+def test_errors(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere\.run: no such file"):
+        reported(runs=["nowhere.run", FIRST])
+    for options, message in (
+        ({"title": 1}, "title must be a string"),
+        ({"explain": -1}, "explain must be a number of queries"),
+        ({"test": "z"}, "test must be one of"),
+        ({"depht": 3}, "unknown option depht"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            reported(**options)
+    with pytest.raises(GradevalError, match="no value for each query"):
+        reported("gm_map")
+    assert repr(reported()) == "Report(runs=2, metrics=2, queries=3)"
