@@ -14,11 +14,13 @@ from gradeval.cli import output as out
 from gradeval.cli.compare_options import comparison_options, with_baseline
 from gradeval.cli.options import (
     SectionedCommand,
+    asked_queries,
     check_inputs,
     check_queries,
     digits_option,
     input_options,
     measure_options,
+    naming_queries,
     other_options,
     output_file,
     output_option,
@@ -29,7 +31,6 @@ from gradeval.cli.options import (
     treat_warnings,
 )
 from gradeval.cli.types import File, Integer
-from gradeval.errors import UnknownQueryError
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.render import Digits
@@ -111,9 +112,9 @@ def report_command(
         raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
     named = with_baseline(runs, given["baseline"])
     files = (qrels, *(path for _, path in named))
-    extra = [one for one in (text, given["groups"]) if one is not None]
+    extra = [one for one in (text, given["groups"], query_ids) if one]
     check_inputs([*files, *extra])
-    file = output_file(output, [*files, *extra, *([query_ids] if query_ids else [])], with_groups=files)
+    file = output_file(output, [*files, *extra], with_groups=files)
     if file is None and out.on_terminal():
         raise click.UsageError("-o FILE is missing: a page of HTML is not for a terminal.")
 
@@ -129,44 +130,34 @@ def report_command(
         **{name: value for name, value in given.items() if name not in names or name == "jobs"}
     )
     compared_as = CompareOptions.of(**{name: value for name, value in given.items() if name in names})
-    asked = None
-    if query_ids is not None:
-        from gradeval.cli.query_ids import QueryIds
-
-        asked = QueryIds(query_ids)
-    try:
-        with Progress(enabled=False if quiet else None) as progress:
-            evaluated = evaluate_to_report(
-                qrels,
-                named or [(None, qrels)],
-                parse(metrics) if metrics else None,
-                evaluation,
-                watch=progress.watch,
-                query_ids=None if asked is None else asked.chosen,
-            )
-            progress.clear()
-            failed = {str(one.error): one.error for one in evaluated.results.failed}
-            for error in failed.values():
-                out.report(error)
-            if failed:
-                return 2
-            found = report_of(
-                evaluated,
-                compared_as,
-                text=text,
-                title=title,
-                command=shlex.join(
-                    ["gradeval", *click.get_current_context().find_root().meta["gradeval.args"]]
-                ),
-                explain=explain,
-                steps=progress.steps,
-            )
-    except UnknownQueryError as error:
-        if asked is None:
-            raise
-        raise asked.unknown(error) from None
+    asked = asked_queries(query_ids)
+    arguments = click.get_current_context().find_root().meta["gradeval.args"]
+    with naming_queries(asked), Progress(enabled=False if quiet else None) as progress:
+        evaluated = evaluate_to_report(
+            qrels,
+            named or [(None, qrels)],
+            parse(metrics) if metrics else None,
+            evaluation,
+            watch=progress.watch,
+            query_ids=None if asked is None else asked.chosen,
+        )
+        progress.clear()
+        failed = {str(one.error): one.error for one in evaluated.results.failed}
+        for error in failed.values():
+            out.report(error)
+        if failed:
+            return 2
+        found = report_of(
+            evaluated,
+            compared_as,
+            text=text,
+            title=title,
+            command=shlex.join(["gradeval", *arguments]),
+            explain=explain,
+            steps=progress.steps,
+        )
     warnings = [*(asked.warnings if asked else ())]
-    if text is not None and not found.titles:
+    if text is not None and found.explained and not found.titles:
         warnings.append(f"{text}: no document of the queries has a title in it; are the ids those of the runs?")
     if not passes(warnings, found.notices, len(found.values.runs), quiet, strict, allow):
         return 2

@@ -45,7 +45,7 @@ def test_lower_may_be_better() -> None:
     [metric] = found.values.metrics
     lower = replace(found.values, metrics=(replace(metric, higher_is_better=False),))
     [one], [other] = found.pairs(0, 1), replace(found, values=lower).pairs(0, 1)
-    assert (one.better, one.worse) == (other.worse, other.better) == (1, 2)
+    assert (one.better, one.worse) == (other.worse, other.better) == (2, 1)
 
 
 def test_explanations_are_those_of_explain() -> None:
@@ -53,9 +53,9 @@ def test_explanations_are_those_of_explain() -> None:
     assert list(found.explained) == ["q1", "q2", "q3"]
     for query, of_query in found.explained.items():
         names = [name for name, _ in of_query.documents]
-        for r, run in enumerate(RUNS.values()):
+        for r, ranking in enumerate(RUNS.values()):
             for m, metric in enumerate(("nDCG@3", "AP", "F@3")):
-                [one] = gradeval.explain(JUDGED, run, metric, query)
+                [one] = gradeval.explain(JUDGED, ranking, metric, query)
                 own = of_query.values[r][m]
                 assert own.explanation.value == one.value
                 assert own.selection == one.selected(10 if m == 1 else 3, 5)
