@@ -122,6 +122,7 @@ def test_coverage_and_how_it_was_made(html: str) -> None:
     assert inputs["qrels"] == [str(QRELS), hashlib.sha256(QRELS.read_bytes()).hexdigest()]
     assert inputs["dense"] == [str(RUNS[1]), hashlib.sha256(RUNS[1].read_bytes()).hexdigest()]
     assert f"gradeval {gradeval.__version__}, Python " in html
+    assert "nDCG@10 AP muAP rankDCG F@10" in page.texts["dd"]
     assert "dense: 2 judged queries are not in the run, counted as 0" in page.texts["li"]
 
 

@@ -22,13 +22,8 @@ if TYPE_CHECKING:
     from gradeval.analysis.report import Report
 
 TITLE = "Ranking evaluation"
-SCRIPTS = (
-    "numbers.js",
-    "queries.js",
-    "chart.js",
-    "explanations.js",
-    "start.js",
-)  # parts of one script, in order
+# parts of one script, in order
+SCRIPTS = ("numbers.js", "queries.js", "chart.js", "explanations.js", "start.js")
 
 
 def check_installed() -> None:

@@ -166,6 +166,7 @@ def made(report: Report) -> list[tuple[str, str]]:
     """How it was made: (what, how) of each."""
     found = [("command", visible(report.command))] if report.command else []
     found.append(("versions", ", ".join(f"{name} {number}" for name, number in report.versions().items())))
+    found.append(("metrics", " ".join(column.name for column in report.values.metrics)))
     found.append(("options", ", ".join(_given(report)) or "defaults"))
     found.append(("ties", ", ".join(dict.fromkeys(run.ties for run in report.results.runs))))
     return found
