@@ -125,7 +125,8 @@ def test_compressed(tmp_path: Path) -> None:
         ("query\nq1\n", f"t:1: there is one column only. {HEAD}"),
         ("q1,0.5\nq2,1\n", f"t:1: column 2 is named '0.5'. {HEAD}"),
         ("query,AP,\nq1,1,2\n", f"t:1: column 3 has no name. {HEAD}"),
-        ("AP,RR\n0.5,1\n", "t: no query column (queryid, qid, topicid, userid, uid, query, topic, user); the "
+        ("AP,RR\n0.5,1\n", "t: no query column (queryid, qid, topicid, userid, uid, query, topic, user, "
+         "querytext); the "
          "columns are 'AP', 'RR'. Name it with --columns query=NAME"),
         ("id,query,AP\n0,7,1\n",
          "t: the query column may be 'query' or 'id'. Choose with --columns query=NAME"),
