@@ -133,7 +133,8 @@ def evaluate_with_saved(
     check_labels(runs)
     fresh = [(name, run) for name, run in runs if not isinstance(run, (SavedResult, FailedRun))]
     parts: deque[Results] = deque()
-    results = evaluate_all(qrels, fresh, metrics, options, parts.append, is_part=True, hashes=True, **how)
+    how |= {"is_part": True, "hashes": True}
+    results = evaluate_all(qrels, fresh, metrics, options, parts.append, **how)
     wanted = [spec for spec in results.specs if spec not in optional]
     each = len(options.features) or 1  # runs of a file
     merged: list[_Merged] = []
