@@ -129,7 +129,7 @@ class SparkResults:
     """An evaluation on Spark, which runs when its values are asked for.
 
     per_query() is a data frame, whose values stay on the cluster; summary() has the means, and compare()
-    compares the runs. Each is a pass over the data of its own, unless persist() was called before.
+    compares the runs. The latter two share a pass over the data, and with persist() the first does too.
     """
 
     def __init__(
@@ -244,10 +244,11 @@ class SparkResults:
     def compare(self, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
         """Compare the runs with a baseline, or all with each other, by the paired t-test.
 
-        metrics: names; by default all with a value for each query. options: baseline, all_pairs, correction,
-        confidence and power of gradeval.compare(). Raises GradevalError.
+        metrics: names; by default all with a value for each query. options: baseline, all_pairs, correction and
+        confidence of gradeval.compare(). A baseline other than the first run, and all pairs, take a pass over
+        the data of their own. Raises GradevalError.
         """
-        return comparison(self._plan.job, metrics, options, self._run_job)
+        return comparison(self._plan.job, metrics, options, self._buckets_of)
 
     def persist(self) -> SparkResults:
         """Keep the values of the queries on the cluster, so that per_query() and summary() share one pass."""
@@ -276,11 +277,14 @@ class SparkResults:
             self._kept = self._run_job(self._plan.job)
         return self._kept
 
+    def _buckets_of(self, job: Job) -> list[Bucket]:
+        """What is kept of each bucket, with the pairs of this job."""
+        return self._buckets_kept() if job.pairs == self._plan.job.pairs else self._run_job(job)
+
     def _run_job(self, job: Job) -> list[Bucket]:
         """What is kept of each bucket: the action over the runs."""
-        frame = self._persisted if self._persisted is not None and job == self._plan.job else None
-        if frame is None:
-            frame = self._frame(job, states=True)
+        is_kept = self._persisted is not None and job is self._plan.job
+        frame = self._frame(job, values=is_kept, states=True)
         return [pickle.loads(row.state) for row in frame.where("state is not null").select("state").collect()]
 
     def _frame(self, job: Job, *, values: bool = False, states: bool = False) -> DataFrame:

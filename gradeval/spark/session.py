@@ -25,6 +25,7 @@ NEEDED = (
 )
 ATTEMPTS = 4  # of each task, as on a cluster
 _EVERY = 0.2  # seconds
+_GREETINGS = ("WARNING: ", "Using Spark's", "Setting default", "To adjust", "\tat ")
 # Without an appender, Spark would use its own profile.
 _SILENT = """\
 status = off
@@ -77,7 +78,7 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
             try:
                 return builder.getOrCreate()
             except Exception as error:
-                why = (said() or [" ".join(str(error).split())])[-1]
+                why = [*said(), " ".join(str(error).split())][0]
                 raise GradevalError(f"Spark cannot be started: {why}") from None
 
 
@@ -123,7 +124,7 @@ def _stderr_kept() -> Iterator[Callable[[], list[str]]]:
         def lines() -> list[str]:
             file.seek(0)
             text = file.read().decode("utf-8", "replace")
-            return [line for line in text.splitlines() if line.strip() and not line.startswith("\tat ")]
+            return [line for line in text.splitlines() if line.strip() and not line.startswith(_GREETINGS)]
 
         os.dup2(file.fileno(), 2)
         try:

@@ -127,6 +127,15 @@ def test_a_bucket_is_a_partition(spark: Any) -> None:
     assert len({row.p for row in found}) == 37
 
 
+def test_one_query_has_most_rows(spark: Any) -> None:
+    """It is a bucket of its own size; of 40 buckets most are empty."""
+    query = "if(id < 90000, 0, id % 7)"
+    runs = spark.range(100_000).selectExpr(f"{query} query_id", "id doc_id", "hash(id) / 1e6 score")
+    qrels = runs.where("doc_id % 97 = 0").selectExpr("query_id", "doc_id", "abs(hash(doc_id, 1)) % 4 relevance")
+    results = gradeval.spark.evaluate(qrels, {"run": runs}, "nDCG@10 AP rankDCG", buckets=40)
+    check(results, gradeval.evaluate(qrels.toArrow(), {"run": runs.toArrow()}, "nDCG@10 AP rankDCG"))
+
+
 def jobs_of(spark: Any) -> int:
     return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
 
