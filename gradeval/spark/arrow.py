@@ -1,15 +1,43 @@
-"""What a worker returns: the rows of a bucket as an Arrow table, made without pyarrow being imported here."""
+"""What a worker is given and returns, as Arrow tables; pyarrow is imported by the caller."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradeval.arrays.strings import Ids
+from gradeval.spark.frames import BUCKET, QRELS
 from gradeval.spark.kernel import Bucket, RunValues
+from gradeval.spark.rows import DOCUMENT, NUMBER, QUERY, RUN
+
+
+def tables(pa: Any, batches: Iterable[Any]) -> tuple[int | None, Any, Any]:
+    """The number of a bucket, its qrels and its runs, from the batches of a partition; None without rows.
+
+    pa: the module pyarrow. Each table is one chunk, which is read several times as fast as many.
+    """
+    number = None
+    judged, retrieved = [], []
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        if number is None:
+            number = batch.column(batch.schema.get_field_index(BUCKET))[0].as_py()
+        rows = batch.column(batch.schema.get_field_index(RUN)).to_numpy(zero_copy_only=False) == QRELS
+        if rows.all():  # as in most batches: a map task writes the rows of one table
+            judged.append(batch)
+        elif not rows.any():
+            retrieved.append(batch)
+        else:
+            judged.append(batch.filter(pa.array(rows)))
+            retrieved.append(batch.filter(pa.array(~rows)))
+    qrels, runs = (pa.Table.from_batches(of) if of else pa.table({}) for of in (judged, retrieved))
+    if judged:
+        qrels = qrels.select([QUERY, DOCUMENT, NUMBER])
+    return number, qrels.combine_chunks(), runs.combine_chunks()
 
 
 def arrow_table(pa: Any, bucket: Bucket | None, found: Sequence[RunValues], metrics: int, large: bool) -> Any:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 BUCKET = "bucket"
+QRELS = -1  # in the place of the position of a run
 BUCKET_ROWS = 1 << 20  # about so many rows of qrels and runs together
 _RUN_NAMES = ("run", "runname", "runid", "system")
 _INTEGERS = ("byte", "short", "integer", "long")
@@ -168,18 +169,26 @@ def _all_of(wires: list[Wire], name: str, kind: str) -> bool:
     return all(dict(wire.frame.dtypes)[name] == kind for wire in wires)
 
 
-def in_buckets(qrels: Wire, runs: Wire, buckets: int) -> tuple[DataFrame, DataFrame]:
-    """Both tables in partitions by bucket, with the column BUCKET."""
-    kind = "bigint" if qrels.has_integers and runs.has_integers else "string"
-    keys = ", ".join(map(str, partition_keys(buckets).tolist()))
+def in_buckets(qrels: Wire, runs: Wire, buckets: int) -> DataFrame:
+    """Both tables as one, in partitions by BUCKET; in the rows of the qrels, RUN is QRELS.
+
+    One table in partitions need not be sorted and grouped as the two sides of a cogroup are, which takes a
+    third of the time of a job.
+    """
     from pyspark.sql import functions as F
 
-    at = f"pmod(xxhash64(cast({QUERY} as {kind})), {buckets})"
-    bucket = F.expr(f"element_at(array({keys}), cast({at} as int) + 1)")
-    return (
-        qrels.frame.withColumn(BUCKET, bucket).repartition(buckets, BUCKET),
-        runs.frame.withColumn(BUCKET, bucket).repartition(buckets, BUCKET),
-    )
+    frames = [qrels.frame.withColumn(RUN, F.lit(QRELS)), runs.frame]
+    if RUN not in runs.frame.columns:
+        frames[1] = frames[1].withColumn(RUN, F.lit(0))
+    if PLACE in runs.frame.columns:
+        frames[0] = frames[0].withColumn(PLACE, F.lit(None).cast(dict(runs.frame.dtypes)[PLACE]))
+    types = [dict(frame.dtypes) for frame in frames]
+    for name in (QUERY, DOCUMENT, NUMBER):
+        if types[0][name] != types[1][name]:
+            frames = [frame.withColumn(name, F.col(name).cast("string")) for frame in frames]
+    keys = ", ".join(map(str, partition_keys(buckets).tolist()))
+    bucket = F.expr(f"element_at(array({keys}), cast(pmod(xxhash64({QUERY}), {buckets}) as int) + 1)")
+    return frames[0].unionByName(frames[1]).withColumn(BUCKET, bucket).repartition(buckets, BUCKET)
 
 
 def partition_keys(partitions: int) -> Ints:

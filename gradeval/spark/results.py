@@ -16,10 +16,9 @@ from gradeval.evaluation.evaluator import complete, with_levels
 from gradeval.formats.memory import object_numbers
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.spark.arrow import arrow_table
+from gradeval.spark.arrow import arrow_table, tables
 from gradeval.spark.compare import comparison
 from gradeval.spark.frames import (
-    BUCKET,
     BUCKET_ROWS,
     Wire,
     in_buckets,
@@ -294,30 +293,30 @@ class SparkResults:
         plan = self._plan
         large = plan.runs.frame.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")
         function = bucket_function(job, values, states, large == "true")
-        qrels, runs = in_buckets(self._qrels, plan.runs, plan.buckets)
         columns = ", ".join(f"v{m} double" for m in range(len(job.specs)))
         with known_warnings_ignored():
-            return (
-                qrels.groupBy(BUCKET)
-                .cogroup(runs.groupBy(BUCKET))
-                .applyInArrow(function, f"state binary, run int, query string, {columns}")
+            return in_buckets(self._qrels, plan.runs, plan.buckets).mapInArrow(
+                function, f"state binary, run int, query string, {columns}"
             )
 
 
 def bucket_function(job: Job, values: bool, states: bool, large: bool) -> Callable[..., Any]:
-    """What a worker does with a bucket. large: whether strings have 64-bit offsets.
+    """What a worker does with a bucket, which comes in batches. large: whether strings have 64-bit offsets.
 
     Without the states, what is wrong with rows is raised.
     """
 
-    def function(key, qrels, runs):  # type: ignore[no-untyped-def]  # Spark would look at annotations
+    def function(batches):  # type: ignore[no-untyped-def]  # Spark would look at annotations
         import pyarrow as pa
 
-        # one chunk is read several times as fast as many
-        bucket, found = evaluate_bucket(key[0].as_py(), qrels.combine_chunks(), runs.combine_chunks(), job)
+        number, qrels, runs = tables(pa, batches)
+        if number is None:
+            return
+        bucket, found = evaluate_bucket(number, qrels, runs, job)
         if not states:
             _raise_failures([bucket], job)
-        return arrow_table(pa, bucket if states else None, found if values else [], len(job.specs), large)
+        table = arrow_table(pa, bucket if states else None, found if values else [], len(job.specs), large)
+        yield from table.to_batches()
 
     return function
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import gradeval.spark
-from gradeval.spark.frames import BUCKET, BUCKET_ROWS, in_buckets
+from gradeval.spark.frames import BUCKET_ROWS, partition_keys, qrels_wire, run_wire
 
 from .inprocess import interleaved, say
 
@@ -66,8 +66,7 @@ def write(folder: Path, rows: int, strings: bool) -> None:
 
 
 def nothing(qrels: Any, run: Any, rows: int) -> Callable[[], object]:
-    """A cogroup of the same buckets that does nothing."""
-    from gradeval.spark.frames import qrels_wire, run_wire
+    """A cogroup of as many buckets that does nothing."""
 
     def function(key, qrels, runs):  # type: ignore[no-untyped-def]
         import pyarrow as pa
@@ -76,9 +75,13 @@ def nothing(qrels: Any, run: Any, rows: int) -> Callable[[], object]:
 
     def call() -> object:
         buckets = -(-rows // BUCKET_ROWS)
-        left, right = in_buckets(qrels_wire(qrels, {}), run_wire(run, {}, {}, "run"), buckets)
-        grouped = left.groupBy(BUCKET).cogroup(right.groupBy(BUCKET))
-        return grouped.applyInArrow(function, "rows long").collect()
+        keys = ", ".join(map(str, partition_keys(buckets).tolist()))
+        bucket = F().expr(f"element_at(array({keys}), cast(pmod(xxhash64(query), {buckets}) as int) + 1)")
+        left, right = (
+            wire.frame.withColumn("bucket", bucket).repartition(buckets, "bucket").groupBy("bucket")
+            for wire in (qrels_wire(qrels, {}), run_wire(run, {}, {}, "run"))
+        )
+        return left.cogroup(right).applyInArrow(function, "rows long").collect()
 
     return call
 

@@ -15,7 +15,7 @@ from metrics.test_every_option import QRELS, RUN
 
 import gradeval
 from gradeval.errors import GradevalError, InputError, OptionError
-from gradeval.spark.frames import partition_keys
+from gradeval.spark.frames import in_buckets, partition_keys
 from gradeval.spark.results import bucket_function
 
 from .tables import check, every_metric
@@ -27,6 +27,7 @@ if not os.environ.get("GRADEVAL_SPARK"):
 pytestmark = pytest.mark.spark
 
 QRELS_COLUMNS = "query_id string, doc_id string, relevance double"
+ON_THE_WIRE = ("cast(user as long) query", "doc_id document", "score number")
 RUN_COLUMNS = "query_id string, doc_id string, score double"
 
 
@@ -81,9 +82,8 @@ def test_a_dict_of_frames_and_integer_ids(spark: Any) -> None:
     results = gradeval.spark.evaluate(judged, {"first": first, "second": texts}, buckets=3)
     check(results, expected)
     assert results.runs == ("first", "second")
-    plan = gradeval.spark.evaluate(judged, first, "AP", buckets=3).per_query()._jdf.queryExecution().toString()
-    assert "xxhash64(cast(query" in plan
-    assert "as bigint" in plan
+    wire = in_buckets(*(results._qrels, results._runs._replace(frame=first.selectExpr(*ON_THE_WIRE))), 3)
+    assert dict(wire.dtypes)["query"] == "bigint"
 
 
 def test_columns_have_any_name(spark: Any) -> None:
@@ -189,11 +189,11 @@ def test_nothing_to_evaluate(spark: Any, frames: Any) -> None:
 def dies_once(function: Any, marker: str) -> Any:
     """The function of a bucket, in a worker that is killed the first time."""
 
-    def killed(key, qrels, runs):  # type: ignore[no-untyped-def]
+    def killed(batches):  # type: ignore[no-untyped-def]
         try:
             os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
-            return function(key, qrels, runs)
+            return function(batches)
         os.kill(os.getpid(), signal.SIGKILL)
 
     return killed
@@ -202,11 +202,11 @@ def dies_once(function: Any, marker: str) -> Any:
 def fails_once(function: Any, marker: str) -> Any:
     """The function of a bucket, which raises the first time."""
 
-    def failing(key, qrels, runs):  # type: ignore[no-untyped-def]
+    def failing(batches):  # type: ignore[no-untyped-def]
         try:
             os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
-            return function(key, qrels, runs)
+            return function(batches)
         raise OSError("the disk is on fire")
 
     return failing
