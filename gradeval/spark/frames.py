@@ -172,8 +172,7 @@ def _all_of(wires: list[Wire], name: str, kind: str) -> bool:
 def in_buckets(qrels: Wire, runs: Wire, buckets: int) -> DataFrame:
     """Both tables as one, in partitions by BUCKET; in the rows of the qrels, RUN is QRELS.
 
-    One table in partitions need not be sorted and grouped as the two sides of a cogroup are, which takes a
-    third of the time of a job.
+    One table in partitions need not be sorted and grouped, as the two sides of a cogroup are.
     """
     from pyspark.sql import functions as F
 
