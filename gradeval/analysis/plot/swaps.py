@@ -51,7 +51,8 @@ class SwapCurves(Picture):
         bounds = zip(self._flat(self.low), self._flat(self.high), strict=True)
         rows: list[Row] = [(*row[:-1], *ends, seed) for row, ends in zip(curves.rows, bounds, strict=True)]
         columns = (*curves.columns[:-1], "low", "high", "seed")
-        return (Table("curves", curves.title, columns, rows), self.study.table("distances"))
+        distances = (table for table in self.study.tables if table.data and table.name == "distances")
+        return (Table("curves", curves.title, columns, rows), *distances)
 
     def _flat(self, values: Floats) -> list[float]:
         """In the order of the rows of the study's curves: by use, metric, level, swaps."""

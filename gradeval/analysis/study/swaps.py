@@ -16,24 +16,27 @@ from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import OptionError, described
 from gradeval.registry.spec import Spec
 from gradeval.scoring import score
+from gradeval.tables.qrels import SHARE
 
 METRICS = "muAP NDCNG nDCG(gain=exp)"
 LEVELS = (2, 10, 20, 50)
 USES = ("even", "uneven")
 MAX_ROWS = 10**7  # of one repeat, whose rankings are held at once
+_DRAWS = 1000  # of the noise
 _SHOWN = 5  # steps of swaps that the overview has
 
 
 class Distance(NamedTuple):
     """Where the curves of two level counts are farthest apart.
 
-    distance: of their means. swaps: at how many swaps. levels_low, levels_high: of the lower and the higher
-    one.
+    distance: of their means. noise: the distance that chance alone stays below in 95 % of studies; NaN for one
+    repeat. swaps: at how many swaps. levels_low, levels_high: of the lower and the higher one.
     """
 
     use: str
     metric: str
     distance: float
+    noise: float
     swaps: int
     levels_low: int
     levels_high: int
@@ -45,7 +48,7 @@ class Swaps(Study):
 
     specs: M metrics. levels: L level counts. mean, sd: over the repeats, (2, L, M, K + 1): for each of USES,
     level count and metric, after 0, 1, … K swaps; sd is NaN for one repeat. count: the repeats whose value is
-    defined.
+    defined. noise: (2, M), of Distance.
     """
 
     name: ClassVar[str] = "swaps"
@@ -54,17 +57,19 @@ class Swaps(Study):
     mean: Floats
     sd: Floats
     count: Ints
+    noise: Floats
 
     @property
     def distances(self) -> list[Distance]:
         """The largest distance between the curves of different level counts, for each use and metric."""
         found = []
-        for use, of_use in zip(USES, self.mean, strict=True):
-            for spec, curves in zip(self.specs, of_use.swapaxes(0, 1), strict=True):
+        for u, use in enumerate(USES):
+            for m, spec in enumerate(self.specs):
+                curves, noise = self.mean[u, :, m], float(self.noise[u, m])
                 apart = curves.max(axis=0) - curves.min(axis=0)
                 swaps = int(np.argmax(apart))
                 lower, higher = (self.levels[int(f(curves[:, swaps]))] for f in (np.argmin, np.argmax))
-                found.append(Distance(use, str(spec), float(apart[swaps]), swaps, lower, higher))
+                found.append(Distance(use, str(spec), float(apart[swaps]), noise, swaps, lower, higher))
         return found
 
     @property
@@ -81,9 +86,11 @@ class Swaps(Study):
         return (
             Table(
                 "distances",
-                "Largest distance between the curves of different level counts",
+                "Largest distance between the curves of different level counts; noise: chance alone stays below "
+                "it in 95 % of studies",
                 (*Distance._fields, "seed"),
-                [(*distance, seed) for distance in self.distances] if len(self.levels) > 1 else [],
+                [(*distance, seed) for distance in self.distances],
+                data=len(self.levels) > 1,
                 shown=len(self.levels) > 1,
             ),
             Table(
@@ -127,7 +134,12 @@ def swaps(
     most), or unevenly: the probabilities of the levels are drawn from all distributions alike (a flat Dirichlet
     distribution), each document's level from these, again for each repeat, until two levels are used. In each
     repeat random pairs of ranks are swapped one after the other, and each metric is computed after each swap.
-    The same ranks are swapped for all level counts, so that their curves differ by the grades alone.
+    The same ranks are swapped for all level counts, so that their curves differ by the grades alone. The paper
+    does not say which grades its levels have; a metric that depends on the lowest one, as muAP does, has other
+    values with 1 … L.
+
+    The largest of many distances is above 0 even where the curves are equal but for chance, so each has the
+    noise of such a maximum beside it: a distance above the noise shows that the metric depends on the levels.
 
     swaps: the largest number of swaps. jobs: threads, 0 for the processors; the digits do not depend on them.
     progress: is called with the repeats done and their number.
@@ -165,7 +177,9 @@ def swaps(
                 progress(sum(one.shape[3] for one in done), repeats)
         return done
 
-    mean, sd, count = mean_sd_count(np.concatenate(with_fewer(all_values, jobs), axis=3), axis=3)
+    values = np.concatenate(with_fewer(all_values, jobs), axis=3)
+    mean, sd, count = mean_sd_count(values, axis=3)
+    noise = np.array([[_noise(values[u, :, m], seed) for m in range(len(specs))] for u in range(len(USES))])
     options = {
         "metrics": [str(spec) for spec in specs],
         "levels": list(counts),
@@ -174,7 +188,31 @@ def swaps(
         "swaps": steps,
         "seed": seed,
     }
-    return Swaps(options=options, specs=tuple(specs), levels=counts, mean=mean, sd=sd, count=count)
+    return Swaps(options=options, specs=tuple(specs), levels=counts, mean=mean, sd=sd, count=count, noise=noise)
+
+
+def _noise(values: Floats, seed: int) -> float:
+    """The 95 % quantile of the largest distance of the mean curves if only chance separated them.
+
+    values: (L, repeats, K + 1). A multiplier bootstrap: the deviations of the repeats from the means, with
+    random weights that all curves share, as they share the swaps. Fewer repeats have heavier tails, as in t.
+    Source: Chernozhukov, Chetverikov, Kato, "Gaussian approximations and multiplier bootstrap for maxima of
+    sums of high-dimensional random vectors", Annals of Statistics 2013.
+    """
+    levels, repeats, steps = values.shape
+    if repeats < 2 or levels < 2:
+        return np.nan
+    random = np.random.default_rng((seed, repeats, _DRAWS))
+    largest = np.zeros(_DRAWS)
+    part = max(1, SHARE // (_DRAWS * levels))
+    weights = random.standard_normal((_DRAWS, repeats)) / np.sqrt(repeats * (repeats - 1))
+    weights *= np.sqrt((repeats - 1) / random.chisquare(repeats - 1, (_DRAWS, 1)))
+    for start in range(0, steps, part):
+        own = values[:, :, start : start + part]
+        off = np.nan_to_num(own - mean_sd_count(own, axis=1)[0][:, None])
+        means = weights @ off  # (L, draws, part)
+        largest = np.maximum(largest, np.ptp(means, axis=0).max(axis=1))
+    return float(np.quantile(largest, 0.95))
 
 
 def _level_counts(levels: Any, items: int) -> tuple[int, ...]:

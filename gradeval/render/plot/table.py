@@ -238,8 +238,9 @@ def _numbers(picture: Picture, options: PlotRenderOptions) -> Iterator[str]:
             yield from draw(_values(panel, options), options.colour, options.width)
     elif isinstance(picture, SwapCurves):
         yield _legend(picture.panels[0].lines, options)
-        if picture.table("distances").rows:
-            yield from draw_table(picture.table("distances"), options.digits, options.colour, options.width)
+        for table in picture.tables:
+            if table.name == "distances":
+                yield from draw_table(table, options.digits, options.colour, options.width)
     elif isinstance(picture, Phis):
         yield from _phis(picture, options)
     if picture.note and not isinstance(picture, Phis):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers import judgments_of, ranked
 
-from gradeval.analysis.study.swaps import USES, _even, _swapped, _uneven, swaps
+from gradeval.analysis.study.swaps import USES, _even, _noise, _swapped, _uneven, swaps
 from gradeval.errors import MetricError, OptionError
 from gradeval.registry.spec import parse
 from gradeval.scoring import score
@@ -41,6 +41,33 @@ def test_figures_4_and_5_at_the_defaults():
     assert found["uneven", "NDCNG"] < 0.07
     assert found["even", "nDCG(gain=exp)"] > 0.38
     assert found["uneven", "nDCG(gain=exp)"] > 0.30
+
+
+def test_noise_is_what_chance_stays_below():
+    """Curves that differ by chance alone stay below it in 95 % of studies; the largest distance has no t."""
+    rng = np.random.default_rng(1)
+    below = 0
+    for trial in range(200):
+        shared = rng.normal(size=(1, 12, 20))  # as the swaps of a repeat are
+        values = shared + rng.normal(size=(3, 12, 20)).cumsum(axis=2)
+        below += np.ptp(values.mean(axis=1), axis=0).max() < _noise(values, trial)
+    assert 0.9 <= below / 200 <= 0.99
+
+
+def test_noise_tells_a_dependence_from_chance():
+    """Figure 5 holds for muAP; NDCNG of 2 levels differs, by much less than NDCG does."""
+    study = swaps(levels=(2, 20), repeats=60, items=50, swaps=60)
+    found = {(one.use, one.metric): one for one in study.distances}
+    assert found["uneven", "muAP"].distance < found["uneven", "muAP"].noise
+    for use in USES:
+        ndcg = found[use, "nDCG(gain=exp)"]
+        assert ndcg.distance > 2 * ndcg.noise
+    assert np.isnan(swaps(**(SMALL | {"repeats": 1})).noise).all()
+
+
+def test_one_number_of_levels_has_no_distances():
+    study = swaps(**(SMALL | {"levels": (2,)}))
+    assert [table.name for table in study.tables if table.data] == ["curves"]
 
 
 def test_two_even_levels_are_binary():
