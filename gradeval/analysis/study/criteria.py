@@ -44,11 +44,12 @@ EQUAL = 1e-9  # values that differ by no more are equal: rounding meets and miss
 class Verdict(NamedTuple):
     """Whether a metric meets a criterion.
 
-    evidence: the number that decides, as CRITERIA says; NaN where the values have none.
+    holds: None where it is undefined, since values are undefined or the evidence is 0 / 0. evidence: the number
+    that decides, as CRITERIA says; NaN where holds is None.
     """
 
     criterion: str
-    holds: bool
+    holds: bool | None
     evidence: float
 
 
@@ -113,7 +114,10 @@ class Criteria(Study):
                 "criteria",
                 "Which criteria each metric meets",
                 ("metric", *CRITERIA),
-                [(name, *(one.holds for one in own)) for name, own in zip(names, self.verdicts, strict=True)],
+                [
+                    (name, *("undefined" if one.holds is None else one.holds for one in own))
+                    for name, own in zip(names, self.verdicts, strict=True)
+                ],
                 data=False,
             ),
         )
@@ -124,6 +128,10 @@ def criteria(metrics: str | Iterable[str] = METRICS) -> Criteria:
 
     A list has the scores that a system predicts for ten documents with the grades REFERENCE; what the criteria
     ask for is in CRITERIA.
+
+    The AveP of the paper is no metric of ranking: it is the mean over the places of the share right so far, where
+    a place is right with its own grade. So AP(rel=2), which stands for it here, has other values; the values of
+    tau, nDCG and rankDCG are the paper's.
 
     Raises MetricError.
     Source: Katerenchuk and Rosenberg, "RankDCG: Rank-ordering evaluation measure", LREC 2016, table 1.
@@ -158,13 +166,19 @@ def _verdicts(values: Floats, ends: tuple[float, float], pair_costs: tuple[float
     """The verdicts by the values of LISTS, higher being better."""
     one, two, three, four, five, six = values.tolist()
     falls = [one - two, two - three, three - max(four, five), min(four, five) - six]
-    low_cost, high_cost = costs(values)
-    ratio = (high_cost / low_cost if low_cost > EQUAL else math.inf) if high_cost > EQUAL else math.nan
+    low_cost, high_cost = (0.0 if abs(cost) <= EQUAL else cost for cost in costs(values))
+    free = math.nan if high_cost == 0 else math.copysign(math.inf, high_cost)
+    ratio = high_cost / low_cost if low_cost > 0 else free
     emphasis = ratio / (pair_costs[1] / pair_costs[0])
     worst, best = ends
-    return (
-        Verdict("ties", abs(four - five) <= EQUAL and one - four > EQUAL, abs(four - five)),
-        Verdict("skew", min(falls) > EQUAL, min(falls)),
-        Verdict("emphasis", emphasis > 1 + EQUAL, emphasis),
-        Verdict("range", abs(six - worst) <= EQUAL and abs(one - best) <= EQUAL, abs(six - worst)),
-    )
+    evidence = {
+        "ties": (abs(four - five) <= EQUAL and one - four > EQUAL, abs(four - five)),
+        "skew": (min(falls) > EQUAL, min(falls)),
+        "emphasis": (emphasis > 1 + EQUAL, emphasis),
+        "range": (abs(six - worst) <= EQUAL and abs(one - best) <= EQUAL, abs(six - worst)),
+    }
+    is_defined = not np.isnan(values).any()
+    return [
+        Verdict(name, holds, number) if is_defined and not math.isnan(number) else Verdict(name, None, math.nan)
+        for name, (holds, number) in evidence.items()
+    ]

@@ -67,6 +67,20 @@ def test_computed_verdicts():
         assert not any(found[blind].values())
 
 
+def test_undefined_values_have_no_verdict():
+    """All documents are relevant to AUC, so it has no value, and so no verdict."""
+    study = criteria("AUC AP(rel=2) P@3")
+    assert np.isnan(study.values[0]).all()
+    assert set(held(study)["AUC"].values()) == {None}
+    emphasis = {str(spec): own[2] for spec, own in zip(study.specs, study.verdicts, strict=True)}
+    assert emphasis["AP(rel=2)"].holds is False  # the highest misplaced costs nothing: the ratio is 0
+    assert emphasis["AP(rel=2)"].evidence == pytest.approx(0)
+    assert emphasis["P@3"].holds is None  # neither costs anything
+    [verdicts, table] = (study.tables[0], study.tables[-1])
+    assert verdicts.to_dicts()[0]["holds"] is None
+    assert table.rows[0] == ("AUC", *["undefined"] * 4)
+
+
 def test_rankings_are_those_of_the_scores():
     for scores, ranking in zip(LISTS, RANKINGS, strict=True):
         assert sorted(ranking) == list(range(1, 11))
