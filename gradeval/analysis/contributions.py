@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -105,15 +106,22 @@ def with_value(
     best = None if terms.ideal is None else terms.ideal()
     ideal = None if best is None else listed(best, None)
     is_mean = spec.metric.name == "muAP"
+    total, base = float(terms.total[0]), float(np.broadcast_to(terms.base, 1)[0])
     added = listed(terms, judgments)
+    if terms.unjudged and basis.positions is None:
+        # documents that are not judged have no rows, but names here
+        last = options.depth or math.inf
+        others = [one for one in ranking.others if (one.rank or 0) <= last]
+        added += tuple(_unjudged(others, terms, total, normalizer))
+        total, base = total + terms.unjudged * len(others), base + terms.unjudged * len(others)
     if spec.metric.name == "rankDCG":
         positions = {one.document: one.position for one in added if one.document and one.position}
         basis = replace(basis, positions=positions)
     return replace(
         basis,
         terms=added,
-        total=float(terms.total[0]),
-        base=float(np.broadcast_to(terms.base, 1)[0]),
+        total=total,
+        base=base,
         scale=terms.scale,
         normalizer=normalizer,
         ideal=ideal,
@@ -151,6 +159,13 @@ def _terms(
         Term(*row, **{name: _whole(name, column[i]) for name, column in lists.items()})
         for i, row in enumerate(rows)
     )
+
+
+def _unjudged(others: Sequence[Document], terms: Terms, total: float, normalizer: float) -> Iterator[Term]:
+    """The terms of these documents. total: the sum before them."""
+    value, adds = terms.unjudged, terms.scale * terms.unjudged / normalizer
+    for place, one in enumerate(others, 1):
+        yield Term(one, value, total + place * value, adds, position=one.rank)
 
 
 def _whole(name: str, value: float) -> Any:

@@ -207,7 +207,7 @@ def area_under_curve(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
 
 
 @metric("Accuracy", invariants=[SCALE_FREE.unless("rel")], undefined=True, example="Accuracy(rel=2)@100")
-def accuracy(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Floats:
+def accuracy(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Probability that a relevant document is ranked above a non-relevant one, among those retrieved.
 
     Use when the documents retrieved are reranked, and each pair of them counts alike.
@@ -215,6 +215,8 @@ def accuracy(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | N
 
     Accuracy@k = (pairs of a relevant and a non-relevant document with the relevant one ranked higher) / (all
     such pairs), both in the first k ranks. Unjudged documents count as non-relevant.
+
+    In the example, a pair is in the term of its relevant document.
 
     ir_measures excludes queries without a value from the mean too, but counts them as 0 if other measures are
     requested in the same call, and fails if all retrieved documents are relevant.
@@ -226,7 +228,8 @@ def accuracy(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | N
     rows = np.flatnonzero(judgments.relevant(rel) & judgments.top(cutoff))
     found = judgments.segments.take(rows)
     retrieved = judgments.retrieved if cutoff is None else np.minimum(judgments.retrieved, cutoff)
-    pairs = found.lengths * (retrieved - found.lengths)
-    wrong = found.sum(judgments.rank[rows] - found.place - 1)
-    value = 1 - np.divide(wrong, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
-    return np.where(retrieved > 0, value, 0.0)
+    others = retrieved - found.lengths
+    above = judgments.rank[rows] - found.place - 1
+    pairs = found.lengths * others
+    normalizer = np.where(pairs > 0, pairs, np.where(retrieved > 0, np.nan, 0.0))
+    return Terms(found, rows, others[found.query] - above, normalizer)

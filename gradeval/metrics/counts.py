@@ -33,7 +33,7 @@ def query_count(judgments: Judgments) -> Floats:
 
 
 @metric("num_ret", invariants=[SCALE_FREE], **COUNT)
-def retrieved_count(judgments: Judgments) -> Floats:
+def retrieved_count(judgments: Judgments) -> Terms:
     """Number of documents retrieved.
 
     Use when the depth of a run is to be checked.
@@ -41,10 +41,14 @@ def retrieved_count(judgments: Judgments) -> Floats:
 
     num_ret = documents in the run for the query, judged and unjudged.
 
+    In the example, the number of documents that are not judged is subtracted with the opposite sign.
+
     Returns float64 (Q,), at least 0; the summary is their sum. Unit: documents.
     Source: trec_eval.
     """
-    return judgments.retrieved.astype(np.float64)
+    rows = np.flatnonzero(judgments.is_retrieved)
+    judged = judgments.segments.take(rows)
+    return Terms(judged, rows, 1.0, base=np.subtract(judged.lengths, judgments.retrieved, dtype=float), unjudged=1.0)
 
 
 @metric("num_rel", invariants=[SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], **COUNT)

@@ -11,6 +11,7 @@ from gradeval.registry.invariants import SCALE_FREE
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Rel, at_least, negative, numbers, positive
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
 
 Gained = Annotated[float, positive("the utility of a relevant document retrieved")]
 Lost = Annotated[float, negative("the utility of a non-relevant document retrieved")]
@@ -61,7 +62,7 @@ def set_utility(
     rel: Rel | None = None,
     weights: Weights = (1.0, -1.0, 0.0, 0.0),
     size: Size = 0.0,
-) -> Floats:
+) -> Terms:
     """Utility of the documents retrieved and of those not retrieved.
 
     Use when gains and costs of delivered and missed documents are known.
@@ -70,13 +71,18 @@ def set_utility(
     utility = a (relevant retrieved) + b (non-relevant retrieved) + c (relevant not retrieved)
     + d (non-relevant not retrieved), with a/b/c/d the weights, in a collection of `size` documents.
 
+    In the example, what documents add that are not judged, or neither relevant nor retrieved, is subtracted
+    with the opposite sign.
+
     Returns float64 (Q,), any number; c (relevant) + d (non-relevant) where nothing was retrieved. Unit:
     utility.
     Source: Buckley, trec_eval.
     """
     a, b, c, d = weights
-    hits = judgments.hits(rel)
-    found, relevant, retrieved = hits.count, hits.relevant, judgments.retrieved
-    others = size + found - retrieved - relevant
-    worth: Floats = a * found + b * (retrieved - found) + c * (relevant - found) + d * others
-    return worth
+    relevant, is_retrieved = judgments.relevant(rel), judgments.is_retrieved
+    value = np.where(relevant, np.where(is_retrieved, a, c), np.where(is_retrieved, b, 0.0))
+    rows = np.flatnonzero(relevant | is_retrieved)
+    segments = judgments.segments.take(rows)
+    unjudged = judgments.retrieved - judgments.segments.sum(is_retrieved)
+    others = size - unjudged - segments.lengths
+    return Terms(segments, rows, value[rows], base=-(b * unjudged + d * others), unjudged=b)

@@ -25,7 +25,8 @@ class Terms:
     base: the sum whose value is 0, (Q,), or one number for all.
     ideal: where the normalizer is the sum - base of the ideal ranking, what makes its terms.
     has_relevant: which queries have a document that is relevant to the metric, (Q,); by default those whose
-    normalizer is not 0.
+    normalizer is not 0. unjudged: what each document adds that was retrieved and is not judged, and so has no
+    row; the base has it with the opposite sign.
     """
 
     segments: Segments
@@ -36,6 +37,7 @@ class Terms:
     scale: float = 1.0
     ideal: Callable[[], Terms] | None = None
     has_relevant: Bools | None = None
+    unjudged: float = 0.0
 
     @cached_property
     def total(self) -> Floats:
