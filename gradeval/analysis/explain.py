@@ -194,7 +194,10 @@ def _positions(qrels: Qrels, queries: Sequence[str]) -> Ints:
 
 
 def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, count: int, jobs: int) -> Ints:
-    """The queries with the lowest value, or with the largest drop from the second run; ties as in the qrels."""
+    """The queries with the lowest value, or with the largest drop from the second run; ties as in the qrels.
+
+    Those without a relevant document come last: there is nothing to find, and --no-relevant decides the value.
+    """
     better = spec.metric.higher_is_better
     if better is None:
         raise MetricError(f"{spec}: neither high nor low values are better, so no query is the worst")
@@ -202,18 +205,20 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
     if options.query_ids is not None:
         wanted[:] = False
         wanted[_positions(qrels, options.query_ids)] = True
-    values = []
+    values, is_empty = [], np.zeros(len(qrels.queries), bool)
     for run in runs:
         reduced = run.reduce(qrels, options.ties or run.ties, jobs)
         judge = judge_of(qrels, reduced, options)
-        values.append(score_queries(qrels, judge, reduced.rank, [spec], jobs).values[0])
+        found = score_queries(qrels, judge, reduced.rank, [spec], jobs)
+        values.append(found.values[0])
+        is_empty |= found.empty[0]
         if options.queries == "both":
             wanted &= reduced.retrieved > 0
     worth = values[0] - values[1] if len(values) > 1 else values[0]
     defined = np.flatnonzero(wanted & ~np.isnan(worth))
     if not len(defined):
         raise MetricError(f"{spec} is undefined for all queries")
-    order = np.argsort(worth[defined] * (1 if better else -1), kind="stable")
+    order = np.lexsort((worth[defined] * (1 if better else -1), is_empty[defined]))
     return defined[order[:count]]
 
 

@@ -65,7 +65,8 @@ _explanation = section("Explanation")
     "--worst",
     type=Integer(1, 10**6),
     metavar="N",
-    help="The N queries with the lowest value; with --against, those with the largest drop.",
+    help="The N queries with the lowest value; with --against, those with the largest drop. Queries without a "
+    "relevant document come last.",
 )
 @_explanation(
     "--against",

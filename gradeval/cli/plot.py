@@ -185,8 +185,8 @@ def curve_command(
 def phi_command(qrels: str, asked: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> int:
     """φ of nDCGφ by grade, with its control points: lowest, median, whisker, highest.
 
-    By default φ of all judgments as one query, and the median and the quartiles of φ over the queries. --query
-    draws φ of one query, or of several.
+    By default φ of all judgments as one query, and the median and the quartiles of φ over the queries that have
+    the grade or a higher one. --query draws φ of one query, or of several.
     """
 
     def draw(progress: Progress, options: dict[str, Any]) -> Picture:

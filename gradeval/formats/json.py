@@ -21,6 +21,7 @@ from gradeval.formats.json_exact import exact_columns
 from gradeval.formats.json_plain import plain_columns
 from gradeval.formats.json_text import MORE, NOT_CLOSED, SPACE, STEP, Part, braces, string_quotes
 from gradeval.formats.mteb import chosen_split, is_predictions, not_qrels
+from gradeval.formats.saved import reject_saved
 from gradeval.formats.scan import LF, binary_data
 from gradeval.formats.sources import Source
 from gradeval.options import Options
@@ -40,6 +41,7 @@ def table(source: Source, number: str, options: Options) -> Table:
         what = "the file is empty" if not beginning.strip() else "this is not a JSON object"
         hint = "Needed is {query: {document: number}}; write a list of objects one a line: jq -c '.[]'"
         raise InputError(source.name, what, line=1, hint=hint)
+    reject_saved(beginning, source.name, number)
     offset, is_whole = found.end(), True
     if is_predictions(source, beginning):
         if number == "grade":

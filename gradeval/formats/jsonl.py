@@ -19,6 +19,7 @@ from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json_text import are_numbers
 from gradeval.formats.memory import Wrong, object_ids, object_numbers
 from gradeval.formats.names import Chosen, choose
+from gradeval.formats.saved import reject_saved
 from gradeval.formats.scan import LF, binary_data, floats
 from gradeval.formats.sources import TOO_LONG, Block, Source
 from gradeval.options import Options
@@ -36,6 +37,7 @@ def table(source: Source, number: str, options: Options) -> Table:
         for place, line in enumerate(block.bytes[: block.size].tobytes().split(b"\n")):
             if not line.strip(_BLANK) or block.too_long:
                 continue
+            reject_saved(block.bytes[: block.size].tobytes(), source.name, number)
             first = _object(line)
             if isinstance(first, str):
                 raise InputError(source.name, first, line=before + place + 1)

@@ -64,6 +64,13 @@ def is_saved(source: Source) -> bool:
     return False
 
 
+def reject_saved(text: bytes, name: str, number: str) -> None:
+    """Raise InputError where the text of a file of documents begins as saved results do."""
+    if _SAVED.match(text[: 1 << 12]):
+        hint = f"Give the {'qrels' if number == 'grade' else 'run'} that it was made from"
+        raise InputError(name, "a saved result has no documents", hint=hint)
+
+
 def read_saved(source: Source) -> SavedResult:
     """The saved result in a file. Raises InputError where it is none, or has no values per query."""
     content = _parsed(source)

@@ -48,7 +48,9 @@ def retrieved_count(judgments: Judgments) -> Terms:
     """
     rows = np.flatnonzero(judgments.is_retrieved)
     judged = judgments.segments.take(rows)
-    return Terms(judged, rows, 1.0, base=np.subtract(judged.lengths, judgments.retrieved, dtype=float), unjudged=1.0)
+    return Terms(
+        judged, rows, 1.0, base=np.subtract(judged.lengths, judgments.retrieved, dtype=float), unjudged=1.0
+    )
 
 
 @metric("num_rel", invariants=[SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], **COUNT)

@@ -347,6 +347,13 @@ def test_worst_queries():
     assert one.query == "q2"
 
 
+def test_queries_without_a_relevant_document_are_not_the_worst():
+    qrels = {"empty": {"a": 0, "b": 0}, "low": {"a": 1, "b": 0}, "high": {"a": 0, "b": 1}}
+    run = {query: {"b": 2.0, "a": 1.0} for query in qrels}
+    order = [one.query for one in gradeval.explain(qrels, run, "nDCG", worst=3)]
+    assert order == ["low", "high", "empty"]
+
+
 def test_worst_queries_against_another_run():
     ours, theirs = (gradeval.evaluate(QRELS, of, "AP").runs[0].values[0] for of in (RUN, OTHER))
     [one] = gradeval.explain(QRELS, RUN, "AP", worst=1, against=OTHER)

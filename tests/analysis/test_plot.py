@@ -180,9 +180,21 @@ def test_phi_of_a_collection():
     assert at[4] == 1 and at[0] == 0
     assert at[2] == pytest.approx((_phi_at(each[0], 2) + of_grade[1][2]) / 2, abs=1e-3)
     assert (np.diff(picture.spread.median) >= 0).all()
+    assert picture.spread.reach.tolist() == [2, 2, 2, 1]
+    assert [row["queries"] for row in picture.table("quartiles").to_dicts()] == [2, 2, 2, 1]
     assert [line.name for line in picture.panels[0].lines] == [POOLED, MEDIAN]
     same = gradeval.plot.phi(qrels, "nDCGphi(points=0:0/4:1)")
     assert same.spread is None and list(same.curves) == ["all queries"]
+
+
+def test_queries_that_do_not_reach_a_grade_are_not_counted():
+    """Five queries end at grade 1, where their φ is 1; one reaches 9, and it alone has φ of 5."""
+    low = {f"q{n}": {"a": 0, "b": 1} for n in range(5)}
+    spread = gradeval.plot.phi({**low, "high": {"a": 0, "b": 5, "c": 9, "d": 6}}).spread
+    columns = (of.tolist() for of in (spread.grade, spread.reach, spread.median))
+    at = {grade: (reach, median) for grade, reach, median in zip(*columns, strict=True)}
+    assert at[1][0] == 6 and at[5][0] == 1
+    assert at[5][1] < 1
 
 
 def _phi_at(phi, grade):

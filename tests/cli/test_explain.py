@@ -152,6 +152,16 @@ def test_errors(files, args, message):
     assert said.count("\n") == 0
 
 
+def test_a_saved_result_has_no_documents(files, tmp_path):
+    qrels, run = files
+    saved = tmp_path / "saved.json"
+    assert gradeval(qrels, run, "-q", "-f", "json", "-o", saved).code == 0
+    for command in (["explain", "--query", "q1"], ["plot", "curve"]):
+        done = gradeval(*command, qrels, saved)
+        assert (done.code, done.out) == (2, "")
+        assert "a saved result has no documents" in done.err and "Give the run" in done.err
+
+
 def test_a_run_is_needed(files):
     assert "Missing argument 'RUN'" in fails("explain", files[0], "--query", "q1")
     assert "Try 'gradeval explain --help'" in fails("explain", *files)

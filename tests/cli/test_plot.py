@@ -149,6 +149,15 @@ def test_warnings():
 
 
 @with_matplotlib
+def test_warnings_are_about_the_metrics_asked_for(tmp_path):
+    """Judged@k is evaluated too, and ties change it, but nobody asked for it."""
+    tied = "".join(f"q1 Q0 {name} 1 5 r\n" for name in ("a", "b", "c", "x"))
+    (tmp_path / "tied").write_text(tied + "q2 Q0 x 1 3 r\n")
+    done = gradeval("plot", "queries", "q", "tied", "-m", "nDCG@2")
+    assert "could change nDCG@2" in done.err
+    assert "other metric" not in done.err
+
+
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
 def test_save(tmp_path, suffix):
     path = tmp_path / f"phi{suffix}"

@@ -28,20 +28,22 @@ from gradeval.tables.qrels import Qrels
 
 METRIC = "nDCGphi"
 POOLED = "all judgments as one query"
-MEDIAN = "median of the queries"
+MEDIAN = "median of the queries that reach the grade"
 _SAMPLES = 201  # of a curve
 _QUARTILES = (0.5, 0.25, 0.75)
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """φ of the queries at some grades: median and quartiles, (G,) each. φ is 1 above a query's highest grade.
+    """φ of the queries at some grades: median and quartiles, (G,) each.
 
-    queries: how many there are, without those that have no grade above 0.
+    queries: how many there are, without those that have no grade above 0. grade: the grades. reach: at each,
+    how many queries have that grade or a higher one, int64 (G,); φ of the others would be 1 for no document.
     """
 
     queries: int
     grade: Floats
+    reach: Ints
     median: Floats
     q1: Floats
     q3: Floats
@@ -85,10 +87,11 @@ class Phis(Picture):
             Table("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
         ]
         if self.spread is not None:
-            columns = (getattr(self.spread, name).tolist() for name in ("grade", "q1", "median", "q3"))
+            of = self.spread
+            columns = (one.tolist() for one in (of.grade, of.q1, of.median, of.q3, of.reach))
             rows = list(zip(*columns, strict=True))
-            title = f"φ of {self.spread.queries} queries"
-            tables.append(Table("quartiles", title, ("grade", "q1", "median", "q3"), rows))
+            title = f"φ of {of.queries} queries, of each grade over those that have it or a higher one"
+            tables.append(Table("quartiles", title, ("grade", "q1", "median", "q3", "queries"), rows))
         return tuple(tables)
 
 
@@ -97,7 +100,7 @@ def phi(qrels: Any, metric: str = METRIC, query: str | Sequence[str] = (), **opt
 
     qrels, options: as evaluate() takes them. metric: nDCGphi with its parameters. query: an id, or several,
     whose φ are drawn; by default φ of all judgments as one query, and the median and the quartiles of φ over
-    the queries. Raises GradevalError.
+    the queries that have the grade or a higher one. Raises GradevalError.
     """
     queries = [query] if isinstance(query, str) else [str(one) for one in query]
     return draw_phi(qrels, phi_spec(metric), Options.of(**options), queries=queries)
@@ -141,7 +144,7 @@ def draw_phi(
     return Phis(
         options={"metrics": [str(spec)], "qrels": judged.path, "evaluation": options.to_dict()},
         noticed=(judged.notices,),
-        note="" if spread is None else f"quartiles over {spread.queries} queries",
+        note="" if spread is None else f"quartiles over the queries that reach the grade, of {spread.queries}",
         curves=curves,
         spread=spread,
     )
@@ -169,7 +172,10 @@ def _spread(judgments: Judgments, variant: str) -> Spread:
     grade = distinct(np.maximum(judgments.grade, 0.0))
     if len(grade) > _SAMPLES:
         grade = np.linspace(grade[0], grade[-1], _SAMPLES)
-    found = np.full((len(_QUARTILES), len(grade)), np.nan)
+    highest = judgments.highest[queries]
+    found, reach = np.full((len(_QUARTILES), len(grade)), np.nan), np.zeros(len(grade), np.int64)
     for g, one in enumerate(grade.tolist() if len(queries) else ()):
-        found[:, g] = np.quantile(fitted(np.full(len(queries), one), queries), _QUARTILES)
-    return Spread(len(queries), grade, *found)
+        own = queries[highest >= one]
+        reach[g] = len(own)
+        found[:, g] = np.quantile(fitted(np.full(len(own), one), own), _QUARTILES)
+    return Spread(len(queries), grade, reach, *found)

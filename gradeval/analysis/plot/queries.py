@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradeval.analysis.compare import compare_results, evaluate_to_compare
+from gradeval.analysis.compare import compare_results, evaluate_to_compare, notices_of
 from gradeval.analysis.comparison import PairComparison
 from gradeval.analysis.options import CompareOptions
 from gradeval.analysis.plot.picture import Axis, Bars, Panel, Picture, checked_confidence, interval_of_mean
@@ -18,6 +18,7 @@ from gradeval.analysis.values import QueryValues, check_comparable
 from gradeval.arrays import Floats, Ints
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.given import separate_runs
+from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
 
@@ -183,7 +184,7 @@ def draw_queries(
     given = QueryValues.of(results, compared)
     values = given.select(given.by_id)
     pairs: tuple[PairComparison, ...] = ()
-    notices = results.notices
+    notices: Sequence[Notice] = notices_of(results, values)
     if len(results.runs) > 1:
         chosen = CompareOptions.of(baseline=baseline, confidence=confidence, jobs=options.jobs)
         comparison = compare_results(results, compared, chosen)

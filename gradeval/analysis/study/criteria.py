@@ -129,9 +129,9 @@ def criteria(metrics: str | Iterable[str] = METRICS) -> Criteria:
     A list has the scores that a system predicts for ten documents with the grades REFERENCE; what the criteria
     ask for is in CRITERIA.
 
-    The AveP of the paper is no metric of ranking: it is the mean over the places of the share right so far, where
-    a place is right with its own grade. So AP(rel=2), which stands for it here, has other values; the values of
-    tau, nDCG and rankDCG are the paper's.
+    The AveP of the paper is no metric of relevance: it is the mean over the places of the share right so far,
+    where a place is right with its own grade. So AP(rel=2), which stands for it here, has other values; the
+    values of tau, nDCG and rankDCG are the paper's.
 
     Raises MetricError.
     Source: Katerenchuk and Rosenberg, "RankDCG: Rank-ordering evaluation measure", LREC 2016, table 1.

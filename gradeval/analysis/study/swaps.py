@@ -86,8 +86,7 @@ class Swaps(Study):
         return (
             Table(
                 "distances",
-                "Largest distance between the curves of different level counts; noise: chance alone stays below "
-                "it in 95 % of studies",
+                "Largest distance between the curves of different level counts, and its noise (95 % of chance)",
                 (*Distance._fields, "seed"),
                 [(*distance, seed) for distance in self.distances],
                 data=len(self.levels) > 1,
