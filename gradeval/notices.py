@@ -183,7 +183,10 @@ def _no_relevant(group: Sequence[Notice], runs: int) -> str:
     fate = "excluded from the mean" if notice.rule == "skip" else f"counted as {notice.rule} in the mean"
     hint = "" if notice.informational else "; --no-relevant decides"
     scope = f"{notice.metric}{more}{_other_qrels(group)}"
-    return f"{notice.subject}: {count} no relevant document, {fate} of {scope}{hint}"
+    what = "no relevant document"
+    if len({one.count for one in group if one.subject == notice.subject}) > 1:
+        what, count = f"no document that is relevant to {notice.metric}", f"up to {count}"
+    return f"{notice.subject}: {count} {what}, {fate} of {scope}{hint}"
 
 
 def _ranks(group: Sequence[Notice], runs: int) -> str:

@@ -112,7 +112,8 @@ def levels_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], 
     """Average precision at every threshold, and the metrics that combine the thresholds.
 
     With --qrels-feature a feature of a LETOR file is a virtual assessor; as a run it scores 1 (Scheel et al.
-    2011, figures 6 to 8).
+    2011, figures 6 to 8). AP at a threshold that no document of a query reaches counts as 0; --no-relevant skip
+    leaves such queries out.
     """
 
     def run(progress: Progress, options: dict[str, Any]) -> Study:

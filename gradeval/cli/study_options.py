@@ -11,8 +11,9 @@ import click
 from gradeval.cli import output as out
 from gradeval.cli.destination import has_colour
 from gradeval.cli.eval import eval_command
-from gradeval.cli.options import check_inputs, output_file, treat_warnings
+from gradeval.cli.options import check_inputs, digits_option, output_file, output_option, treat_warnings
 from gradeval.cli.types import Integer
+from gradeval.render import FORMATS as ALL_FORMATS
 from gradeval.render.study import FORMATS
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ INPUT = (
     *("columns", "split", "ignore_identical_ids"),
 )
 OTHER = ("jobs", "quiet", "strict", "allow")
-_OUTPUT = ("digits", "output")
 _MOST = 10**6
 _SEPARATOR = "\b\nExamples:\n"
 
@@ -51,9 +51,12 @@ as_eval_has = partial(as_has, eval_command)
 def printed(*tables: str) -> Callable[[Decorated], Decorated]:
     """The options of the output. tables: the names of those that the study has."""
 
+    endings = ", ".join(ALL_FORMATS[name].ending for name in FORMATS)
+
     def decorate(function: Decorated) -> Decorated:
         for option in (
-            as_eval_has(*_OUTPUT),
+            output_option(f"Write to this file, atomically. Its ending sets the format: {endings}."),
+            digits_option(),
             click.option(
                 "--table",
                 type=click.Choice(tables),

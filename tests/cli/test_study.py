@@ -184,6 +184,19 @@ def test_help():
         assert f"gradeval study {name}" in text.split("Examples:")[1]
 
 
+@pytest.mark.parametrize("name", STUDIES)
+def test_help_names_the_endings_that_there_are(name):
+    text = " ".join(gradeval("study", name, "--help").out.split())
+    assert "sets the format: .txt, .tsv, .csv, .json." in text
+
+
+def test_the_virtual_assessor_is_no_mistake():
+    """As a run it is the judgments, which was asked for, so --strict does not fail by it."""
+    done = gradeval(*CALLS["levels"], "--no-relevant", "skip", "--ties", "trec", "--strict")
+    assert "is this the qrels" not in done.err
+    assert done.code == 0
+
+
 def test_library():
     """gradeval.study has a function of each command's name."""
     for name in STUDIES:

@@ -16,6 +16,7 @@ from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.given import separate_runs
 from gradeval.formats.sources import Source
+from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
 
@@ -92,6 +93,11 @@ class Levels(Study):
         )
 
 
+def _is_reference(notice: Notice, reference: str | None) -> bool:
+    """Whether it says that the virtual assessor, as a run, is the judgments, which is what was asked for."""
+    return notice.kind is Kind.QRELS_AS_RUN and notice.subject == reference
+
+
 def levels(
     qrels: Any,
     runs: Any = None,
@@ -103,7 +109,8 @@ def levels(
     """Average precision at every threshold, and metrics that combine the thresholds, of several runs.
 
     qrels, runs, options: as evaluate() takes them. The features of a LETOR file are runs with features=…, its
-    own where no runs are given, and the virtual assessor with qrels_feature=….
+    own where no runs are given, and the virtual assessor with qrels_feature=…, which scores 1 as a run; but AP
+    at a threshold is 0 for a query without such a grade, unless no_relevant says otherwise.
 
     Raises InputError, MetricError, OptionError.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, figures 6-8.
@@ -124,7 +131,7 @@ def levels(
             **({"reference": reference} if reference else {}),
             "evaluation": dict(results.options),
         },
-        noticed=(results.notices,),
+        noticed=(tuple(one for one in results.notices if not _is_reference(one, reference)),),
         runs_read=len(results.runs),
         runs=names,
         thresholds=tuple(results.specs[m].params["rel"] for m in by_level),
