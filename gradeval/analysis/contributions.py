@@ -126,6 +126,7 @@ def with_value(
         normalizer=normalizer,
         ideal=ideal,
         by_rank=_by_rank(terms, best, basis.cutoff or int(judgments.retrieved[0])),
+        discounts=_discounts(terms, basis.cutoff or int(judgments.retrieved[0])),
         scaled=scaled_name,
         levels=levels_of(judgments, basis.ranked) if is_mean else (),
         phi=phi_of(judgments, params) if scaled_name == "φ" else None,
@@ -182,6 +183,13 @@ def _by_rank(terms: Terms, ideal: Terms | None, last: int) -> tuple[float, ...]:
         return ()
     own, best = (_running(one, last) for one in (terms, ideal))
     return tuple(ratio(terms.scale * own, best).tolist())
+
+
+def _discounts(terms: Terms, last: int) -> tuple[float, ...]:
+    """The discount of each rank, for a DCG whose terms of 0 have no rows."""
+    if not isinstance(terms, DiscountedTerms) or terms.discount_at is None:
+        return ()
+    return tuple(terms.discount_at(np.arange(1.0, last + 1)).tolist())
 
 
 def _running(terms: Any, last: int) -> Floats:

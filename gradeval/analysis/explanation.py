@@ -163,7 +163,7 @@ class Explanation:
     Of a metric that is a sum over documents: terms, in the order in which they are added, and
     value = scale · (total - base) / normalizer. ideal: the terms of the ideal ranking, where total - base of
     these is the normalizer. by_rank: the value if the ranking were cut at rank 1, 2, …, for normalized DCGs.
-    scaled: what Term.scaled is, '' if nothing.
+    discounts: of rank 1, 2, …, for DCGs whose documents without a gain have no terms. scaled: what Term.scaled is, '' if nothing.
 
     Of another metric: terms is None, and changes has an entry for each document, in their order.
 
@@ -187,6 +187,7 @@ class Explanation:
     normalizer: float = 1.0
     ideal: tuple[Term, ...] | None = None
     by_rank: tuple[float, ...] = ()
+    discounts: tuple[float, ...] = ()
     scaled: str = ""
     changes: tuple[Change, ...] = ()
     levels: tuple[Level, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -137,7 +138,8 @@ def dcg(judgments: Judgments, gain: Gain, cutoff: int | None, kind: str | float 
         rows = np.flatnonzero(gaining(judgments, gain) & judgments.is_retrieved)
         found, rank = judgments.segments.take(rows), judgments.rank[rows]
         gained = gain.of(judgments.grade[rows], found.query)
-        return DiscountedTerms.of(found, rows, rank, gained, discount(rank, kind))
+        terms = DiscountedTerms.of(found, rows, rank, gained, discount(rank, kind))
+        return replace(terms, discount_at=partial(discount, kind=kind))
 
     return judgments.once(("dcg", gain.name, kind), make).top(cutoff)
 

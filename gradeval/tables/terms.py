@@ -64,13 +64,15 @@ class Terms:
 class DiscountedTerms(Terms):
     """The terms of a DCG: value = gain / discount, in rank order within queries.
 
-    rank: 1-based, in the ranking whose terms these are. rank, gain, discount: float64 (T,).
+    rank: 1-based, in the ranking whose terms these are. rank, gain, discount: float64 (T,). discount_at: the
+    discount of any ranks, None where it depends on more than the rank.
     """
 
     value: Floats
     rank: Floats
     gain: Floats
     discount: Floats
+    discount_at: Callable[[Floats], Floats] | None = None
 
     @classmethod
     def of(cls, segments: Segments, row: Ints, rank: Floats, gain: Floats, discount: Floats) -> DiscountedTerms:

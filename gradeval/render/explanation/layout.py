@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 
 from gradeval.analysis.explanation import Document, Explanation, Selection, Term
@@ -136,11 +137,17 @@ def _columns(explanation: Explanation, rows: Rows) -> list[str]:
 
 def _sum_columns(explanation: Explanation, digits: Digits) -> Callable[[Document], dict[str, str]]:
     terms = {one.document: one for one in explanation.terms or ()}
-    is_dcg = any(one.gain is not None for one in terms.values())
+    is_dcg = any(one.gain is not None for one in terms.values()) or bool(explanation.discounts)
     at_rank = f"{_name(explanation)}@k"
+    ordered = sorted((one.position, one.running) for one in terms.values() if one.position is not None)
+    positions = [position for position, _ in ordered]
+    last = explanation.cutoff or math.inf
 
     def columns(document: Document) -> dict[str, str]:
+        place = explanation.place(document)
         term = terms.get(document)
+        if term is None and place is not None and place <= last:
+            term = nothing(document, place)
         found: dict[str, str] = {}
         if term is not None:
             found = _parts(explanation, term, digits)
@@ -149,10 +156,18 @@ def _sum_columns(explanation: Explanation, digits: Digits) -> Callable[[Document
                 found[_sum_name(explanation)] = number(term.running, digits)
             else:
                 found["adds"] = number(term.contribution, digits)
-        place = explanation.place(document)
         if place is not None and place <= len(explanation.by_rank):
             found[at_rank] = number(explanation.by_rank[place - 1], digits)
         return found
+
+    def nothing(document: Document, place: int) -> Term:
+        """The term of a document that has none, and so adds 0."""
+        before = bisect_left(positions, place)
+        running = ordered[before - 1][1] if before else 0.0
+        if place > len(explanation.discounts):
+            return Term(document, 0.0, running, 0.0, place)
+        scaled = 0.0 if explanation.scaled else None
+        return Term(document, 0.0, running, 0.0, place, 0.0, explanation.discounts[place - 1], scaled)
 
     return columns
 
