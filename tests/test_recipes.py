@@ -20,7 +20,8 @@ FEATURES = np.column_stack([QUERY, GRADE + RNG.normal(size=len(QUERY)), RNG.norm
 
 
 def recipes() -> dict[str, Any]:
-    [text] = re.findall(r"^```py\n(.*?)^```$", README.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```py\n(.*?)^```$", README.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    [text] = [block for block in blocks if "lightgbm" in block]
     names: dict[str, Any] = {"gradeval": gradeval, "np": np}
     exec(text, names)
     return names

@@ -222,7 +222,7 @@ def test_half_of_a_pair_is_for_either_document():
 
 def test_a_metric_that_is_no_sum_has_none():
     table = judgments_of([ranked([1, None, 2])])
-    for name in ("F@3", "set_map", "11pt_avg", "utility", "unj@3", "num_ret", "relstring"):
+    for name in ("F@3", "set_map", "11pt_avg", "scaled_utility", "unj@3", "relstring"):
         [spec] = parse(name)
         assert spec.metric.terms(table, **spec.params) is None
 
