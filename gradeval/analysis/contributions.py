@@ -125,7 +125,7 @@ def with_value(
         scale=terms.scale,
         normalizer=normalizer,
         ideal=ideal,
-        by_rank=_by_rank(terms, best, basis.cutoff or int(judgments.retrieved[0])),
+        by_rank=() if is_empty else _by_rank(terms, best, basis.cutoff or int(judgments.retrieved[0])),
         discounts=_discounts(terms, basis.cutoff or int(judgments.retrieved[0])),
         scaled=scaled_name,
         levels=levels_of(judgments, basis.ranked) if is_mean else (),

@@ -49,11 +49,13 @@ def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES
         variant = params.get("variant", "paper")
         points = [(name, *point) for name, point in named_points(judgments, variant)[0].items()]
         whisker = float(control_points(judgments, variant)[0][0, 2])
+        if judgments.highest[0] <= 0:  # φ is 0 at every grade, which points would contradict
+            points, whisker = [], None
     grades, ordered = distinct(judgments.grade)[::-1], np.sort(judgments.grade)
     counts = np.searchsorted(ordered, grades, "right") - np.searchsorted(ordered, grades)
     values = phi(grades)
     rows = zip(grades.tolist(), counts.tolist(), values.tolist(), exp2_gain(values).tolist(), strict=True)
-    ends = min(points[0][1], float(grades[-1])), points[-1][1]
+    ends = (min(points[0][1], float(grades[-1])), points[-1][1]) if points else (0.0, 0.0)
     at = np.linspace(*ends, samples)
     curve = zip(at.tolist(), phi(at).tolist(), strict=True)
     return Phi(tuple(points), whisker, tuple(rows), tuple(curve))

@@ -114,7 +114,7 @@ class Level:
 class Phi:
     """φ of nDCGφ for the grades of a query.
 
-    points: (name, grade, φ) of the control points. whisker: Q3 + 1.5 (Q3 - Q1), or as the released code has it;
+    points: (name, grade, φ) of the control points, none where no grade is above 0. whisker: Q3 + 1.5 (Q3 - Q1), or as the released code has it;
     None where points are given. values: (grade, judged documents with it, φ, gain), the highest grade first.
     curve: (grade, φ) between the lowest and the highest control point.
     """
@@ -163,7 +163,8 @@ class Explanation:
     Of a metric that is a sum over documents: terms, in the order in which they are added, and
     value = scale · (total - base) / normalizer. ideal: the terms of the ideal ranking, where total - base of
     these is the normalizer. by_rank: the value if the ranking were cut at rank 1, 2, …, for normalized DCGs.
-    discounts: of rank 1, 2, …, for DCGs whose documents without a gain have no terms. scaled: what Term.scaled is, '' if nothing.
+    discounts: of rank 1, 2, …, for DCGs whose documents without a gain have no terms. scaled: what Term.scaled
+    is, '' if nothing.
 
     Of another metric: terms is None, and changes has an entry for each document, in their order.
 
@@ -232,7 +233,7 @@ class Explanation:
         first, below = self.ranked[:ranks], self.ranked[ranks:]
         others = set(adds).difference(first)
         # every document adds to rankDCG
-        adding = [] if self.groups else [one for one in others if places[one] and adds[one]]
+        adding = [] if self.groups else [one for one in others if places[one] and abs(adds[one]) > 0]
         most = sorted(adding, key=lambda one: (-abs(adds[one]), places[one] or 0))[:further]
         hidden = others.difference(most)
         missed = [one for one in self.documents if one.rank is None and self.place(one) is None]

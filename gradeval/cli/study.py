@@ -138,7 +138,7 @@ def levels_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], 
 )
 @click.argument("qrels", type=File(), required=False)
 @click.argument("runs", metavar="[RUN]...", type=File(), nargs=-1, callback=expand_runs)
-@metrics_option("nDCG(gain=exp,top=10/25/50) and nDCGphi at the cutoff")
+@metrics_option("nDCGphi and nDCG(gain=exp,top=10/25/50) at the cutoff 10, top in proportion at others")
 @count_option("--cutoff", 10, "The cutoff of the default metrics, and the rank of the errors.")
 @count_option("--items", 100, "Without QRELS: documents of a ranking.", low=2)
 @count_option("--draws", 1000, "Without QRELS: random rankings.")
@@ -263,8 +263,9 @@ def agreement_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...
 
     For each pair of metrics: Kendall's tau and the AP correlation between the orders of the systems. For each
     metric: the share of pairs of systems that it separates (discriminative power), the agreement of random
-    halves of the queries, and what multiplying all grades changes. Tables: correlations, power, halves,
-    rescaled, systems.
+    halves of the queries (the mean tau, its 5 % and 95 % quantiles low and high, and swapped, the mean share of
+    pairs of systems in opposite orders), and what multiplying all grades changes (change, the largest absolute
+    change of a mean, and the tau of the orders). Tables: correlations, power, halves, rescaled, systems.
 
     With --qrels2: all of it for both sets of judgments on their common queries, the agreement of the orders of
     systems by each metric, and the confusion matrix and Cohen's kappa of the grades.

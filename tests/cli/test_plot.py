@@ -158,6 +158,15 @@ def test_warnings_are_about_the_metrics_asked_for(tmp_path):
     assert "other metric" not in done.err
 
 
+def test_one_repeat_has_no_interval():
+    done = gradeval("plot", "swaps", "--levels", "2,3", "--items", "6", "--repeats", "1", "--swaps", "4")
+    assert done.code == 0 and "interval" not in done.out
+
+
+def test_a_logarithmic_axis_is_for_cutoffs():
+    assert "--log is for cutoffs" in fails("plot", "curve", "q", "r", "-m", "iprec_at_recall", "--log")
+
+
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
 def test_save(tmp_path, suffix):
     path = tmp_path / f"phi{suffix}"

@@ -195,6 +195,32 @@ def test_json_has_everything():
     assert len(other["changes"]) == 8
 
 
+def test_no_grade_above_0():
+    """No control point says that φ of 0 is 1, and no value at a rank contradicts the value of the query."""
+    qrels, run = {"q": {"a": 0, "b": 0}}, {"q": {"a": 2.0, "b": 1.0, "x": 3.0}}
+    [one] = gradeval.explain(qrels, run, "nDCGphi", "q")
+    text = render([one])
+    assert one.phi.points == ()
+    assert "highest" not in text and "no control points" in text
+    [one] = gradeval.explain(qrels, run, "nDCG@2", "q", no_relevant="1")
+    assert (one.value, one.by_rank) == (1.0, ())
+    assert "nDCG@k" not in render([one])
+
+
+def test_undefined_terms_add_nothing_that_is_known():
+    qrels, run = {"q": {"a": 0, "b": 0}}, {"q": {name: 9.0 - place for place, name in enumerate("xyzab")}}
+    [one] = gradeval.explain(qrels, run, "tau", "q")
+    assert "which add -" not in render([one], ranks=1)
+
+
+def test_the_ideal_ranking_adds_up():
+    """Its ranks that are not shown are summed in a row."""
+    text = shown("NDCNG", ranks=3, digits=3)
+    assert "3 more" in text
+    [more] = [line for line in text.splitlines() if "3 more" in line]
+    assert float(more.split()[-1]) == pytest.approx(0.178 + 0.073 + 0.067, abs=0.002)
+
+
 def test_numbers_that_are_undefined_are_null():
     [one] = json.loads(shown("tau", {"t": {"A": 1}}, format="json"))["explanations"]
     assert one["value"] is None

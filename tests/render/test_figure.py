@@ -84,6 +84,17 @@ def test_bars_are_the_differences(pictures):
     assert found.axes[0].get_ylim() == found.axes[1].get_ylim()
 
 
+def test_metrics_of_a_figure_share_their_axis(pictures):
+    ends = {axes.get_ylim() for axes in drawn(pictures["swaps"]).axes}
+    assert len(ends) == 1
+
+
+def test_a_size_that_is_too_small_is_an_error(pictures):
+    with pytest.raises(OptionError, match="too small for 2 by 2 charts"):
+        drawn(pictures["swaps"], (3.3, 2.4))
+    drawn(pictures["swaps"], (3.3, 3.2))
+
+
 def test_queries_are_named_where_there_is_room(pictures):
     picture = pictures["queries"]
     names = [text.get_text() for text in drawn(picture).axes[0].get_xticklabels()]

@@ -150,6 +150,8 @@ def draw_curve(
 ) -> Curves:
     """The same with parsed arguments. how: watch and query_ids of evaluate_all()."""
     confidence = checked_confidence(confidence)
+    if log and not any(curve.param == "cutoff" for curve in curves):
+        raise OptionError("--log is for cutoffs in ranks, which no metric here has")
     specs = [spec for curve in curves for spec in curve.specs]
     results = complete(evaluate_all(qrels, runs, specs, options, **how))
     found = [_of_curve(results, curve, confidence) for curve in curves]

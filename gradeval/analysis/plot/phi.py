@@ -28,7 +28,7 @@ from gradeval.tables.qrels import Qrels
 
 METRIC = "nDCGphi"
 POOLED = "all judgments as one query"
-MEDIAN = "median of the queries that reach the grade"
+MEDIAN = "median of queries that reach it"
 _SAMPLES = 201  # of a curve
 _QUARTILES = (0.5, 0.25, 0.75)
 

@@ -90,11 +90,13 @@ class Picture(Tabled):
     """What a plot returns.
 
     note: what intervals are, and over what; '' where there are none. across: panels that are side by side.
+    same_y: whether values of all panels are to be compared, so that one range serves them.
     """
 
     kind: ClassVar[str] = "plot"
     note: str = ""
     across: int = 1
+    same_y: bool = False
 
     @cached_property
     @abstractmethod

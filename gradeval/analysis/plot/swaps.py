@@ -32,7 +32,7 @@ class SwapCurves(Picture):
         x = np.arange(study.mean.shape[-1], dtype=np.float64)
         return tuple(
             Panel(
-                f"Levels {'evenly' if use == 'even' else 'unevenly'} used",
+                f"{use.capitalize()} levels",
                 Axis("Swaps of two ranks", whole=True),
                 Axis(f"Mean {spec.display}", *spec.metric.range),
                 tuple(
@@ -68,11 +68,13 @@ def swaps(metrics: str | Iterable[str] = METRICS, *, confidence: float = 95.0, *
     """
     confidence = checked_confidence(confidence)
     study = study_swaps(metrics, **options)
+    repeats = study.options["repeats"]
     low, high = t_intervals(study.mean, study.sd, study.count, 1 - confidence / 100)
     return SwapCurves(
         options={**study.options, "confidence": confidence},
-        note=f"{confidence:g} % t interval of the mean over {study.options['repeats']} repeats",
+        note="" if repeats == 1 else f"{confidence:g} % t interval of the mean over {repeats} repeats",
         across=len(USES),
+        same_y=all(spec.metric.range[1] == 1 for spec in study.specs),
         study=study,
         low=low,
         high=high,

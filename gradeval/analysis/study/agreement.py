@@ -140,9 +140,10 @@ def _factors(rescale: Any) -> tuple[float, ...]:
     try:
         factors = tuple(float(factor) for factor in rescale)
     except (TypeError, ValueError, OverflowError):
-        factors = (math.nan,)
-    if not all(factor > 0 and is_grade(factor) for factor in factors):
-        raise OptionError(f"rescale must be positive numbers, not {described(rescale)}")
+        raise OptionError(f"rescale must be positive numbers, not {described(rescale)}") from None
+    for factor in factors:
+        if not (factor > 0 and is_grade(factor)):
+            raise OptionError(f"rescale must be positive numbers, not {factor:g}")
     return factors
 
 

@@ -23,11 +23,19 @@ from gradeval.options import Options
 from gradeval.registry.spec import Spec
 from gradeval.scoring import score
 
-METRICS = "nDCG(gain=exp,top=10/25/50)@{k} nDCGphi@{k}"
+METRICS = "nDCG(gain=exp,top={top})@{k} nDCGphi@{k}"
 DISTRIBUTIONS = ("balanced", "imbalanced")
 SCENARIOS = ("swap", "reverse")
 QUARTILES = ("min", "q1", "median", "q3", "max")
 MAX_SCORES = 10**7
+
+
+def default_metrics(cutoff: int) -> str:
+    """The paper's metrics, with its places of grades, 10, 25 and 50 for the cutoff 10, in proportion.
+
+    So ranks cutoff and cutoff + 1 have different grades, whatever the cutoff.
+    """
+    return METRICS.format(k=cutoff, top=f"{cutoff}/{(5 * cutoff + 1) // 2}/{5 * cutoff}")
 
 
 def quartiles(values: Floats) -> list[float]:
@@ -160,13 +168,14 @@ def divergence(
     With qrels and runs, options as evaluate() takes them: the difference of two metrics, the first less the
     second, for each query.
 
-    metrics: by default nDCG(gain=exp,top=10/25/50) and nDCGphi at the cutoff.
+    metrics: by default nDCG(gain=exp,top=10/25/50) and nDCGphi at the cutoff 10; at another one the places of
+    grades are in proportion, top=5/13/25 at 5.
     Raises InputError, MetricError, OptionError.
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, figures 2 and
     4.
     """
     cutoff = whole("cutoff", cutoff, 1, 10**6)
-    specs = averaged_metrics(METRICS.format(k=cutoff) if metrics is None else metrics)
+    specs = averaged_metrics(default_metrics(cutoff) if metrics is None else metrics)
     if qrels is None:
         if runs is not None:
             raise OptionError("runs need qrels")

@@ -78,7 +78,10 @@ def phi_tables(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
         {"point": name, "grade": grade_of(grade), "φ": number(value, digits)}
         for name, grade, value in phi.points
     ]
-    yield grid_of("Control points of φ", points, ("point", "grade", "φ"))
+    if points:
+        yield grid_of("Control points of φ", points, ("point", "grade", "φ"))
+    else:
+        yield "There are no control points of φ: no grade is above 0."
     if phi.whisker is not None and all(name != "whisker" for name, _, _ in phi.points):
         whisker = number(phi.whisker, digits)
         yield f"The whisker, {whisker}, is no control point: no grade is an outlier above it."

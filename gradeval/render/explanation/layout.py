@@ -204,6 +204,11 @@ def _add_ideal(explanation: Explanation, rows: Rows, ranks: int, digits: Digits)
         rows[place] |= {"ideal rank": _rank(term.position), "ideal": ideal}
         rows[place]["ideal gain"] = number(term.gain or 0.0, digits)
         rows[place]["ideal term"] = number(term.value, digits)
+    rest = [term.value for term in explanation.ideal[ranks:]]
+    if rest:
+        if ranks >= len(rows) or rows[ranks].get("rank") in ("…", ABSENT):
+            rows.insert(ranks, {"rank": ""})
+        rows[ranks] |= {"ideal": f"{len(rest)} more", "ideal term": number(math.fsum(rest), digits)}
 
 
 def _change_columns(explanation: Explanation, digits: Digits) -> Callable[[Document], dict[str, str]]:
@@ -254,7 +259,8 @@ def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Di
         count = many(selection.hidden, "document", "documents")
         added = number(selection.hidden_contribution, digits)
         adds = f", which add {added if selection.hidden_contribution else 'nothing'}"
-        adds = adds if explanation.is_sum and not explanation.groups else ""
+        is_known = explanation.is_sum and not math.isnan(selection.hidden_contribution)
+        adds = adds if is_known and not explanation.groups else ""
         sentences.append(f"Not shown: {count} of lower ranks{adds}.")
     if selection.missed and not explanation.groups:
         shown = sum(one.rank is None for one in selection.documents)

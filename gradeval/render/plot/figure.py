@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from gradeval.analysis.plot.picture import Bars, Line, Panel, Picture, Point
-from gradeval.errors import visible
+from gradeval.errors import OptionError, visible
 from gradeval.render.comparison.layout import probability
 from gradeval.render.grids import number, signed
 from gradeval.render.table import shortened
@@ -65,6 +65,8 @@ _ALONE, _WIDE, _SMALL, _SMALLER = (
     (3.2, 2.3),
     (2.4, 1.9),
 )  # inches, of one panel and of each of several
+_LEAST_WIDTH, _LEAST_HEIGHT, _LEGEND = 1.5, 1.2, 0.6  # inches of a chart, and of what is around several
+_NARROW = 2.2  # inches of a chart whose logarithmic axis has few numbers
 _MOST_BANDS = 4  # lines with shaded intervals; those of more are drawn as error bars
 _MARKS = 10  # on a line
 _MOST_MARKS = 60  # on all lines, if each point has one
@@ -111,11 +113,18 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
         alone = _WIDE if panels[0].bars is not None else _ALONE
         each = _SMALLER if across > 2 else _SMALL
         size = alone if len(panels) == 1 else (across * each[0], down * each[1])
+    elif any(one < least for one, least in zip(size, _least(across, down), strict=True)):
+        wide, high = _least(across, down)
+        raise OptionError(
+            f"size {size[0]:g}x{size[1]:g} is too small for {across} by {down} charts: give {wide:g}x{high:g} "
+            "inches or more"
+        )
     figure = Figure(figsize=size, layout="constrained")
     of_bars = panels[0].bars is not None
     rows = [panels[first : first + across] for first in range(0, len(panels), across)]
     is_same = all(len({panel.y for panel in row}) == 1 for row in rows)  # one axis serves a row
-    share_y: Any = "all" if of_bars and is_same else "row" if is_same else False
+    is_one = picture.same_y or (of_bars and is_same)
+    share_y: Any = "all" if is_one else "row" if is_same else False
     grid = figure.subplots(down, across, squeeze=False, sharey=share_y, sharex=not of_bars and down > 1)
     flat = list(grid.flat)
     for axes in flat[len(panels) :]:
@@ -129,13 +138,20 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
             axes.set_xlabel("")
     for axes, panel in zip(flat, panels, strict=False):
         if panel.bars is None:  # after all are drawn, since panels may share their axes
-            _range(axes, panel)
+            _range(axes, panel, size[0] / across)
     lines = panels[0].lines
     if len(lines) > 1:
         _legend(figure, handles, lines, size[0])
     if picture.note:
         figure.supxlabel(_note(picture), fontsize=6.5, color="0.35")
     return figure
+
+
+def _least(across: int, down: int) -> tuple[float, float]:
+    """The smallest width and height in which so many charts can be read, in inches."""
+    return round(_LEAST_WIDTH * across, 2), round(
+        _LEAST_HEIGHT * down + _LEGEND if down > 1 else _LEAST_HEIGHT, 2
+    )
 
 
 def _note(picture: Picture) -> str:
@@ -168,7 +184,7 @@ def _draw(axes: Any, panel: Panel, width: float, count: int) -> list[Any]:
     return handles
 
 
-def _range(axes: Any, panel: Panel) -> None:
+def _range(axes: Any, panel: Panel, width: float) -> None:
     """The ends of the axes: none beyond what values can be."""
     low, high = axes.get_ylim()
     has_names = any(line.points for line in panel.lines)
@@ -180,7 +196,7 @@ def _range(axes: Any, panel: Panel) -> None:
     axes.set_ylim(low, high)
     if panel.x.log:
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if width >= _NARROW else (1,)))
         axes.xaxis.set_major_formatter("{x:g}")
         axes.xaxis.set_minor_locator(LogLocator(subs=()))
     elif panel.x.whole:

@@ -71,6 +71,9 @@ def _charts(picture: Picture, options: PlotRenderOptions) -> Iterator[str]:
     width = (options.width - _GAP * (across - 1)) // across
     height = _HEIGHT if len(panels) == 1 else _LOW_HEIGHT
     ranges = _ranges(panels)
+    if picture.same_y:
+        lows, highs = zip(*ranges.values(), strict=True)
+        ranges = dict.fromkeys(ranges, (min(lows), max(highs)))
     for first in range(0, len(panels), across):
         part = panels[first : first + across]
         charts = [_chart(panel, ranges[panel.y], width, height, options) for panel in part]
@@ -174,7 +177,7 @@ def _x_ticks(scale: Scale, panel: Panel, width: int) -> list[float]:
         powers = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
         found = [step * 10.0**power for power in powers for step in (1, 2, 5)]
         return [one for one in found if scale.low <= one <= scale.high]
-    found = ticks(scale.low, scale.high, max(width // 8, 2), panel.x.whole)
+    found = ticks(scale.low, scale.high, max(width // (8 if width > 40 else 6), 2), panel.x.whole)
     return sorted({scale.low, *found, scale.high}) if panel.lines[0].marked else found
 
 

@@ -31,6 +31,15 @@ def values(study, distribution, scenario):
     return study.values[DISTRIBUTIONS.index(distribution), SCENARIOS.index(scenario)]
 
 
+def test_grades_of_other_cutoffs_are_in_proportion():
+    """Ranks k and k + 1 have different grades, so nDCG sees their swap."""
+    study = divergence(cutoff=5, draws=20)
+    assert study.options["metrics"] == ["nDCG(gain=exp,top=5/13/25)@5", "nDCGphi@5"]
+    ndcg = study.values[:, 0, 0]
+    assert (ndcg < 1).all()
+    assert divergence(draws=2).options["metrics"][0] == "nDCG(gain=exp,top=10/25/50)@10"
+
+
 def test_figure_2_medians(figure2):
     """metrics.md: medians near .998 and .906 for balanced scores; the ad-hoc nDCG is .963645 and 1."""
     for scenario, ad_hoc, median, tolerance in (
