@@ -114,8 +114,9 @@ class Level:
 class Phi:
     """φ of nDCGφ for the grades of a query.
 
-    points: (name, grade, φ) of the control points, none where no grade is above 0. whisker: Q3 + 1.5 (Q3 - Q1), or as the released code has it;
-    None where points are given. values: (grade, judged documents with it, φ, gain), the highest grade first.
+    points: (name, grade, φ) of the control points, none where no grade is above 0. whisker: Q3 + 1.5 (Q3 - Q1),
+    or as the released code has it; None where points are given, or there are none. values: (grade, judged
+    documents with it, φ, gain), the highest grade first.
     curve: (grade, φ) between the lowest and the highest control point.
     """
 
@@ -298,6 +299,12 @@ class Explanation:
                 )
             )
         return tuple(sorted(found, key=lambda one: -abs(one.difference)))
+
+    def render(self, format: str = "table", **how: Any) -> str:
+        """The explanation as text in a format of gradeval.render.explanation, which has the arguments."""
+        from gradeval.render.explanation import render
+
+        return render([self], format, **how)
 
     def to_dict(self) -> dict[str, Any]:
         """What the json format prints. Numbers are exact, undefined ones None."""

@@ -81,7 +81,7 @@ _explanation = section("Explanation")
     "equal grade have ideal ranks in run order.",
 )
 @text_option(_explanation)
-@measure_options("nDCG@10; one metric is explained at a time")
+@measure_options("nDCG@10", "One metric, such as nDCG@5 or 'AP(rel=2)'.")
 @output(
     "--ranks",
     type=Integer(1, MOST_RANKS),

@@ -93,8 +93,11 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
     return decorate
 
 
-def measure_options(default: str) -> Callable[[Decorated], Decorated]:
-    """What is measured. default: what the help says of the metrics."""
+_SEVERAL = "One or several metrics, such as 'nDCG@5,10 AP(rel=2)', or groups, such as trec-dl."
+
+
+def measure_options(default: str, what: str = _SEVERAL) -> Callable[[Decorated], Decorated]:
+    """What is measured. default, what: what the help says of the metrics."""
     return together(
         measure(
             "-m",
@@ -103,9 +106,7 @@ def measure_options(default: str) -> Callable[[Decorated], Decorated]:
             multiple=True,
             metavar="NAME",
             shell_complete=complete_metric,
-            help="One or several metrics, such as 'nDCG@5,10 AP(rel=2)', or groups, such as trec-dl. "
-            "'gradeval metrics' lists them. "
-            f"Default: {default}.",
+            help=f"{what} 'gradeval metrics' lists them. Default: {default}.",
         ),
         measure(
             "-l",

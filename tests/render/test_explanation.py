@@ -10,6 +10,7 @@ import gradeval
 from gradeval.analysis.explanation import Explanation
 from gradeval.errors import OptionError
 from gradeval.render.explanation import FORMATS, render
+from gradeval.render.table import text_width
 
 QRELS = {"t": dict(zip("ABCDEFGH", [1, 0, 3, 3, 2, 0, 1, 4], strict=True))}
 RUN = {"t": {name: -float(place) for place, name in enumerate("ABCDEFGH")}}
@@ -61,15 +62,15 @@ weighted mean                                            0.4478
 def test_losses():
     assert shown("nDCG@2", loss=True, ranks=3).endswith("""\
 What each document loses by not being at its ideal rank
-rank  document   at best  grade    adds  ideally adds     loss
-──────────────────────────────────────────────────────────────
-8     H                1      4  0.0000        0.6788  +0.6788
-3     C                2      3  0.0000        0.3212  +0.3212
-1     A                -      1  0.1697        0.0000  -0.1697
-      1 - value                                        +0.8303
+rank  document   ideal rank  grade    adds  ideally adds     loss
+─────────────────────────────────────────────────────────────────
+8     H          1               4  0.0000        0.6788  +0.6788
+3     C          2               3  0.0000        0.3212  +0.3212
+1     A          -               1  0.1697        0.0000  -0.1697
+      1 - value                                           +0.8303
 """)
     text = shown("nDCG@2", loss=True)
-    assert "\n      1 more                                           -0.1697\n" in text
+    assert "\n      1 more                                              -0.1697\n" in text
 
 
 def test_a_difference():
@@ -219,6 +220,23 @@ def test_the_ideal_ranking_adds_up():
     assert "3 more" in text
     [more] = [line for line in text.splitlines() if "3 more" in line]
     assert float(more.split()[-1]) == pytest.approx(0.178 + 0.073 + 0.067, abs=0.002)
+
+
+def test_wide_titles_fit():
+    """Characters of two columns count as two; titles that go to a table of their own fit it too."""
+    titles = dict.fromkeys("ABCDEFGH", "検索評価の文書" * 12)
+    for metric in ("NDCNG", "AP"):
+        for width in (80, 100):
+            text = shown(metric, text=titles, loss=metric == "NDCNG", width=width)
+            assert max(map(text_width, text.splitlines())) <= width
+            assert "検索" in text
+    assert "ideally adds" in shown("NDCNG", loss=True, width=60)
+
+
+def test_an_explanation_renders_itself():
+    [one] = explained("AP")
+    assert one.render() == render([one])
+    assert one.render("md", ranks=2) == render([one], "md", ranks=2)
 
 
 def test_numbers_that_are_undefined_are_null():

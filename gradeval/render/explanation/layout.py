@@ -14,9 +14,11 @@ from gradeval.render.explanation import MOST_BY_DEFAULT, RANKS, ExplanationRende
 from gradeval.render.explanation.cells import Block, Rows, grade_of, grid_of, value_of
 from gradeval.render.explanation.details import details
 from gradeval.render.grids import ABSENT, Grid, number, signed
+from gradeval.render.table import GAP, text_width
 
 _TITLE_WIDTH = 60
 _LEAST_TITLE = 20
+_IDEAL = ("ideal rank", "ideal", "ideal gain", "ideal term")  # columns of the ideal ranking
 
 
 def blocks(explanation: Explanation, options: ExplanationRenderOptions) -> Iterator[Block]:
@@ -101,11 +103,12 @@ def _fitting(title: str, rows: Rows, names: Sequence[str], width: int | None) ->
     if width is None or _width(grid) <= width:
         yield grid
         return
-    ideal = [name for name in names if name.startswith("ideal")]
+    ideal = [name for name in names if name in _IDEAL] if "ideal" in names else []
     own = [name for name in names if name not in ideal]
-    room = width - _width(grid_of(title, rows, own[:-1])) - 2
-    if room >= _LEAST_TITLE:  # or they go to a further table
-        rows = [{**row, "title": _cut(row.get("title", ""), room)} for row in rows]
+    room = width - _width(grid_of(title, rows, [name for name in own if name != "title"])) - len(GAP)
+    if room < _LEAST_TITLE:  # they go to a further table, beside the labels
+        room = width - _width(grid_of(title, rows, own[: grid.labels])) - len(GAP)
+    rows = [{**row, "title": _cut(row.get("title", ""), room)} for row in rows]
     yield grid_of(title, rows, own)
     best = [row for row in rows if "ideal" in row]
     if best:
@@ -115,11 +118,15 @@ def _fitting(title: str, rows: Rows, names: Sequence[str], width: int | None) ->
 def _width(grid: Grid) -> int:
     """How wide it is, with two spaces between columns."""
     texts = (grid.head, *([cell.text for cell in row] for row in grid.rows))
-    return sum(max(map(len, column)) + 2 for column in zip(*texts, strict=True)) - 2
+    return sum(max(map(text_width, column)) + len(GAP) for column in zip(*texts, strict=True)) - len(GAP)
 
 
 def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+    if text_width(text) <= width:
+        return text
+    while text_width(text) >= width:
+        text = text[:-1]
+    return f"{text}…"
 
 
 def _title(explanation: Explanation, document: str) -> str:
@@ -293,7 +300,7 @@ def _losses(explanation: Explanation, ranks: int, options: ExplanationRenderOpti
     rows = [
         {
             **_described(explanation, one.document, digits),
-            "at best": _rank(one.ideal_position),
+            "ideal rank": _rank(one.ideal_position),
             "adds": number(one.contribution, digits),
             "ideally adds": number(one.ideal_contribution, digits),
             "loss": signed(one.loss, digits),
@@ -305,7 +312,7 @@ def _losses(explanation: Explanation, ranks: int, options: ExplanationRenderOpti
         label = f"{len(rest)} more"
         rows.append({"document": label, "loss": signed(math.fsum(rest), digits)})
     rows.append({"document": "1 - value", "loss": signed(1 - explanation.value, digits)})
-    names = ("rank", "document", "at best", "grade", "adds", "ideally adds", "loss", "title")
+    names = ("rank", "document", "ideal rank", "grade", "adds", "ideally adds", "loss", "title")
     yield from _fitting("What each document loses by not being at its ideal rank", rows, names, options.width)
 
 
