@@ -182,11 +182,10 @@ def _no_relevant(group: Sequence[Notice], runs: int) -> str:
     more = f" and of {many(others, 'other metric', 'other metrics')}" if others else ""
     fate = "excluded from the mean" if notice.rule == "skip" else f"counted as {notice.rule} in the mean"
     hint = "" if notice.informational else "; --no-relevant decides"
-    scope = f"{notice.metric}{more}{_other_qrels(group)}"
-    what = "no relevant document"
-    if len({one.count for one in group if one.subject == notice.subject}) > 1:
+    what, counts = "no relevant document", {one.count for one in group if one.subject == notice.subject}
+    if len(counts) > 1:
         what, count = f"no document that is relevant to {notice.metric}", f"up to {count}"
-    return f"{notice.subject}: {count} {what}, {fate} of {scope}{hint}"
+    return f"{notice.subject}: {count} {what}, {fate} of {notice.metric}{more}{_other_qrels(group)}{hint}"
 
 
 def _ranks(group: Sequence[Notice], runs: int) -> str:

@@ -80,6 +80,7 @@ queries = section("Queries")
 output = section("Output")
 inputs = section("Input (formats are detected from the content by default)")
 other = section("Other")
+_SEVERAL = "One or several metrics, such as 'nDCG@5,10 AP(rel=2)', or groups, such as trec-dl."
 
 
 def together(*decorators: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
@@ -91,9 +92,6 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
         return function
 
     return decorate
-
-
-_SEVERAL = "One or several metrics, such as 'nDCG@5,10 AP(rel=2)', or groups, such as trec-dl."
 
 
 def measure_options(default: str, what: str = _SEVERAL) -> Callable[[Decorated], Decorated]:
