@@ -132,9 +132,10 @@ def test_the_data_of_the_page(files):
 
     def explained(*args: object) -> list[str]:
         html = gradeval("report", *files, "-m", "AP", *args, "--quiet").out
-        [text] = re.findall(r'id="data">([^<]*)<', html)
+        plain, text = re.findall(r'id="(?:data|explanations)">([^<]*)<', html)
+        queries = json.loads(plain)["queries"].split("\t")
         data = json.loads(zlib.decompress(base64.b64decode(text)))
-        return [data["queries"].split("\t")[q] for q in data["explained"]["queries"]]
+        return [queries[q] for q in data["explained"]["queries"]]
 
     assert explained() == ["q1", "q2", "q3"]
     assert explained("--explain", "1") == ["q3"]  # 0 and 1

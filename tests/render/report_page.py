@@ -15,12 +15,12 @@ class Browser(Chromium):
     """A browser that shows a report."""
 
     def show(self, html: Path, width: int = 1400, **media: str) -> None:
-        """Load a page, and wait until its script has drawn it."""
+        """Load a page, and wait until its script has read everything."""
         self("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         features = [{"name": "prefers-color-scheme", "value": media.pop("scheme", "light")}]
         self("Emulation.setEmulatedMedia", features=features, **media)
         self.open(html)
-        self.wait("!document.getElementById('controls').hidden")
+        self.wait("data.explained")
 
     def rows(self) -> list[list[str]]:
         """The texts of the rows of the table of queries that is shown."""

@@ -51,6 +51,19 @@ def html(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_it_is_whole_when_it_is_loaded(browser: Browser, html: Path) -> None:
+    """What prints a page does not wait: then one table of queries is shown, with differences and the chart."""
+    table = f"document.querySelectorAll('{VISIBLE}')"
+    found = (
+        f"[{table}.length, {table}[0].rows[1].cells.length, document.querySelectorAll('#chart rect').length]"
+    )
+    script = f"document.addEventListener('DOMContentLoaded', () => {{ window.whole = {found}; }})"
+    added = browser("Page.addScriptToEvaluateOnNewDocument", source=script)
+    browser.open(html)
+    browser("Page.removeScriptToEvaluateOnNewDocument", **added)
+    assert browser.run("whole") == [1, 6, 50]
+
+
 def test_it_sorts(browser: Browser, html: Path) -> None:
     browser.show(html)
     rows = browser.rows()

@@ -42,7 +42,7 @@ def render(report: Report, *, digits: int | Literal["full"] = 4) -> str:
     from markupsafe import Markup
 
     from gradeval.render.report import tables
-    from gradeval.render.report.data import encoded
+    from gradeval.render.report.data import compressed, plain
 
     digits = checked_digits(digits)
     style, script = _file("page.css"), "\n".join(map(_file, SCRIPTS))
@@ -75,7 +75,8 @@ def render(report: Report, *, digits: int | Literal["full"] = 4) -> str:
         notices=list(lines(report.notices, len(values.runs))),
         made=tables.made(report),
         inputs=tables.inputs(report),
-        data=encoded(report, digits),
+        data=Markup(plain(report, digits)),
+        explanations=compressed(report, digits),
     )
     return text
 

@@ -1,4 +1,4 @@
-"""What the page's script draws from: values, differences, and explanations, compressed.
+"""What the page's script draws from: values and differences, and the explanations, compressed.
 
 The script orders and draws texts; it computes differences and nothing else.
 """
@@ -33,13 +33,25 @@ _TITLE_WIDTH = 100
 _COLUMNS = ("position", "gain", "discount", "term", "value without", "change", "ideal rank", "loss")
 
 
-def encoded(report: Report, digits: Digits) -> str:
-    """The data in base64 of zlib's format, in which nothing can end the element that it is in."""
-    text = json.dumps(_content(report, digits), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    text = _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):x}", text)
+def plain(report: Report, digits: Digits) -> str:
+    """The values and differences as JSON, in which nothing can end the element that it is in.
+
+    The script reads them at once, so that a page is whole when it has loaded: what prints it may not wait.
+    """
+    return _json(_values(report, digits)).replace("<", "\\u003c")
+
+
+def compressed(report: Report, digits: Digits) -> str:
+    """The explanations in base64 of zlib's format, which a browser reads while the page is shown already."""
+    text = _json(_explanations(report, digits))
     # most of it is digits, for which these are better than the defaults by 4 %
     deflate = zlib.compressobj(9, memLevel=7, strategy=zlib.Z_FILTERED)
     return b64encode(deflate.compress(text.encode()) + deflate.flush()).decode()
+
+
+def _json(content: Any) -> str:
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):x}", text)
 
 
 class _Blocks:
@@ -60,8 +72,13 @@ class _Blocks:
         return [json.loads(one) for one in self._positions]
 
 
-def _content(report: Report, digits: Digits) -> dict[str, Any]:
-    values, blocks = report.values, _Blocks()
+def _explanations(report: Report, digits: Digits) -> dict[str, Any]:
+    blocks = _Blocks()
+    return {"explained": _explained(report, digits, blocks), "blocks": blocks.content()}
+
+
+def _values(report: Report, digits: Digits) -> dict[str, Any]:
+    values = report.values
     baseline, run = (0, 0) if report.comparison is None else report.comparison.pairs[0]
     positions = range(len(values.runs))
     compared = {} if report.comparison is None else _compared(report.comparison)
@@ -73,12 +90,11 @@ def _content(report: Report, digits: Digits) -> dict[str, Any]:
             for m, one in enumerate(values.metrics)
         ],
         "queries": _texts(values.queries),
-        "values": [[[_exact(value) for value in of] for of in run] for run in values.values.tolist()],
+        # by run, metric and query; exact, and shorter than their digits. 0.0: there is no -0
+        "values": b64encode((values.values + 0.0).astype("<f8").tobytes()).decode(),
         "tolerance": TOLERANCE,
         "pair": [baseline, run],
         "pairs": [[_pair(report, a, b, compared, digits) for b in positions] for a in positions],
-        "explained": _explained(report, digits, blocks),
-        "blocks": blocks.content(),
     }
 
 
@@ -90,10 +106,6 @@ def _note(report: Report, m: int) -> str:
 
 def _texts(texts: Iterable[str]) -> str:
     return _SEPARATOR.join(map(visible, texts))
-
-
-def _exact(value: float) -> float | None:
-    return None if math.isnan(value) else value + 0.0
 
 
 _Compared = Mapping[tuple[str, str, str], PairComparison]

@@ -5,9 +5,9 @@ const COSTS = ["ideal rank", "loss"];
 
 function why(q) {
   const cell = element("td", [], { colspan: String(runs.length + (several ? 3 : 2)) });
-  const place = data.explained.queries.indexOf(q);
+  const place = data.explained ? data.explained.queries.indexOf(q) : -1;
   if (place < 0) {
-    cell.append(element("p", "This page has no explanation of this query; gradeval explain prints it."));
+    cell.append(element("p", missing()));
   } else {
     const chosen = several ? [...new Set([state.run, state.baseline])] : [0];
     const lines = [chosen.map((run) => explanation(place, run))];
@@ -15,6 +15,13 @@ function why(q) {
     cell.append(...lines.map((line) => element("div", line, { class: "tables" })));
   }
   return element("tr", cell, { class: "why" });
+}
+
+// Why a query has no explanation.
+function missing() {
+  if (data.unread) return `This browser cannot read the explanations: ${data.unread}`;
+  return data.explained
+    ? "This page has no explanation of this query; gradeval explain prints it." : "Reading the explanations …";
 }
 
 // The documents of a query, whatever the run.

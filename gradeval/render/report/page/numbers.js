@@ -1,17 +1,24 @@
 "use strict";
 
-// What is shown, and the data it is drawn from, which start() reads. The data are described in data.py.
-let data;
-let queries;
-let runs;
 const byId = (id) => document.getElementById(id);
 
-async function readData() {
-  const bytes = Uint8Array.from(atob(byId("data").textContent), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  data = await new Response(stream).json();
-  queries = split(data.queries);
-  runs = split(data.runs);
+// What is shown, and the data it is drawn from; readExplanations() adds the rest. They are described in data.py.
+const data = JSON.parse(byId("data").textContent);
+const queries = split(data.queries);
+const runs = split(data.runs);
+const numbers = new Float64Array(bytesOf(data.values).buffer);
+data.values = runs.map((_, run) => data.metrics.map((_, m) => {
+  const first = (run * data.metrics.length + m) * queries.length;
+  return Array.from(numbers.subarray(first, first + queries.length), (value) => (Number.isNaN(value) ? null : value));
+}));
+
+function bytesOf(text) {
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}
+
+async function readExplanations() {
+  const stream = new Blob([bytesOf(byId("explanations").textContent)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  Object.assign(data, await new Response(stream).json());
 }
 
 function split(text) {

@@ -1,13 +1,7 @@
-// Make the page that can be read without a script one that can be used.
+// Make the page that can be read without a script one that can be used, at once: what prints a page may not
+// wait. Explanations, which are compressed, can be read later.
 
-async function start() {
-  try {
-    await readData();
-  } catch (error) {
-    byId("status").hidden = false;
-    byId("status").textContent = `This browser cannot read the data of the chart: ${error.message}`;
-    return;
-  }
+function start() {
   [state.baseline, state.run] = data.pair;
   if (several) [byId("run").value, byId("baseline").value] = [state.run, state.baseline];
   tables.forEach(prepare);
@@ -20,6 +14,7 @@ async function start() {
   });
   new ResizeObserver(drawChart).observe(byId("figure"));
   update();
+  readExplanations().catch((error) => { data.unread = error.message; }).finally(() => opened.size && update());
 }
 
 start();
