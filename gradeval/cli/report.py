@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from dataclasses import fields
 from typing import Any
@@ -44,7 +45,7 @@ Examples:
   gradeval report qrels.txt my.run --text titles.tsv --title 'Release 7' -o r.html
                                        one run, with the titles of documents
   gradeval report qrels.txt *.run --explain 20 -o report.html
-                                       a smaller page
+                                       a smaller page, sooner
 
 \b
 The page is one file that loads nothing, for any browser. It requires jinja2:
@@ -52,6 +53,7 @@ pip install 'gradeval[report]'. Each query can be opened, up to {EXPLAINED} by d
 which shows how its values come about, as gradeval explain does.
 """
 _page = section("Page")
+_ENDINGS = ("", ".html", ".htm")
 
 
 @click.command(
@@ -72,13 +74,13 @@ _page = section("Page")
     default=EXPLAINED,
     metavar="N",
     help="Explain the values of N queries: those on which the runs differ most by the first metric; of one "
-    f"run, those with the lowest values. Default: {EXPLAINED}.",
+    f"run, those with the lowest values. This sets the time and the size of the page. Default: {EXPLAINED}.",
 )
 @comparison_options()
 @measure_options(f"{DEFAULT_METRICS.removeprefix('num_q ')}, or all that saved results have")
 @query_options()
 @digits_option()
-@output_option("Write to this file, atomically. Default: standard output, unless it is a terminal.")
+@output_option("Write to this .html file, atomically. Default: standard output, unless it is a terminal.")
 @input_options()
 @other_options()
 def report_command(
@@ -115,6 +117,11 @@ def report_command(
     extra = [one for one in (text, given["groups"], query_ids) if one]
     check_inputs([*files, *extra])
     file = output_file(output, [*files, *extra], with_groups=files)
+    if file is not None and not file.is_device:
+        ending = os.path.splitext(file.path)[1]
+        if ending.lower() not in _ENDINGS:
+            hint = " A browser prints it as PDF." if ending.lower() == ".pdf" else ""
+            raise click.UsageError(f"--output {file.path}: a page of HTML ends in .html, not {ending}.{hint}")
     if file is None and out.on_terminal():
         raise click.UsageError("-o FILE is missing: a page of HTML is not for a terminal.")
 

@@ -118,6 +118,12 @@ def test_errors(files, tmp_path, monkeypatch):
     assert fails("report", qrels, run, "-o", run) == f"gradeval: --output {run}: it is one of the input files"
     assert "explain" in fails("report", qrels, run, "--explain", "-1")
     assert fails("report", qrels, run, "--query-ids", "q9").startswith("gradeval: ")
+    for name, hint in (("out.json", ""), ("out.PDF", " A browser prints it as PDF.")):
+        assert fails("report", qrels, run, "-o", tmp_path / name) == (
+            f"gradeval: --output {tmp_path / name}: a page of HTML ends in .html, not {name[3:]}.{hint}"
+            " Try 'gradeval report --help'."
+        )
+        assert not (tmp_path / name).exists()
     output = tmp_path / "out.html"
     assert gradeval("report", qrels, run, "--strict", "-o", output).code == 2
     assert not output.exists()
