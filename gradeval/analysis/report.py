@@ -23,7 +23,7 @@ from gradeval.analysis.options import EXPLAINED, CompareOptions
 from gradeval.analysis.saved import Runs, with_saved
 from gradeval.analysis.stats.differences import mean_and_sd, summarize
 from gradeval.analysis.stats.intervals import Interval, t_interval
-from gradeval.analysis.values import QueryValues
+from gradeval.analysis.values import QueryValues, check_comparable
 from gradeval.errors import OptionError
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.given import separate_runs
@@ -194,6 +194,7 @@ def evaluate_to_report(
 
     watch: is shown each source before it is read. query_ids: that of Evaluator.of(). Raises GradevalError.
     """
+    check_comparable(specs or (), "and a report shows these")
     # a pipe is read twice, from the copy that its Source has; other data are read once
     qrels, opened = with_saved(source_of(qrels) if is_path(qrels) else open_qrels(qrels, options), runs)
     more = parse(COVERAGE if options.judged_only else f"{COVERAGE} {JUDGED}")
@@ -222,6 +223,8 @@ def report_of(
     watch: is shown the file of texts before it is read. steps: how many queries are explained, of how many.
     """
     results, specs = evaluated.results, evaluated.specs
+    if compared_as.all_pairs and len(results.runs) == 1:
+        raise OptionError("there is 1 run, which has no pairs. Leave out --all-pairs (all_pairs=True)")
     counted = np.logical_or.reduce([run.counted for run in results.runs])
     values = QueryValues.of(results, specs).select(counted)
     comparison = compare_results(results, specs, compared_as) if len(results.runs) > 1 else None

@@ -139,11 +139,11 @@ def is_num_q(spec: Spec) -> bool:
     return spec.metric.name == "num_q"
 
 
-def check_comparable(specs: Sequence[Spec]) -> None:
-    """Raise MetricError for the first metric that has no number for each query."""
+def check_comparable(specs: Sequence[Spec], why: str = "so runs cannot be compared by it") -> None:
+    """Raise MetricError for the first metric that has no number for each query. why: that is an error."""
     for spec in specs:
         if spec not in comparable([spec]):
-            raise MetricError(f"{spec} has no value for each query, so runs cannot be compared by it")
+            raise MetricError(f"{spec} has no value for each query, {why}")
 
 
 def missing_notices(results: Results, r: int) -> list[Notice]:
