@@ -88,7 +88,8 @@ class Report:
     results: the values, with those of the coverage. values: those of the metrics to compare, for the queries
     that count for any run. comparison: None for one run. explained: query -> how its values come about, for
     some of the queries.
-    titles: document -> text. title: of the page. command: that made it, '' if none did.
+    titles: document -> text. title: of the page. command: that made it, '' if none did. saved: whether all runs
+    are saved results, whose documents are not known.
     """
 
     results: Results
@@ -100,6 +101,7 @@ class Report:
     title: str = ""
     command: str = ""
     notices: tuple[Notice, ...] = ()
+    saved: bool = False
 
     def pairs(self, baseline: int, run: int) -> list[Pair]:
         """The differences of two runs, given by their positions, by each metric."""
@@ -245,6 +247,7 @@ def report_of(
         title,
         command,
         tuple(notices_of(results, values)) if comparison is None else comparison.notices,
+        all(isinstance(run, SavedResult) for _, run in evaluated.runs),
     )
 
 

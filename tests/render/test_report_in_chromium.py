@@ -11,6 +11,7 @@ import pytest
 
 import gradeval
 from gradeval.analysis.report import Report
+from gradeval.cli import run
 from gradeval.render.explanation import ExplanationRenderOptions
 from gradeval.render.explanation.layout import blocks
 from gradeval.render.grids import Grid
@@ -356,6 +357,18 @@ def test_one_run(browser: Browser, tmp_path: Path) -> None:
     why = browser.run("[...document.querySelectorAll('.why')].map((one) => one.innerText)")
     assert [text.startswith("bm25") for text in why] == [True, True, False]
     assert why[2] == "This page has no explanation of this query; gradeval explain prints it."
+
+
+def test_saved_results_have_no_explanations(browser: Browser, tmp_path: Path) -> None:
+    """No command has one, so the page names none."""
+    saved, path = tmp_path / "saved.json", tmp_path / "saved.html"
+    assert run([*map(str, (QRELS, *RUNS[:2])), "-q", "-f", "json", "-m", "AP", "-o", str(saved), "--quiet"]) == 0
+    path.write_text(gradeval.report(QRELS, saved).render(), "utf-8")
+    browser.show(path)
+    browser.click(f"{VISIBLE} tbody button")
+    assert browser.run("document.querySelector('.why').innerText") == (
+        "The runs are saved results, whose documents are not known."
+    )
 
 
 def test_without_javascript(chromium: Browser, html: Path) -> None:

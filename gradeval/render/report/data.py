@@ -93,6 +93,7 @@ def _values(report: Report, digits: Digits) -> dict[str, Any]:
         # by run, metric and query; exact, and shorter than their digits. 0.0: there is no -0
         "values": b64encode((values.values + 0.0).astype("<f8").tobytes()).decode(),
         "tolerance": TOLERANCE,
+        "saved": report.saved,
         "pair": [baseline, run],
         "pairs": [[_pair(report, a, b, compared, digits) for b in positions] for a in positions],
     }

@@ -19,6 +19,7 @@ function why(q) {
 
 // Why a query has no explanation.
 function missing() {
+  if (data.saved) return "The runs are saved results, whose documents are not known.";
   if (data.unread) return `This browser cannot read the explanations: ${data.unread}`;
   return data.explained
     ? "This page has no explanation of this query; gradeval explain prints it." : "Reading the explanations …";
