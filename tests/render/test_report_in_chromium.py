@@ -362,7 +362,9 @@ def test_one_run(browser: Browser, tmp_path: Path) -> None:
 def test_saved_results_have_no_explanations(browser: Browser, tmp_path: Path) -> None:
     """No command has one, so the page names none."""
     saved, path = tmp_path / "saved.json", tmp_path / "saved.html"
-    assert run([*map(str, (QRELS, *RUNS[:2])), "-q", "-f", "json", "-m", "AP", "-o", str(saved), "--quiet"]) == 0
+    assert (
+        run([*map(str, (QRELS, *RUNS[:2])), "-q", "-f", "json", "-m", "AP", "-o", str(saved), "--quiet"]) == 0
+    )
     path.write_text(gradeval.report(QRELS, saved).render(), "utf-8")
     browser.show(path)
     browser.click(f"{VISIBLE} tbody button")
