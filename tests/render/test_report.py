@@ -235,8 +235,18 @@ def test_pairs_are_those_of_the_comparison(report: Report, html: str) -> None:
     assert ahead.endswith("better on 34, equal on 1, worse on 15 queries")
     assert back.endswith("better on 15, equal on 1, worse on 34 queries")
     # dense and hybrid are compared with bm25, not with each other
-    assert "interval" not in data["pairs"][1][2][0]
+    assert re.search(r"^mean difference [^,]*; .* queries; --all-pairs would add an", data["pairs"][1][2][0])
     assert data["pairs"][1][1] == []
+
+
+def test_the_scales_of_intervals_are_said() -> None:
+    for metrics, end in (
+        ("nDCG AP", "Drawn intervals: one scale for all metrics."),
+        ("nDCG num_rel_ret", "Drawn intervals: a scale for each metric."),
+        ("nDCG", "standard deviation of the differences."),
+    ):
+        page = Page(gradeval.report(QRELS, RUNS, metrics, explain=0).render())
+        assert next(text for text in page.texts["p"] if "Effect size" in text).endswith(end)
 
 
 def test_one_run() -> None:

@@ -54,10 +54,8 @@ def html(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_is_whole_when_it_is_loaded(browser: Browser, html: Path) -> None:
     """What prints a page does not wait: then one table of queries is shown, with differences and the chart."""
-    table = f"document.querySelectorAll('{VISIBLE}')"
-    found = (
-        f"[{table}.length, {table}[0].rows[1].cells.length, document.querySelectorAll('#chart rect').length]"
-    )
+    whats = [VISIBLE, f"{VISIBLE} > tbody > tr:first-child > *", "#chart rect"]
+    found = f"{json.dumps(whats)}.map((what) => document.querySelectorAll(what).length)"
     script = f"document.addEventListener('DOMContentLoaded', () => {{ window.whole = {found}; }})"
     added = browser("Page.addScriptToEvaluateOnNewDocument", source=script)
     browser.open(html)
@@ -146,6 +144,30 @@ def test_a_click_opens_the_explanation(browser: Browser, html: Path) -> None:
     assert "AP at each level: + reaches it, - does not" in browser.tables()
     browser.click(f"{VISIBLE} tbody button[aria-expanded=true]")
     assert browser.tables() == {}
+
+
+def test_ranks_that_are_left_out_are_marked(browser: Browser, html: Path) -> None:
+    """As in explain."""
+    browser.show(html)
+    browser.choose("metric", 1)  # AP, without a cutoff
+    browser.choose("filter", "424")
+    browser.click(f"{VISIBLE} tbody button")
+    [one] = gradeval.explain(QRELS, RUNS[1], "AP", "424")
+    grid = next(grid for grid in blocks(one, ExplanationRenderOptions(10)) if isinstance(grid, Grid))
+    ranks = [row[0].text for row in grid.rows]
+    first = ranks.index("…") + 2  # the page has further documents of lower ranks
+    assert [row[0] for row in browser.tables()["dense"][1:]][:first] == ranks[:first]
+
+
+def test_axes_end_at_round_numbers(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "axes.html"
+    path.write_text(gradeval.report(QRELS, RUNS, "tau num_rel_ret nDCG@10", explain=0).render(), "utf-8")
+    browser.show(path)
+    legend = f"[...document.querySelectorAll('{VISIBLE} th.dots > span > span')].map((one) => one.textContent)"
+    for m, ends in enumerate([("\u22120.2", "1"), ("0", "20"), ("0", "1")]):
+        browser.choose("metric", m)
+        found = browser.run(legend)
+        assert (found[0], found[-1]) == ends
 
 
 def test_the_differences_are_those_of_explain(browser: Browser, tmp_path: Path) -> None:
@@ -321,21 +343,8 @@ def test_hostile_names_stay_text(browser: Browser, tmp_path: Path) -> None:
 def test_numbers_are_rounded_as_in_python(browser: Browser, html: Path) -> None:
     """Those in the middle too, which go to the even digit."""
     browser.show(html)
-    values = [
-        0.03125,
-        0.09375,
-        0.15625,
-        0.5,
-        1.5,
-        2.5,
-        0.00005,
-        0.00015,
-        0.1,
-        1 / 3,
-        2 / 3,
-        0.99995,
-        12345.67885,
-    ]
+    texts = "0.03125 0.09375 0.15625 0.5 1.5 2.5 0.00005 0.00015 0.1 0.99995 12345.67885"
+    values = [*map(float, texts.split()), 1 / 3, 2 / 3]
     values += [value * 2**-n for n in range(1, 12) for value in (1, 3, 5, 7)]
     for digits in (0, 1, 2, 4, 7):
         found = browser.run(f"{json.dumps(values)}.map((value) => fixed(value, {digits}))")
@@ -362,9 +371,8 @@ def test_one_run(browser: Browser, tmp_path: Path) -> None:
 def test_saved_results_have_no_explanations(browser: Browser, tmp_path: Path) -> None:
     """No command has one, so the page names none."""
     saved, path = tmp_path / "saved.json", tmp_path / "saved.html"
-    assert (
-        run([*map(str, (QRELS, *RUNS[:2])), "-q", "-f", "json", "-m", "AP", "-o", str(saved), "--quiet"]) == 0
-    )
+    command = [QRELS, *RUNS[:2], "-q", "-f", "json", "-m", "AP", "-o", saved, "--quiet"]
+    assert run([*map(str, command)]) == 0
     path.write_text(gradeval.report(QRELS, saved).render(), "utf-8")
     browser.show(path)
     browser.click(f"{VISIBLE} tbody button")

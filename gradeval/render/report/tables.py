@@ -68,7 +68,11 @@ def legend(report: Report, digits: Digits) -> list[str]:
         return [
             f"Intervals: {report.options.confidence:g} % confidence, of the mean over queries (Student's t)."
         ]
-    return legend_of(report.comparison, ComparisonRenderOptions(digits=digits), with_letters=False)
+    sentences = legend_of(report.comparison, ComparisonRenderOptions(digits=digits), with_letters=False)
+    if len(report.values.metrics) > 1:
+        scale = "one scale for all metrics" if _has_one_scale(report.comparison) else "a scale for each metric"
+        sentences.append(f"Drawn intervals: {scale}.")
+    return sentences
 
 
 def marked(report: Report, mark: str) -> str:
@@ -91,18 +95,11 @@ def _means(report: Report, digits: Digits) -> Grid:
 
 
 def _plots(comparison: Comparison) -> list[Plot | None]:
-    """The intervals of the differences, drawn to one scale, or one for each metric where they are no shares."""
-    found = comparison.comparisons
-
-    def ends_of(metric: str | None) -> tuple[float, float]:
-        chosen = [one for one in found if metric in (None, one.metric)]
-        ends = [end for one in chosen for end in (one.low, one.high, one.estimate) if math.isfinite(end)]
-        return min(0.0, *ends, 0.0), max(0.0, *ends, 0.0)
-
-    whole = ends_of(None)
+    """The intervals of the differences."""
+    has_one_scale = _has_one_scale(comparison)
     plots: list[Plot | None] = []
-    for one in found:
-        first, last = whole if max(map(abs, whole)) <= 1 else ends_of(one.metric)
+    for one in comparison.comparisons:
+        first, last = _ends(comparison, None if has_one_scale else one.metric)
         if math.isnan(one.low) or math.isnan(one.estimate) or first == last:
             plots.append(None)
             continue
@@ -111,6 +108,18 @@ def _plots(comparison: Comparison) -> list[Plot | None]:
         zero, low, high, estimate = (round(place, 1) for place in places)
         plots.append(Plot(zero, low, high, estimate, bool(one.verdict)))
     return plots
+
+
+def _has_one_scale(comparison: Comparison) -> bool:
+    """Whether the intervals of all metrics are drawn to one scale: where they are shares."""
+    return max(map(abs, _ends(comparison, None))) <= 1
+
+
+def _ends(comparison: Comparison, metric: str | None) -> tuple[float, float]:
+    """The lowest and the highest of what is drawn of a metric, None for all, and 0."""
+    chosen = [one for one in comparison.comparisons if metric in (None, one.metric)]
+    ends = [end for one in chosen for end in (one.low, one.high, one.estimate) if math.isfinite(end)]
+    return min(0.0, *ends, 0.0), max(0.0, *ends, 0.0)
 
 
 def coverage(report: Report, digits: Digits) -> Grid:

@@ -51,10 +51,15 @@ function explanation(place, run) {
   head.push(...names.filter((name) => !COSTS.includes(name)));
   if (!("change" in own)) head.push("adds");
   head.push(...names.filter((name) => COSTS.includes(name)));
-  const body = of(known.rows).split(" ").filter(Boolean).map((d, row) => ({
-    cells: head.map((name) => (name in own ? own[name][row] : texts[name][d]) || ""),
-    grade: texts.grade[d],
-  }));
+  let last = 0;
+  const body = of(known.rows).split(" ").filter(Boolean).flatMap((d, row) => {
+    const cells = head.map((name) => (name in own ? own[name][row] : texts[name][d]) || "");
+    const place = Number(cells[head.indexOf("position" in own ? "position" : "rank")]) || 0;
+    const isFurther = place > last + 1;
+    last = place;
+    const shownRow = { cells, grade: texts.grade[d] };
+    return isFurther ? [{ cells: head.map((name) => (name === "rank" ? "…" : "")) }, shownRow] : [shownRow];
+  });
   const sentences = [of(known.sums), of(known.notes)].filter(Boolean);
   const blocks = [...sentences, ...of(known.blocks).map((block) => data.blocks[block])];
   return element("div", [grid(runs[run], head, body), ...blocks.map(drawn)]);

@@ -115,8 +115,9 @@ function drawRows(m) {
   const key = `${state.run} ${state.baseline}`;
   if (drawnFor[m] === key) return;
   drawnFor[m] = key;
-  const [low, most] = rangeOf(data.values.flatMap((run) => run[m]));
-  const high = most <= 1 ? 1 : most;
+  const [least, most] = rangeOf(data.values.flatMap((run) => run[m]));
+  const ticks = ticksOf(least, Math.max(most, 1));
+  const [low, high] = [ticks[0], ticks.at(-1)];
   tables[m].tHead.rows[0].lastChild.replaceChildren(legend(low, high));
   rows[m].forEach((row, q) => {
     row.lastChild.replaceChildren(dots(q, low, high));
