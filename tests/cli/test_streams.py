@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -262,12 +263,10 @@ def test_an_interrupt_where_no_exception_can_be_raised() -> None:
 
 
 INSTEAD_OF_RENAMING = """
-import os, signal
-
-signal.signal({0}, signal.default_int_handler if {0} == signal.SIGINT else signal.SIG_DFL)  # nohup ignores it
+import os
 from gradeval import __main__
 
-os.replace = lambda *paths: os.kill(os.getpid(), {0})
+os.replace = lambda *paths: os.kill(os.getpid(), {})
 __main__.main()
 """
 
@@ -278,7 +277,8 @@ def test_a_signal_leaves_no_temporary_file(number: int, folder: Path) -> None:
     before = sorted(os.listdir(folder))
     code = INSTEAD_OF_RENAMING.format(int(number))
     command = [sys.executable, "-c", code, "q", "r", "--quiet", "-o", "out"]
-    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    heed = partial(signal.signal, number, signal.SIG_DFL)  # which nohup has ignored
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False, preexec_fn=heed)
     assert (done.returncode, done.stdout, done.stderr) == (-number, b"", b"")
     assert Path("out").read_text() == "old"
     assert sorted(os.listdir(folder)) == before
