@@ -226,12 +226,16 @@ def _header(text: bytes, options: Options) -> str:
 def _has_three_fields(text: bytes, module: str, with_spaces: bool = False) -> bool:
     """Whether the first query's lines, with two tabs each, count its documents, as this module says.
 
-    with_spaces: whether spaces may be within the fields of the first line.
+    with_spaces: whether spaces may be within the fields, where all lines of the text have two tabs.
     """
     first = _TWO_TABS.match(text)
-    if first is None or (b" " in first[0] and not with_spaces):
+    if first is None:
         return False
     lines = text[: text.rfind(b"\n") + 1] if len(text) == _BEGINNING else text
+    if b" " in first[0]:  # lines of TREC that mix spaces and tabs are not to be taken for these
+        each = (_TWO_TABS.fullmatch(line) for line in lines.split(b"\n") if line.strip())
+        if not with_spaces or not all(each):
+            return False
     counts: bool = import_module(f"gradeval.formats.{module}").counts_documents(lines)
     return counts
 
