@@ -226,15 +226,16 @@ def _header(text: bytes, options: Options) -> str:
 def _has_three_fields(text: bytes, module: str, with_spaces: bool = False) -> bool:
     """Whether the first query's lines, with two tabs each, count its documents, as this module says.
 
-    with_spaces: whether spaces may be within the fields, where all lines of the text have two tabs.
+    with_spaces: whether spaces may be within the fields, where all lines of the text have two tabs, and not the
+    second field of TREC's lines, 0 or Q0.
     """
     first = _TWO_TABS.match(text)
     if first is None:
         return False
     lines = text[: text.rfind(b"\n") + 1] if len(text) == _BEGINNING else text
     if b" " in first[0]:  # lines of TREC that mix spaces and tabs are not to be taken for these
-        each = (_TWO_TABS.fullmatch(line) for line in lines.split(b"\n") if line.strip())
-        if not with_spaces or not all(each):
+        given = [line for line in lines.split(b"\n") if line.strip()]
+        if not with_spaces or not all(map(_TWO_TABS.fullmatch, given)) or all(map(_HAS_ITERATION.match, given)):
             return False
     counts: bool = import_module(f"gradeval.formats.{module}").counts_documents(lines)
     return counts
@@ -252,6 +253,7 @@ _DELIMITER = re.compile(rb"[\t,;|]")
 _FIGURE = re.compile(rb"[ \t]*[-+]?[\d.][-+.\deE]*[ \t\r]*")
 _JSON = re.compile(rb"[ \t\r\n]*\[[ \t\r\n]*\{")
 _QRELS_FIRST = "The qrels come first, then the runs"
+_HAS_ITERATION = re.compile(rb"[ \t]*[^ \t]+[ \t]+Q?0[ \t]")
 _CELL = rb"[^ \t\r\n](?:[^\t\r\n]*[^ \t\r\n])?"
 _TWO_TABS = re.compile(_CELL + (rb"\t" + _CELL) * 2 + rb"\r?(?:\n|\Z)")
 

@@ -139,7 +139,14 @@ def test_the_table_has_each_format_that_options_name():
 
 @pytest.mark.parametrize(
     "line",
-    ["96   0\td \t 1", "q2  0 \td \t 1", "96 0\td\t2", "96 0\td\t1\n96 0 e 0", "96 0\td\t1\n97\t0\te\t1"],
+    [
+        "96   0\td \t 1",
+        "q2  0 \td \t 1",
+        "96 0\td\t2",
+        "96 0\td\t1",
+        "96 1\td\t1\n96 0 e 0",
+        "96 0\td\t1\n97\t0\te\t1",
+    ],
 )
 def test_trec_lines_with_two_tabs_are_not_of_three_fields(tmp_path, line):
     path = tmp_path / "file"
