@@ -29,7 +29,7 @@ from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import GradevalError, described, named
 from gradeval.evaluation.one_run import judge_of, score_queries
-from gradeval.formats.memory import Numeric, packed, types_of
+from gradeval.formats.memory import Numeric, floats_of, types_of
 from gradeval.formats.python import Nested, are_mappings
 from gradeval.metrics.rprec import RECALLS
 from gradeval.options import Options
@@ -190,7 +190,7 @@ def _raise_first(data: Mapping[str, Mapping[Any, Any]], name: str, what: str, is
 def _rounded(data: Mapping[str, Mapping[str, float]], numbers: list[float]) -> Floats:
     """The scores as 32-bit floats. Raises ValueError where one is NaN."""
     try:
-        values = packed(numbers)
+        values = floats_of(numbers)
     except OverflowError:
         raise ValueError("scores: an integer is too large for a floating-point number") from None
     if np.isnan(values).any():

@@ -237,7 +237,7 @@ def types_of(values: Iterable[Any]) -> set[type]:
     return {types[0]} if types and types.count(types[0]) == len(types) else set(types)
 
 
-def packed(numbers: Sequence[float]) -> Floats:
+def floats_of(numbers: Sequence[float]) -> Floats:
     """Numbers of Python or numpy as an array. Raises OverflowError for an integer beyond the floats."""
     try:  # half the time of np.fromiter
         block = struct.pack(f"{len(numbers)}d", *numbers)
@@ -250,7 +250,7 @@ def object_numbers(values: Sequence[Any], what: str) -> tuple[Floats, Wrong]:
     """Numbers of objects: what float() makes of them."""
     if types_of(values) <= _NUMBERS:
         try:
-            numbers = packed(values)
+            numbers = floats_of(values)
         except OverflowError:
             pass
         else:
