@@ -241,6 +241,7 @@ def wait_until_it_reads(pid: int) -> None:
 
 IN_A_DESTRUCTOR = """
 import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background ignores
 from gradeval import __main__, evaluation
 
 class Interrupts:
