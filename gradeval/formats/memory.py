@@ -80,8 +80,7 @@ class Numeric:
     def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
         with np.errstate(over="ignore"):
             values = self.values[rows].astype(np.float64)
-        wrong = self._missing(rows, what)
-        return values, wrong if len(wrong.rows) else _not_finite(values, what)
+        return values, _not_finite(values, what, None if self.is_missing is None else self.is_missing[rows])
 
     def _missing(self, rows: slice, what: str) -> Wrong:
         return missing_rows(None if self.is_missing is None else self.is_missing[rows], what)
@@ -149,9 +148,17 @@ def _of_codes(code: Ints, wrong: Wrong, what: str) -> Wrong:
     return Wrong(rows, why)
 
 
-def _not_finite(values: Floats, what: str) -> Wrong:
-    rows = np.flatnonzero(~np.isfinite(values))
-    return Wrong(rows, lambda i: f"the {what} {values[rows[i]]} is not a finite number")
+def _not_finite(values: Floats, what: str, is_missing: Bools | None = None) -> Wrong:
+    """The rows whose value is missing or no finite number."""
+    is_wrong = ~np.isfinite(values)
+    rows = np.flatnonzero(is_wrong if is_missing is None else is_wrong | is_missing)
+
+    def why(i: int) -> str:
+        if is_missing is not None and is_missing[rows[i]]:
+            return f"the {what} is missing"
+        return f"the {what} {values[rows[i]]} is not a finite number"
+
+    return Wrong(rows, why)
 
 
 def object_ids(values: Sequence[Any], what: str) -> tuple[Ids, Wrong]:
