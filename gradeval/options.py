@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any
@@ -84,11 +84,8 @@ class Options:
 
         Ids that contain commas need a list.
         """
-        unknown = set(given) - {field.name for field in fields(cls)}
-        if unknown:
-            names = ", ".join(field.name for field in fields(cls))
-            raise OptionError(f"unknown option {sorted(unknown)[0]}: the options are {names}")
-        return cls(**{name: _read(name, value) for name, value in given.items()})
+        check_known(given, [field.name for field in fields(cls)])
+        return cls(**{name: read_option(name, value) for name, value in given.items()})
 
     def to_dict(self) -> dict[str, object]:
         """The options that affect the values, as JSON types."""
@@ -102,7 +99,14 @@ class Options:
         return self.no_relevant or DEFAULT_NO_RELEVANT
 
 
-def _read(name: str, value: Any) -> Any:
+def check_known(given: Iterable[str], names: Sequence[str]) -> None:
+    """Raise OptionError for an option that is none of these names."""
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        raise OptionError(f"unknown option {unknown[0]}: the options are {', '.join(names)}")
+
+
+def read_option(name: str, value: Any) -> Any:
     """The value of an option from what a Python caller gave, which may be any object."""
     try:
         return _READERS.get(name, _plain)(value)
@@ -239,18 +243,16 @@ def _string(kind: str) -> Check:
     return check
 
 
-def _columns(name: str, value: Any) -> None:
-    """(role, name) pairs, one at most for each role."""
+def check_columns(name: str, value: Any, roles: Sequence[str] = ROLES) -> None:
+    """Raise OptionError unless the value is (role, name) pairs, one at most for each of the roles."""
     is_tuple = isinstance(value, tuple) and all(
-        isinstance(pair, tuple)
-        and len(pair) == 2
-        and all(isinstance(text, str) and text for text in pair)
-        and pair[0] in ROLES
+        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(text, str) and text for text in pair)
         for pair in value
     )
-    if not is_tuple or len(dict(value)) < len(value):
-        roles = ", ".join(f"{role}=NAME" for role in ROLES)
-        raise OptionError(f"{name} must be some of {roles}, each once, not {described(value)}")
+    if not is_tuple or len(dict(value)) < len(value) or not dict(value).keys() <= set(roles):
+        known = ", ".join(f"{role}=NAME" for role in roles)
+        given = named(",".join(map("=".join, value))) if is_tuple else described(value)
+        raise OptionError(f"{name} must be some of {known}, each once, not {given}")
 
 
 _CHECKS: dict[str, Check] = {
@@ -270,7 +272,7 @@ _CHECKS: dict[str, Check] = {
     "features": _tuple_of(int),
     "qrels_feature": _integer,
     "groups": _string("a path"),
-    "columns": _columns,
+    "columns": check_columns,
     "split": _string("SPLIT or SUBSET/SPLIT"),
     "ignore_identical_ids": _boolean,
 }

@@ -26,6 +26,8 @@ _NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "grade": (("relevance", "rel", "grade", "label", "rating", "qrel"),),
     "score": (("score", "scores", "sim", "similarity", "prediction"), ("rank",)),
 }
+OPTION = "--columns {}=NAME"  # how a user of the command names the column of a role
+ARGUMENT = "columns={{'{}': NAME}}"  # and how a user of Python does
 _BEIR = ("queryid", "corpusid", "score")  # of judgments: there the score is the grade
 _QUEPID = "rating"  # in its exports an empty one is no judgment
 
@@ -42,23 +44,24 @@ class Chosen(NamedTuple):
     empty_is_unjudged: bool = False
 
 
-def choose(names: Sequence[str], number: str, given: Mapping[str, str], path: str) -> Chosen:
+def choose(
+    names: Sequence[str], number: str, given: Mapping[str, str], path: str, naming: str = OPTION
+) -> Chosen:
     """The columns to read among those of a table. Raises InputError where one is missing or ambiguous.
 
     number: 'grade' or 'score'. given: names by role; a table without the given query or document column may
-    have usual names, since the qrels and the runs can differ.
+    have usual names, since the qrels and the runs can differ. naming: how the user names a column.
     """
     query, document = (
-        given[role] if given.get(role) in names else _usual(names, role, path) for role in ROLES[:2]
+        given[role] if given.get(role) in names else _usual(names, role, path, naming) for role in ROLES[:2]
     )
     if number in given:
-        if given[number] not in names:
-            raise InputError(path, f"no column named {named(given[number])}; {_columns(names)}")
+        check_has(names, given[number], path)
         return Chosen(query, document, given[number], False, simplified(given[number]) == _QUEPID)
     plain = [*map(simplified, names)]
     if number == "grade" and set(_BEIR) <= set(plain) and not _found(plain, "grade"):
         return Chosen(query, document, names[plain.index("score")])
-    found = _usual(names, number, path)
+    found = _usual(names, number, path, naming)
     return Chosen(query, document, found, simplified(found) == "rank", simplified(found) == _QUEPID)
 
 
@@ -74,7 +77,13 @@ def query_column(names: Sequence[str], given: str | None, path: str) -> int | No
     found = [*_found(plain, "query"), *(place for place, name in enumerate(plain) if name == "id")]
     if not found and not names[0]:
         return None
-    return _only(names, found, "query", path)
+    return _only(names, found, "query", path, OPTION)
+
+
+def check_has(names: Sequence[str], name: str, path: str) -> None:
+    """Raise InputError where a table has no column of this name."""
+    if name not in names:
+        raise InputError(path, f"no column named {named(name)}; {_columns(names)}")
 
 
 def is_query_name(name: str) -> bool:
@@ -106,24 +115,20 @@ def _found(plain: Sequence[str], role: str) -> list[int]:
     return []
 
 
-def _usual(names: Sequence[str], role: str, path: str) -> str:
-    return names[_only(names, _found([*map(simplified, names)], role), role, path)]
+def _usual(names: Sequence[str], role: str, path: str, naming: str) -> str:
+    return names[_only(names, _found([*map(simplified, names)], role), role, path, naming)]
 
 
-def _only(names: Sequence[str], found: Sequence[int], role: str, path: str) -> int:
+def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, naming: str) -> int:
     """The one column that was found for a role. Raises InputError."""
     if len(found) == 1:
         return found[0]
     if found:
         both = " or ".join(named(names[place]) for place in found)
-        raise InputError(path, f"the {role} column may be {both}", hint=f"Choose with {_option(role)}")
+        raise InputError(path, f"the {role} column may be {both}", hint=f"Choose with {naming.format(role)}")
     usual = ", ".join(name for group in _NAMES[role] for name in group)
     what = f"no {role} column ({usual}); {_columns(names)}"
-    raise InputError(path, what, hint=f"Name it with {_option(role)}")
-
-
-def _option(role: str) -> str:
-    return f"--columns {role}=NAME"
+    raise InputError(path, what, hint=f"Name it with {naming.format(role)}")
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ from gradeval.formats.memory import (
     object_ids,
     object_numbers,
 )
-from gradeval.formats.names import Chosen, choose
+from gradeval.formats.names import ARGUMENT, Chosen, choose
 from gradeval.notices import many
 
 BLOCK_ROWS = 1 << 16  # so many rows are read at a time; data of no more are read whole
@@ -287,12 +287,12 @@ def _frame(data: Any, path: str, number: str, given: Mapping[str, str]) -> Data:
         raise InputError(path, "a LazyFrame has no rows yet", hint="Call .collect() on it")
     if hasattr(data, "columns") and (hasattr(data, "iloc") or not offers_arrow(data)):
         names = [*map(str, data.columns)]
-        chosen = choose(names, number, given, path)
+        chosen = choose(names, number, given, path, ARGUMENT)
         columns = [_series(data[name]) for name in chosen[:3]]
     else:
         parts = list(batches(data))
         names = [chunk.name for chunk in parts[0]] if parts else []
-        chosen = choose(names, number, given, path) if parts else Chosen("", "", "")
+        chosen = choose(names, number, given, path, ARGUMENT) if parts else Chosen("", "", "")
         columns = [
             _arrow(data, [part[names.index(name)] for part in parts] if parts else [], name)
             for name in chosen[:3]

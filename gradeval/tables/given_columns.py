@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -23,20 +23,31 @@ def check_columns(given: Iterable[Any], options: Options) -> None:
     given: qrels and runs. One table may lack the column, since qrels and runs may differ and
     usual names are understood; data that cannot be looked at twice, such as pipes, may have it.
     """
+    names = ((source_of(data).name if is_path(data) else "the table", _names(data, options)) for data in given)
+    check_names(names, options)
+
+
+def check_names(tables: Iterable[tuple[str, Sequence[str] | None]], options: Options) -> None:
+    """Raise OptionError for a query or document column that no table has.
+
+    tables: the path of each, and the names of its columns: none where they have no names, None where they are
+    not known.
+    """
     missing = {role: name for role, name in options.columns if role in ("query", "document")}
-    first: tuple[str, tuple[str, ...]] | None = None
-    for data in given if missing else ():
-        names = _names(data, options)
+    if not missing:
+        return
+    first: tuple[str, Sequence[str]] | None = None
+    for path, names in tables:
         if names is None:
             return
         missing = {role: name for role, name in missing.items() if name not in names}
         if names and first is None:
-            first = (source_of(data).name if is_path(data) else "the table"), names
+            first = path, names
     if missing and first is not None:
         role, name = next(iter(missing.items()))
         path, names = first
         has = ", ".join(map(named, names[:_SHOWN])) + (", …" if len(names) > _SHOWN else "")
-        raise OptionError(f"columns: {role}={name} is no column of any file; {path} has {has}")
+        raise OptionError(f"columns: {role}={name} is no column of any table; {path} has {has}")
 
 
 def _names(data: Any, options: Options) -> tuple[str, ...] | None:

@@ -15,7 +15,7 @@ from gradeval.formats.detect import format_of, kind_of, reader
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.python import Data, open_data, readable
 from gradeval.formats.sources import Source
-from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
+from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options, check_known
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduced import Reduced
 from gradeval.tables.reduction import reduce_blocks, reduce_columns
@@ -94,9 +94,7 @@ def read_qrels(qrels: Any, **options: Any) -> Given:
 
 def _chosen(options: Mapping[str, Any], names: tuple[str, ...]) -> Options:
     """The options, of which there are those with these names."""
-    unknown = sorted(options.keys() - set(names))
-    if unknown:
-        raise OptionError(f"unknown option {unknown[0]}: the options are {', '.join(names)}")
+    check_known(options, names)
     return Options.of(**options)
 
 

@@ -45,12 +45,12 @@ def test_columns_that_no_file_has(command: str) -> None:
     Path("renamed").write_text("user,item,prediction\nq1,b,2\nq1,a,1\n")
     has = "'query_id', 'doc_id', 'grade'" if "usual" in command else "'user', 'item', 'prediction'"
     said = fails(*command.split(), "--columns", "query=user,document=itme")
-    assert said.startswith("gradeval: columns: document=itme is no column of any file; ")
+    assert said.startswith("gradeval: columns: document=itme is no column of any table; ")
     assert said.rstrip().endswith(f" has {has}")
     Path("trec").write_text("q1 0 a 1\n")
     assert gradeval("trec", "renamed", "--columns", "query=user,document=item", "-m", "AP").code == 0
     done = gradeval("q", "-", "--columns", "document=itme", "-m", "AP", stdin="renamed")
-    assert "document=itme is no column of any file; <stdin> has 'user'" in done.err
+    assert "document=itme is no column of any table; <stdin> has 'user'" in done.err
 
 
 def test_split() -> None:

@@ -129,7 +129,7 @@ def test_frame_without_a_column(frame):
         qrels_of(frame([("1", "a", 1.0)], ("qid", "docno", "score")))
     assert str(caught.value) == (
         "qrels: no grade column (relevance, rel, grade, label, rating, qrel); the columns are 'qid', 'docno', "
-        "'score'. Name it with --columns grade=NAME"
+        "'score'. Name it with columns={'grade': NAME}"
     )
 
 
