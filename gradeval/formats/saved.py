@@ -83,7 +83,7 @@ def read_saved(source: Source) -> SavedResult:
         raise InputError(source.name, f"its format is {version}; this gradeval reads format {FORMAT_VERSION}")
     qrels = _item(source, content, "qrels", dict)
     if qrels.get("sha256") is None:
-        raise _invalid(source, "it does not name the qrels file that it was made from")
+        raise _invalid(source, _unnamed_qrels(content.get("runs")))
     metrics = _item(source, content, "metrics", list)
     return SavedResult(
         source.name,
@@ -94,6 +94,15 @@ def read_saved(source: Source) -> SavedResult:
         tuple(_run(source, run) for run in _item(source, content, "runs", list)),
         tuple(one for one in content.get("notices", ()) if isinstance(one, dict)),
     )
+
+
+def _unnamed_qrels(runs: Any) -> str:
+    """What is wrong with a result that does not name its qrels."""
+    has_values = not isinstance(runs, list) or any(isinstance(run, dict) and "per_query" in run for run in runs)
+    if has_values:
+        return "it does not name the qrels file that it was made from"
+    what = "it has neither values per query nor the SHA-256 of its qrels, as all results of 'gradeval spark'"
+    return f"{what}, which compares runs itself (--baseline)"
 
 
 def _parsed(source: Source) -> Any:

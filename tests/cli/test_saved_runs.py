@@ -126,3 +126,18 @@ def test_other_qrels() -> None:
         "b.json: this saved result is in the place of the qrels. "
         "The qrels come first, then runs and saved results"
     )
+
+
+def test_a_result_of_spark() -> None:
+    """It has no values per query; whatever reads saved results says so."""
+    content = json.loads(Path("b.json").read_text())
+    content["qrels"]["sha256"] = None
+    for run in content["runs"]:
+        del run["per_query"]
+    Path("spark.json").write_text(json.dumps(content))
+    said = "spark.json: it has neither values per query nor the SHA-256 of its qrels, as all results of"
+    for command in ("qrels spark.json", "compare qrels a.run spark.json", "report qrels spark.json -o r.html"):
+        assert fails(*command.split()).startswith(said)
+    assert fails("explain", "qrels", "spark.json", "-m", "AP", "--query", "q1") == (
+        "spark.json: a saved result has no documents. Give the run that it was made from"
+    )
