@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from gradeval.analysis.options import CONFIDENCE, CORRECTIONS, RANGES, TESTS
+from gradeval.analysis.options import CONFIDENCE, CORRECTIONS, MAXT, RANGES, TESTS
 from gradeval.cli.options import expand_runs, section, together
 from gradeval.cli.types import Integer, Percentage
 
@@ -17,13 +17,41 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _comparison = section("Comparison")
 
 
+def _baseline_option(about: str) -> Callable[[Any], Any]:
+    return _comparison("--baseline", metavar="RUN", help=about)
+
+
+def _correction_option(corrections: Sequence[str]) -> Callable[[Any], Any]:
+    family_wise = "Holm, Bonferroni and maxT" if MAXT in corrections else "Holm and Bonferroni"
+    return _comparison(
+        "--correction",
+        type=click.Choice(corrections),
+        help=f"Of p for the number of comparisons (runs × metrics): {family_wise} for the "
+        "family-wise error rate, Benjamini-Hochberg (bh) for the false discovery rate. Default: holm.",
+    )
+
+
+_all_pairs = _comparison("--all-pairs", is_flag=True, help="Compare every run with every other.")
+_confidence = _comparison(
+    "--confidence",
+    type=Percentage(*CONFIDENCE),
+    default=95.0,
+    metavar="PERCENT",
+    help="Of the intervals; significant is p below what is left of 100. Default: 95.",
+)
+
+
+def t_test_options(baseline: str) -> Callable[[Decorated], Decorated]:
+    """How runs are compared by the t-test alone, from sums. baseline: what the help says of that option."""
+    corrections = [one for one in CORRECTIONS if one != MAXT]
+    return together(_baseline_option(baseline), _all_pairs, _correction_option(corrections), _confidence)
+
+
 def comparison_options() -> Callable[[Decorated], Decorated]:
     """How runs are compared."""
     return together(
-        _comparison(
-            "--baseline", metavar="RUN", help="The run to compare with, a file or a name. Default: the first."
-        ),
-        _comparison("--all-pairs", is_flag=True, help="Compare every run with every other."),
+        _baseline_option("The run to compare with, a file or a name. Default: the first."),
+        _all_pairs,
         _comparison(
             "--test",
             type=click.Choice(TESTS),
@@ -32,19 +60,8 @@ def comparison_options() -> Callable[[Decorated], Decorated]:
             help="Paired t-test; randomization test by sign flips; bootstrap interval (BCa), which has no p; "
             "Wilcoxon signed-rank test; sign test; or, with --all-pairs, the randomized Tukey HSD test.",
         ),
-        _comparison(
-            "--correction",
-            type=click.Choice(CORRECTIONS),
-            help="Of p for the number of comparisons (runs × metrics): Holm, Bonferroni and maxT for the "
-            "family-wise error rate, Benjamini-Hochberg (bh) for the false discovery rate. Default: holm.",
-        ),
-        _comparison(
-            "--confidence",
-            type=Percentage(*CONFIDENCE),
-            default=95.0,
-            metavar="PERCENT",
-            help="Of the intervals; significant is p below what is left of 100. Default: 95.",
-        ),
+        _correction_option(CORRECTIONS),
+        _confidence,
         _comparison(
             "--samples",
             type=Integer(*RANGES["samples"]),

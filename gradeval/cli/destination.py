@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +31,17 @@ class Destination:
 
     @classmethod
     def of(
-        cls, file: OutputFile | None, format_: str | None, formats: Iterable[str], spreadsheet: bool
+        cls,
+        file: OutputFile | None,
+        format_: str | None,
+        formats: Iterable[str],
+        spreadsheet: bool,
+        more: Sequence[str] = (),
     ) -> Destination:
-        """format_: that of --format; None for that of the file's ending. Raises UsageError."""
-        used = format_ or out.default_format(file, formats)
+        """format_: that of --format; None for that of the file's ending. more: endings of what is written by
+        others, which messages name. Raises UsageError.
+        """
+        used = format_ or out.default_format(file, formats, more=more)
         if spreadsheet and used != "csv":
             raise click.UsageError("--spreadsheet requires -f csv.")
         return cls(file, used, spreadsheet, file is None and out.on_terminal())

@@ -80,6 +80,10 @@ queries = section("Queries")
 output = section("Output")
 inputs = section("Input (formats are detected from the content by default)")
 other = section("Other")
+_TIES = (
+    "input for features and scores (RankLib's too) of LETOR files, else trec, with a warning if another order "
+    "could change a value"
+)
 _SEVERAL = "One or several metrics, such as 'nDCG@5,10 AP(rel=2)', or groups, such as trec-dl."
 
 
@@ -94,8 +98,8 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
     return decorate
 
 
-def measure_options(default: str, what: str = _SEVERAL) -> Callable[[Decorated], Decorated]:
-    """What is measured. default, what: what the help says of the metrics."""
+def measure_options(default: str, what: str = _SEVERAL, ties: str = _TIES) -> Callable[[Decorated], Decorated]:
+    """What is measured. default, what: what the help says of the metrics. ties: of the default of --ties."""
     return together(
         measure(
             "-m",
@@ -137,9 +141,7 @@ def measure_options(default: str, what: str = _SEVERAL) -> Callable[[Decorated],
             "--ties",
             type=click.Choice(TIES),
             help="Order of tied scores: by document id descending (trec, as in trec_eval), as in the file "
-            "(input), or by grade, highest (best) or lowest (worst) first. Default: input for features and "
-            "scores (RankLib's too) of LETOR files, else trec, with a warning if another order could change a "
-            "value.",
+            f"(input), or by grade, highest (best) or lowest (worst) first. Default: {ties}.",
         ),
         measure(
             "--no-relevant",
@@ -226,19 +228,26 @@ def output_options(
     )
 
 
-def columns_option(more: str = "") -> Callable[[Decorated], Decorated]:
-    """more: what the help says of other roles."""
-    return inputs(
+def columns_option(
+    tables: str = "csv, tsv, jsonl, parquet and arrow files",
+    more: str = "",
+    option: Callable[..., Callable[[Decorated], Decorated]] = inputs,
+) -> Callable[[Decorated], Decorated]:
+    """tables, more: what the help says of files and of other roles. option: that of a section."""
+    return option(
         "--columns",
         default="",
         metavar="LIST",
-        help="Names of columns in csv, tsv, jsonl, parquet and arrow files, such as "
+        help=f"Names of columns in {tables}, such as "
         f"query=user,document=item,grade=stars (score=NAME in runs{more}). Default: common names.",
     )
 
 
-def identical_ids_option() -> Callable[[Decorated], Decorated]:
-    return inputs(
+def identical_ids_option(
+    option: Callable[..., Callable[[Decorated], Decorated]] = inputs,
+) -> Callable[[Decorated], Decorated]:
+    """option: that of a section."""
+    return option(
         "--ignore-identical-ids",
         is_flag=True,
         help="Leave out documents of runs whose id is their query's, as BEIR does.",

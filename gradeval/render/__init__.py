@@ -6,7 +6,7 @@ Each module has render(results, options) -> str. It orders and formats values, a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -40,17 +40,17 @@ FORMATS = {
 BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a query 'all'
 
 
-def format_of(path: str, formats: Iterable[str] = FORMATS) -> str | None:
+def format_of(path: str, formats: Iterable[str] = FORMATS, more: Sequence[str] = ()) -> str | None:
     """The one of the formats that the ending of the path stands for; None for a path without an ending.
 
-    Raises OptionError for another ending.
+    more: endings that are valid elsewhere. Raises OptionError for another ending.
     """
     ending = os.path.splitext(path)[1].lower()
     if ending in ("", "."):
         return None
     by_ending = {FORMATS[name].ending: name for name in formats if FORMATS[name].ending}
     if ending not in by_ending:
-        known = ", ".join(by_ending)
+        known = ", ".join([*by_ending, *more])
         raise OptionError(
             f"{path}: no format has the ending {ending}; the endings are {known}. -f sets the format"
         )

@@ -36,8 +36,11 @@ class Names(NamedTuple):
 def long_form(results: Results) -> tuple[dict[str, Names], Floats]:
     """The columns run, query and metric, and the values, (N,): of each run each counted query.
 
-    Metrics without numbers for each query are left out. Raises GradevalError for names that are not UTF-8.
+    Metrics without numbers for each query are left out. Results whose runs are summaries have their means, and
+    no column of queries. Raises GradevalError for names that are not UTF-8.
     """
+    if results.runs and all(run.summary is not None for run in results.runs):
+        return _means(results)
     numeric = [m for m, spec in enumerate(results.specs) if spec.metric.per_query and not spec.metric.text]
     runs, queries, values = [], [], []
     for run in results.runs:
@@ -53,6 +56,18 @@ def long_form(results: Results) -> tuple[dict[str, Names], Floats]:
         "metric": Names.of("metric", [str(results.specs[m]) for m in numeric], metric),
     }
     return names, value
+
+
+def _means(results: Results) -> tuple[dict[str, Names], Floats]:
+    """The columns run and metric, and the summary values, (N,)."""
+    numeric = [m for m, spec in enumerate(results.specs) if spec.metric.has_summary and not spec.metric.text]
+    count = len(results.runs) * len(numeric)
+    of_run, of_metric = np.divmod(np.arange(count), max(len(numeric), 1))
+    names = {
+        "run": Names.of("run", [run.name for run in results.runs], of_run),
+        "metric": Names.of("metric", [str(results.specs[m]) for m in numeric], of_metric),
+    }
+    return names, results.means[:, numeric].ravel()
 
 
 def to_pandas(results: Results) -> Any:
