@@ -31,7 +31,7 @@ class Kind(str, Enum):
     QUERY_ALL = "query_all"  # a query is named 'all', as the row of the summary is
     # of comparisons
     MISSING_VALUES = "missing_values"  # queries of other tables missing from a table of values
-    EXCLUDED_METRICS = "excluded_metrics"  # metrics that not all tables of values or saved results have
+    EXCLUDED_METRICS = "excluded_metrics"  # of a group, or not in all tables of values or saved results
     FEW_QUERIES = "few_queries"  # fewer pairs of values than a test should have
     SMALL_GROUPS = "small_groups"  # groups of queries with as few
     UNGROUPED = "ungrouped"  # queries in no group
@@ -299,6 +299,8 @@ def _missing_values(group: Sequence[Notice], runs: int) -> str:
 def _excluded_metrics(group: Sequence[Notice], runs: int) -> str:
     [notice] = group
     are = many(notice.count, "metric is", "metrics are")
+    if notice.informational:
+        return f"{are} text, not evaluated on Spark: {notice.rule}"
     return f"{are} not in every table or saved result, excluded: {notice.rule}"
 
 

@@ -19,6 +19,7 @@ MAXT = "maxt"
 TESTS = ("t", "randomization", "bootstrap", "wilcoxon", "sign", TUKEY)
 CORRECTIONS = ("holm", "bonferroni", "bh", MAXT, "none")
 RANDOM_TESTS = ("randomization", "bootstrap", TUKEY)  # those that may draw samples
+OF_SUMS = ("baseline", "all_pairs", "correction", "confidence")  # options of a t-test from sums alone
 RANGES = {
     "samples": (100, 10**8),
     "seed": (0, 2**63 - 1),

@@ -3,41 +3,66 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from gradeval.analysis.options import OF_SUMS
 from gradeval.cli import heap
 from gradeval.cli import output as out
-from gradeval.cli.destination import has_colour
+from gradeval.cli.compare_options import t_test_options
+from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
-    SectionedCommand,
+    asked_queries,
     check_queries,
     columns_option,
     identical_ids_option,
-    inputs,
     measure,
     measure_options,
+    naming_queries,
     other,
     output_file,
     output_options,
     passes,
     query_options,
+    section,
+    sectioned_command,
     treat_warnings,
     warning_options,
 )
-from gradeval.cli.query_ids import QueryIds
 from gradeval.cli.types import File, Integer
-from gradeval.errors import OptionError, UnknownQueryError
 from gradeval.notices import Kind
-from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.options import DEFAULT_METRICS
 from gradeval.render import FORMATS, Digits
+from gradeval.render.comparison import FORMATS as COMPARISON_FORMATS
 
 if TYPE_CHECKING:
     from gradeval.results import Results
 
+EPILOG = """\b
+Examples:
+  gradeval spark qrels.parquet new.parquet -m 'nDCG@10 AP'
+                                       on this machine, with all its cores
+  gradeval spark qrels.parquet OLD=runs/old NEW=runs/new --baseline OLD
+                                       is NEW better than OLD?
+  gradeval spark qrels.parquet runs.parquet -o values.parquet
+                                       several runs of one table, by its column
+                                       run; the values of queries in a file
+  gradeval spark --master spark://host:7077 s3a://logs/qrels s3a://logs/new
+                                       on a cluster
+
+\b
+Requires PySpark and Java: pip install 'gradeval[spark]', and on Debian
+apt install default-jre-headless. Starting Spark takes several seconds: for data
+that fit on one machine, 'gradeval QRELS RUN' is faster. Other comparisons, such as
+randomization tests, need the values of all queries: 'gradeval compare'.
+"""
 _KINDS = ("trec", "csv", "tsv", "jsonl", "parquet")
 _VALUES = ".parquet"  # the ending of the values of queries
+_FORMAT = "By default, by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherwise trec."
+inputs = section("Input")
 
 
 class Setting(click.ParamType):  # type: ignore[type-arg]
@@ -54,28 +79,29 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
         return name, text
 
 
-@click.command(
-    "spark",
-    cls=SectionedCommand,
-    short_help="Evaluate runs on Spark.",
-    options_metavar="[OPTIONS]",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+@sectioned_command("spark", "Evaluate runs on Spark.", EPILOG)
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1, required=True)
-@measure_options(DEFAULT_METRICS)
+@measure_options(
+    DEFAULT_METRICS, ties="trec, with a warning if another order could change a value; input requires --columns"
+)
 @measure(
     "--tie-range",
     is_flag=True,
     help="Print beside each value the lowest and the highest value over the orders of tied scores tried.",
 )
 @measure("--by-level", is_flag=True, help="Add AP with each grade as the relevance threshold, before muAP.")
+@t_test_options("Compare the other runs with this one, a path or a name, by the paired t-test.")
 @query_options()
 @output_options(FORMATS, more=" With .parquet, Spark writes the values of all queries there.")
-@inputs("--qrels-format", type=click.Choice(_KINDS), help="Format of the qrels. Default: by the ending.")
-@inputs("--run-format", type=click.Choice(_KINDS), help="Format of the runs. Default: by the ending.")
-@columns_option(", run=NAME for several runs in one table, order=NAME for --ties input")
-@identical_ids_option()
+@inputs("--qrels-format", type=click.Choice(_KINDS), help=f"Format of the qrels. {_FORMAT}")
+@inputs("--run-format", type=click.Choice(_KINDS), help="Format of the runs, likewise.")
+@columns_option(
+    "csv, tsv, jsonl and parquet files",
+    ", run=NAME for several runs in one table, order=NAME for --ties input",
+    inputs,
+)
+@identical_ids_option(inputs)
 @other("--master", metavar="URL", help="Where Spark runs. Default: local[*], or what spark-submit was given.")
 @other("--conf", "settings", type=Setting(), multiple=True, help="A setting of Spark.")
 @other(
@@ -95,7 +121,6 @@ def spark_command(
     spreadsheet: bool,
     output: str | None,
     query_ids: str | None,
-    columns: str,
     master: str | None,
     settings: tuple[tuple[str, str], ...],
     buckets: int | None,
@@ -108,70 +133,103 @@ def spark_command(
 
     QRELS and each RUN are paths, folders, patterns or URIs that Spark reads: Parquet, CSV, TSV or JSON Lines by
     their endings, and TREC's lines otherwise. NAME=RUN names a run; a table alone may have a column of runs.
-    -o OUT.parquet writes the values of all queries, by Spark; the summary is printed in any case.
+    -o OUT.parquet writes the values of all queries, by Spark; the summary is printed in any case. With
+    --baseline or --all-pairs the runs are compared, as by 'gradeval compare'.
     """
-    from gradeval.spark.session import check_installed
-
     check_queries(complete, options["queries"])
-    check_installed()
+    how = _comparison_options({name: options.pop(name) for name in OF_SUMS})
     values = output if output is not None and output.endswith(_VALUES) else None
     read = [one for one in (qrels, *runs) if os.path.lexists(one)]
     file = output_file(None if values else output, [*read, *filter(None, [query_ids])])
-    on_terminal = file is None and out.on_terminal()
-    format_ = format_ or out.default_format(file, FORMATS)
-    if spreadsheet and format_ != "csv":
-        raise click.UsageError("--spreadsheet requires -f csv.")
-    if options["tie_range"] and format_ == "trec":
-        raise click.UsageError(
-            "--tie-range and -f trec are mutually exclusive: the format has no columns for ranges."
-        )
+    formats = COMPARISON_FORMATS if how else FORMATS
+    destination = Destination.of(file, format_, formats, spreadsheet, (_VALUES,))
+    _check_printed(destination.format, bool(how), options)
 
+    from gradeval.analysis.values import comparable
+    from gradeval.formats.names import OPTION
     from gradeval.registry.spec import parse
-    from gradeval.render import render
     from gradeval.render.progress import Progress
-    from gradeval.spark.files import evaluate_files, exists, resolved
-    from gradeval.spark.frames import split_columns
-    from gradeval.spark.session import engine_errors, opened_session, tasks_shown
+    from gradeval.spark.compare import chosen_options
+    from gradeval.spark.files import Files, check_new, evaluate_files, resolved
+    from gradeval.spark.given import Request
+    from gradeval.spark.session import (
+        check_installed,
+        engine_errors,
+        opened_session,
+        reads_local_files,
+        tasks_shown,
+    )
 
     treat_warnings(quiet, strict)
     heap.imported()
-    specs = parse(metrics or DEFAULT_METRICS)
-    asked = None if query_ids is None else QueryIds(query_ids)
+    asked = asked_queries(query_ids)
     if asked is not None:
         options["query_ids"] = asked.unchecked()
-    known, own = split_columns(columns)
-    chosen = Options.of(**options, columns=known)
+    names = metrics or (map(str, comparable(parse(DEFAULT_METRICS))) if how else DEFAULT_METRICS)
+    request = Request.of(names, options, buckets, OPTION, chosen_options(how) if how else None)
+    files = Files.of(qrels, runs, request, are_local := reads_local_files(settings))
+    if values is not None and are_local:
+        check_new(values)
+    check_installed()
     with engine_errors(), opened_session(master, settings) as spark:
-        if values is not None and exists(spark, values):
-            raise OptionError(f"{values} exists; choose another name, or remove it")
-        evaluation = evaluate_files(spark, qrels, runs, specs, chosen, own, buckets)
+        if values is not None:
+            check_new(values, spark)
+        evaluation = evaluate_files(spark, files, request)
         with Progress(enabled=False if quiet else None) as progress, tasks_shown(spark, progress.steps):
             if values is not None:
                 evaluation.persist()
-            try:
+            with naming_queries(asked):
                 results: Results = evaluation.results()
-            except UnknownQueryError as error:
-                if asked is None:
-                    raise
-                raise asked.unknown(error) from None
             progress.clear()
             for failed in results.failed:
                 out.report(failed.error)
+            comparison = None
+            if how and not results.failed:
+                comparison = evaluation.compare(map(str, request.specs), **how)
+            notices = results.notices if comparison is None else comparison.notices
             may_go_on = not (strict and results.failed) and passes(
-                [], results.notices, len(results.runs), quiet, strict, allow
+                [], notices, len(results.runs), quiet, strict, allow
             )
-            if values is not None and may_go_on and not results.failed:
-                evaluation.per_query().write.parquet(resolved(spark, values))
+            if values is not None:
+                if may_go_on and results.runs:
+                    evaluation.per_query_of_evaluated().write.parquet(resolved(spark, values))
+                else:
+                    out.echo_error(f"gradeval: {values} was not written")
     if not may_go_on:
         return 2
-    if results.runs:
-        text = render(
-            results,
-            format_,
-            digits=digits,
-            colour=has_colour(on_terminal),
-            width=out.columns() if on_terminal else None,
-            spreadsheet=spreadsheet,
-        )
-        out.write(text, file, styled=format_ == "table")
+    if comparison is not None:
+        from gradeval.render.comparison import render as render_comparison
+
+        destination.write(render_comparison(comparison, destination.format, digits=digits, **destination.style))
+    elif results.runs and not how:
+        from gradeval.render import render
+
+        destination.write(render(results, destination.format, digits=digits, **destination.style))
     return 2 if results.failed else 0
+
+
+def _comparison_options(given: dict[str, Any]) -> dict[str, Any]:
+    """How the runs are to be compared, {} where they are not. Raises UsageError."""
+    if given["baseline"] is not None or given["all_pairs"]:
+        return given
+    context = click.get_current_context()
+    for name in given:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} requires --baseline or --all-pairs.")
+    return {}
+
+
+def _check_printed(format_: str, is_comparison: bool, options: Mapping[str, Any]) -> None:
+    """Raise UsageError for what cannot be printed together."""
+    if is_comparison:
+        if format_ not in COMPARISON_FORMATS:
+            known = ", ".join(COMPARISON_FORMATS)
+            raise click.UsageError(f"A comparison has no format {format_}. Formats: {known}.")
+        for name in ("tie_range", "by_level"):
+            if options[name]:
+                flag = f"--{name.replace('_', '-')}"
+                raise click.UsageError(f"{flag} is of evaluations; a comparison has no values for it.")
+    elif options["tie_range"] and format_ == "trec":
+        raise click.UsageError(
+            "--tie-range and -f trec are mutually exclusive: the format has no columns for ranges."
+        )

@@ -67,6 +67,11 @@ _TAIL = re.compile(r"[._][\d.,]+$")
 
 def parse(text: str | Iterable[str]) -> list[Spec]:
     """The Specs named by one or several texts, in order, without repetition. Raises MetricError."""
+    return list(dict.fromkeys(spec for _, specs in named_specs(text) for spec in specs))
+
+
+def named_specs(text: str | Iterable[str]) -> list[tuple[str, list[Spec]]]:
+    """Each single name in one or several texts, at least one, with its Specs. Raises MetricError."""
     try:
         is_several = isinstance(text, Iterable) and not isinstance(text, (str, bytes, Mapping))
         texts: list[Any] = list(text) if is_several else [text]
@@ -75,10 +80,10 @@ def parse(text: str | Iterable[str]) -> list[Spec]:
     for one in texts:
         if not isinstance(one, str):
             raise MetricError(f"{described(one)} is not the name of a metric", hint="for example 'nDCG@10'")
-    specs = dict.fromkeys(spec for one in texts for name in split(one) for spec in parse_one(name))
-    if not specs:
+    found = [(name, parse_one(name)) for one in texts for name in split(one)]
+    if not found:
         raise MetricError("no metrics given", hint="for example nDCG@10")
-    return list(specs)
+    return found
 
 
 def split(text: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from gradeval.analysis.compare import notices_of_sections, pairs_of, verdict
 from gradeval.analysis.comparison import Comparison, PairComparison, Section
 from gradeval.analysis.judged import Judged, share
-from gradeval.analysis.options import MAXT, CompareOptions
+from gradeval.analysis.options import MAXT, OF_SUMS, CompareOptions
 from gradeval.analysis.stats.corrections import CORRECTIONS
 from gradeval.analysis.stats.differences import ALL_EQUAL, TOO_FEW_PAIRS
 from gradeval.analysis.stats.sampling import TOLERANCE
@@ -20,37 +21,55 @@ from gradeval.analysis.values import ComparedMetric, QueryValues, check_comparab
 from gradeval.errors import InputError, OptionError
 from gradeval.evaluation.evaluator import complete
 from gradeval.notices import Kind
+from gradeval.options import check_known
 from gradeval.registry.spec import parse
 from gradeval.results import Results
 from gradeval.spark.kernel import Bucket, Job, Pair
 from gradeval.spark.merge import SparkSummary, merged
 
-_OPTIONS = ("baseline", "all_pairs", "correction", "confidence")
+
+def chosen_options(given: Mapping[str, Any]) -> CompareOptions:
+    """The options of a comparison on Spark. Raises OptionError for those of other tests."""
+    for name in given:
+        if name not in OF_SUMS and name in {field.name for field in fields(CompareOptions)}:
+            raise OptionError(
+                f"{name} requires the values of all queries in one place. On Spark, runs are "
+                f"compared by the t-test, with the options {', '.join(OF_SUMS)}"
+            )
+    check_known(given, OF_SUMS)
+    options = CompareOptions.of(**given)
+    if options.used_correction == MAXT:
+        raise OptionError("the maxT correction requires the values of all queries in one place")
+    return options
+
+
+def pairs_to_compare(
+    runs: Sequence[str], paths: Sequence[str], options: CompareOptions
+) -> tuple[tuple[int, int], ...]:
+    """(baseline, run) of each comparison, as positions. Raises GradevalError."""
+    if len(runs) < 2:
+        raise InputError("runs", f"there is {len(runs)} run", hint="Give two runs or more")
+    return tuple(pairs_of(_without_values(runs, paths, ()), options))
+
+
+def _without_values(
+    runs: Sequence[str], paths: Sequence[str], metrics: Sequence[ComparedMetric]
+) -> QueryValues:
+    nothing = np.empty((len(runs), len(metrics), 0))
+    return QueryValues((), tuple(runs), tuple(paths), tuple(metrics), nothing)
 
 
 def comparison(
     job: Job,
     metrics: str | Iterable[str] | None,
-    given: Mapping[str, Any],
+    options: CompareOptions,
     run: Callable[[Job], Sequence[Bucket]],
 ) -> Comparison:
-    """The runs compared. given: options. run: evaluates a job. Raises GradevalError."""
-    for name in given:
-        if name not in _OPTIONS:
-            raise OptionError(
-                f"{name} requires the values of all queries in one place. On Spark, runs are "
-                f"compared by the t-test, with the options {', '.join(_OPTIONS)}"
-            )
-    options = CompareOptions.of(**given)
-    if options.used_correction == MAXT:
-        raise OptionError("the maxT correction requires the values of all queries in one place")
-    if len(job.runs) < 2:
-        raise InputError("runs", f"there is {len(job.runs)} run", hint="Give two runs or more")
+    """The runs compared. run: evaluates a job. Raises GradevalError."""
+    pairs = pairs_to_compare(job.runs, job.paths, options)
     places = _places(job, metrics)
     compared = tuple(ComparedMetric.of(job.specs[m]) for m in places)
-    nothing = np.empty((len(job.runs), len(places), 0))
-    values = QueryValues((), job.runs, job.runs, compared, nothing)
-    pairs = tuple(pairs_of(values, options))
+    values = _without_values(job.runs, job.paths, compared)
     buckets = sorted(run(job._replace(pairs=pairs)), key=lambda bucket: bucket.number)
     summary: SparkSummary = complete(merged(buckets, job))  # type: ignore[assignment]
     kept = [
@@ -92,7 +111,7 @@ def _places(job: Job, metrics: str | Iterable[str] | None) -> list[int]:
 
 def _judged(summary: SparkSummary) -> Judged | None:
     """How much of the runs was judged, if that was evaluated and differs."""
-    for m, spec in enumerate(summary.specs):
+    for m, spec in reversed([*enumerate(summary.specs)]):
         if spec.metric.name == "Judged":
             totals, counts = summary.means[:, m] * summary.counts[:, m], summary.counts[:, m]
             shares = [share(summary, r, totals[r], counts[r]) for r in range(len(summary.runs))]

@@ -7,25 +7,28 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from glob import glob
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradeval.arrays.strings import PAD
-from gradeval.errors import InputError, described
+from gradeval.errors import InputError, OptionError, described, named
 from gradeval.evaluation.given import check_labels
 from gradeval.formats.columns import Columns
 from gradeval.formats.csv import DELIMITERS, header_of
 from gradeval.formats.diagnostics import shown
+from gradeval.formats.saved import reject_saved
 from gradeval.formats.sources import Block
 from gradeval.formats.trec import qrels_columns, run_columns
-from gradeval.options import Options
-from gradeval.registry.spec import Spec
 from gradeval.spark.arrow import text_column
+from gradeval.spark.compare import pairs_to_compare
 from gradeval.spark.frames import Wire, qrels_wire, run_wire
+from gradeval.spark.given import Request
 from gradeval.spark.results import SparkResults, of_wires
-from gradeval.spark.session import known_warnings_ignored
-from gradeval.tables.run_names import labelled, run_names
+from gradeval.spark.session import engine_errors, known_warnings_ignored
+from gradeval.tables.given_columns import check_names
+from gradeval.tables.run_names import labelled, run_names, short_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,36 +42,88 @@ _ENDINGS = {
     ".ndjson": "jsonl",
     ".json": "jsonl",
 }
+_NOTHING_THERE = {
+    "PATH_NOT_FOUND": "No such file or directory",
+    "UNABLE_TO_INFER_SCHEMA": "no data: there are no files in it",
+}
+_PATTERN = re.compile(r"[*?]|\[[^]]*\]|\{[^}]*\}")
+_OF_SPARK = ("part", "part-r", "part-m")  # names of the files that Spark and Hadoop write
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 
 
-def evaluate_files(
-    session: SparkSession,
-    qrels: str,
-    runs: Sequence[str],
-    specs: Sequence[Spec],
-    options: Options,
-    own: Mapping[str, str],
-    buckets: int | None,
-) -> SparkResults:
-    """The evaluation of paths, folders, patterns or URIs; NAME=path names a run.
+class Files(NamedTuple):
+    """The paths, folders, patterns or URIs of the qrels and the runs. names: of the runs.
 
-    options: with the formats. own: the names of the columns of the roles 'run' and 'order'. A run alone without
-    a name is a table of several where it has a column of runs. Raises GradevalError.
+    may_be_table: whether there is one run, without a label, which may be a table of several.
     """
-    columns = dict(options.columns)
-    judged = read_qrels(session, qrels, options.qrels_format, columns)
-    given = [labelled(run) for run in runs]
-    check_labels(given)
-    wires = [read_runs(session, path, options.run_format, columns, own) for _, path in given]
-    if len(wires) == 1 and given[0][0] is None and wires[0].run is not None:
-        return of_wires(judged, [(None, wires[0])], specs, options, buckets, has_order="order" in own)
-    labels = [label for label, _ in given if label is not None]
-    made = iter(run_names([path.rstrip("/") for label, path in given if label is None], taken=labels))
-    names = [next(made) if label is None else label for label, _ in given]
-    pairs = list(zip(names, wires, strict=True))
-    return of_wires(judged, pairs, specs, options, buckets, has_order="order" in own)
+
+    qrels: str
+    runs: tuple[str, ...]
+    names: tuple[str, ...]
+    may_be_table: bool
+
+    @classmethod
+    def of(cls, qrels: str, runs: Sequence[str], request: Request, are_local: bool) -> Files:
+        """runs: NAME=path names one. are_local: whether paths without a scheme are on this machine, where they
+        can be checked. Raises GradevalError.
+        """
+        given = [labelled(run) for run in runs]
+        check_labels(given)
+        labels = [label for label, _ in given if label is not None]
+        own = [path.rstrip("/") for label, path in given if label is None]
+        made = iter(run_names(own, [_pattern_name(path) for path in own], labels))
+        names = tuple(next(made) if label is None else label for label, _ in given)
+        paths = tuple(path for _, path in given)
+        kind = (
+            request.options.run_format or _by_ending(paths[0]) or ("trec" if os.path.isfile(paths[0]) else "")
+        )
+        files = cls(qrels, paths, names, len(given) == 1 and not labels and kind != "trec")
+        if request.compared is not None and not files.may_be_table:
+            pairs_to_compare(files.names, files.runs, request.compared)
+        if are_local:
+            for path, number in ((qrels, "grade"), *((run, "score") for run in files.runs)):
+                _check_local(path, number)
+        return files
+
+
+def _pattern_name(path: str) -> str | None:
+    """The name of a run whose files match a pattern: what the pattern says of the file, or of its folder."""
+    if not _PATTERN.search(path):
+        return None
+    for part in reversed(path.split("/")):
+        name = _PATTERN.sub("", short_name(part)).strip("-_. ")
+        if name and name not in _OF_SPARK:
+            return name
+    return None
+
+
+def _check_local(path: str, number: str) -> None:
+    """Raise InputError for a path of this machine where nothing is, or a saved result is. number: 'grade' or
+    'score', what its rows should have.
+    """
+    if _SCHEME.match(path) or "{" in path or "\\" in path:  # which glob reads in another way
+        return
+    if not (glob(path) or os.path.lexists(path)):
+        raise InputError(path, "No such file or directory")
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            reject_saved(file.read(1 << 12), path, number)
+
+
+def evaluate_files(session: SparkSession, files: Files, request: Request) -> SparkResults:
+    """The evaluation of files. A run without a label is a table of several where it has a column of runs.
+
+    Raises GradevalError.
+    """
+    options, kind = request.options, request.options.run_format
+    qrels = opened(session, files.qrels, options.qrels_format, "grade", request)
+    runs = [opened(session, path, kind, "score", request) for path in files.runs]
+    check_names([(one.path, one.names) for one in (qrels, *runs)], options)
+    wires = [run.run_wire(request) for run in runs]
+    is_table = files.may_be_table and wires[0].run is not None
+    names = (None,) if is_table else files.names
+    return of_wires(qrels.qrels_wire(request), list(zip(names, wires, strict=True)), request)
 
 
 def resolved(session: SparkSession, path: str) -> str:
@@ -80,27 +135,42 @@ def resolved(session: SparkSession, path: str) -> str:
     return path if _SCHEME.match(path) or default != "file" else os.path.abspath(path)
 
 
-def read_qrels(session: SparkSession, path: str, kind: str | None, columns: Mapping[str, str]) -> Wire:
-    """The judgments at a path, a folder, a pattern or a URI. kind: one of FORMATS, by the ending if None."""
+class Opened(NamedTuple):
+    """A table that Spark reads. kind: one of FORMATS."""
+
+    path: str
+    kind: str
+    frame: DataFrame
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns; lines of TREC have none."""
+        return [] if self.kind == "trec" else self.frame.columns
+
+    def _columns(self, request: Request) -> Mapping[str, str]:
+        return dict(request.options.columns) if self.names else {}
+
+    def qrels_wire(self, request: Request) -> Wire:
+        """The judgments. Raises InputError."""
+        columns = self._columns(request)
+        return qrels_wire(self.frame, columns, self.path, self.kind == "trec", request.naming)
+
+    def run_wire(self, request: Request) -> Wire:
+        """The run, or the runs where it has a column of their names. Raises InputError."""
+        columns, is_text = self._columns(request), self.kind == "trec"
+        if is_text and request.own:
+            role, name = next(iter(request.own.items()))
+            raise InputError(self.path, f"lines of TREC have no columns, and so no {role} column {named(name)}")
+        return run_wire(self.frame, columns, request.own, self.path, is_text, request.naming)
+
+
+def opened(session: SparkSession, path: str, kind: str | None, number: str, request: Request) -> Opened:
+    """What is at a path, a folder, a pattern or a URI. kind: None for that of the ending. number: 'grade' or
+    'score'.
+    """
     with _readable(path):
         kind = kind or format_of(session, path)
-        frame = _frame(session, path, kind, columns, "grade")
-        return qrels_wire(frame, _names(kind, columns), path, kind == "trec")
-
-
-def read_runs(
-    session: SparkSession, path: str, kind: str | None, columns: Mapping[str, str], own: Mapping[str, str]
-) -> Wire:
-    """The run at a path, or the runs where it has a column of their names. Raises InputError."""
-    with _readable(path):
-        kind = kind or format_of(session, path)
-        frame = _frame(session, path, kind, columns, "score")
-        return run_wire(frame, _names(kind, columns), {} if kind == "trec" else own, path, kind == "trec")
-
-
-def _names(kind: str, columns: Mapping[str, str]) -> Mapping[str, str]:
-    """The names of columns; lines of TREC have none."""
-    return {} if kind == "trec" else columns
+        return Opened(path, kind, _frame(session, path, kind, dict(request.options.columns), number))
 
 
 def format_of(session: SparkSession, path: str) -> str:
@@ -131,12 +201,16 @@ def _files(session: SparkSession, path: str) -> Iterator[str]:
                 yield name
 
 
-def exists(session: SparkSession, path: str) -> bool:
-    """Whether there is a file or folder at a path or URI."""
-    jvm: Any = session._jvm
-    place = jvm.org.apache.hadoop.fs.Path(resolved(session, path))
-    found: bool = place.getFileSystem(session._jsc.hadoopConfiguration()).exists(place)
-    return found
+def check_new(path: str, session: SparkSession | None = None) -> None:
+    """Raise OptionError if there is a file or folder at a path or URI, of this machine without a session."""
+    if session is None:
+        is_there = not _SCHEME.match(path) and os.path.lexists(path)
+    else:
+        jvm: Any = session._jvm
+        place = jvm.org.apache.hadoop.fs.Path(resolved(session, path))
+        is_there = place.getFileSystem(session._jsc.hadoopConfiguration()).exists(place)
+    if is_there:
+        raise OptionError(f"{path} exists; choose another name, or remove it")
 
 
 @contextmanager
@@ -144,12 +218,13 @@ def _readable(path: str) -> Iterator[None]:
     """Raise InputError where Spark finds no files, or cannot read them."""
     from pyspark.errors import AnalysisException
 
-    try:
-        yield
-    except AnalysisException as error:
-        if error.getCondition() == "PATH_NOT_FOUND":
-            raise InputError(path, "No such file or directory") from None
-        raise InputError(path, " ".join(str(error).split("\n", 1)[0].split())) from None
+    with engine_errors(path):
+        try:
+            yield
+        except AnalysisException as error:
+            if error.getCondition() not in _NOTHING_THERE:
+                raise
+            raise InputError(path, _NOTHING_THERE[error.getCondition()]) from None
 
 
 def _frame(session: SparkSession, path: str, kind: str, columns: Mapping[str, str], number: str) -> DataFrame:

@@ -13,9 +13,9 @@ import numpy as np
 
 from gradeval.arrays import Ints
 from gradeval.errors import InputError, OptionError, named
-from gradeval.formats.names import choose, simplified
+from gradeval.formats.names import ARGUMENT, check_has, choose, simplified
 from gradeval.formats.python import column_labels
-from gradeval.options import read_columns
+from gradeval.options import ROLES, check_columns, read_option
 from gradeval.spark.rows import DOCUMENT, NUMBER, PLACE, QUERY, RUN, Names
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 BUCKET = "bucket"
 QRELS = -1  # in the place of the position of a run
 BUCKET_ROWS = 1 << 20  # about so many rows of qrels and runs together
+_OWN = ("run", "order")  # roles of columns that Options does not know
 _RUN_NAMES = ("run", "runname", "runid", "system")
 _INTEGERS = ("byte", "short", "integer", "long")
 _FRACTIONS = ("float", "double", "decimal")
@@ -47,16 +48,23 @@ class Wire(NamedTuple):
 
 def split_columns(columns: Any) -> tuple[Any, dict[str, str]]:
     """The names of columns that Options knows, and those of the roles 'run' and 'order'. Raises OptionError."""
-    pairs = read_columns(columns)
-    own = {role: name for role, name in pairs if role in ("run", "order")}
+    pairs = read_option("columns", columns)
+    check_columns("columns", pairs, (*ROLES, *_OWN))
+    own = {role: name for role, name in pairs if role in _OWN}
     return [(role, name) for role, name in pairs if role not in own], own
 
 
 def qrels_wire(
-    frame: DataFrame, columns: Mapping[str, str], path: str = "qrels", is_text: bool = False
+    frame: DataFrame,
+    columns: Mapping[str, str],
+    path: str = "qrels",
+    is_text: bool = False,
+    naming: str = ARGUMENT,
 ) -> Wire:
-    """The judgments. Raises InputError where a column is missing, or of a type that cannot be read."""
-    chosen = choose(frame.columns, "grade", columns, path)
+    """The judgments. naming: how the user names a column. Raises InputError where a column is missing, or of a
+    type that cannot be read.
+    """
+    chosen = choose(frame.columns, "grade", columns, path, naming)
     types = _types(frame)
     query, document, number = column_labels(chosen, "grade")
     wire = frame.select(
@@ -68,10 +76,19 @@ def qrels_wire(
 
 
 def run_wire(
-    frame: DataFrame, columns: Mapping[str, str], own: Mapping[str, str], path: str, is_text: bool = False
+    frame: DataFrame,
+    columns: Mapping[str, str],
+    own: Mapping[str, str],
+    path: str,
+    is_text: bool = False,
+    naming: str = ARGUMENT,
 ) -> Wire:
-    """The runs of a frame. own: the names of the columns of the roles 'run' and 'order'. Raises InputError."""
-    chosen = choose(frame.columns, "score", columns, path)
+    """The runs of a frame. own: the names of the columns of the roles 'run' and 'order'. naming: how the user
+    names a column. Raises InputError.
+    """
+    for name in own.values():
+        check_has(frame.columns, name, path)
+    chosen = choose(frame.columns, "score", columns, path, naming)
     types = _types(frame)
     query, document, number = column_labels(chosen, "score")
     selected = [
@@ -79,26 +96,22 @@ def run_wire(
         _id(types, chosen.document, "document id", path).alias(DOCUMENT),
         _number(types, chosen.number, "score", path).alias(NUMBER),
     ]
-    run = _run_column(frame.columns, own, path)
+    run = _run_column(frame.columns, own, path, naming)
     if run is not None:
         selected.append(_id(types, run, "run", path).cast("string").alias(RUN))
     if "order" in own:
-        if own["order"] not in types:
-            raise InputError(path, f"no column named {named(own['order'])}")
         selected.append(_number(types, own["order"], "order", path).alias(PLACE))
     names = Names(path, query, document, number, is_text)
     return Wire(frame.select(*selected), types[chosen.query] in _INTEGERS, names, chosen.by_rank, run)
 
 
-def _run_column(names: list[str], own: Mapping[str, str], path: str) -> str | None:
+def _run_column(names: list[str], own: Mapping[str, str], path: str, naming: str) -> str | None:
     if "run" in own:
-        if own["run"] not in names:
-            raise InputError(path, f"no column named {named(own['run'])}")
         return own["run"]
     usual = [name for name in names if simplified(name) in _RUN_NAMES]
     if len(usual) > 1:
         both = " or ".join(map(named, usual))
-        raise InputError(path, f"the run column may be {both}", hint="Choose with --columns run=NAME")
+        raise InputError(path, f"the run column may be {both}", hint=f"Choose with {naming.format('run')}")
     return usual[0] if usual else None
 
 

@@ -58,12 +58,14 @@ class Job(NamedTuple):
 class Part(NamedTuple):
     """What is kept of a run in a bucket.
 
-    counted: how many queries. found: how many of the evaluated queries the run has. has_judged: whether it
-    retrieved a judged document. values: of each metric, (M,), logarithms for a geometric mean; low, high: the
-    same over the orders of ties, None without Options.tie_range. undefined: (M,). judged: the share of the
-    first ranks that is judged, summed over queries, and how many these are. notices: with the bucket's numbers.
+    rows: how many the run has. counted: how many queries. found: how many of the evaluated queries the run has.
+    has_judged: whether it retrieved a judged document. values: of each metric, (M,), logarithms for a geometric
+    mean; low, high: the same over the orders of ties, None without Options.tie_range. undefined: (M,). judged:
+    the share of the first ranks that is judged, summed over queries, and how many these are. notices: with the
+    bucket's numbers.
     """
 
+    rows: int
     counted: int
     found: int
     has_judged: bool
@@ -177,7 +179,7 @@ def evaluate_bucket(number: int, qrels: Any, runs: Any, job: Job) -> tuple[Bucke
         try:
             reduced = _reduced(rows, judged, path, job)
             outcome = _outcome(judged, name, reduced, wanted, job)
-            kept.append(_part(outcome, reduced, wanted, job.specs))
+            kept.append(_part(len(rows.number), outcome, reduced, wanted, job.specs))
         except GradevalError as error:
             kept.append(Failure.of(error))
         outcomes.append(outcome)
@@ -301,12 +303,13 @@ def _outcome(qrels: Qrels, name: str, reduced: Reduced, wanted: Bools, job: Job)
     return Outcome(result, np.empty(nothing.shape, np.bool_), lambda: noticed)
 
 
-def _part(outcome: Outcome, reduced: Reduced, wanted: Bools, specs: Sequence[Spec]) -> Part:
+def _part(rows: int, outcome: Outcome, reduced: Reduced, wanted: Bools, specs: Sequence[Spec]) -> Part:
     result, noticed = outcome.result, outcome.noticed()
     has_lines = reduced.retrieved > 0
     seen = int((result.counted & has_lines).sum())
     low, high = (None, None) if result.tie_range is None else result.tie_range
     return Part(
+        rows,
         result.queries,
         int((wanted & has_lines).sum()),
         bool(np.isfinite(reduced.rank).any()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -25,6 +26,29 @@ _LAST = Kind.JUDGED_SHARE  # of the notices of a run, as in an evaluation of fil
 _KINDS = [*(kind for kind in Kind if kind is not _LAST), _LAST]
 
 
+def _on_cluster() -> GradevalError:
+    return GradevalError("the values of queries stay on the cluster: SparkResults.per_query() has them")
+
+
+class QueriesOnCluster(Sequence[str]):
+    """In the place of the ids of queries, which are not here: whoever asks for one is told so."""
+
+    def __len__(self) -> int:
+        raise _on_cluster()
+
+    def __getitem__(self, position: Any) -> NoReturn:
+        raise _on_cluster()
+
+    def __iter__(self) -> NoReturn:
+        raise _on_cluster()
+
+    def __contains__(self, query: object) -> NoReturn:
+        raise _on_cluster()
+
+    def __repr__(self) -> str:
+        return "<on the cluster: SparkResults.per_query()>"
+
+
 @dataclass(frozen=True, eq=False)
 class SparkSummary(Results):
     """Results without the values of the queries, which stay on the cluster, and with what their means are
@@ -37,6 +61,21 @@ class SparkSummary(Results):
 
     standard_errors: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
     counts: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+
+    def values(self, run: str | int, metric: str | Spec | int) -> Floats:
+        """Raises GradevalError: the values of the queries are not here."""
+        raise _on_cluster()
+
+    def per_query(self, run: str | int, metric: str | Spec | int) -> dict[str, float]:
+        """Raises GradevalError: the values of the queries are not here."""
+        raise _on_cluster()
+
+    def compare(self, metrics: str | Iterable[str] | None = None, **options: Any) -> NoReturn:
+        """Raises GradevalError: runs are compared by the values of the queries, which are not here."""
+        raise GradevalError("the values of queries stay on the cluster: SparkResults.compare() compares there")
+
+    def __repr__(self) -> str:
+        return f"SparkSummary(qrels={self.qrels!r}, runs={len(self.runs)}, metrics={len(self.specs)})"
 
     def standard_error(self, run: str | int, metric: str | Spec | int) -> float:
         """The standard error of a mean: sd / sqrt(n), NaN where there is none."""
@@ -83,8 +122,16 @@ def joined_error(path: str, failures: Sequence[Failure]) -> GradevalError:
     return InputErrors(ordered, total) if total > 1 else ordered[0]
 
 
-def merged(buckets: Iterable[Bucket], job: Job) -> SparkSummary:
-    """The results of all buckets. Raises GradevalError where the qrels or the options are wrong."""
+def no_rows(path: str) -> InputError:
+    """The error of a run without rows."""
+    return InputError(path, "no data: it has no rows")
+
+
+def merged(buckets: Iterable[Bucket], job: Job, noted: Sequence[Notice] = ()) -> SparkSummary:
+    """The results of all buckets. noted: what a user should know besides.
+
+    Raises GradevalError where the qrels or the options are wrong.
+    """
     buckets = sorted(buckets, key=lambda bucket: bucket.number)
     check(buckets, job)
     results: list[RunResult] = []
@@ -99,7 +146,9 @@ def merged(buckets: Iterable[Bucket], job: Job) -> SparkSummary:
             continue
         parts = [one for one in kept if isinstance(one, Part)]
         if not any(part.found for part in parts):
-            failed.append(FailedRun(path, no_common_query(path, job.qrels_names.path)))
+            has_rows = any(part.rows for part in parts)
+            why = no_common_query(path, job.qrels_names.path) if has_rows else no_rows(path)
+            failed.append(FailedRun(path, why))
             continue
         values = Moments.joined([part.values for part in parts])
         results.append(_result(name, path, parts, values, job))
@@ -115,11 +164,11 @@ def merged(buckets: Iterable[Bucket], job: Job) -> SparkSummary:
     return SparkSummary(
         job.qrels_names.path,
         None,
-        (),
+        QueriesOnCluster(),
         job.specs,
         tuple(results),
         job.options.to_dict(),
-        (*(one for one in of_qrels if not (few_judged and one.kind is Kind.ALL_RELEVANT)), *notices),
+        (*noted, *(one for one in of_qrels if not (few_judged and one.kind is Kind.ALL_RELEVANT)), *notices),
         tuple(failed),
         np.array(errors).reshape(shape),
         np.array(counts).reshape(shape),

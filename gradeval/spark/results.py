@@ -11,35 +11,31 @@ import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import distinct
-from gradeval.errors import InputError, MetricError, OptionError, described
+from gradeval.errors import InputError, named
 from gradeval.evaluation.evaluator import complete, with_levels
 from gradeval.formats.memory import object_numbers
-from gradeval.options import DEFAULT_METRICS, Options
-from gradeval.registry.spec import Spec, parse
+from gradeval.options import DEFAULT_METRICS
 from gradeval.spark.arrow import arrow_table, tables
-from gradeval.spark.compare import comparison
+from gradeval.spark.compare import chosen_options, comparison, pairs_to_compare
 from gradeval.spark.frames import (
     BUCKET_ROWS,
     Wire,
     in_buckets,
     qrels_wire,
     run_wire,
-    split_columns,
     united,
 )
+from gradeval.spark.given import MOST_BUCKETS, Request, check_options, given_frames
 from gradeval.spark.kernel import Bucket, Failure, Job, evaluate_bucket
-from gradeval.spark.merge import SparkSummary, check, joined_error, merged
+from gradeval.spark.merge import SparkSummary, check, joined_error, merged, no_rows
 from gradeval.spark.rows import NUMBER, RUN
 from gradeval.spark.session import known_warnings_ignored
+from gradeval.tables.given_columns import check_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from gradeval.analysis.comparison import Comparison
-
-# which files are read how; a frame has been read
-_OF_FILES = ("qrels_format", "run_format", "features", "qrels_feature", "groups", "split", "jobs")
-_MOST_BUCKETS = 100_000
 
 
 def evaluate(
@@ -64,56 +60,21 @@ def evaluate(
     the action that reads them. Frames that are expensive to compute should be persisted: the qrels are read
     twice, and the runs are counted unless `buckets` is given and they have no column of runs.
     """
-    columns, own = split_columns(options.pop("columns", ()))
-    chosen = Options.of(**options, columns=columns)
-    for name in _OF_FILES:
-        if name in options:
-            raise OptionError(f"{name} is about files; a data frame has been read")
-    names = dict(chosen.columns)
-    return of_wires(
-        qrels_wire(qrels, names),
-        [(name, run_wire(frame, names, own, name or "runs")) for name, frame in _separate(runs)],
-        parse(metrics),
-        chosen,
-        buckets,
-        has_order="order" in own,
-    )
+    check_options(options)
+    request = Request.of(metrics, options, buckets)
+    judged, given = given_frames(qrels, runs)
+    tables = [("qrels", judged), *((name or "runs", frame) for name, frame in given)]
+    check_names([(path, frame.columns) for path, frame in tables], request.options)
+    names = dict(request.options.columns)
+    wires = [(name, run_wire(frame, names, request.own, name or "runs")) for name, frame in given]
+    return of_wires(qrels_wire(judged, names), wires, request)
 
 
-def _separate(runs: Any) -> list[tuple[str | None, DataFrame]]:
-    if not isinstance(runs, Mapping):
-        return [(None, runs)]
-    if not runs:
-        raise InputError("runs", "no runs given")
-    return [(str(name), frame) for name, frame in runs.items()]
-
-
-def of_wires(
-    qrels: Wire,
-    runs: Sequence[tuple[str | None, Wire]],
-    specs: Sequence[Spec],
-    options: Options,
-    buckets: int | None,
-    *,
-    has_order: bool,
-) -> SparkResults:
+def of_wires(qrels: Wire, runs: Sequence[tuple[str | None, Wire]], request: Request) -> SparkResults:
     """The results of tables. runs: with their names; None for one that may have several."""
-    for spec in specs:
-        if spec.metric.text:
-            raise MetricError(f"{spec} is text", hint="on Spark, metrics are numbers")
-    if options.ties == "input" and not has_order:
-        what = "ties='input' requires a column that orders the rows of the runs: a shuffle keeps no order"
-        raise OptionError(f"{what}. Name it with columns={{'order': NAME}}, or --columns order=NAME")
-    if buckets is not None and (
-        not isinstance(buckets, int) or isinstance(buckets, bool) or not 1 <= buckets <= _MOST_BUCKETS
-    ):
-        raise OptionError(f"buckets must be an integer from 1 to {_MOST_BUCKETS}, not {described(buckets)}")
-    [first, *more] = runs
-    if first[0] is None and not more:
-        return SparkResults(qrels, first[1], None, (), specs, options, buckets)
-    named = [name or "run" for name, _ in runs]
-    paths = [wire.names.path for _, wire in runs]
-    return SparkResults(qrels, united([wire for _, wire in runs]), named, paths, specs, options, buckets)
+    wires = [wire for _, wire in runs]
+    names = [name for name, _ in runs if name is not None]
+    return SparkResults(qrels, wires, names or None, request)
 
 
 class _Plan(NamedTuple):
@@ -132,29 +93,31 @@ class SparkResults:
     """
 
     def __init__(
-        self,
-        qrels: Wire,
-        runs: Wire,
-        names: Sequence[str] | None,
-        paths: Sequence[str],
-        specs: Sequence[Spec],
-        options: Options,
-        buckets: int | None,
+        self, qrels: Wire, tables: Sequence[Wire], names: Sequence[str] | None, request: Request
     ) -> None:
-        self._qrels, self._runs, self._names, self._paths = qrels, runs, names, paths
-        self._specs, self._options, self._buckets = specs, options, buckets
+        """tables: a run each with its name, or without names one table that may have several."""
+        self._qrels, self._tables, self._names, self._request = qrels, tables, names, request
+        self._runs = tables[0] if names is None else united([*tables])
         self._persisted: DataFrame | None = None
         self._kept: list[Bucket] | None = None
+
+    def __repr__(self) -> str:
+        column = self._tables[0].run
+        runs = [*(self._names or ["run"])] if column is None or self._names else f"column {column}"
+        metrics = [*map(str, self._request.specs)]
+        return f"SparkResults(qrels={self._qrels.names.path!r}, runs={runs}, metrics={metrics})"
 
     @cached_property
     def _plan(self) -> _Plan:
         """Reads the grades, and how many rows there are of each run: one action."""
         from pyspark.sql import functions as F
 
-        qrels, runs, names = self._qrels, self._runs, self._names
+        qrels, runs, names, request = self._qrels, self._runs, self._names, self._request
+        if names is not None:
+            self._check_one_run_each()
         grades = qrels.frame.groupBy(F.col(NUMBER).cast("string").alias("key")).agg(F.count("*").alias("rows"))
         counted = grades.select(F.lit(True).alias("is_grade"), "key", "rows")
-        if names is None or self._buckets is None:
+        if names is None or request.buckets is None:
             has_names = names is None and runs.run is not None
             key = F.col(RUN) if has_names else F.lit("run")
             of_runs = runs.frame.groupBy(key.alias("key")).agg(F.count("*").alias("rows"))
@@ -166,32 +129,52 @@ class SparkResults:
         if names is None:
             names = self._found_names([key for is_grade, key, count in rows if not is_grade and count])
         total = sum(count for _, _, count in rows)
-        buckets = self._buckets or max(1, min(-(-total // BUCKET_ROWS), _MOST_BUCKETS))
+        buckets = request.buckets or max(1, min(-(-total // BUCKET_ROWS), MOST_BUCKETS))
         scale = self._scale([key for is_grade, key, _ in rows if is_grade])
-        specs = with_levels(self._specs, scale) if self._options.by_level else self._specs
-        paths = tuple(self._paths or names)
+        specs = with_levels(request.evaluated, scale) if request.options.by_level else request.evaluated
+        paths = names if self._names is None else [table.names.path for table in self._tables]
+        pairs = () if request.compared is None else pairs_to_compare(names, paths, request.compared)
         job = Job(
-            tuple(specs), self._options, scale, tuple(names), paths, qrels.names, runs.names, runs.by_rank
+            tuple(specs),
+            request.options,
+            scale,
+            tuple(names),
+            tuple(paths),
+            qrels.names,
+            runs.names,
+            runs.by_rank,
+            pairs,
         )
         return _Plan(job, self._with_positions(names), buckets)
+
+    def _check_one_run_each(self) -> None:
+        """Raise InputError for a table of several runs: an action over each that has a column of runs."""
+        from pyspark.sql import functions as F
+
+        for table in self._tables:
+            if table.run is not None:
+                [(first, last)] = table.frame.agg(F.min(RUN), F.max(RUN)).collect()
+                if first != last:
+                    what = f"it has several runs (column {table.run}), such as {named(first)} and {named(last)}"
+                    raise InputError(table.names.path, what, hint="Give it alone, and without a name")
 
     def _found_names(self, keys: Sequence[str | None]) -> list[str]:
         path, column = self._runs.names.path, self._runs.run
         if None in keys:
             raise InputError(path, f"the run (column {column}) is missing in some rows")
         if not keys:
-            raise InputError(path, "no runs given")
+            raise no_rows(path)
         return sorted(map(str, keys))
 
     def _scale(self, keys: Sequence[str | None]) -> Floats:
         """The distinct grades; what is none is reported with its row."""
         numbers, wrong = object_numbers(keys, "grade")
         scale = distinct(np.delete(numbers, wrong.rows))
-        if not self._options.zero_grade:
+        if not self._request.options.zero_grade:
             return scale
         from gradeval.decimals import subtracted
 
-        return distinct(subtracted(scale, float(self._options.zero_grade)))
+        return distinct(subtracted(scale, float(self._request.options.zero_grade)))
 
     def _with_positions(self, names: Sequence[str]) -> Wire:
         """The runs, with their positions in the place of their names."""
@@ -215,13 +198,23 @@ class SparkResults:
 
         The value is null where it is undefined. An error in a row fails the action that reads the frame.
         """
+        if self._persisted is not None:
+            self._check()
+        return self._values()
+
+    def per_query_of_evaluated(self) -> DataFrame:
+        """per_query() of the runs that could be evaluated; those that failed are left out."""
+        from pyspark.sql import functions as F
+
+        names = [run.name for run in self.persist().results().runs]
+        return self._values().where(F.col("run").isin(names))
+
+    def _values(self) -> DataFrame:
         from pyspark.sql import functions as F
 
         plan = self._plan
-        if self._persisted is not None:
-            self._check()
-        specs = plan.job.specs
-        shown = [(m, str(spec)) for m, spec in enumerate(specs) if spec.metric.per_query]
+        specs = [(m, spec) for m, spec in enumerate(plan.job.specs) if spec != self._request.judged]
+        shown = [(m, str(spec)) for m, spec in specs if spec.metric.per_query]
         names = F.array(*map(F.lit, plan.job.runs))
         rows = self._frame(plan.job, values=True).where("run is not null")
         pairs = (F.struct(F.lit(name).alias("metric"), F.col(f"v{m}").alias("value")) for m, name in shown)
@@ -238,7 +231,7 @@ class SparkResults:
 
     def results(self) -> SparkSummary:
         """The summary, in which runs that could not be evaluated are listed as failed."""
-        return merged(self._buckets_kept(), self._plan.job)
+        return merged(self._buckets_kept(), self._plan.job, self._request.notices)
 
     def compare(self, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
         """Compare the runs with a baseline, or all with each other, by the paired t-test.
@@ -247,7 +240,8 @@ class SparkResults:
         confidence of gradeval.compare(). A baseline other than the first run, and all pairs, take a pass over
         the data of their own. Raises GradevalError.
         """
-        return comparison(self._plan.job, metrics, options, self._buckets_of)
+        chosen = chosen_options(options)
+        return comparison(self._plan.job, metrics, chosen, self._buckets_of)
 
     def persist(self) -> SparkResults:
         """Keep the values of the queries on the cluster, so that per_query() and summary() share one pass."""

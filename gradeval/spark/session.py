@@ -5,16 +5,17 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gradeval.errors import GradevalError
+from gradeval.errors import GradevalError, InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,6 +26,7 @@ NEEDED = (
 )
 ATTEMPTS = 4  # of each task, as on a cluster
 _EVERY = 0.2  # seconds
+_PATIENCE = 5.0  # seconds
 _GREETINGS = ("WARNING: ", "Using Spark's", "Setting default", "To adjust", "\tat ")
 # Without an appender, Spark would use its own profile.
 _SILENT = """\
@@ -41,9 +43,12 @@ def check_installed() -> None:
     """Raise GradevalError without PySpark or Java."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=os.path.join(home, "bin") if home else None)
-    missing = [name for name in _MODULES if importlib.util.find_spec(name) is None]
-    if java is None:
-        missing.append("java")
+    check_modules([] if java else ["java"])
+
+
+def check_modules(missing: Sequence[str] = ()) -> None:
+    """Raise GradevalError without PySpark. missing: what else is."""
+    missing = [*(name for name in _MODULES if importlib.util.find_spec(name) is None), *missing]
     if missing:
         raise GradevalError(f"{NEEDED} ({', '.join(missing)} not found)")
 
@@ -62,9 +67,10 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
     if active is not None and master is None:
         return active
     builder = SparkSession.builder.appName("gradeval")
-    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    if master is None and not is_submitted:
+    if master is None and not _is_submitted():
         master = "local[*]"
+    if master is not None:
+        _check_reachable(master)
     with tempfile.TemporaryDirectory() as folder:  # which is read when the Java machine starts
         chosen = dict(settings)
         if master is not None and master.startswith("local"):
@@ -80,6 +86,32 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
             except Exception as error:
                 why = [*said(), " ".join(str(error).split())][0]
                 raise GradevalError(f"Spark cannot be started: {why}") from None
+
+
+def _is_submitted() -> bool:
+    """Whether spark-submit started this process, and a Java machine for it."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def reads_local_files(settings: Iterable[tuple[str, str]]) -> bool:
+    """Whether a path without a scheme is certainly one on this machine: nothing says what else it may be."""
+    told = any(name in os.environ for name in ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME"))
+    return not (told or _is_submitted() or any(name.endswith("fs.defaultFS") for name, _ in settings))
+
+
+def _check_reachable(master: str) -> None:
+    """Raise GradevalError if no master listens at a URL spark://HOST:PORT,…, for which Spark waits a minute."""
+    scheme, _, hosts = master.partition("://")
+    why = ""
+    for host in hosts.split(",") if scheme == "spark" else ():
+        name, _, port = host.rpartition(":")
+        try:
+            socket.create_connection((name.strip("[]"), int(port)), _PATIENCE).close()
+            return
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+    if why:
+        raise GradevalError(f"no Spark master can be reached at {master} ({why})")
 
 
 @contextmanager
@@ -173,16 +205,39 @@ def _memory_mib() -> int:
 
 
 @contextmanager
-def engine_errors() -> Iterator[None]:
-    """Raise what Spark raises as a GradevalError of one line."""
+def engine_errors(path: str | None = None) -> Iterator[None]:
+    """Raise what Spark raises as a GradevalError of one line. path: of what is read, if that is known."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise GradevalError(f"Spark: {lines[0] if lines else type(error).__name__}") from None
+        if path is None:
+            raise GradevalError(f"Spark: {': '.join(reasons(error))}") from None
+        raise InputError(path, reasons(error)[-1]) from None
+
+
+def reasons(error: Any) -> list[str]:
+    """Why Spark failed, on a line each: the innermost Java exception names it, the one around it a file.
+
+    What a worker raised is the last line of its traceback.
+    """
+    from pyspark.errors import PythonException
+
+    if isinstance(error, PythonException):
+        return _lines(str(error))[-1:]
+    chain = []
+    java = getattr(error, "java_exception", None)
+    while java is not None:
+        chain += _lines(java.getMessage() or java.toString())[:1]
+        java = java.getCause()
+    *_, last = chain or [*_lines(str(error))[:1], type(error).__name__][:1]
+    return [one for one in chain[-2:-1] if last not in one] + [last]
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def run_names(
     short: names to use where they are not None. taken: labels, which no name may equal.
     """
     paths, labels = list(paths), set(taken)
-    names = [name or _short(path) for name, path in zip(short or [None] * len(paths), paths, strict=True)]
+    names = [name or short_name(path) for name, path in zip(short or [None] * len(paths), paths, strict=True)]
     while True:  # again because a path can be another run's short name
         count = Counter(names)
         apart = [
@@ -53,7 +53,8 @@ def run_names(
     return names
 
 
-def _short(path: str) -> str:
+def short_name(path: str) -> str:
+    """The file name without directory and suffix."""
     return _SUFFIX.sub("", _COMPRESSED.sub("", os.path.basename(path))) or path
 
 

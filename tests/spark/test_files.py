@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +17,8 @@ from shared_data import shared
 import gradeval as gradeval_package
 from gradeval import evaluate
 from gradeval.cli.spark import spark_command
-from gradeval.options import Options
-from gradeval.registry.spec import parse
-from gradeval.spark.files import evaluate_files, read_qrels, read_runs
+from gradeval.spark.files import Files, evaluate_files, opened
+from gradeval.spark.given import Request
 from gradeval.spark.session import engine_errors
 
 from .tables import check, every_metric
@@ -30,6 +30,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 c 1\n"
 RUN = "q1 Q0 a 1 2 t\nq1 Q0 x 2 1 t\nq2 Q0 c 1 2 t\nq2 Q0 a 2 1.5 t\n"
+NAMES = ("bm25", "dense")
 ROWS = [line.split() for line in RUN.splitlines()]
 
 
@@ -106,17 +107,90 @@ def test_errors() -> None:
         "bad.txt: line 'q1 Q0 x 2 abc t': the score 'abc' is not a number",
         "bad.txt: line 'q2 Q0 c 1': 4 fields where a run has 6 (query Q0 document rank score tag)",
     ]
+    Path("r.csv").write_text(table("csv"))
+    Path("head.csv").write_text("qid;docno;score\n")
+    Path("empty.txt").touch()
+    Path("empty.csv").touch()
+    Path("empty").mkdir()
     for args, said in (
         (("q.txt", "nowhere.txt"), "nowhere.txt: No such file or directory"),
         (("q.txt", "*.nothing"), "*.nothing: No such file or directory"),
-        (("q.txt", "r.txt", "--ties", "input"), "gradeval: ties='input' requires a column that orders"),
+        (
+            ("q.txt", "r.txt", "--ties", "input", "--columns", "order=line"),
+            "r.txt: lines of TREC have no columns, and so no order column 'line'",
+        ),
         (("q.txt", "r.txt", "--query-ids", "q9"), "gradeval: --query-ids: query 'q9' is not in q.txt"),
         (("r.txt", "r.txt"), "r.txt: line 'q1 Q0 a 1 2 t': 6 fields where qrels have 4"),
-        (("q.txt", "a=r.txt", "a=r.txt"), "gradeval: two runs have the label 'a'"),
+        (
+            ("q.txt", "r.csv", "--columns", "query=user"),
+            "gradeval: columns: query=user is no column of any table;",
+        ),
+        (
+            ("q.txt", "r.csv", "--columns", "run=sys"),
+            "r.csv: no column named 'sys'; the columns are 'qid', 'docno'",
+        ),
+        (("q.txt", "r.csv", "--run-format", "parquet"), "r.csv: file:/"),
+        (("q.txt", "empty.csv"), "empty.csv: the file is empty"),
+        (("q.txt", "head.csv"), "head.csv: no data: it has no rows"),
+        (("q.txt", "empty.txt"), "empty.txt: no data: it has no rows"),
+        (("q.txt", "empty", "--run-format", "parquet"), "empty: no data: there are no files in it"),
+        (("q.txt", "gone://x/y"), "gone://x/y: No FileSystem for scheme"),
     ):
         done = gradeval("spark", *args)
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith(said)
+
+
+def test_values_of_the_runs_that_could_be_evaluated(spark: Any, folder: Path) -> None:
+    """A bad row fails its run, of which nothing is written, not even the values of other queries."""
+    Path("bad.txt").write_text(RUN.replace("2 1.5", "2 nan"))
+    Path("other.txt").write_text("q9 Q0 a 1 2 t\n")
+    args = ("spark", "q.txt", "bad.txt", "r.txt", "other.txt", "-m", "AP", "--buckets", "7", "--quiet")
+    done = gradeval(*args, "-o", "values.parquet")
+    assert (done.code, done.out) == (2, "run\tquery\tmetric\tvalue\nr\tall\tAP\t1.0000\n")
+    assert len(done.lines) == 2
+    values = spark.read.parquet(str(folder / "values.parquet")).collect()
+    assert sorted(map(tuple, values)) == [("r", "q1", "AP", 1.0), ("r", "q2", "AP", 1.0)]
+    none = gradeval("spark", "q.txt", "bad.txt", "-m", "AP", "--quiet", "-o", "none.parquet")
+    assert (none.code, none.out, none.lines[-1]) == (2, "", "gradeval: none.parquet was not written")
+    assert not Path("none.parquet").exists()
+
+
+def test_comparison(spark: Any, folder: Path) -> None:
+    """As gradeval compare prints it, with its notices; the values are written in the same pass."""
+    sample = Path(__file__).resolve().parents[2] / "sample_data" / "search"
+    files = [str(sample / name) for name in ("qrels.txt", "bm25.run", "dense.run", "hybrid.run")]
+    more = ("-m", "AP nDCG@10")
+    for options in (("--baseline", "dense"), ("--all-pairs", "--correction", "bh", "-f", "md")):
+        expected = gradeval("compare", *files, *more, *options)
+        done = gradeval("spark", *files, *more, *options, "-o", "values.parquet")
+        assert (done.code, done.err) == (0, expected.err)
+        assert done.out == expected.out
+        values = spark.read.parquet(str(folder / "values.parquet"))
+        assert {row.metric for row in values.select("metric").distinct().collect()} == {"AP", "nDCG@10"}
+        shutil.rmtree("values.parquet")
+    bad = gradeval("spark", *files[:3], "q.txt", *more, "--baseline", "bm25", "--quiet")
+    assert (bad.code, bad.out) == (2, "")
+    assert bad.err.startswith("q.txt: line 'q1 0 a 1': ")
+
+
+def test_a_table_of_several_runs_is_given_alone(spark: Any, folder: Path) -> None:
+    rows = [(name, q, d, float(s)) for name in ("a", "b") for q, _, d, _, s, _ in ROWS]
+    frame = spark.createDataFrame(rows, "run string, query_id string, doc_id string, score double")
+    frame.write.parquet(str(folder / "both.parquet"))
+    frame.where("run = 'a'").write.parquet(str(folder / "one.parquet"))
+    said = (
+        "both.parquet: it has several runs (column run), such as 'a' and 'b'. Give it alone, and without a name"
+    )
+    for runs in (("both.parquet", "r.txt"), ("X=both.parquet",)):
+        done = gradeval("spark", "q.txt", *runs, "-m", "AP")
+        assert (done.code, done.out, done.lines) == (2, "", [said])
+    done = gradeval("spark", "q.txt", "X=one.parquet", "r.txt", "-m", "AP")
+    assert done.out.splitlines()[1:] == ["X\tall\tAP\t1.0000", "r\tall\tAP\t1.0000"]
+    done = gradeval("spark", "q.txt", "both.parquet", "-m", "AP", "--baseline", "b")
+    assert done.out.splitlines()[1].startswith("all\ta\tb\tAP\t2\t1.0000\t1.0000")
+    done = gradeval("spark", "q.txt", "both.parquet", "--baseline", "c")
+    assert (done.code, done.lines) == (2, ["gradeval: no run is named 'c': there are a, b"])
 
 
 def test_strict() -> None:
@@ -124,6 +198,7 @@ def test_strict() -> None:
     done = gradeval("spark", "q.txt", "short.txt", "--strict", "-o", "values.parquet")
     assert (done.code, done.out) == (2, "")
     assert "warning: short: 1 judged query is not in the run, counted as 0" in done.lines
+    assert done.lines[-1] == "gradeval: values.parquet was not written"
     assert not Path("values.parquet").exists()
 
 
@@ -147,9 +222,9 @@ REAL = {
 def test_real_files(spark: Any, name: str, buckets: int, options: dict[str, Any]) -> None:
     """Every metric, bit for bit."""
     qrels, *runs = (str(shared(name, file)) for file in REAL[name])
-    specs = parse(every_metric())
+    request = Request.of(every_metric(), options, buckets)
     with engine_errors():
-        results = evaluate_files(spark, qrels, runs, specs, Options.of(**options), {}, buckets).persist()
+        results = evaluate_files(spark, Files.of(qrels, runs, request, True), request).persist()
         check(results, evaluate(qrels, runs, every_metric(), **options))
         results.unpersist()
 
@@ -161,9 +236,10 @@ def test_the_readme(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -
     section = text[text.index("## Spark\n") :]
     lines = section[section.index("```py\n") + 6 :].partition("```")[0]
     sample = root / "sample_data" / "search"
-    runs = {name: read_runs(spark, str(sample / f"{name}.run"), None, {}, {}) for name in ("bm25", "dense")}
-    named = {name: wire.frame.withColumnRenamed("number", "score") for name, wire in runs.items()}
-    judged = read_qrels(spark, str(sample / "qrels.txt"), None, {}).frame.withColumnRenamed("number", "grade")
+    request = Request.of("AP", {})
+    runs = {name: opened(spark, str(sample / f"{name}.run"), None, "score", request) for name in NAMES}
+    named = {name: run.frame for name, run in runs.items()}
+    judged = opened(spark, str(sample / "qrels.txt"), None, "grade", request).frame
     monkeypatch.chdir(folder)
     lines = lines.replace("values.parquet", str(folder / "values.parquet"))
     exec(lines, given := {"gradeval": gradeval_package, "qrels": judged, "runs": named})
@@ -179,6 +255,6 @@ def test_a_process_of_its_own_says_nothing_else() -> None:
     """What the Java machine would say on standard error is not shown."""
     command = [sys.executable, "-m", "gradeval", "spark", "q.txt", "r.txt", "-m", "AP", "--master", "local[1]"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.stdout == "run\tquery\tmetric\tvalue\nr\tall\tAP\t1.0000\n"
+    assert done.stdout == "run\tquery\tmetric\tvalue\nr\tall\tAP\t1.0000\n", done.stderr
     assert [line for line in done.stderr.splitlines() if not line.startswith("note: ")] == []
     assert done.returncode == 0

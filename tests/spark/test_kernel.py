@@ -13,7 +13,7 @@ from metrics.test_every_option import QRELS, RUN
 import gradeval
 from gradeval.errors import GradevalError
 from gradeval.notices import Kind
-from gradeval.spark.compare import comparison
+from gradeval.spark.compare import chosen_options, comparison
 from gradeval.spark.kernel import Failure, Job, evaluate_bucket
 from gradeval.spark.merge import merged
 from gradeval.spark.rows import Names
@@ -122,7 +122,7 @@ def test_comparison(options: dict[str, Any]) -> None:
     runs = RUNS | {"third": {q: of for q, of in RUN.items() if q > "q2"}, "same": RUN}
     metrics = "AP nDCG@3 num_ret rankDCG"
     job = job_of(QRELS, runs, [metrics], queries="both")
-    found = comparison(job, None, options, lambda job: evaluated(pl, QRELS, runs, job, 5)[0])
+    found = comparison(job, None, chosen_options(options), lambda job: evaluated(pl, QRELS, runs, job, 5)[0])
     expected = gradeval.evaluate(QRELS, runs, metrics, queries="both").compare(**options)
     for one, other in zip(found.comparisons, expected.comparisons, strict=True):
         assert (one.run, one.baseline, one.metric, one.n) == (other.run, other.baseline, other.metric, other.n)
@@ -147,11 +147,17 @@ def test_comparison(options: dict[str, Any]) -> None:
 def test_comparison_of_what_it_cannot() -> None:
     job = job_of(QRELS, RUNS, ["AP"])
     with pytest.raises(GradevalError, match="test requires the values of all queries in one place"):
-        comparison(job, None, {"test": "wilcoxon"}, lambda job: [])
+        chosen_options({"test": "wilcoxon"})
+    with pytest.raises(
+        GradevalError, match="unknown option basline: the options are baseline, all_pairs, corr"
+    ):
+        chosen_options({"basline": 1})
+    with pytest.raises(GradevalError, match="the maxT correction requires the values of all queries"):
+        chosen_options({"correction": "maxt"})
     with pytest.raises(GradevalError, match="nDCG@5 was not evaluated"):
-        comparison(job, "nDCG@5", {}, lambda job: [])
+        comparison(job, "nDCG@5", chosen_options({}), lambda job: [])
     with pytest.raises(GradevalError, match="there is 1 run"):
-        comparison(job._replace(runs=("first",), paths=("first",)), None, {}, lambda job: [])
+        comparison(job._replace(runs=("first",), paths=("first",)), None, chosen_options({}), lambda job: [])
 
 
 def one_bucket(judged: list[Any], retrieved: list[Any], **job: Any) -> Any:
@@ -212,7 +218,54 @@ def test_many_errors_are_counted() -> None:
     assert len(lines) == 21
     assert lines[0] == "a: query 'q', document 'd000': the score inf is not a finite number"
     assert lines[-1] == "a: 280 more errors"
-    assert str(failed[1].error) == "b: it has no query in common with qrels. Check the query ids"
+    assert str(failed[1].error) == "b: no data: it has no rows"
+
+
+def test_a_run_without_rows_and_one_of_other_queries() -> None:
+    job = job_of(QRELS, {"a": {}, "b": {}}, ["AP"])
+    buckets, _ = evaluated(pl, QRELS, {"a": {}, "b": {"zz": {"d": 1.0}}}, job, 3)
+    assert [str(one.error) for one in merged(buckets, job).failed] == [
+        "a: no data: it has no rows",
+        "b: it has no query in common with qrels. Check the query ids",
+    ]
+
+
+def test_a_value_is_missing_or_no_number() -> None:
+    """Each run has its own error, and none is evaluated with NaN."""
+    rows = [(0, "q", "d", math.nan), (1, "q", "d", None), (1, "q", "e", 1.0)]
+    assert [errors(one) for one in one_bucket(QREL, rows).runs] == [
+        ["a: query 'q', document 'd': the score nan is not a finite number"],
+        ["b: query 'q', document 'd': the score is missing"],
+    ]
+
+
+def test_a_summary_has_means_only() -> None:
+    job = job_of(QRELS, RUNS, ["num_q", "AP", "gm_map"])
+    results = merged(evaluated(pl, QRELS, RUNS, job, 3)[0], job)
+    for ask in (
+        lambda: results.values("first", "AP"),
+        lambda: results.per_query("first", "AP"),
+        lambda: list(results.queries),
+        lambda: len(results.queries),
+        lambda: results.queries[0],
+        lambda: "q1" in results.queries,
+        lambda: results.counted_queries("first"),
+        lambda: results.render("tsv", per_query=True),
+        lambda: results.to_dict(per_query=True),
+    ):
+        with pytest.raises(GradevalError, match=r"stay on the cluster: SparkResults\.per_query\(\) has them"):
+            ask()
+    with pytest.raises(GradevalError, match=r"SparkResults\.compare\(\) compares there"):
+        results.compare()
+    assert results.sorted_by("AP").runs
+    assert repr(results) == "SparkSummary(qrels='qrels', runs=2, metrics=3)"
+    assert repr(results.queries) == "<on the cluster: SparkResults.per_query()>"
+    frame = results.to_polars()
+    assert frame.columns == ["run", "metric", "value"]
+    expected = gradeval.evaluate(QRELS, RUNS, ["num_q", "AP", "gm_map"])
+    assert frame["run"].to_list() == ["first"] * 3 + ["second"] * 3
+    assert frame["metric"].to_list() == ["num_q", "AP", "gm_map"] * 2
+    assert frame["value"].to_list() == pytest.approx(expected.means.ravel().tolist())
 
 
 def test_lines_that_are_no_rows_are_their_errors() -> None:

@@ -102,7 +102,7 @@ def test_ties_in_the_order_of_a_column(spark: Any) -> None:
     qrels = spark.createDataFrame(rows(QRELS), QRELS_COLUMNS)
     results = gradeval.spark.evaluate(qrels, {"run": runs}, ties="input", columns={"order": "line"}, buckets=2)
     check(results, gradeval.evaluate(QRELS, {"run": RUN}, ties="input"))
-    with pytest.raises(OptionError, match="ties='input' requires a column that orders"):
+    with pytest.raises(OptionError, match="ties 'input' requires a column that orders"):
         gradeval.spark.evaluate(qrels, runs, ties="input")
 
 
@@ -161,6 +161,54 @@ def test_a_wrong_schema_starts_no_job(spark: Any, frames: Any, schema: str, mess
     assert jobs_of(spark) == before
 
 
+def test_what_is_no_data_frame(spark: Any, frames: Any) -> None:
+    """An error that says what to give, before any job."""
+    before = jobs_of(spark)
+    qrels, runs = frames
+    for given, said in (
+        (
+            ("q.parquet", runs),
+            "qrels: 'q.parquet' is not a data frame of Spark. Read it with spark.read.parquet",
+        ),
+        ((qrels, Path("r.parquet")), "runs: PosixPath('r.parquet') is not a data frame of Spark. Read it with"),
+        (
+            (qrels, [runs]),
+            "runs: a list has no names of runs. Give a dict of data frames by the names of the runs",
+        ),
+        ((qrels, {}), "runs: no runs given"),
+        ((qrels, {"a": {"q": {"d": 1}}}), "a: a dict is not a data frame of Spark. Give spark.createDataFrame"),
+        ((None, runs), "qrels: a NoneType is not a data frame of Spark"),
+    ):
+        with pytest.raises(InputError) as caught:
+            gradeval.spark.evaluate(*given)
+        assert str(caught.value).startswith(said)
+    for columns, said in (
+        ({"query": "user"}, "columns: query=user is no column of any table; qrels has 'query_id'"),
+        ({"score": "user"}, "runs: no column named 'user'; the columns are 'run', 'query_id'"),
+        ({"run": "user"}, "runs: no column named 'user'"),
+    ):
+        with pytest.raises(GradevalError, match=said):
+            gradeval.spark.evaluate(qrels, runs, columns=columns)
+    with pytest.raises(InputError, match=r"a: no score column .* Name it with columns=\{'score': NAME\}"):
+        gradeval.spark.evaluate(qrels, {"a": runs.drop("score")})
+    assert jobs_of(spark) == before
+
+
+def test_results_are_shown_without_a_job(spark: Any, frames: Any) -> None:
+    before = jobs_of(spark)
+    qrels, runs = frames
+    shown = "SparkResults(qrels='qrels', runs={}, metrics=['AP', 'nDCG@3'])"
+    assert str(gradeval.spark.evaluate(qrels, runs, "AP nDCG@3")) == shown.format("column run")
+    alone = runs.drop("run")
+    assert str(gradeval.spark.evaluate(qrels, alone, "AP nDCG@3")) == shown.format("['run']")
+    assert str(gradeval.spark.evaluate(qrels, {"a": alone}, "AP nDCG@3")) == shown.format("['a']")
+    assert jobs_of(spark) == before
+    with pytest.raises(
+        InputError, match=r"a: it has several runs \(column run\), such as 'first' and 'second'"
+    ):
+        gradeval.spark.evaluate(qrels, {"a": runs}, "AP").summary()
+
+
 def test_a_bad_row_fails_cleanly(spark: Any, frames: Any) -> None:
     bad = spark.createDataFrame([("first", "q1", "x", math.nan)], f"run string, {RUN_COLUMNS}")
     results = gradeval.spark.evaluate(frames[0], frames[1].unionByName(bad), "AP", buckets=3)
@@ -178,11 +226,11 @@ def test_a_bad_row_fails_cleanly(spark: Any, frames: Any) -> None:
 
 def test_nothing_to_evaluate(spark: Any, frames: Any) -> None:
     nothing = frames[1].where("false")
-    with pytest.raises(InputError, match="no runs given"):
+    with pytest.raises(InputError, match="runs: no data: it has no rows"):
         gradeval.spark.evaluate(frames[0], nothing).summary()
     with pytest.raises(InputError, match="no judgments given"):
         gradeval.spark.evaluate(frames[0].where("false"), frames[1]).summary()
-    with pytest.raises(InputError, match="a: it has no query in common with qrels"):
+    with pytest.raises(InputError, match="a: no data: it has no rows"):
         gradeval.spark.evaluate(frames[0], {"a": nothing}).summary()
 
 
