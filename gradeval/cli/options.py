@@ -78,11 +78,10 @@ def section(heading: str) -> Callable[..., Callable[[Decorated], Decorated]]:
 measure = section("Metrics")
 queries = section("Queries")
 output = section("Output")
-inputs = section("Input (formats are detected from the content by default)")
+inputs = section("Input")
 other = section("Other")
 _TIES = (
-    "input for features and scores (RankLib's too) of LETOR files, else trec, with a warning if another order "
-    "could change a value"
+    "input for features and scores of LETOR files, else trec, with a warning if the order can change a value"
 )
 _SEVERAL = "One or several metrics, such as 'nDCG@5,10 AP(rel=2)', or groups, such as trec-dl."
 
@@ -228,26 +227,19 @@ def output_options(
     )
 
 
-def columns_option(
-    tables: str = "csv, tsv, jsonl, parquet and arrow files",
-    more: str = "",
-    option: Callable[..., Callable[[Decorated], Decorated]] = inputs,
-) -> Callable[[Decorated], Decorated]:
-    """tables, more: what the help says of files and of other roles. option: that of a section."""
-    return option(
+def columns_option(more: str = "") -> Callable[[Decorated], Decorated]:
+    """more: what the help says of other roles."""
+    return inputs(
         "--columns",
         default="",
         metavar="LIST",
-        help=f"Names of columns in {tables}, such as "
+        help="Names of columns in tables (csv, jsonl, parquet and others), such as "
         f"query=user,document=item,grade=stars (score=NAME in runs{more}). Default: common names.",
     )
 
 
-def identical_ids_option(
-    option: Callable[..., Callable[[Decorated], Decorated]] = inputs,
-) -> Callable[[Decorated], Decorated]:
-    """option: that of a section."""
-    return option(
+def identical_ids_option() -> Callable[[Decorated], Decorated]:
+    return inputs(
         "--ignore-identical-ids",
         is_flag=True,
         help="Leave out documents of runs whose id is their query's, as BEIR does.",
@@ -257,8 +249,10 @@ def identical_ids_option(
 def input_options() -> Callable[[Decorated], Decorated]:
     """What the files are."""
     return together(
-        inputs("--qrels-format", type=click.Choice(QRELS_FORMATS), help="Format of the qrels."),
-        inputs("--run-format", type=click.Choice(RUN_FORMATS), help="Format of the runs."),
+        inputs(
+            "--qrels-format", type=click.Choice(QRELS_FORMATS), help="Format of the qrels. Default: by content."
+        ),
+        inputs("--run-format", type=click.Choice(RUN_FORMATS), help="Format of the runs. Default: by content."),
         inputs(
             "--feature",
             "features",

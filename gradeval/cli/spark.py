@@ -19,6 +19,7 @@ from gradeval.cli.options import (
     check_queries,
     columns_option,
     identical_ids_option,
+    inputs,
     measure,
     measure_options,
     naming_queries,
@@ -27,7 +28,6 @@ from gradeval.cli.options import (
     output_options,
     passes,
     query_options,
-    section,
     sectioned_command,
     treat_warnings,
     warning_options,
@@ -61,8 +61,7 @@ randomization tests, need the values of all queries: 'gradeval compare'.
 """
 _KINDS = ("trec", "csv", "tsv", "jsonl", "parquet")
 _VALUES = ".parquet"  # the ending of the values of queries
-_FORMAT = "By default, by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherwise trec."
-inputs = section("Input")
+_FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherwise trec."
 
 
 class Setting(click.ParamType):  # type: ignore[type-arg]
@@ -83,7 +82,8 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1, required=True)
 @measure_options(
-    DEFAULT_METRICS, ties="trec, with a warning if another order could change a value; input requires --columns"
+    DEFAULT_METRICS,
+    ties="trec, with a warning if the order can change a value; input requires --columns order=",
 )
 @measure(
     "--tie-range",
@@ -96,12 +96,8 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 @output_options(FORMATS, more=" With .parquet, Spark writes the values of all queries there.")
 @inputs("--qrels-format", type=click.Choice(_KINDS), help=f"Format of the qrels. {_FORMAT}")
 @inputs("--run-format", type=click.Choice(_KINDS), help="Format of the runs, likewise.")
-@columns_option(
-    "csv, tsv, jsonl and parquet files",
-    ", run=NAME for several runs in one table, order=NAME for --ties input",
-    inputs,
-)
-@identical_ids_option(inputs)
+@columns_option(", run=NAME for several runs in one table, order=NAME for --ties input")
+@identical_ids_option()
 @other("--master", metavar="URL", help="Where Spark runs. Default: local[*], or what spark-submit was given.")
 @other("--conf", "settings", type=Setting(), multiple=True, help="A setting of Spark.")
 @other(

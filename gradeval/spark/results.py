@@ -89,7 +89,8 @@ class SparkResults:
     """An evaluation on Spark, which runs when its values are asked for.
 
     per_query() is a data frame, whose values stay on the cluster; summary() has the means, and compare()
-    compares the runs. The latter two share a pass over the data, and with persist() the first does too.
+    compares the runs. Each takes a pass over the data, but summary() none after compare(), and with persist()
+    the first two share one.
     """
 
     def __init__(
@@ -237,8 +238,7 @@ class SparkResults:
         """Compare the runs with a baseline, or all with each other, by the paired t-test.
 
         metrics: names; by default all with a value for each query. options: baseline, all_pairs, correction and
-        confidence of gradeval.compare(). A baseline other than the first run, and all pairs, take a pass over
-        the data of their own. Raises GradevalError.
+        confidence of gradeval.compare(). Raises GradevalError.
         """
         chosen = chosen_options(options)
         return comparison(self._plan.job, metrics, chosen, self._buckets_of)
@@ -272,7 +272,11 @@ class SparkResults:
 
     def _buckets_of(self, job: Job) -> list[Bucket]:
         """What is kept of each bucket, with the pairs of this job."""
-        return self._buckets_kept() if job.pairs == self._plan.job.pairs else self._run_job(job)
+        if job.pairs == self._plan.job.pairs:
+            return self._buckets_kept()
+        buckets = self._run_job(job)
+        self._kept = self._kept or buckets  # with all that is kept without pairs
+        return buckets
 
     def _run_job(self, job: Job) -> list[Bucket]:
         """What is kept of each bucket: the action over the runs."""

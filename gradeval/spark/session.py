@@ -84,7 +84,8 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
             try:
                 return builder.getOrCreate()
             except Exception as error:
-                why = [*said(), " ".join(str(error).split())][0]
+                is_running = hasattr(error, "java_exception")
+                why = reasons(error)[-1] if is_running else [*said(), *reasons(error)][0]
                 raise GradevalError(f"Spark cannot be started: {why}") from None
 
 

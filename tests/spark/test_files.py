@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -249,6 +250,9 @@ def test_the_readme(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -
     command = section[section.index("$ gradeval spark") + 2 :].partition("\n")[0].split()
     known = {option for param in spark_command.params for option in param.opts}
     assert {word for word in command if word.startswith("-")} <= known
+    monkeypatch.chdir(root)
+    shown, _, output = section[section.index("$ gradeval spark sample") + 2 :].partition("\n")
+    assert gradeval(*shlex.split(shown)[1:]).out == output.partition("```")[0]
 
 
 def test_a_process_of_its_own_says_nothing_else() -> None:
