@@ -80,9 +80,7 @@ queries = section("Queries")
 output = section("Output")
 inputs = section("Input")
 other = section("Other")
-_TIES = (
-    "input for features and scores of LETOR files, else trec, with a warning if the order can change a value"
-)
+_TIES = "input for features and scores of LETOR files, else trec, with a warning if it can change a value"
 _SEVERAL = "One or several metrics, such as 'nDCG@5,10 AP(rel=2)', or groups, such as trec-dl."
 
 
@@ -250,9 +248,9 @@ def input_options() -> Callable[[Decorated], Decorated]:
     """What the files are."""
     return together(
         inputs(
-            "--qrels-format", type=click.Choice(QRELS_FORMATS), help="Format of the qrels. Default: by content."
+            "--qrels-format", type=click.Choice(QRELS_FORMATS), help="Format of the qrels. Default: detected."
         ),
-        inputs("--run-format", type=click.Choice(RUN_FORMATS), help="Format of the runs. Default: by content."),
+        inputs("--run-format", type=click.Choice(RUN_FORMATS), help="Format of the runs. Default: detected."),
         inputs(
             "--feature",
             "features",

@@ -83,7 +83,7 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1, required=True)
 @measure_options(
     DEFAULT_METRICS,
-    ties="trec, with a warning if the order can change a value; input requires --columns order=",
+    ties="trec, with a warning if it can change a value; input requires --columns order=",
 )
 @measure(
     "--tie-range",
