@@ -107,8 +107,12 @@ def _check_local(path: str, number: str) -> None:
     if not (glob(path) or os.path.lexists(path)):
         raise InputError(path, "No such file or directory")
     if os.path.isfile(path):
-        with open(path, "rb") as file:
-            reject_saved(file.read(1 << 12), path, number)
+        try:
+            with open(path, "rb") as file:
+                start = file.read(1 << 12)
+        except OSError as error:
+            raise InputError(path, error.strerror or str(error)) from None
+        reject_saved(start, path, number)
 
 
 def evaluate_files(session: SparkSession, files: Files, request: Request) -> SparkResults:
@@ -261,7 +265,8 @@ def _keys(path: str, line: str) -> list[str]:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
-        raise InputError(path, f"not valid JSON ({error.msg} in column {error.colno})", line=1) from None
+        what = f"not valid JSON ({error.msg} in column {error.colno})"
+        raise InputError(path, what, line=1, hint="Spark reads JSON Lines, an object on each line") from None
     if not isinstance(value, dict):
         raise InputError(path, f"{described(value)} is not a JSON object", line=1)
     return [*value]

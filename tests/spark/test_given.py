@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 from collections.abc import Iterator
@@ -67,6 +68,12 @@ WRONG = [
 def test_errors_are_found_before_spark_starts(args: str, said: str) -> None:
     Path("b.parquet").mkdir()
     assert fails("spark", *args.split()).startswith(said)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_cannot_be_read() -> None:
+    Path("a.txt").chmod(0)
+    assert fails("spark", "q.txt", "a.txt") == "a.txt: Permission denied"
 
 
 def test_endings_and_orders_are_complete() -> None:
