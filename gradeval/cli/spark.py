@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -132,11 +131,13 @@ def spark_command(
     -o OUT.parquet writes the values of all queries, by Spark; the summary is printed in any case. With
     --baseline or --all-pairs the runs are compared, as by 'gradeval compare'.
     """
+    from gradeval.tables.run_names import labelled
+
     check_queries(complete, options["queries"])
     how = _comparison_options({name: options.pop(name) for name in OF_SUMS})
     values = output if output is not None and output.endswith(_VALUES) else None
-    read = [one for one in (qrels, *runs) if os.path.lexists(one)]
-    file = output_file(None if values else output, [*read, *filter(None, [query_ids])])
+    read = [qrels, *(labelled(run)[1] for run in runs), *filter(None, [query_ids])]
+    file = output_file(None if values else output, read)
     formats = COMPARISON_FORMATS if how else FORMATS
     destination = Destination.of(file, format_, formats, spreadsheet, (_VALUES,))
     _check_printed(destination.format, bool(how), options)

@@ -52,6 +52,7 @@ WRONG = [
     ("q.txt a.txt --columns foo=x", "gradeval: columns must be some of query=NAME, document=NAME, grade=NAME, "
      "score=NAME, run=NAME, order=NAME, each once, not 'foo=x'"),
     ("q.txt a.txt -o b.parquet", "gradeval: b.parquet exists; choose another name, or remove it"),
+    ("q.txt X=a.txt -o a.txt", "gradeval: --output a.txt: it is one of the input files"),
     ("q.txt a.txt --baseline a", "runs: there is 1 run. Give two runs or more"),
     ("q.txt a.txt b.txt --baseline c", "gradeval: no run is named 'c': there are a, b"),
     ("q.txt a.txt b.txt --all-pairs --baseline a", "gradeval: baseline and all_pairs are mutually exclusive"),
