@@ -9,23 +9,20 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays.strings import Ids
-from gradeval.spark.frames import BUCKET, QRELS
+from gradeval.spark.frames import QRELS
 from gradeval.spark.kernel import Bucket, RunValues
 from gradeval.spark.rows import DOCUMENT, NUMBER, QUERY, RUN
 
 
-def tables(pa: Any, batches: Iterable[Any]) -> tuple[int | None, Any, Any]:
-    """The number of a bucket, its qrels and its runs, from the batches of a partition; None without rows.
+def tables(pa: Any, batches: Iterable[Any]) -> tuple[Any, Any]:
+    """The qrels and the runs of a bucket, from the batches of a partition.
 
     pa: the module pyarrow. Each table is one chunk, which is read several times as fast as many.
     """
-    number = None
     judged, retrieved = [], []
     for batch in batches:
         if not batch.num_rows:
             continue
-        if number is None:
-            number = batch.column(batch.schema.get_field_index(BUCKET))[0].as_py()
         rows = batch.column(batch.schema.get_field_index(RUN)).to_numpy(zero_copy_only=False) == QRELS
         if rows.all():  # as in most batches: a map task writes the rows of one table
             judged.append(batch)
@@ -37,7 +34,7 @@ def tables(pa: Any, batches: Iterable[Any]) -> tuple[int | None, Any, Any]:
     qrels, runs = (pa.Table.from_batches(of) if of else pa.table({}) for of in (judged, retrieved))
     if judged:
         qrels = qrels.select([QUERY, DOCUMENT, NUMBER])
-    return number, qrels.combine_chunks(), runs.combine_chunks()
+    return qrels.combine_chunks(), runs.combine_chunks()
 
 
 def arrow_table(pa: Any, bucket: Bucket | None, found: Sequence[RunValues], metrics: int, large: bool) -> Any:

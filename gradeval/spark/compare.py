@@ -70,7 +70,7 @@ def comparison(
     places = _places(job, metrics)
     compared = tuple(ComparedMetric.of(job.specs[m]) for m in places)
     values = _without_values(job.runs, job.paths, compared)
-    buckets = sorted(run(job._replace(pairs=pairs)), key=lambda bucket: bucket.number)
+    buckets = run(job._replace(pairs=pairs))
     summary: SparkSummary = complete(merged(buckets, job))  # type: ignore[assignment]
     kept = [
         Pair.joined([one for bucket in buckets if bucket.pairs and (one := bucket.pairs[k]) is not None])

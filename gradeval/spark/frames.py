@@ -1,17 +1,10 @@
-"""Spark's data frames as tables of rows, in buckets of queries.
-
-A bucket is a key of the shuffle. Its number is chosen so that each bucket is a partition of its own: a task
-then has one bucket, whatever their number.
-"""
+"""Spark's data frames as tables of rows, in buckets of queries: the partitions of one table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from gradeval.arrays import Ints
 from gradeval.errors import InputError, OptionError, named
 from gradeval.formats.names import ARGUMENT, check_has, choose, simplified
 from gradeval.formats.python import column_labels
@@ -22,9 +15,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-BUCKET = "bucket"
 QRELS = -1  # in the place of the position of a run
-BUCKET_ROWS = 1 << 20  # about so many rows of qrels and runs together
+BUCKET_ROWS = 1 << 20  # at most about so many rows of qrels and runs together
+MOST_BUCKETS = 100_000
+FEWEST_ROWS = 1 << 16  # with fewer, a task takes longer to start than to run
 _OWN = ("run", "order")  # roles of columns that Options does not know
 _RUN_NAMES = ("run", "runname", "runid", "system")
 _INTEGERS = ("byte", "short", "integer", "long")
@@ -182,8 +176,14 @@ def _all_of(wires: list[Wire], name: str, kind: str) -> bool:
     return all(dict(wire.frame.dtypes)[name] == kind for wire in wires)
 
 
+def bucket_count(rows: int, cores: int) -> int:
+    """How many buckets of at most BUCKET_ROWS, as many for each core; of FEWEST_ROWS at least."""
+    for_all_cores = -(-rows // (BUCKET_ROWS * cores)) * cores
+    return max(1, min(for_all_cores, rows // FEWEST_ROWS, MOST_BUCKETS))
+
+
 def in_buckets(qrels: Wire, runs: Wire, buckets: int) -> DataFrame:
-    """Both tables as one, in partitions by BUCKET; in the rows of the qrels, RUN is QRELS.
+    """Both tables as one, in partitions by queries; in the rows of the qrels, RUN is QRELS.
 
     One table in partitions need not be sorted and grouped, as the two sides of a cogroup are.
     """
@@ -198,40 +198,4 @@ def in_buckets(qrels: Wire, runs: Wire, buckets: int) -> DataFrame:
     for name in (QUERY, DOCUMENT, NUMBER):
         if types[0][name] != types[1][name]:
             frames = [frame.withColumn(name, F.col(name).cast("string")) for frame in frames]
-    keys = ", ".join(map(str, partition_keys(buckets).tolist()))
-    bucket = F.expr(f"element_at(array({keys}), cast(pmod(xxhash64({QUERY}), {buckets}) as int) + 1)")
-    return frames[0].unionByName(frames[1]).withColumn(BUCKET, bucket).repartition(buckets, BUCKET)
-
-
-def partition_keys(partitions: int) -> Ints:
-    """An integer for each partition that Spark's hash partitioning sends to it, (P,).
-
-    Spark hashes an integer with Murmur3 and the seed 42. If it did otherwise, some partitions would have
-    several buckets and some none, and nothing else would change.
-    """
-    keys = np.full(partitions, -1, np.int64)
-    start = 0
-    while (keys < 0).any():
-        tried = np.arange(start, start + 4 * partitions)
-        at = murmur3(tried.astype(np.uint32)).view(np.int32).astype(np.int64) % partitions
-        keys[at[::-1]] = np.where(keys[at[::-1]] < 0, tried[::-1], keys[at[::-1]])
-        start += 4 * partitions
-    return keys
-
-
-def murmur3(values: Any) -> Any:
-    """Spark's hash of 32-bit integers, as uint32.
-
-    Source: Appleby, MurmurHash3_x86_32, of one word, with the seed 42.
-    """
-    with np.errstate(over="ignore"):
-        word = _rotated(values * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
-        found = _rotated(np.uint32(42) ^ word, 13) * np.uint32(5) + np.uint32(0xE6546B64)
-        found ^= np.uint32(4)  # bytes
-        for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
-            found = (found ^ (found >> np.uint32(shift))) * np.uint32(factor)
-        return found ^ (found >> np.uint32(16))
-
-
-def _rotated(values: Any, by: int) -> Any:
-    return (values << np.uint32(by)) | (values >> np.uint32(32 - by))
+    return frames[0].unionByName(frames[1]).repartition(buckets, QUERY)

@@ -15,13 +15,12 @@ from gradeval.formats.names import ARGUMENT
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options, check_known
 from gradeval.registry.spec import Spec, group_of, named_specs
-from gradeval.spark.frames import split_columns
+from gradeval.spark.frames import MOST_BUCKETS, split_columns
 from gradeval.spark.session import check_modules
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-MOST_BUCKETS = 100_000
 # how files are read, and by how many threads
 _OF_FILES = ("qrels_format", "run_format", "features", "qrels_feature", "groups", "split", "jobs")
 _OPTIONS = [field.name for field in fields(Options) if field.name not in _OF_FILES]

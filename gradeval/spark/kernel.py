@@ -143,7 +143,6 @@ class Bucket(NamedTuple):
     known: which of Options.query_ids it has. pairs: those of the job, None where a run failed.
     """
 
-    number: int
     runs: tuple[Part | Failure, ...] = ()
     failure: Failure | None = None
     notices: tuple[Notice, ...] = ()
@@ -159,7 +158,7 @@ class RunValues(NamedTuple):
     values: Floats
 
 
-def evaluate_bucket(number: int, qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunValues]]:
+def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunValues]]:
     """Evaluate the runs in a bucket.
 
     qrels, runs: Arrow tables with the columns of rows.read_rows(); either may be empty.
@@ -170,7 +169,7 @@ def evaluate_bucket(number: int, qrels: Any, runs: Any, job: Job) -> tuple[Bucke
             raise GradevalError(f"{what}: install one version on both")
         judged, notices = _read_qrels(qrels, job)
     except GradevalError as error:
-        return Bucket(number, failure=Failure.of(error)), []
+        return Bucket(failure=Failure.of(error)), []
     wanted, known = _wanted(judged, job.options.query_ids)
     kept: list[Part | Failure] = []
     outcomes: list[Outcome | None] = []
@@ -196,7 +195,7 @@ def evaluate_bucket(number: int, qrels: Any, runs: Any, job: Job) -> tuple[Bucke
             values.append(RunValues(run, judged.queries.take(counted), outcome.result.values[:, counted]))
     found_pairs = ((outcomes[baseline], outcomes[run]) for baseline, run in job.pairs)
     pairs = tuple(None if a is None or b is None else Pair.of(a, b) for a, b in found_pairs)
-    return Bucket(number, tuple(kept), None, notices, known, pairs), values
+    return Bucket(tuple(kept), None, notices, known, pairs), values
 
 
 def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:

@@ -1,4 +1,4 @@
-"""What is kept of all buckets, merged in the order of their numbers: the results of the whole."""
+"""What is kept of all buckets, merged in the order of the partitions: the results of the whole."""
 
 from __future__ import annotations
 
@@ -127,12 +127,11 @@ def no_rows(path: str) -> InputError:
     return InputError(path, "no data: it has no rows")
 
 
-def merged(buckets: Iterable[Bucket], job: Job, noted: Sequence[Notice] = ()) -> SparkSummary:
+def merged(buckets: Sequence[Bucket], job: Job, noted: Sequence[Notice] = ()) -> SparkSummary:
     """The results of all buckets. noted: what a user should know besides.
 
     Raises GradevalError where the qrels or the options are wrong.
     """
-    buckets = sorted(buckets, key=lambda bucket: bucket.number)
     check(buckets, job)
     results: list[RunResult] = []
     failed: list[FailedRun] = []

@@ -18,14 +18,14 @@ from gradeval.options import DEFAULT_METRICS
 from gradeval.spark.arrow import arrow_table, tables
 from gradeval.spark.compare import chosen_options, comparison, pairs_to_compare
 from gradeval.spark.frames import (
-    BUCKET_ROWS,
     Wire,
+    bucket_count,
     in_buckets,
     qrels_wire,
     run_wire,
     united,
 )
-from gradeval.spark.given import MOST_BUCKETS, Request, check_options, given_frames
+from gradeval.spark.given import Request, check_options, given_frames
 from gradeval.spark.kernel import Bucket, Failure, Job, evaluate_bucket
 from gradeval.spark.merge import SparkSummary, check, joined_error, merged, no_rows
 from gradeval.spark.rows import NUMBER, RUN
@@ -33,7 +33,7 @@ from gradeval.spark.session import known_warnings_ignored
 from gradeval.tables.given_columns import check_names
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from gradeval.analysis.comparison import Comparison
 
@@ -116,21 +116,21 @@ class SparkResults:
         qrels, runs, names, request = self._qrels, self._runs, self._names, self._request
         if names is not None:
             self._check_one_run_each()
-        grades = qrels.frame.groupBy(F.col(NUMBER).cast("string").alias("key")).agg(F.count("*").alias("rows"))
-        counted = grades.select(F.lit(True).alias("is_grade"), "key", "rows")
+        key = F.col(NUMBER).cast("string").alias("key")  # of the few grades, not of the rows
+        counted = qrels.frame.groupBy(NUMBER).count().select(F.lit(True).alias("is_grade"), key, "count")
         if names is None or request.buckets is None:
-            has_names = names is None and runs.run is not None
-            key = F.col(RUN) if has_names else F.lit("run")
-            of_runs = runs.frame.groupBy(key.alias("key")).agg(F.count("*").alias("rows"))
-            counted = counted.unionAll(of_runs.select(F.lit(False).alias("is_grade"), "key", "rows"))
+            names_of_runs = [RUN] if names is None and runs.run is not None else []
+            of_runs = runs.frame.groupBy(names_of_runs).count()
+            key = F.col(RUN) if names_of_runs else F.lit("run")
+            counted = counted.unionAll(of_runs.select(F.lit(False), key, "count"))
         found = counted.toArrow().to_pydict()
-        rows = list(zip(found["is_grade"], found["key"], found["rows"], strict=True))
+        rows = list(zip(found["is_grade"], found["key"], found["count"], strict=True))
         if not any(count for is_grade, _, count in rows if is_grade):
             raise InputError(qrels.names.path, "no judgments given")
         if names is None:
             names = self._found_names([key for is_grade, key, count in rows if not is_grade and count])
         total = sum(count for _, _, count in rows)
-        buckets = request.buckets or max(1, min(-(-total // BUCKET_ROWS), MOST_BUCKETS))
+        buckets = request.buckets or bucket_count(total, _cores(runs.frame.sparkSession))
         scale = self._scale([key for is_grade, key, _ in rows if is_grade])
         specs = with_levels(request.evaluated, scale) if request.options.by_level else request.evaluated
         paths = names if self._names is None else [table.names.path for table in self._tables]
@@ -261,7 +261,7 @@ class SparkResults:
 
     def _check(self) -> None:
         """Raise what is wrong with the rows."""
-        kept = sorted(self._buckets_kept(), key=lambda bucket: bucket.number)
+        kept = self._buckets_kept()
         check(kept, self._plan.job)
         _raise_failures(kept, self._plan.job)
 
@@ -279,7 +279,7 @@ class SparkResults:
         return buckets
 
     def _run_job(self, job: Job) -> list[Bucket]:
-        """What is kept of each bucket: the action over the runs."""
+        """What is kept of each bucket, in the order of the partitions: the action over the runs."""
         is_kept = self._persisted is not None and job is self._plan.job
         frame = self._frame(job, values=is_kept, states=True)
         return [pickle.loads(row.state) for row in frame.where("state is not null").select("state").collect()]
@@ -298,6 +298,12 @@ class SparkResults:
             )
 
 
+def _cores(session: SparkSession) -> int:
+    """How many tasks can run at once; 1 where a remote session does not tell."""
+    context = getattr(session, "sparkContext", None)
+    return 1 if context is None else max(1, context.defaultParallelism)
+
+
 def bucket_function(job: Job, values: bool, states: bool, large: bool) -> Callable[..., Any]:
     """What a worker does with a bucket, which comes in batches. large: whether strings have 64-bit offsets.
 
@@ -307,10 +313,10 @@ def bucket_function(job: Job, values: bool, states: bool, large: bool) -> Callab
     def function(batches):  # type: ignore[no-untyped-def]  # Spark would look at annotations
         import pyarrow as pa
 
-        number, qrels, runs = tables(pa, batches)
-        if number is None:
+        qrels, runs = tables(pa, batches)
+        if not len(qrels) + len(runs):
             return
-        bucket, found = evaluate_bucket(number, qrels, runs, job)
+        bucket, found = evaluate_bucket(qrels, runs, job)
         if not states:
             _raise_failures([bucket], job)
         table = arrow_table(pa, bucket if states else None, found if values else [], len(job.specs), large)

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 import gradeval.spark
-from gradeval.spark.frames import BUCKET_ROWS, partition_keys, qrels_wire, run_wire
+from gradeval.spark.frames import bucket_count, qrels_wire, run_wire
 
 from .inprocess import interleaved, say
 
+CORES = 2
 DEPTH, JUDGED = 100, 10
-METRICS = 7  # the default ones
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -65,6 +65,13 @@ def write(folder: Path, rows: int, strings: bool) -> None:
         pq.write_table(pa.table(run), folder / "run" / f"{part}.parquet")
 
 
+def keys_of(spark: Any, partitions: int) -> str:
+    """An integer for each partition that Spark sends there, so that no two buckets share one."""
+    keys = spark.range(100 * partitions).selectExpr("cast(id as int) key").repartition(partitions, "key")
+    chosen = keys.groupBy(F().spark_partition_id()).agg(F().min("key").alias("key")).collect()
+    return ", ".join(str(row.key) for row in chosen)
+
+
 def nothing(qrels: Any, run: Any, rows: int) -> Callable[[], object]:
     """A cogroup of as many buckets that does nothing."""
 
@@ -73,10 +80,11 @@ def nothing(qrels: Any, run: Any, rows: int) -> Callable[[], object]:
 
         return pa.table({"rows": pa.array([qrels.num_rows + runs.num_rows], pa.int64())})
 
+    buckets = bucket_count(rows, CORES)
+    keys = keys_of(qrels.sparkSession, buckets)
+    bucket = F().expr(f"element_at(array({keys}), pmod(hash(query), {buckets}) + 1)")
+
     def call() -> object:
-        buckets = -(-rows // BUCKET_ROWS)
-        keys = ", ".join(map(str, partition_keys(buckets).tolist()))
-        bucket = F().expr(f"element_at(array({keys}), cast(pmod(xxhash64(query), {buckets}) as int) + 1)")
         left, right = (
             wire.frame.withColumn("bucket", bucket).repartition(buckets, "bucket").groupBy("bucket")
             for wire in (qrels_wire(qrels, {}), run_wire(run, {}, {}, "run"))
@@ -193,7 +201,7 @@ class Memory:
 
 def main(rows: int, strings: bool, repeat: int) -> None:
     with tempfile.TemporaryDirectory(prefix="gradeval-spark-") as temporary:
-        spark = gradeval.spark.session("local[2]", [("spark.local.dir", temporary)])
+        spark = gradeval.spark.session(f"local[{CORES}]", [("spark.local.dir", temporary)])
         frames = {}
         for size in (rows, 2 * rows, 4 * rows) if not strings else (rows,):
             folder = Path(temporary) / str(size)

@@ -92,8 +92,8 @@ def evaluated(
 ) -> tuple[list[Bucket], list[RunValues]]:
     """What is kept of all buckets, and the values of their queries."""
     buckets, values = [], []
-    for number, (judged, retrieved) in enumerate(in_buckets(pl, qrels, runs, count, seed)):
-        bucket, found = evaluate_bucket(number, judged, retrieved, job)
+    for judged, retrieved in in_buckets(pl, qrels, runs, count, seed):
+        bucket, found = evaluate_bucket(judged, retrieved, job)
         buckets.append(bucket)
         values += found
     return buckets, values

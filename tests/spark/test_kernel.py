@@ -14,6 +14,7 @@ import gradeval
 from gradeval.errors import GradevalError
 from gradeval.notices import Kind
 from gradeval.spark.compare import chosen_options, comparison
+from gradeval.spark.frames import bucket_count
 from gradeval.spark.kernel import Failure, Job, evaluate_bucket
 from gradeval.spark.merge import merged
 from gradeval.spark.rows import Names
@@ -60,7 +61,7 @@ def test_buckets_are_the_whole(count: int, options: dict[str, Any]) -> None:
             own = expected.per_query(r, m)
             assert found.keys() == own.keys()
             assert [q for q, value in own.items() if not same(found[q][m], value)] == [], str(spec)
-    results = merged(reversed(buckets), job)
+    results = merged(buckets, job)
     assert results.means == pytest.approx(expected.means, rel=1e-12, abs=1e-12, nan_ok=True)
     assert [run.queries for run in results.runs] == [run.queries for run in expected.runs]
     undefined = [
@@ -164,7 +165,7 @@ def one_bucket(judged: list[Any], retrieved: list[Any], **job: Any) -> Any:
     """What is kept of a bucket with these rows: (query, document, grade) and (run, query, document, score)."""
     made = job_of({"q": {"d": 1.0}}, {"a": {}, "b": {}}, ["AP"])._replace(**job)
     qrels = table(pl, judged, "query", "document", "number")
-    return evaluate_bucket(0, qrels, table(pl, retrieved, "run", "query", "document", "number"), made)[0]
+    return evaluate_bucket(qrels, table(pl, retrieved, "run", "query", "document", "number"), made)[0]
 
 
 QREL = [("q", "d", 1.0), ("q", "e", 0.0)]
@@ -210,7 +211,7 @@ def test_qrels_are_checked() -> None:
 
 def test_many_errors_are_counted() -> None:
     rows = [(0, "q", f"d{n:03}", math.inf) for n in range(100)]
-    parts = [one_bucket(QREL, rows)._replace(number=n) for n in range(3)]
+    parts = [one_bucket(QREL, rows) for _ in range(3)]
     job = job_of({"q": {"d": 1.0}}, {"a": {}, "b": {}}, ["AP"])
     failed = merged(parts, job).failed
     assert [one.path for one in failed] == ["a", "b"]
@@ -313,5 +314,22 @@ def test_places_are_the_order_of_ties() -> None:
     qrels = table(pl, QREL, "query", "document", "number")
     for places in ([1, 2], [2, 1]):
         rows = [("q", "d", 1.0, places[0]), ("q", "e", 1.0, places[1])]
-        _, [values] = evaluate_bucket(0, qrels, table(pl, rows, "query", "document", "number", "place"), job)
+        _, [values] = evaluate_bucket(qrels, table(pl, rows, "query", "document", "number", "place"), job)
         assert values.values.tolist() == [[1 / places[0]]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "cores", "buckets"),
+    [
+        (0, 4, 1),
+        (100_000, 256, 1),
+        (1_000_000, 2, 2),
+        (5_000_000, 2, 6),
+        (10_000_000, 256, 152),
+        (10**9, 64, 960),
+        (10**14, 64, 100_000),
+    ],
+)
+def test_how_many_buckets(rows: int, cores: int, buckets: int) -> None:
+    """Each core has as many, of a million rows at most; each has some rows."""
+    assert bucket_count(rows, cores) == buckets

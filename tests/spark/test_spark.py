@@ -15,7 +15,7 @@ from metrics.test_every_option import QRELS, RUN
 
 import gradeval
 from gradeval.errors import GradevalError, InputError, OptionError
-from gradeval.spark.frames import in_buckets, partition_keys
+from gradeval.spark.frames import in_buckets
 from gradeval.spark.results import bucket_function
 
 from .tables import check, every_metric
@@ -118,13 +118,6 @@ def test_strings_with_large_offsets(spark: Any, frames: Any) -> None:
         check(gradeval.spark.evaluate(*frames, "AP", buckets=2), gradeval.evaluate(QRELS, RUNS, "AP"))
     finally:
         spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
-
-
-def test_a_bucket_is_a_partition(spark: Any) -> None:
-    keys = partition_keys(37).tolist()
-    frame = spark.createDataFrame([(key,) for key in keys], "bucket int").repartition(37, "bucket")
-    found = frame.selectExpr("spark_partition_id() p").collect()
-    assert len({row.p for row in found}) == 37
 
 
 def test_one_query_has_most_rows(spark: Any) -> None:
