@@ -61,8 +61,10 @@ def braces(text: Bytes, quotes: Ints, depth: int) -> tuple[Ints, Ints]:
 
 
 def are_numbers(text: Bytes, start: Ints, length: Ints) -> bool:
-    """Whether fields that float() reads are numbers of JSON, which do not begin with +, a point or 00."""
-    if (text[start + length - 1] == _DOT).any():
+    """Whether fields that float() reads are numbers of JSON, which do not begin with +, a point or 00, and have digits
+    behind a point.
+    """
+    if (text[start + length - 1] == _DOT).any() or _have_bare_point(text, start, length):
         return False
     first = text[start]
     others = np.flatnonzero(first - _ZERO - 1 > 8)  # as bytes, which wrap around: all but 1, 2, … 9
@@ -71,6 +73,14 @@ def are_numbers(text: Bytes, start: Ints, length: Ints) -> bool:
     at = start[others] + (first[others] == _MINUS)
     digit = text[at] - _ZERO
     return bool(((digit <= 9) & ((digit > 0) | (text[at + 1] - _ZERO > 9))).all())
+
+
+def _have_bare_point(text: Bytes, start: Ints, length: Ints) -> bool:
+    """Whether an exponent follows a point in one of the fields, which are in the order of the text."""
+    points = np.flatnonzero(text[:-1] == _DOT)
+    points = points[(text[points + 1] | 0x20) == ord("e")]
+    field = np.searchsorted(start, points, "right") - 1
+    return bool((points < start[field] + length[field])[field >= 0].any())
 
 
 def skip(text: Bytes, at: Ints, step: int) -> Ints:

@@ -11,7 +11,9 @@ from gradeval.errors import InputError
 FIRST = '{"qid": "q", "docid": "z", "score": 3}\n'
 
 
-@pytest.mark.parametrize("number", ["01", "-01", "00", ".5", "-.5", "5.", "+1", "0x1", "1e", "-"])
+@pytest.mark.parametrize(
+    "number", ["01", "-01", "00", ".5", "-.5", "5.", "5.e5", "-0.E1", "+1", "0x1", "1e", "-"]
+)
 def test_numbers_that_are_not_of_json(number, put):
     """Wherever they are, and however the other values are written."""
     for other in ("2", '"2"'):
