@@ -96,10 +96,11 @@ class InputError(GradevalError):
 class InputErrors(GradevalError):
     """Several errors of one file: the first of them, and their total number.
 
-    end: the line, from 1, at which reading stopped; None if the whole file was read.
+    end: the line, from 1, at which reading stopped; None if the whole file was read. hint: how to see those
+    that are only counted, or ''.
     """
 
-    def __init__(self, errors: list[InputError], total: int, end: int | None = None) -> None:
+    def __init__(self, errors: list[InputError], total: int, end: int | None = None, hint: str = "") -> None:
         self.errors, self.total, self.end = errors, total, end
         lines = [str(error) for error in errors]
         path, more = errors[0].path, total - len(errors)
@@ -107,7 +108,7 @@ class InputErrors(GradevalError):
         if end is not None:
             lines.append(f"{path}:{end}: reading stopped here" + (f", after {count}" if more else ""))
         elif more:
-            lines.append(f"{path}: {count}")
+            lines.append(f"{path}: {count}" + (f". {hint}" if hint else ""))
         super().__init__(*lines)
 
 

@@ -17,13 +17,13 @@ from gradeval.analysis.files import File, open_file
 from gradeval.arrays import Ints
 from gradeval.arrays.hashing import KeySet
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.errors import GradevalError, InputError, OptionError, described
+from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, described
 from gradeval.formats.columns import Columns
 from gradeval.formats.compression import COMPRESSIONS, compressed
 from gradeval.formats.detect import format_of, kind_of
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.output_file import OutputFile
-from gradeval.formats.roles import ROLES, role_of
+from gradeval.formats.roles import AS_OTHER, ROLES, role_of
 from gradeval.formats.sources import Source
 from gradeval.formats.write import WRITERS, Batch, Given, Writer
 from gradeval.options import Options
@@ -149,7 +149,9 @@ def convert_file(
     if conversion.tag is not None and (role, conversion.to) != ("run", "trec"):
         raise OptionError("tag is for runs that are written as trec: others have none")
     check_columns([source], options)
-    files = open_file(source, role, options, _letor_of(source, role, options, qrels))
+    files = open_file(
+        source, role, options, _letor_of(source, role, options, qrels), _Problems(source.name, role)
+    )
     if len(files) > 1:
         raise OptionError("choose one feature: a file holds one run")
 
@@ -188,8 +190,28 @@ def _chained(first: Batch, others: Iterator[Batch]) -> Iterator[Batch]:
     yield from others
 
 
-class _Scattered(Exception):
-    """The lines of a query are not together."""
+class _Problems(Problems):
+    """All problems of a file are counted, as far as it can be read.
+
+    has_refused: whether some are of the format that is written.
+    """
+
+    enough = float("inf")
+    has_refused = False
+
+    def __init__(self, path: str, role: str) -> None:
+        super().__init__(path, role, AS_OTHER[role])
+
+    def refuse(self, found: LineProblems) -> None:
+        """Add those of the format that is written."""
+        self.has_refused |= bool(found.total)
+        self.add(found)
+
+    def error(self) -> InputError | InputErrors:
+        error = super().error()
+        if isinstance(error, InputError) or self.has_refused:
+            return error
+        return InputErrors(error.errors, error.total, error.end, "gradeval validate lists all of them")
 
 
 class _Conversion:
@@ -197,7 +219,7 @@ class _Conversion:
 
     def __init__(self, file: File, conversion: Conversion, writer: Writer, jobs: int) -> None:
         self.file, self.conversion, self.writer, self.jobs = file, conversion, writer, jobs
-        self.problems = Problems(file.source.name, file.role)
+        self.problems = _Problems(file.source.name, file.role)
         self.tag: bytes | None = None
         self.left_out = False
         self.queries = self.rows = self.duplicates = self.real = 0
@@ -227,7 +249,7 @@ class _Conversion:
     def _parts(self) -> Iterator[Columns]:
         """The blocks of the file, with the lines counted from its beginning."""
         table = self.file.table
-        self.problems = Problems(self.file.source.name, self.file.role)
+        self.problems = _Problems(self.file.source.name, self.file.role)
         made = ordered_map(table.columns, table.source.blocks(), self.jobs)
         for before, part in self.problems.until_enough(made):
             if self.tag is None and part.tag:
@@ -287,10 +309,8 @@ class _Conversion:
             for wrong in self._wrong(rows):
                 self.problems.add(wrong)
             batch = self._batch(rows)
-            self.problems.add(self.writer.refused(batch, self.given()))
+            self.problems.refuse(self.writer.refused(batch, self.given()))
             if self.problems.found.total:
-                if self.problems.found.total >= self.problems.enough:
-                    break
                 continue
             self.queries += len(batch.queries)
             self.rows += len(batch.value)

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from gradeval.formats.diagnostics import LineProblems, Problem, Problems
+from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, Problems
 
 
 class Issue(NamedTuple):
@@ -75,8 +75,8 @@ class AllProblems(Problems):
 
     enough = float("inf")
 
-    def __init__(self, path: str, role: str, limit: int) -> None:
-        super().__init__(path, role)
+    def __init__(self, path: str, role: str, limit: int, order: str = ORDER) -> None:
+        super().__init__(path, role, order)
         self.errors = Collected(limit)
 
     def add(self, found: LineProblems, first_line: int = 0) -> None:

@@ -21,8 +21,8 @@ from gradeval.errors import InputError, InputErrors, OptionError, described
 from gradeval.findings import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.formats.describe import ObservedSource
 from gradeval.formats.detect import format_of
-from gradeval.formats.diagnostics import LineProblems, Problem, Problems, misread, shown, with_hint
-from gradeval.formats.roles import role_of
+from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, Problems, misread, shown, with_hint
+from gradeval.formats.roles import AS_OTHER, role_of
 from gradeval.formats.sources import Source
 from gradeval.notices import many
 from gradeval.options import Options
@@ -81,7 +81,8 @@ def validate_files(
     role: 'qrels' or 'run', what all files are. Of several files the first is the qrels where its content may be
     either; one file must then have a role. Raises OptionError.
     """
-    checked = _Checked(Options.of(**options), MAX_ERRORS if max_errors is None else max_errors, watch)
+    order = ORDER if role is None else AS_OTHER[role]
+    checked = _Checked(Options.of(**options), MAX_ERRORS if max_errors is None else max_errors, watch, order)
     sources = [ObservedSource(path) for path in paths]
     check_columns(paths, checked.options)
     reports: list[FileReport] = []
@@ -103,10 +104,12 @@ def _first_role(source: Source, options: Options, files: int) -> str:
 
 
 class _Checked:
-    """Checks files one after another; the qrels are kept for the runs."""
+    """Checks files one after another; the qrels are kept for the runs. order: that of diagnostics.Problems."""
 
-    def __init__(self, options: Options, limit: int, watch: Callable[[Source], None] | None) -> None:
-        self.options, self.limit, self.watch = options, limit, watch
+    def __init__(
+        self, options: Options, limit: int, watch: Callable[[Source], None] | None, order: str = ORDER
+    ) -> None:
+        self.options, self.limit, self.watch, self.order = options, limit, watch, order
         self.jobs = options.jobs or default_jobs()
         self.judgments: Qrels | None = None
         self.file: File | None = None
@@ -117,7 +120,7 @@ class _Checked:
             return opened
         [(file, _)] = opened
         self.file = file
-        problems = AllProblems(source.name, "qrels", self.limit)
+        problems = AllProblems(source.name, "qrels", self.limit, self.order)
         try:
             parts = [part for _, part in problems.until_enough(self._parts(file))]
         except (InputError, InputErrors) as error:
@@ -160,7 +163,7 @@ class _Checked:
         begun: list[AllProblems] = []
 
         def begin() -> tuple[Surveyed, Problems]:
-            begun.append(AllProblems(source.name, "run", self.limit))
+            begun.append(AllProblems(source.name, "run", self.limit, self.order))
             return Surveyed(qrels, self.limit), begun[-1]
 
         table = file.table
@@ -183,7 +186,7 @@ class _Checked:
     def _open(self, source: ObservedSource, role: str) -> list[tuple[File, AllProblems]] | FileReport:
         if self.watch is not None:
             self.watch(source)
-        problems = LetorProblems(source.name, role, self.limit)
+        problems = LetorProblems(source.name, role, self.limit, self.order)
         letor = None if self.file is None else self.file.letor
         try:
             files = open_file(source, role, self.options, letor, problems, with_ranks=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 HEAD = 4096  # bytes that show what a file looks like
 ALIKE = 3  # from so many lines on, the first stands for all where every line has the same problem
+ORDER = "the qrels come first, then the runs"
 _QUOTED = re.compile("'.*'")
 _EXPECTED = {
     "qrels": "a line of TREC qrels (query iter document grade)",
@@ -116,15 +117,17 @@ class Problems:
     """The problems of one file, of which the first by line are kept.
 
     role: what the file was given as, such as 'run'; with it, a file that is something else is one error that
-    names what it looks like. lines: how many have been read. end: the line, from 1, at which reading stopped
-    before the file's end. enough: the number of problems at which it stops.
+    names what it looks like. order: what to do where it is qrels given as a run, or a run given as qrels.
+    lines: how many have been read. end: the line, from 1, at which reading stopped before the file's end.
+    enough: the number of problems at which it stops.
     """
 
     enough: float = SHOWN
 
-    def __init__(self, path: str, role: str = "") -> None:
+    def __init__(self, path: str, role: str = "", order: str = ORDER) -> None:
         self.path = path
         self.role = role
+        self.order = order
         self.found = LineProblems()
         self.rows = self.bad = 0  # lines of data, and those of them that cannot be read
         self.head = b""
@@ -195,7 +198,7 @@ def misread(problems: Problems) -> InputError | None:
     if first.line is None:
         return None
     is_alike = len({problem.kind for problem in found.first}) == 1
-    hint = first.hint or look(problems.head, problems.role)
+    hint = first.hint or look(problems.head, problems.role, problems.order)
     lines = f"{rows:,} lines" + (" read" if problems.end is not None else "")
     if not problems.has_good and (hint or (rows >= ALIKE and is_alike)):
         scope = f"and so in all {lines}" if is_alike else f"and none of the {lines} is right"

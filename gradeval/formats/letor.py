@@ -142,7 +142,8 @@ def read_letor(
     groups: a file of group sizes, for SVMlight without qid; by default FILE.query or FILE.group.
     problems: what collects those of the lines.
     """
-    problems = problems or Problems(source.name, "letor")
+    problems = problems or Problems(source.name)
+    problems.role = "letor"
     parts: list[_Part] = []
     is_wanted = np.zeros(max(wanted, default=-1) + 2, bool)
     is_wanted[list(wanted)] = True

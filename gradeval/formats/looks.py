@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from gradeval.errors import named
+from gradeval.formats.diagnostics import ORDER
 
-_ORDER = "the qrels come first, then the runs"
 _BY_FORMAT = "--qrels-format {0} and --run-format {0} read it"
 _AS_TABLE = "Write its rows as CSV with a header line, or give them to gradeval.evaluate() in Python"
 _AS_OBJECT = "Load it in Python, and give gradeval.evaluate() the dict or data frame"
@@ -47,10 +47,11 @@ def binary(head: bytes) -> tuple[str, str] | None:
     return None
 
 
-def look(head: bytes, role: str) -> str:
+def look(head: bytes, role: str, order: str = ORDER) -> str:
     """A hint that names what a text file looks like, and what reads it; '' if it is unknown.
 
-    head: its first bytes. role: what it was given as: 'qrels', 'run', or what else its lines are.
+    head: its first bytes. role: what it was given as: 'qrels', 'run', or what else its lines are. order: what
+    to do where it is qrels given as a run, or a run given as qrels.
     """
     text = head.decode("utf-8", "replace")
     text = text.rpartition("\n")[0] or text  # what follows the last line end may be a part of a line
@@ -58,7 +59,7 @@ def look(head: bytes, role: str) -> str:
     lines = [line for line in stripped if line and not _IGNORED.match(line)]
     if not lines:
         return ""
-    hint = next(filter(None, (one(lines, role) for one in _LOOKS)), "")
+    hint = next(filter(None, (one(lines, role) for one in _LOOKS)), "") or _trec(lines, role, order)
     return hint or _table(lines, role, before=stripped.index(lines[0]))
 
 
@@ -120,13 +121,13 @@ def _letor(lines: Sequence[str], role: str) -> str:
     return "This looks like a LETOR file; --qrels-format and --run-format letor read it" if is_letor else ""
 
 
-def _trec(lines: Sequence[str], role: str) -> str:
+def _trec(lines: Sequence[str], role: str, order: str) -> str:
     cells = [_fields(line) for line in lines]
     counts = {len(row) for row in cells}
     if counts == {4} and role != "qrels" and all(_NUMBER.fullmatch(row[3]) for row in cells):
-        return f"This looks like qrels; {_ORDER}" if role == "run" else "This looks like TREC qrels"
+        return f"This looks like qrels; {order}" if role == "run" else "This looks like TREC qrels"
     if counts <= {5, 6} and role != "run" and all(_NUMBER.fullmatch(row[4]) for row in cells):
-        return f"This looks like a run; {_ORDER}" if role == "qrels" else "This looks like a TREC run"
+        return f"This looks like a run; {order}" if role == "qrels" else "This looks like a TREC run"
     return ""
 
 
@@ -236,4 +237,4 @@ def _ranks_or_scores(separator: str | None) -> str:
     return f"This looks like lines 'query document rank' or 'query document score'; {what}"
 
 
-_LOOKS: tuple[Callable[[Sequence[str], str], str], ...] = (_json, _markup, _scores, _letor, _ranklib, _trec)
+_LOOKS: tuple[Callable[[Sequence[str], str], str], ...] = (_json, _markup, _scores, _letor, _ranklib)

@@ -40,7 +40,8 @@ def read_numbers(
     those of the lines. Reading stops where
     there are more scores, or more sizes above 0: it may be a pipe that never ends.
     """
-    problems = problems or Problems(source.name, name)
+    problems = problems or Problems(source.name)
+    problems.role = name
     made = (_read_numbers(block, name, integers) for block in source.blocks())
     values: list[Floats] = []
     places: list[Ints] = []

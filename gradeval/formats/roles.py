@@ -10,6 +10,8 @@ from gradeval.options import Options
 
 ROLES = {"qrels": "grade", "run": "score"}
 """What a file may be given as, and what the number of its rows is then."""
+AS_OTHER = {"qrels": "give --as run", "run": "give --as qrels"}
+"""What to do with a file that is not what --as says."""
 
 
 def role_of(source: Source, options: Options) -> str | None:

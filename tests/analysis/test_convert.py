@@ -276,6 +276,27 @@ def test_nothing_is_written_where_something_is_wrong(tmp_path, monkeypatch, name
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["out", name])
 
 
+def test_all_errors_are_counted(tmp_path, monkeypatch):
+    """Also those of later blocks, and of LETOR files, which are read at once; validate lists those of the input."""
+    monkeypatch.setattr(Source.blocks, "__defaults__", (40,))
+    (tmp_path / "run").write_text("".join(f"1 Q0 {i} 1 {'x' if i % 2 else 1} t\n" for i in range(60)))
+    (tmp_path / "letor").write_text("".join(f"{'x' if i % 2 else 1} qid:1 1:1\n" for i in range(60)))
+    (tmp_path / "qrels").write_text("".join(f"1 0 {i} {i % 2 / 2}\n" for i in range(60)))
+    validate = ". gradeval validate lists all of them"
+    for name, hint in (("run", validate), ("letor", validate), ("qrels", "")):
+        with pytest.raises(InputErrors) as caught:
+            gradeval.convert(tmp_path / name, tmp_path / "out.tsv", "msmarco")
+        *_, last = str(caught.value).splitlines()
+        assert last == f"{tmp_path / name}: 10 more errors{hint}"
+
+
+def test_qrels_given_as_a_run_need_another_role(run, tmp_path):
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 1\n")
+    for name, role, other in (("qrels", "run", "qrels"), (Path(run).name, "qrels", "run")):
+        with pytest.raises(InputError, match=f"This looks like .*; give --as {other}$"):
+            gradeval.convert(tmp_path / name, tmp_path / "out.csv", role=role)
+
+
 def test_duplicate_judgments_are_written_once(tmp_path):
     (tmp_path / "q").write_text("1 0 a 1\n2 0 b 1\n1 0 a 1\n1 0 c 0.5\n")
     done = gradeval.convert(tmp_path / "q", tmp_path / "q.trec")

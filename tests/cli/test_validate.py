@@ -34,6 +34,11 @@ def test_warnings_are_errors_with_strict():
     assert gradeval("validate", "r2", "--strict").code == 0
 
 
+def test_as_another_role():
+    assert "This looks like qrels; give --as qrels" in gradeval("validate", "--as", "run", "q").out
+    assert "This looks like a run; give --as run" in gradeval("validate", "--as", "qrels", "r").out
+
+
 def test_json():
     done = gradeval("validate", "q", "bad", "-f", "json")
     assert done.code == 2
