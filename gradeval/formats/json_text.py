@@ -61,8 +61,9 @@ def braces(text: Bytes, quotes: Ints, depth: int) -> tuple[Ints, Ints]:
 
 
 def are_numbers(text: Bytes, start: Ints, length: Ints) -> bool:
-    """Whether fields that float() reads are numbers of JSON, which do not begin with +, a point or 00, and have digits
-    behind a point.
+    """Whether fields that float() reads are numbers of JSON, which do not begin with +, a point or 00.
+
+    After a point they have digits.
     """
     if (text[start + length - 1] == _DOT).any() or _have_bare_point(text, start, length):
         return False

@@ -277,7 +277,7 @@ def test_nothing_is_written_where_something_is_wrong(tmp_path, monkeypatch, name
 
 
 def test_all_errors_are_counted(tmp_path, monkeypatch):
-    """Also those of later blocks, and of LETOR files, which are read at once; validate lists those of the input."""
+    """Also those of later blocks, and of LETOR files, which are read at once."""
     monkeypatch.setattr(Source.blocks, "__defaults__", (40,))
     (tmp_path / "run").write_text("".join(f"1 Q0 {i} 1 {'x' if i % 2 else 1} t\n" for i in range(60)))
     (tmp_path / "letor").write_text("".join(f"{'x' if i % 2 else 1} qid:1 1:1\n" for i in range(60)))
