@@ -268,7 +268,7 @@ def test_wrong_arguments(tmp_path):
         evaluate(QRELS, RUN, "nDGC@10")
     with pytest.raises(InputError, match="no such file"):
         evaluate(tmp_path / "no", RUN, "AP")
-    with pytest.raises(InputError, match="this is a directory"):
+    with pytest.raises(InputError, match="this directory has no files"):
         evaluate(QRELS, str(tmp_path), "AP")
     with pytest.raises(GradevalError, match="no judgments given"):
         evaluate({}, RUN, "AP")

@@ -377,12 +377,14 @@ def _after_last_line(buffer: Bytes, filled: int) -> int:
 
 def system_error(name: str, error: OSError) -> InputError:
     """The error for a file that the system does not let us read."""
-    text = error.strerror or str(error)
+    if isinstance(error, IsADirectoryError):
+        from gradeval.formats.folders import directory_error
+
+        return directory_error(name)
     what = {
         FileNotFoundError: "no such file",
-        IsADirectoryError: "this is a directory, not a file",
         PermissionError: "permission denied",
-    }.get(type(error), f"the file cannot be read ({text})")
+    }.get(type(error), f"the file cannot be read ({error.strerror or error})")
     return InputError(name, what, hint="Check the path" if isinstance(error, FileNotFoundError) else "")
 
 

@@ -65,7 +65,9 @@ def run_files(path: str | bytes | os.PathLike[str]) -> list[Any]:
     """
     try:
         if os.path.isdir(path):
-            return sorted(entry.path for entry in os.scandir(os.fsdecode(path)) if _is_run(entry)) or [path]
+            from gradeval.formats.folders import files_of
+
+            return files_of(os.fsdecode(path)) or [path]
         text = os.fsdecode(path)
         if not _PATTERN.search(text) or os.path.lexists(text):
             return [path]
@@ -74,7 +76,3 @@ def run_files(path: str | bytes | os.PathLike[str]) -> list[Any]:
     from glob import glob  # imported only when needed
 
     return sorted(file for file in glob(text) if not os.path.isdir(file)) or [path]
-
-
-def _is_run(entry: os.DirEntry[str]) -> bool:
-    return not entry.name.startswith(".") and not entry.is_dir()

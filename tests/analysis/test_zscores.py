@@ -51,7 +51,7 @@ def test_bad_file(tmp_path, text, what):
 def test_no_file(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         read_zscores(str(tmp_path / "none"))
-    with pytest.raises(InputError, match="this is a directory"):
+    with pytest.raises(InputError, match="this directory has no files"):
         read_zscores(str(tmp_path))
 
 

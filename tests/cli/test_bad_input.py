@@ -154,7 +154,8 @@ def test_files_without_data(text: str, what: str, pack: Callable[[bytes], bytes]
 def test_files_that_are_none(folder: Path) -> None:
     Path("p").write_text("1 1:2\n")
     Path("there").mkdir()
-    for args in (("there", "r"), ("q", "there"), ("p", "s", "--groups", "there")):
+    Path("there/file").touch()
+    for args in (("there", "r"), ("q", "x=there"), ("p", "s", "--groups", "there")):
         assert fails(*args) == "there: this is a directory, not a file"
     for args in (("none", "r"), ("q", "none"), ("p", "s", "--groups", "none")):
         assert fails(*args) == "none: no such file. Check the path"

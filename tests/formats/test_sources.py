@@ -31,6 +31,11 @@ def test_missing(tmp_path):
 
 
 def test_directory(tmp_path):
+    (tmp_path / ".hidden").touch()
+    (tmp_path / "deep").mkdir()
+    with pytest.raises(InputError, match=r"this directory has no files\. Hidden files"):
+        text_of(Source(str(tmp_path)))
+    (tmp_path / "run").touch()
     with pytest.raises(InputError, match="this is a directory, not a file"):
         text_of(Source(str(tmp_path)))
 

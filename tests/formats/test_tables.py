@@ -512,6 +512,6 @@ def test_directories_and_patterns(tmp_path):
     for named in ("runs", "runs/", "runs/*", ["runs/[ab]*"]):
         paths = str(tmp_path / named) if isinstance(named, str) else [str(tmp_path / each) for each in named]
         assert [run.name for run in evaluate(QRELS, paths, "AP").runs] == ["a", "b"]
-    for one, error in (("runs/deep", "this is a directory, not a file"), ("runs/x*", "no such file")):
+    for one, error in (("runs/deep", "this directory has no files"), ("runs/x*", "no such file")):
         with pytest.raises(InputError, match=error):
             evaluate(QRELS, str(tmp_path / one), "AP")
