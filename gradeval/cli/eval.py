@@ -34,6 +34,7 @@ from gradeval.cli.options import (
 )
 from gradeval.cli.options import output as output_option
 from gradeval.cli.types import File, Integer
+from gradeval.errors import InputError, named
 from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.render import BY_ROWS, FORMATS, Digits
@@ -73,7 +74,8 @@ if TYPE_CHECKING:
     "--runs-from",
     type=File(),
     metavar="FILE",
-    help="Evaluate the runs of this list too: a path, or NAME=path, on each line, relative to the list.",
+    help="Evaluate the runs of this list too: a path, or NAME=path, on each line, relative to the list. "
+    "Lines that begin with # are comments.",
 )
 @input_options()
 @other_options()
@@ -250,10 +252,15 @@ def _runs(arguments: Sequence[str], path: str | None) -> list[tuple[str | None, 
         from gradeval.formats.sources import Source
 
         folder = os.path.dirname(path) if os.path.isfile(path) else ""  # that of a pipe is /dev/fd
-        for line in read_run_list(Source(path)):
+        listed = Source(path)
+        for number, line in read_run_list(listed):
             label, run = labelled(line, folder)
             run = run if run == "-" else os.path.join(folder, run)
-            runs += [(label, file) for file in (run_files(run) if label is None else [run])]
+            files = run_files(run) if label is None else [run]
+            if "#" in line and not os.path.lexists(files[0]):
+                hint = "A comment is a line of its own"
+                raise InputError(listed.name, f"no such file {named(run)}", line=number, hint=hint)
+            runs += [(label, file) for file in files]
     return runs
 
 

@@ -1,4 +1,7 @@
-"""Lists of runs: a path, or NAME=path, on each line."""
+"""Lists of runs: a path, or NAME=path, on each line.
+
+A comment is a line of its own, since a path may have a '#'.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from gradeval.formats.fields import read_text
 from gradeval.formats.sources import Source
 
 
-def read_run_list(source: Source) -> list[str]:
-    """The lines that are neither blank nor comments, without the spaces around them. Raises InputError."""
+def read_run_list(source: Source) -> list[tuple[int, str]]:
+    """The lines with a run, without the spaces around it, and the number of each. Raises InputError."""
     text = read_text(source).decode("utf-8", "surrogateescape")
-    lines = (line.strip() for line in text.split("\n"))
-    runs = [line for line in lines if line and not line.startswith("#")]
+    lines = enumerate(map(str.strip, text.split("\n")), start=1)
+    runs = [(number, line) for number, line in lines if line and not line.startswith("#")]
     if not runs:
         raise InputError(source.name, "no runs given", hint="Write a path, or NAME=path, on each line")
     return runs

@@ -72,10 +72,11 @@ def test_a_list_from_a_pipe_is_relative_to_the_current_folder() -> None:
     assert (done.code, names(done.out)) == (0, ["r1"])
 
 
-def test_a_file_with_an_equals_sign_in_its_name() -> None:
+def test_files_with_signs_in_their_names() -> None:
     os.rename("runs/r1.run", "runs/k=1.run")
-    Path("runs/list").write_text("k=1.run\nx=k=1.run\n")
-    assert names(gradeval("q", "--runs-from", "runs/list", "-m", "AP", "--quiet").out) == ["k=1", "x"]
+    os.rename("runs/r2.run", "runs/a #2")
+    Path("runs/list").write_text("k=1.run\nx=k=1.run\na #2\n")
+    assert names(gradeval("q", "--runs-from", "runs/list", "-m", "AP", "--quiet").out) == ["k=1", "x", "a #2"]
 
 
 def test_lists_that_are_refused() -> None:
@@ -83,6 +84,10 @@ def test_lists_that_are_refused() -> None:
     hint = "Write a path, or NAME=path, on each line"
     assert fails("q", "--runs-from", "list") == f"list: no runs given. {hint}"
     assert fails("q", "--runs-from", "none") == "none: no such file. Check the path"
+    Path("list").write_text("# the runs\nr # the baseline\n")
+    assert fails("q", "--runs-from", "list") == (
+        "list:2: no such file 'r # the baseline'. A comment is a line of its own"
+    )
     Path("list").write_text("-\n")
     assert fails("q", "--runs-from", "list", "-") == (
         "gradeval: '-' can be given once only: there is one standard input. Try 'gradeval --help'."
