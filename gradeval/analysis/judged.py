@@ -36,7 +36,7 @@ class Judged:
         spec = next((spec for spec in reversed(results.specs) if spec.metric.name == "Judged"), None)
         if spec is None:
             return None
-        return cls(str(spec), np.array([_share(results, run, spec) for run in range(len(results.runs))]))
+        return cls(str(spec), np.array([judged_mean(results, run, spec) for run in range(len(results.runs))]))
 
     @property
     def differs(self) -> bool:
@@ -54,7 +54,8 @@ class Judged:
                 yield Notice(Kind.JUDGED_UNKNOWN, run, 0, self.name, informational=True)
 
 
-def _share(results: Results, r: int, spec: Spec) -> float:
+def judged_mean(results: Results, r: int, spec: Spec) -> float:
+    """The mean of Judged@k over the queries that the run has."""
     values = results.values(r, spec)
     known = values[~np.isnan(values)]
     return share(results, r, math.fsum(known.tolist()), len(known))

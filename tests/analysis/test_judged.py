@@ -16,6 +16,8 @@ from gradeval.evaluation import evaluate_all
 from gradeval.notices import Kind
 from gradeval.options import Options
 from gradeval.registry.spec import parse
+from gradeval.render.grids import Cell
+from gradeval.render.report.tables import coverage
 
 from .test_compare import random_runs
 
@@ -40,8 +42,8 @@ def save(name: str, metrics: str) -> None:
     Path(f"{name}.json").write_text(results.render("json", per_query=True))
 
 
-def shares(*runs: str, **options: object) -> tuple[str, list[float]] | None:
-    found = gradeval.compare("q", list(runs), "nDCG@3", **options)
+def shares(*runs: str, metrics: str = "nDCG@3", **options: object) -> tuple[str, list[float]] | None:
+    found = gradeval.compare("q", list(runs), metrics, **options)
     return None if found.judged is None else (found.judged.name, found.judged.means.round(4).tolist())
 
 
@@ -65,6 +67,15 @@ def test_missing_queries_are_not_unjudged_documents(queries: str, no_relevant: s
     options = {"queries": queries, "no_relevant": no_relevant}
     assert shares("old.run", "part.run", **options) is None
     assert shares("new.run", "part.run", **options) == ("Judged@3", [0.6667, 1.0])
+
+
+def test_a_report_has_the_same_shares() -> None:
+    found = gradeval.report("q", ["new.run", "part.run"], "nDCG@10", explain=0)
+    assert [row[-4:] for row in coverage(found, 2).rows] == [
+        tuple(map(Cell, texts)) for texts in (["0.50"] * 4, ["1.00"] * 4)
+    ]
+    _, [new, part] = shares("new.run", "part.run", metrics="nDCG@10") or ("", [])
+    assert (new, part) == (0.5, 1.0)
 
 
 @pytest.mark.parametrize("kept", ["Judged@3", "Judged@2 Judged@4", "Judged"])

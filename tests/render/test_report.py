@@ -117,8 +117,9 @@ def test_the_tables_have_everything_without_a_script(report: Report, html: str) 
 def test_coverage_and_how_it_was_made(html: str) -> None:
     page = Page(html)
     assert page.tables["Coverage"][2] == [
-        *("dense", "48 of 50", "1,200", "413 of 587", "0.8000", "0.6960", "0.5760", "0.5472")
+        *("dense", "48 of 50", "1,200", "413 of 587", "0.8333", "0.7250", "0.6000", "0.5700")
     ]
+    assert "over the queries that the run has" in html
     inputs = {row[0]: row[1:] for row in page.tables["Input"]}
     assert inputs["qrels"] == [str(QRELS), hashlib.sha256(QRELS.read_bytes()).hexdigest()]
     assert inputs["dense"] == [str(RUNS[1]), hashlib.sha256(RUNS[1].read_bytes()).hexdigest()]

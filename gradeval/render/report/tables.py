@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gradeval.analysis.comparison import Comparison
+from gradeval.analysis.judged import judged_mean
 from gradeval.analysis.report import Report
 from gradeval.errors import visible
 from gradeval.notices import many
@@ -21,8 +22,8 @@ PLOT_WIDTH, PLOT_MARGIN = 130, 4
 
 COVERAGE = (
     "Queries: those of the judgments for which the run has documents. Relevant: with a grade above 0, or at "
-    "least that of --rel. Judged@k: the share of the first k documents that is judged; metrics take the others "
-    "as not relevant."
+    "least that of --rel. Judged@k: the share of the first k documents that is judged, over the queries that the "
+    "run has; metrics take the others as not relevant."
 )
 
 
@@ -133,7 +134,7 @@ def coverage(report: Report, digits: Digits) -> Grid:
         retrieved, relevant, found = (results.mean(r, name) for name in ("num_ret", "num_rel", "num_rel_ret"))
         answered = (results.values(r, "num_ret") > 0).sum()
         cells = [visible(run.name), _of(answered, run.queries), _of(retrieved), _of(found, relevant)]
-        cells += [number(results.mean(r, spec), digits) for spec in judged]
+        cells += [number(judged_mean(results, r, spec), digits) for spec in judged]
         rows.append(tuple(map(Cell, cells)))
     return Grid("Coverage", head, rows)
 
