@@ -22,8 +22,8 @@ PLOT_WIDTH, PLOT_MARGIN = 130, 4
 
 COVERAGE = (
     "Queries: those of the judgments for which the run has documents. Relevant: with a grade above 0, or at "
-    "least that of --rel. Judged@k: the share of the first k documents that is judged, over the queries that the "
-    "run has; metrics take the others as not relevant."
+    "least that of --rel. Judged@k: the share of the first k documents that is judged, over the queries that "
+    "the run has; metrics take the others as not relevant."
 )
 
 
