@@ -63,6 +63,7 @@ class Notice:
     range of the summary value over the orders tried, None where it is no number; for NONE_RELEVANT, high is the
     highest grade; for JUDGED_DIFFERS, the range of the shares. at_most: whether no other order goes beyond the
     range. informational: whether it was asked for, or is no fault of the files: --strict lets it pass.
+    judgments: of two sets of judgments, the one by which a run has it, '' for both.
     """
 
     kind: Kind
@@ -77,9 +78,10 @@ class Notice:
     at_most: bool = False
     total: int = 0
     informational: bool = False
+    judgments: str = ""
 
     def __str__(self) -> str:
-        return _LINES[self.kind]([self], 1)
+        return next(lines([self]))
 
     @property
     def change(self) -> float:
@@ -118,7 +120,8 @@ def lines(notices: Iterable[Notice], runs: int = 1) -> Iterator[str]:
     for notice in notices:
         kinds.setdefault(notice.kind, []).append(notice)
     for kind, group in kinds.items():
-        yield _LINES[kind](group, runs)
+        judgments = max(notice.judgments for notice in group)
+        yield (f"by {judgments}: " if judgments else "") + _LINES[kind](group, runs)
 
 
 def many(count: int, one: str, more: str) -> str:

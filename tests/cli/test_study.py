@@ -132,6 +132,22 @@ def test_both_sets_of_judgments_have_their_warnings(tmp_path):
     assert "warning: 1 query of q2 not in the other judgments, excluded" in done.err
 
 
+def test_warnings_of_runs_name_the_judgments(tmp_path):
+    """Where they hold by one of the sets only."""
+    for name, grades in (("q", "100"), ("q2", "010")):
+        (tmp_path / name).write_text("".join(f"q1 0 d{i} {grade}\n" for i, grade in enumerate(grades)))
+    (tmp_path / "r").write_text("".join(f"q1 Q0 d{i} 1 1 t\nq3 Q0 d{i} 1 1 t\n" for i in range(3)))
+    (tmp_path / "s").write_text("q1 Q0 d0 1 1 t\n")
+    done = gradeval("study", "agreement", "q", "r", "s", "--qrels2", "q2", "-m", "AP", "--splits", "1")
+    assert done.lines == [
+        "warning: r: 1 query of the run not judged, ignored",
+        "warning: by q: r: ties in 1 query could change AP by up to 0.6667 (0.3333 to 1.0000)",
+        "warning: by q2: r: ties in 1 query could change AP by up to 0.5000 (0.3333 to 1.0000)",
+    ]
+    done = gradeval("study", "agreement", "q", "r", "s", "-m", "AP", "--splits", "1")
+    assert not [line for line in done.lines if ": by " in line]
+
+
 def test_standard_input(tmp_path):
     done = gradeval("study", "levels", "-", "--feature", "1,2", "-f", "tsv", stdin=tmp_path / "letor")
     assert done.code == 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -105,14 +106,14 @@ def agreement(
     collection, judged = collect(qrels, given, chosen, others=others, watch=watch)
     if len(collection.names) < 2:
         raise InputError(judged[0].path, "an order needs two systems", hint="Give two or more runs")
-    confusion, noticed, collections = None, [], [collection]
+    collections, confusion, left_out = [collection], None, list[Notice]()
     if qrels2 is not None:
         collections, confusion, left_out = _by_each(collection, judged)
-        noticed.append(tuple(left_out))
+    noticed: list[list[Notice]] = []
     sets: list[Ordered] = []
     for own in collections:
         found = own.scored(specs)
-        noticed.append(tuple(own.notices(specs, found)))
+        noticed.append(list(own.notices(specs, found)))
         path = own.qrels.path
         name = f"{path}#2" if path in [one.judgments for one in sets] else path
         sets.append(_ordered(name, own, specs, found, how, splits, factors))
@@ -127,13 +128,24 @@ def agreement(
             "seed": seed,
             "evaluation": chosen.to_dict(),
         },
-        noticed=tuple(noticed),
+        noticed=(tuple(left_out), *_by_their_judgments(noticed, sets)),
         runs_read=len(collection.names),
         specs=tuple(specs),
         systems=collection.names,
         sets=tuple(sets),
         confusion=confusion,
     )
+
+
+def _by_their_judgments(
+    noticed: Sequence[Sequence[Notice]], sets: Sequence[Ordered]
+) -> Iterator[tuple[Notice, ...]]:
+    """The notices by each set of judgments; of two, a notice of a run by one of them names it."""
+    for own, other, judged in zip(noticed, reversed(noticed), sets, strict=True):
+        yield tuple(
+            one if one.subject == judged.judgments or one in other else replace(one, judgments=judged.judgments)
+            for one in own
+        )
 
 
 def _factors(rescale: Any) -> tuple[float, ...]:
