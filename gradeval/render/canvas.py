@@ -253,8 +253,9 @@ def beside(charts: Sequence[Chart], gap: int = 3) -> Chart:
     return _even(lines)
 
 
-def titled(chart: Chart, title: str, below: str = "") -> Chart:
-    """The chart with a line above it, and one below it, to the right."""
-    width = max(chart.width, len(_plain(title)))
-    lines: list[Sequence[Cell]] = [_plain(title), *chart.rows] if title else list(chart.rows)
+def titled(chart: Chart, title: Sequence[str], below: str = "") -> Chart:
+    """The chart with lines above it, and one below it, to the right."""
+    above = [_plain(line) for line in title]
+    width = max(chart.width, *map(len, above))
+    lines: list[Sequence[Cell]] = [*above, *chart.rows]
     return _even([*lines, _plain(f"{below:>{width}}")] if below else lines)

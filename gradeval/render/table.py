@@ -136,7 +136,9 @@ def parts(widths: list[int], width: int | None, labels: int = 1) -> list[list[in
     names = list(range(labels))
     found = [names[:]]
     columns = width or 0
-    room = max(columns - sum(widths[c] + len(GAP) for c in names) + len(GAP), min(MIN_WIDTH, columns // 2))
+    room = columns - sum(widths[c] + len(GAP) for c in names) + len(GAP)
+    if max(widths[labels:], default=0) + len(GAP) > room:  # some table is wider however few columns it has
+        room = max(room, min(MIN_WIDTH, columns // 2))
     left = room
     for c in range(labels, len(widths)):
         needed = widths[c] + len(GAP)
@@ -163,6 +165,25 @@ def text_width(text: str) -> int:
     return len(text) if text.isascii() else cell_len(text)
 
 
+def wrapped(text: str, width: int | None) -> list[str]:
+    """The text in lines of this width, where its words are no longer."""
+    if width is None:
+        return [text]
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and text_width(longer) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def heading(title: str, colour: bool, width: int | None) -> str:
+    """A title, in as many lines as it takes."""
+    return "".join(styled(line, BOLD, colour) + "\n" for line in wrapped(title, width))
+
+
 def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
     """The tables that a grid takes: columns that do not fit the width go to a further table."""
     rows = [tuple(map(Cell, grid.head)), *grid.rows]
@@ -170,7 +191,7 @@ def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
     # a mark stands behind its number, and numbers stay below each other
     marks = [max(text_width(row[c].mark) for row in rows) for c in columns]
     widths = [max(text_width(row[c].text) for row in rows) + marks[c] for c in columns]
-    heading = styled(grid.title, BOLD, colour) + "\n" if grid.title else ""
+    title = heading(grid.title, colour, width) if grid.title else ""
     for part in parts(widths, width, grid.labels):
         lines = [
             GAP.join(_cell(row[c], widths[c], marks[c], grid.is_left(c), colour) for c in part).rstrip()
@@ -178,8 +199,8 @@ def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
         ]
         rule = "─" * (sum(widths[c] + len(GAP) for c in part) - len(GAP))
         lines.insert(1, styled(rule, DIM, colour))
-        yield heading + "\n".join(lines) + "\n"
-        heading = ""
+        yield title + "\n".join(lines) + "\n"
+        title = ""
 
 
 def _cell(cell: Cell, width: int, marks: int, is_label: bool, colour: bool) -> str:

@@ -83,7 +83,7 @@ def test_wide_columns_have_gaps():
 
 def test_charts_beside_each_other():
     charts = [column_chart(column(*[1] * n), (0, 1), 1, n, BLOCKS, (0, 1)) for n in (1, 2)]
-    titles = [titled(chart, "a title", "x") for chart in charts]
+    titles = [titled(chart, ["a title"], "x") for chart in charts]
     assert beside(titles).lines() == [
         "a title    a title",
         "    1 ┤█     1.0 ┤██",
@@ -95,8 +95,8 @@ def test_charts_beside_each_other():
 
 def test_wide_characters_take_two_columns():
     chart = column_chart(column(1), (0, 1), 1, 1, BLOCKS, (0, 1))
-    assert beside([titled(chart, "测试 wide", ""), titled(chart, "b")]).lines()[0] == "测试 wide   b"
-    assert beside([titled(chart, "ascii 123"), titled(chart, "b")]).lines()[0] == "ascii 123   b"
+    assert beside([titled(chart, ["测试 wide"], ""), titled(chart, ["b"])]).lines()[0] == "测试 wide   b"
+    assert beside([titled(chart, ["ascii 123"]), titled(chart, ["b"])]).lines()[0] == "ascii 123   b"
 
 
 @given(numbers, numbers, some.integers(2, 20))

@@ -222,6 +222,14 @@ def test_the_ideal_ranking_adds_up():
     assert float(more.split()[-1]) == pytest.approx(0.178 + 0.073 + 0.067, abs=0.002)
 
 
+@pytest.mark.parametrize("metric", ["nDCG@5", "nDCGphi", "muAP", "rankDCG", "AUC", "AP"])
+def test_a_narrow_terminal(metric):
+    """Also the heading and the curve of nDCGφ."""
+    run = {"a run of a name that is long": RUN}
+    for width in (40, 60):
+        assert max(map(text_width, shown(metric, run=run, width=width).splitlines())) <= width
+
+
 def test_wide_titles_fit():
     """Characters of two columns count as two; titles that go to a table of their own fit it too."""
     titles = dict.fromkeys("ABCDEFGH", "検索評価の文書" * 12)

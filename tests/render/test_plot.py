@@ -33,10 +33,10 @@ BLOCK = re.compile(r"[^\x00-\x7f]")
 def test_whole_output(name):
     picture = PICTURES[name]()
     assert picture.render() == (GOLDEN / f"{name}.txt").read_text("utf-8")
-    for width in (40, 80, 120):
+    for width in (40, 60, 80, 120):
         for ascii in (False, True):
             text = picture.render(width=width, ascii=ascii)
-            drawn, *_ = text.split("\n\n")
+            drawn = text.split("\n\n")[0] if ascii else text  # in sentences phi is longer than φ
             assert max(map(len, drawn.splitlines())) <= width
             assert not (ascii and BLOCK.search(text))
     assert picture.render(width=1000) == picture.render(width=120)
@@ -44,6 +44,19 @@ def test_whole_output(name):
     assert "\x1b[" in coloured and "\x1b[" not in picture.render()
     plain = re.sub(r"\x1b\[[\d;]*m", "", coloured)
     assert [line.rstrip() for line in plain.splitlines()] == picture.render().splitlines()
+
+
+def test_long_titles_take_several_lines():
+    """Those of charts beside each other as many as the longest."""
+    lines = gradeval.plot.swaps("nDCG(gain=exp)@100", **SMALL).render(width=75).splitlines()
+    assert lines[:2] == [
+        f"{'':39}Uneven levels: Mean",
+        "Even levels: Mean nDCG(gain=exp)@100   nDCG(gain=exp)@100",
+    ]
+    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0}}
+    long = f"bm25 with k1 0.9 and b 0.4 {'x' * 50}"
+    text = gradeval.plot.queries(qrels, {"base": run, long: run}, "AP").render(width=40)
+    assert text.startswith(f"bm25 with k1 0.9 and b 0.4\n{'x' * 20}…{'x' * 19}\n− base: Difference in AP\n")
 
 
 def test_names_cannot_steer_the_terminal():

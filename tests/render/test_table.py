@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from gradeval.render import render
-from gradeval.render.table import shortened
+from gradeval.render.grids import Cell, Grid
+from gradeval.render.table import draw, shortened
 from gradeval.results import Results
 
 NAN = float("nan")
@@ -149,6 +150,14 @@ def test_a_narrower_terminal_gets_no_wider_table(names: list[str], per_query: bo
     overflowing = [max(found, width) for found, width in zip(widest, widths, strict=True)]
     assert overflowing == sorted(overflowing)
     assert all(found <= width for found, width in zip(widest, widths, strict=True) if width >= 34)
+
+
+def test_titles_and_columns_of_grids_fit_where_they_can() -> None:
+    head = ("metric", "the other metric", "a long number", "another one")
+    grid = Grid("Agreement of the orders of systems by two metrics", head, [tuple(map(Cell, "abcd"))], labels=2)
+    tables = list(draw(grid, False, 40))
+    assert tables[0].startswith("Agreement of the orders of systems by\ntwo metrics\n")
+    assert len(tables) == 2 and max(len(line) for table in tables for line in table.splitlines()) <= 40
 
 
 def test_one_value_wider_than_the_terminal(make) -> None:

@@ -14,17 +14,18 @@ from gradeval.render.explanation.cells import Block, Lines, Rows, grade_of, grid
 from gradeval.render.grids import Grid, number
 
 _CURVE_HEIGHT = 9
+_AXIS, _LEAST_COLUMNS = 7, 20  # what the axis of the curve takes, and what it leaves
 _MOST = 20  # rows of a table
 
 
-def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
+def details(explanation: Explanation, ranks: int, digits: Digits, width: int | None = None) -> Iterator[Block]:
     """The levels of µAP, φ of nDCGφ, the groups of rankDCG."""
     if explanation.levels:
         yield _levels(explanation, ranks, digits)
     if explanation.phi is not None:
         yield from phi_tables(explanation.phi, digits)
         if explanation.phi.curve[0][0] < explanation.phi.curve[-1][0]:
-            yield _curve(explanation.phi)
+            yield _curve(explanation.phi, width)
     if explanation.groups:
         rows = [
             {
@@ -97,11 +98,12 @@ def phi_tables(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
     yield grid_of("φ and gain 2^φ - 1 of each grade", _first(values, "grade"), ("grade", "judged", "φ", "gain"))
 
 
-def _curve(phi: Phi) -> Lines:
+def _curve(phi: Phi, width: int | None) -> Lines:
     """φ by grade, with the control points as o."""
     x, y = np.array(phi.curve).T
-    canvas = Canvas(len(x), _CURVE_HEIGHT, Scale(x[0], x[-1]), Scale(0.0, 1.0))
+    columns = len(x) if width is None else max(min(len(x), width - _AXIS), _LEAST_COLUMNS)
+    canvas = Canvas(columns, _CURVE_HEIGHT, Scale(x[0], x[-1]), Scale(0.0, 1.0))
     canvas.path(x, y, (BLOCKS.path, NO_STYLE))
     canvas.marks((point[1:] for point in phi.points), ("o", NO_STYLE))
-    chart = canvas.chart([0.0, 0.5, 1.0], ticks(x[0], x[-1], 6), BLOCKS)
+    chart = canvas.chart([0.0, 0.5, 1.0], ticks(x[0], x[-1], columns // 10), BLOCKS)
     return Lines(("  φ by grade", *chart.lines()))

@@ -36,7 +36,7 @@ def blocks(explanation: Explanation, options: ExplanationRenderOptions) -> Itera
     if other is not None:
         yield from _differences(explanation, other, ranks, options)
     else:
-        yield from details(explanation, ranks, options.digits)
+        yield from details(explanation, ranks, options.digits, options.width)
         yield from _documents(explanation, ranks, options)
     if options.loss:
         yield from _losses(explanation, ranks, options)

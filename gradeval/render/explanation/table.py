@@ -10,7 +10,7 @@ from gradeval.render.explanation import ExplanationRenderOptions
 from gradeval.render.explanation.cells import Lines
 from gradeval.render.explanation.layout import blocks
 from gradeval.render.grids import Grid
-from gradeval.render.table import BOLD, MIN_WIDTH, draw, styled
+from gradeval.render.table import MIN_WIDTH, draw, heading
 
 _WIDTH = 100
 
@@ -21,8 +21,8 @@ def render(explanations: Sequence[Explanation], options: ExplanationRenderOption
 
 def _drawn(explanation: Explanation, options: ExplanationRenderOptions) -> Iterator[str]:
     width = max(min(options.width or _WIDTH, _WIDTH), MIN_WIDTH)
-    heading, *rest = blocks(explanation, options)
-    yield styled(str(heading), BOLD, options.colour) + "\n"
+    title, *rest = blocks(explanation, options)
+    yield heading(str(title), options.colour, options.width)
     for block in rest:
         if isinstance(block, Grid):
             yield from draw(block, options.colour, options.width)

@@ -36,7 +36,7 @@ from gradeval.render.explanation.details import phi_tables
 from gradeval.render.grids import ABSENT, Cell, Grid, number, signed
 from gradeval.render.plot import PlotRenderOptions
 from gradeval.render.study.table import draw as draw_table
-from gradeval.render.table import BOLD, COLOURS, DIM, draw, shortened, styled, text_width
+from gradeval.render.table import COLOURS, DIM, draw, heading, shortened, styled, text_width, wrapped
 
 MARKS = ascii_letters[26:] + ascii_letters[:26]  # of lines, the capitals first
 _MOST_WIDTH = 120
@@ -69,14 +69,18 @@ def _charts(picture: Picture, options: PlotRenderOptions) -> Iterator[str]:
     panels = picture.panels
     across = max(1, min(picture.across, len(panels), (options.width + _GAP) // (_LEAST_BESIDE + _GAP)))
     width = (options.width - _GAP * (across - 1)) // across
-    height = _HEIGHT if len(panels) == 1 else _LOW_HEIGHT
+    size = width - _MARGIN, _HEIGHT if len(panels) == 1 else _LOW_HEIGHT
     ranges = _ranges(panels)
     if picture.same_y:
         lows, highs = zip(*ranges.values(), strict=True)
         ranges = dict.fromkeys(ranges, (min(lows), max(highs)))
     for first in range(0, len(panels), across):
         part = panels[first : first + across]
-        charts = [_chart(panel, ranges[panel.y], width, height, options) for panel in part]
+        titles = [_title(panel, width) for panel in part]
+        charts = [
+            _chart(panel, ranges[panel.y], [""] * (max(map(len, titles)) - len(title)) + title, size, options)
+            for panel, title in zip(part, titles, strict=True)
+        ]
         yield _text(beside(charts, _GAP), options)
         for panel in part:
             if panel.bars is not None:
@@ -98,15 +102,24 @@ def _ranges(panels: Sequence[Panel]) -> dict[Axis, tuple[float, float]]:
     return found
 
 
-def _chart(
-    panel: Panel, ends: tuple[float, float], width: int, height: int, options: PlotRenderOptions
-) -> Chart:
-    if panel.bars is not None:
-        chart = _bars(panel.bars, ends, width - _MARGIN, height, options)
-    else:
-        chart = _lines(panel, ends, width - _MARGIN, height, options)
+def _title(panel: Panel, width: int) -> list[str]:
+    """The lines above a chart; names that are wider are shortened."""
     title = f"{panel.title}: {panel.y.label}" if panel.title else panel.y.label
-    [title] = shortened([visible(title)], width)
+    return [line for wide in wrapped(visible(title), width) for line in shortened([wide], width)]
+
+
+def _chart(
+    panel: Panel,
+    ends: tuple[float, float],
+    title: Sequence[str],
+    size: tuple[int, int],
+    options: PlotRenderOptions,
+) -> Chart:
+    """size: the columns and rows within the axes."""
+    if panel.bars is not None:
+        chart = _bars(panel.bars, ends, *size, options)
+    else:
+        chart = _lines(panel, ends, *size, options)
     return titled(chart, title, visible(panel.x.label))
 
 
@@ -293,7 +306,7 @@ def _phis(picture: Phis, options: PlotRenderOptions) -> Iterator[str]:
         yield _legend(lines, options)
     for name, phi in picture.curves.items():
         if len(picture.curves) > 1 or picture.spread is not None:
-            yield styled(visible(name), BOLD, options.colour) + "\n"
+            yield heading(visible(name), options.colour, options.width)
         for block in phi_tables(phi, options.digits):
             if isinstance(block, Grid):
                 yield from draw(block, options.colour, options.width)

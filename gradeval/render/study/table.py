@@ -9,14 +9,15 @@ from gradeval.analysis.tables import Table
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render.study.rows import texts
-from gradeval.render.table import BOLD, DIM, GAP, parts, styled, text_width
+from gradeval.render.table import DIM, GAP, heading, parts, styled, text_width, wrapped
 
 
 def tables(study: Study, digits: Digits, colour: bool, width: int | None) -> str:
     options = ((name.replace("_", " "), value) for name, value in study.options.items() if name != "evaluation")
     about = "; ".join(f"{name} {_listed(value)}" for name, value in options if value != [])
     drawn = [text for table in study.tables if table.shown for text in draw(table, digits, colour, width)]
-    return "\n".join([*drawn, styled(f"{study.name}: {visible(about)}", DIM, colour) + "\n"])
+    lines = wrapped(f"{study.name}: {visible(about)}", width)
+    return "\n".join([*drawn, "".join(styled(line, DIM, colour) + "\n" for line in lines)])
 
 
 def _listed(value: object) -> str:
@@ -34,7 +35,7 @@ def draw(table: Table, digits: Digits, colour: bool, width: int | None) -> Itera
     is_text = [all(isinstance(row[c], str) for row in table.rows) for c in names]
     labels = max(1, next((c for c, text in enumerate(is_text) if not text), len(names)))
     widths = [max(text_width(row[c]) for row in rows) for c in range(len(names))]
-    title = styled(visible(table.title), BOLD, colour) + "\n"
+    title = heading(visible(table.title), colour, width)
     for columns in parts(widths, width, labels):
         lines = []
         for row in rows:
