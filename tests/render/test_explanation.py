@@ -56,7 +56,25 @@ grade >= 2      --+++--+         4  0.4833  0.2500       0.1208
 grade >= 3      --++---+         3  0.4028  0.2500       0.1007
 grade >= 4      -------+         1  0.1250  0.2500       0.0312
 weighted mean                                            0.4478
+
+rank  document    score  grade    adds
+──────────────────────────────────────
+1     A          0.0000      1  0.0417
+2     B         -1.0000      0  0.0000
+3     C         -2.0000      3  0.0764
+4     D         -3.0000      3  0.1042
+5     E         -4.0000      2  0.0708
+6     F         -5.0000      0  0.0000
+7     G         -6.0000      1  0.0298
+8     H         -7.0000      4  0.1250
+
+µAP = sum of what documents add = 0.4478. A document adds weight · precision at its rank / relevant,
+for each level that it reaches.
 """ in shown("muAP")
+    # E reaches two levels: at rank 5, 4 of 5 documents reach grade 1, and 3 of 5 grade 2
+    [one] = explained("muAP")
+    [adds] = [added for document, added in one.contributions.items() if document.id == "E"]
+    assert adds == pytest.approx(0.25 * 4 / 5 / 6 + 0.25 * 3 / 5 / 4)
 
 
 def test_losses():

@@ -158,7 +158,8 @@ def _sum_columns(explanation: Explanation, digits: Digits) -> Callable[[Document
         found: dict[str, str] = {}
         if term is not None:
             found = _parts(explanation, term, digits)
-            found["term"] = number(term.value, digits)
+            if not explanation.levels:  # µAP has a term for each level
+                found["term"] = number(term.value, digits)
             if is_dcg:
                 found[_sum_name(explanation)] = number(term.running, digits)
             else:
@@ -235,6 +236,9 @@ def fraction(explanation: Explanation, digits: Digits) -> str:
         return f"No document is relevant: the value is {value} (see --no-relevant)."
     if math.isnan(explanation.value):
         return f"{name} is undefined for this query."
+    if explanation.levels:
+        adds = "weight · precision at its rank / relevant, for each level that it reaches"
+        return f"{name} = sum of what documents add = {value}. A document adds {adds}."
     is_dcg = any(one.gain is not None for one in (*(explanation.terms or ()), *(explanation.ideal or ())))
     sum_name = _sum_name(explanation) if is_dcg else "sum"
     text = total = f"{sum_name} {number(explanation.total, digits)}"

@@ -254,7 +254,7 @@ def _columns(explanation: Explanation, digits: Digits) -> Iterator[tuple[str, di
     terms = {one.document: one for one in explanation.terms or () if one.document is not None}
     is_dcg = any(one.gain is not None for one in terms.values())
     names = (explanation.scaled, "scaled"), ("gain", "gain"), ("discount", "discount")
-    for name, part in names if is_dcg else (("term", "value"),):
+    for name, part in names if is_dcg else () if explanation.levels else (("term", "value"),):
         numbers = ((document, getattr(term, part)) for document, term in terms.items())
         yield name, {document: number(value, digits) for document, value in numbers if value is not None}
     if explanation.has_losses:
