@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from gradeval.errors import OptionError
 from gradeval.notices import Notice
 
 
@@ -259,12 +258,9 @@ class Explanation:
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """What each document costs, the largest loss first. Their sum is 1 - value. Raises OptionError."""
+        """What each document costs, the largest loss first. Their sum is 1 - value. Empty without has_losses."""
         if not self.has_losses or self.ideal is None:
-            raise OptionError(
-                f"{self.metric}: losses are defined for DCGs that an ideal ranking of the judged documents "
-                "normalizes, such as nDCG"
-            )
+            return ()
         best = {one.document: one for one in self.ideal}
         found = []
         for document in self.documents:
@@ -278,9 +274,9 @@ class Explanation:
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
-        """What each document adds to the difference of the runs, the largest first. Raises OptionError."""
+        """What each document adds to the difference of the runs, the largest first. Empty without another run."""
         if self.against is None:
-            raise OptionError("there is no other run to compare with")
+            return ()
         ours, others = ({one.id: one for one in of.documents} for of in (self, self.against))
         found = []
         for name in dict.fromkeys([*ours, *others]):

@@ -274,8 +274,9 @@ def test_a_document_never_retrieved_has_a_loss():
 def test_other_metrics_have_no_losses(name):
     [one] = gradeval.explain(QRELS, RUN, name, "q1")
     assert not one.has_losses
+    assert one.losses == one.differences == ()
     with pytest.raises(OptionError, match="losses are defined for DCGs"):
-        one.losses
+        one.render(loss=True)
 
 
 @each_spec

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 
 from gradeval.analysis.explanation import Document, Explanation, Selection, Term
-from gradeval.errors import visible
+from gradeval.errors import OptionError, visible
 from gradeval.notices import many
 from gradeval.render import Digits
 from gradeval.render.explanation import MOST_BY_DEFAULT, RANKS, ExplanationRenderOptions
@@ -299,6 +299,11 @@ def _tied(documents: Sequence[Document]) -> int:
 
 
 def _losses(explanation: Explanation, ranks: int, options: ExplanationRenderOptions) -> Iterator[Block]:
+    if not explanation.has_losses:
+        raise OptionError(
+            f"{explanation.metric}: losses are defined for DCGs that an ideal ranking of the judged documents "
+            "normalizes, such as nDCG"
+        )
     losses, digits = explanation.losses, options.digits
     shown = [one for one in losses if one.loss][:ranks]
     rows = [
