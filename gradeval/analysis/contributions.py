@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,10 +45,8 @@ class Ranking(NamedTuple):
         rank, score = reduced.rank[first:last].tolist(), reduced.score[first:last].tolist()
         rows = zip(names, rank, score, grades, strict=True)
         judged = {
-            first + i: Document(name, None, None, grade)
-            if np.isinf(at)
-            else Document(name, int(at), value, grade)
-            for i, (name, at, value, grade) in enumerate(rows)
+            row: Document(name, None, None, grade) if at == math.inf else Document(name, int(at), value, grade)
+            for row, (name, at, value, grade) in enumerate(rows, first)
         }
         own = columns.of_queries(IdIndex(qrels.queries.take(np.array([q]))))
         unjudged = np.flatnonzero(IdIndex(ids).find(own.documents) < 0)
@@ -64,8 +64,8 @@ class Ranking(NamedTuple):
         found = reduce_columns(own, everything, ties, path)
         ranks, scores = found.rank[last - first :], found.score[last - first :]
         order = np.argsort(ranks)
-        others = zip(Texts(more.take(order)), ranks[order].tolist(), scores[order].tolist(), strict=True)
-        return cls(judged, [Document(name, int(rank), score, None) for name, rank, score in others])
+        columns_of_others = ranks[order].astype(np.int64).tolist(), scores[order].tolist(), repeat(None)
+        return cls(judged, list(map(Document, Texts(more.take(order)), *columns_of_others)))
 
     def in_order(self, judgments: Judgments) -> tuple[Document, ...]:
         """All documents: by rank, then those not retrieved by descending grade."""
@@ -74,7 +74,7 @@ class Ranking(NamedTuple):
         retrieved = [*(one for one in judged if one.rank is not None), *self.others]
         missed = [one for one in judged if one.rank is None]
         return (
-            *sorted(retrieved, key=lambda one: one.rank or 0),
+            *sorted(retrieved, key=itemgetter(1)),  # the rank
             *sorted(missed, key=lambda one: -(one.grade or 0.0)),
         )
 

@@ -64,13 +64,14 @@ def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES
 def levels_of(judgments: Judgments, ranked: Sequence[Document]) -> tuple[Level, ...]:
     """The levels of µAP for a table of one query, the lowest first. ranked: the documents in rank order."""
     grades = distinct(judgments.grade[judgments.grade > 0]).tolist()
+    of_ranked = np.array([one.grade for one in ranked], np.float64)  # NaN where it is not judged
     return tuple(
         Level(
             grade,
             int(np.count_nonzero(judgments.grade >= grade)),
             float(average_precision(judgments, rel=grade).values()[0]),
             (grade - before) / grades[-1],
-            "".join("+" if one.grade is not None and one.grade >= grade else "-" for one in ranked),
+            np.where(of_ranked >= grade, b"+", b"-").tobytes().decode(),
         )
         for before, grade in zip([0.0, *grades], grades, strict=False)
     )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradeval.notices import Notice
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A document that was retrieved or judged.
 
     rank, score: None where it was not retrieved. grade: with --zero-grade subtracted; None where it is not
@@ -23,9 +23,6 @@ class Document:
     rank: int | None
     score: float | None
     grade: float | None
-
-    def __hash__(self) -> int:
-        return hash(self.id)  # the others are those of the id, and there are many documents
 
 
 @dataclass(frozen=True)
@@ -222,8 +219,14 @@ class Explanation:
     @cached_property
     def ranked(self) -> tuple[Document, ...]:
         """The documents that have a place, in order."""
-        places = {one: place for one in self.documents if (place := self.place(one)) is not None}
-        return tuple(sorted(places, key=places.__getitem__))
+        if self.positions is None:
+            return self.documents[: self.retrieved]
+        return tuple(sorted(self.positions, key=self.positions.__getitem__))
+
+    @property
+    def retrieved(self) -> int:
+        """How many of the documents were retrieved: these are the first."""
+        return bisect_left(self.documents, True, key=lambda one: one.rank is None)
 
     def selected(self, ranks: int, further: int | None = None) -> Selection:
         """The documents of the first ranks; then so many further ones that add to the value, and so many that
@@ -236,7 +239,7 @@ class Explanation:
         adding = [] if self.groups else [one for one in others if places[one] and abs(adds[one]) > 0]
         most = sorted(adding, key=lambda one: (-abs(adds[one]), places[one] or 0))[:further]
         hidden = others.difference(most)
-        missed = [one for one in self.documents if one.rank is None and self.place(one) is None]
+        missed = [one for one in self.documents[self.retrieved :] if self.place(one) is None]
         if self.ideal is None:
             listed = [one for one in missed if (one.grade or 0) > 0 or adds.get(one)]
         else:
@@ -326,7 +329,7 @@ class Explanation:
             "method": "sum" if self.is_sum else "leave-one-out",
             "ties": self.ties,
             "documents": [
-                asdict(one)
+                one._asdict()
                 | ({} if self.positions is None else {"position": self.positions.get(one)})
                 | ({"title": self.titles[one.id]} if one.id in self.titles else {})
                 for one in self.documents
@@ -354,7 +357,7 @@ class Explanation:
         """The object with the document's id in place of the document, without what it does not have."""
         document = content.pop("document")
         rest = {name: value for name, value in content.items() if value is not None}
-        return {"document": None if document is None else document["id"], **rest}
+        return {"document": None if document is None else document.id, **rest}
 
 
 def _defined(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -272,6 +272,9 @@ class Texts(Sequence[str]):
 
     def __getitem__(self, row: Any) -> Any:
         return self._all[row]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
 
     @cached_property
     def _all(self) -> list[str]:
