@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import repeat
-from operator import itemgetter
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from gradeval.analysis.details import groups_of, levels_of, phi_of, scaled
-from gradeval.analysis.explanation import Change, Document, Explanation, Term
+from gradeval.analysis.documents import Document, Documents
+from gradeval.analysis.explanation import Change, Explanation, Term
 from gradeval.analysis.leave_one_out import leave_one_out
 from gradeval.arrays import Floats
 from gradeval.arrays.numbers import ratio
-from gradeval.arrays.strings import IdIndex, Ids, Texts
+from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.evaluation.one_run import prepared
 from gradeval.formats.columns import Columns
 from gradeval.options import Options
 from gradeval.registry.example import columns_of
 from gradeval.registry.spec import Spec
-from gradeval.scoring import scored
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduced import Reduced
@@ -30,67 +29,73 @@ from gradeval.tables.reduction import reduce_columns
 from gradeval.tables.terms import DiscountedTerms, Terms
 
 
-class Ranking(NamedTuple):
-    """All documents of a query. judged: by row of the qrels. others: those retrieved only, by rank."""
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """All documents of a query.
 
-    judged: Mapping[int, Document]
-    others: Sequence[Document]
+    first: the row of the qrels of the first. documents: the judged ones, by row, then those retrieved only, by
+    rank. others: how many these are.
+    """
+
+    first: int
+    documents: Documents
+    others: int
 
     @classmethod
     def of(cls, qrels: Qrels, q: int, reduced: Reduced, columns: Columns, ties: str, path: str) -> Ranking:
         """The documents of query q. columns: the rows of the run."""
         first, last = int(qrels.offsets[q]), int(qrels.offsets[q + 1])
-        ids = qrels.documents.take(slice(first, last)).compact()
-        names, grades = list(Texts(ids)), qrels.grade[first:last].tolist()
-        rank, score = reduced.rank[first:last].tolist(), reduced.score[first:last].tolist()
-        rows = zip(names, rank, score, grades, strict=True)
-        judged = {
-            row: Document(name, None, None, grade) if at == math.inf else Document(name, int(at), value, grade)
-            for row, (name, at, value, grade) in enumerate(rows, first)
-        }
-        own = columns.of_queries(IdIndex(qrels.queries.take(np.array([q]))))
-        unjudged = np.flatnonzero(IdIndex(ids).find(own.documents) < 0)
+        own = slice(first, last)
+        ids = qrels.documents.take(own).compact()
+        documents = Documents(ids, reduced.rank[own], reduced.score[own], qrels.grade[own])
+        rows = columns.of_queries(IdIndex(qrels.queries.take(np.array([q]))))
+        unjudged = np.flatnonzero(IdIndex(ids).find(rows.documents) < 0)
         if not len(unjudged):
-            return cls(judged, ())
+            return cls(first, documents, 0)
         # ranked as the judged ones are: a table of judgments in which these are judged too, with grade 0
-        more = own.documents.take(unjudged).compact()
+        more = rows.documents.take(unjudged).compact()
         everything = Qrels(
             qrels.path,
             qrels.queries.take(np.array([q])),
-            np.array([0, last - first + len(more)]),
+            np.array([0, len(ids) + len(more)]),
             Ids.joined([ids, more]),
-            np.concatenate([qrels.grade[first:last], np.zeros(len(more))]),
+            np.concatenate([documents.grade, np.zeros(len(more))]),
         )
-        found = reduce_columns(own, everything, ties, path)
-        ranks, scores = found.rank[last - first :], found.score[last - first :]
-        order = np.argsort(ranks)
-        columns_of_others = ranks[order].astype(np.int64).tolist(), scores[order].tolist(), repeat(None)
-        return cls(judged, list(map(Document, Texts(more.take(order)), *columns_of_others)))
+        found = reduce_columns(rows, everything, ties, path)
+        order = np.append(np.arange(len(ids)), len(ids) + np.argsort(found.rank[len(ids) :]))
+        grade = np.append(documents.grade, np.full(len(more), np.nan))
+        # the ranks of the judged ones are the same
+        every = Documents(everything.documents.take(order), found.rank[order], found.score[order], grade)
+        return cls(first, every, len(more))
 
-    def in_order(self, judgments: Judgments) -> tuple[Document, ...]:
-        """All documents: by rank, then those not retrieved by descending grade."""
-        rows = judgments.document.tolist()
-        judged = [self.judged[row] for row in rows]
-        retrieved = [*(one for one in judged if one.rank is not None), *self.others]
-        missed = [one for one in judged if one.rank is None]
-        return (
-            *sorted(retrieved, key=itemgetter(1)),  # the rank
-            *sorted(missed, key=lambda one: -(one.grade or 0.0)),
-        )
+    @cached_property
+    def judged(self) -> list[Document]:
+        """The judged ones, by row of the qrels from the first."""
+        return self.documents.take(slice(len(self.documents) - self.others)).all
+
+    @cached_property
+    def unjudged(self) -> Documents:
+        """Those retrieved only, by rank."""
+        return self.documents.take(slice(len(self.documents) - self.others, None))
+
+    def in_order(self, judgments: Judgments) -> Documents:
+        """All documents: by rank, then those not retrieved by descending grade, as in the table."""
+        rank, grade = self.documents.rank, self.documents.grade
+        retrieved = np.argsort(rank, kind="stable")[: self.documents.retrieved]
+        rows = judgments.document - self.first
+        missed = rows[np.isinf(rank[rows])]
+        return self.documents.take(np.append(retrieved, missed[np.argsort(-grade[missed], kind="stable")]))
 
 
-def with_value(
+def made_of(
     basis: Explanation, spec: Spec, whole: Judgments, options: Options, ranking: Ranking
 ) -> Explanation:
-    """The explanation, with the value and what it is made of. whole: the table before options are applied."""
+    """The explanation, with what its value is made of. whole: the table before options are applied."""
     judgments = prepared(whole, options)
-    found = scored(judgments, [spec])
-    [[value]], [[is_empty]] = found.values.tolist(), found.empty.tolist()
-    basis = replace(basis, value=value, is_empty=is_empty)
     terms = spec.metric.terms(judgments, **spec.params)
     if spec.params.get("judged_only"):
         judgments = judgments.judged_only()
-    names = {row: ranking.judged[document] for row, document in enumerate(judgments.document.tolist())}
+    names = [ranking.judged[row] for row in (judgments.document - ranking.first).tolist()]
     if options.judged_only or spec.params.get("judged_only"):
         found_at = enumerate(judgments.rank.tolist())
         basis = replace(basis, positions={names[row]: int(at) for row, at in found_at if np.isfinite(at)})
@@ -111,7 +116,7 @@ def with_value(
     if terms.unjudged and basis.positions is None:
         # documents that are not judged have no rows, but names here
         last = options.depth or math.inf
-        others = [one for one in ranking.others if (one.rank or 0) <= last]
+        others = [one for one in ranking.unjudged if (one.rank or 0) <= last]
         added += tuple(_unjudged(others, terms, total, normalizer))
         total, base = total + terms.unjudged * len(others), base + terms.unjudged * len(others)
     if spec.metric.name == "rankDCG":
@@ -125,7 +130,7 @@ def with_value(
         scale=terms.scale,
         normalizer=normalizer,
         ideal=ideal,
-        by_rank=() if is_empty else _by_rank(terms, best, basis.cutoff or int(judgments.retrieved[0])),
+        by_rank=() if basis.is_empty else _by_rank(terms, best, basis.cutoff or int(judgments.retrieved[0])),
         discounts=_discounts(terms, basis.cutoff or int(judgments.retrieved[0])),
         scaled=scaled_name,
         levels=levels_of(judgments, basis.ranked) if is_mean else (),
@@ -137,7 +142,7 @@ def with_value(
 def _terms(
     terms: Terms,
     of: Terms,
-    names: Mapping[int, Document],
+    names: Sequence[Document],
     judgments: Judgments | None,
     scale: Callable[[Floats], Floats] | None,
 ) -> tuple[Term, ...]:
@@ -204,11 +209,8 @@ def _changes(
     basis: Explanation, spec: Spec, whole: Judgments, options: Options, ranking: Ranking
 ) -> tuple[Change, ...]:
     """What removing each document changes."""
-    ranks = np.array([one.rank for one in ranking.others], np.float64)
-    judged, others = leave_one_out(spec, whole, options, ranks)
-    without = {
-        ranking.judged[document]: value
-        for document, value in zip(whole.document.tolist(), judged.tolist(), strict=True)
-    }
-    without |= zip(ranking.others, others.tolist(), strict=True)
+    judged, others = leave_one_out(spec, whole, options, ranking.unjudged.rank)
+    rows = (whole.document - ranking.first).tolist()
+    without = {ranking.judged[row]: value for row, value in zip(rows, judged.tolist(), strict=True)}
+    without |= zip(ranking.unjudged, others.tolist(), strict=True)
     return tuple(Change(one, without[one], without[one] - basis.value) for one in basis.documents)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.analysis.explanation import Document, Level, LevelGroup, Phi, Term
+from gradeval.analysis.documents import Document, grades_of
+from gradeval.analysis.explanation import Level, LevelGroup, Phi, Term
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import distinct
 from gradeval.metrics._kernels import exp2_gain
@@ -64,7 +65,7 @@ def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES
 def levels_of(judgments: Judgments, ranked: Sequence[Document]) -> tuple[Level, ...]:
     """The levels of µAP for a table of one query, the lowest first. ranked: the documents in rank order."""
     grades = distinct(judgments.grade[judgments.grade > 0]).tolist()
-    of_ranked = np.array([one.grade for one in ranked], np.float64)  # NaN where it is not judged
+    of_ranked = grades_of(ranked)
     return tuple(
         Level(
             grade,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.analysis.contributions import Ranking, with_value
+from gradeval.analysis.contributions import Ranking, made_of
 from gradeval.analysis.explanation import Explanation
 from gradeval.arrays import Ints
 from gradeval.arrays.strings import IdIndex, Texts
@@ -26,6 +26,7 @@ from gradeval.formats.sources import Source
 from gradeval.formats.titles import read_titles
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
+from gradeval.scoring import scored
 from gradeval.tables.given_columns import check_columns
 from gradeval.tables.load import Given, Run, is_file, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels
@@ -231,23 +232,28 @@ def _explained(
     ties = options.ties or run.ties
     reduced = reduce_columns(columns, qrels, ties, run.path)
     notices = (*qrels.notices, *(replace(one, subject=name) for one in qrels_notices(qrels, reduced, options)))
-    for q, query in zip(positions.tolist(), Texts(qrels.queries.take(positions)), strict=True):
+    found = scored(judgments_of(qrels, reduced, positions, options, ""), specs)
+    values, empty = found.values.T.tolist(), found.empty.T.tolist()
+    unchanged, given = replace(options, depth=None, judged_only=False), options.to_dict()
+    queries = Texts(qrels.queries.take(positions))
+    for place, (q, query) in enumerate(zip(positions.tolist(), queries, strict=True)):
         ranking = Ranking.of(qrels, q, reduced, columns, ties, run.path)
-        whole = judgments_of(qrels, reduced, np.array([q]), replace(options, depth=None, judged_only=False), "")
+        whole = judgments_of(qrels, reduced, np.array([q]), unchanged, "")
         documents = ranking.in_order(whole)
         yield [
-            with_value(
+            made_of(
                 Explanation(
                     str(spec),
                     spec.display,
                     qrels.path,
                     name,
                     query,
-                    0.0,
+                    value,
                     documents,
+                    is_empty=is_empty,
                     cutoff=spec.params.get("cutoff"),
                     ties=ties,
-                    options=options.to_dict(),
+                    options=given,
                     notices=notices,
                 ),
                 spec,
@@ -255,7 +261,7 @@ def _explained(
                 options,
                 ranking,
             )
-            for spec in specs
+            for spec, value, is_empty in zip(specs, values[place], empty[place], strict=True)
         ]
 
 

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
+from gradeval.analysis.documents import Document, Documents
 from gradeval.notices import Notice
-
-
-class Document(NamedTuple):
-    """A document that was retrieved or judged.
-
-    rank, score: None where it was not retrieved. grade: with --zero-grade subtracted; None where it is not
-    judged.
-    """
-
-    id: str
-    rank: int | None
-    score: float | None
-    grade: float | None
 
 
 @dataclass(frozen=True)
@@ -175,7 +162,7 @@ class Explanation:
     run: str
     query: str
     value: float
-    documents: tuple[Document, ...]
+    documents: Sequence[Document]
     positions: Mapping[Document, int] | None = None
     is_empty: bool = False
     terms: tuple[Term, ...] | None = None
@@ -217,7 +204,7 @@ class Explanation:
         return document.rank if self.positions is None else self.positions.get(document)
 
     @cached_property
-    def ranked(self) -> tuple[Document, ...]:
+    def ranked(self) -> Sequence[Document]:
         """The documents that have a place, in order."""
         if self.positions is None:
             return self.documents[: self.retrieved]
@@ -226,7 +213,16 @@ class Explanation:
     @property
     def retrieved(self) -> int:
         """How many of the documents were retrieved: these are the first."""
-        return bisect_left(self.documents, True, key=lambda one: one.rank is None)
+        if isinstance(self.documents, Documents):
+            return self.documents.retrieved
+        return sum(one.rank is not None for one in self.documents)
+
+    @property
+    def unretrieved(self) -> Sequence[Document]:
+        """The judged documents that were not retrieved."""
+        if isinstance(self.documents, Documents):
+            return self.documents.missed
+        return self.documents[self.retrieved :]
 
     def selected(self, ranks: int, further: int | None = None) -> Selection:
         """The documents of the first ranks; then so many further ones that add to the value, and so many that
@@ -239,7 +235,7 @@ class Explanation:
         adding = [] if self.groups else [one for one in others if places[one] and abs(adds[one]) > 0]
         most = sorted(adding, key=lambda one: (-abs(adds[one]), places[one] or 0))[:further]
         hidden = others.difference(most)
-        missed = [one for one in self.documents[self.retrieved :] if self.place(one) is None]
+        missed = [one for one in self.unretrieved if self.place(one) is None]
         if self.ideal is None:
             listed = [one for one in missed if (one.grade or 0) > 0 or adds.get(one)]
         else:
@@ -261,7 +257,7 @@ class Explanation:
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """What each document costs, the largest loss first. Their sum is 1 - value. Empty without has_losses."""
+        """What each document costs, the largest loss first. Their sum is 1 - value. Empty if not has_losses."""
         if not self.has_losses or self.ideal is None:
             return ()
         best = {one.document: one for one in self.ideal}
@@ -277,7 +273,7 @@ class Explanation:
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
-        """What each document adds to the difference of the runs, the largest first. Empty without another run."""
+        """What each document adds to the difference of the runs, the largest first. Empty without a second."""
         if self.against is None:
             return ()
         ours, others = ({one.id: one for one in of.documents} for of in (self, self.against))

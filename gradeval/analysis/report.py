@@ -17,8 +17,9 @@ import numpy as np
 
 from gradeval.analysis.compare import compare_results, evaluate_to_compare, notices_of
 from gradeval.analysis.comparison import Comparison
+from gradeval.analysis.documents import Document, by_id
 from gradeval.analysis.explain import explain_runs, titles_of
-from gradeval.analysis.explanation import Document, Explanation, Selection
+from gradeval.analysis.explanation import Explanation, Selection
 from gradeval.analysis.options import EXPLAINED, CompareOptions
 from gradeval.analysis.saved import Runs, with_saved
 from gradeval.analysis.stats.differences import mean_and_sd, summarize
@@ -285,7 +286,7 @@ def _of_query(runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
     shown = {one.id: one.grade for of_run in selected for chosen, _ in of_run for one in chosen.documents}
     for of_metric in zip(*filter(None, runs), strict=True):
         shown |= {one.id: one.grade for one in _differing(of_metric)}
-    at = [{one.id: one for one in of_run[0].documents if one.id in shown} if of_run else {} for of_run in runs]
+    at = [by_id(of_run[0].documents, shown) if of_run else {} for of_run in runs]
 
     def adds(explanation: Explanation) -> tuple[float | None, ...]:
         found = {one.id: added for one, added in explanation.contributions.items() if one.id in shown}

@@ -175,7 +175,7 @@ def _warnings(explanations: Sequence[Explanation], text: str | None) -> list[str
     found = []
     for explanation in explanations:
         for one in (explanation, explanation.against):
-            if one is not None and all(document.rank is None for document in one.documents):
+            if one is not None and not one.retrieved:
                 found.append(f"{one.run}: query {one.query} is not in the run, so nothing is retrieved")
     if text is not None and not any(one.titles for one in explanations):
         found.append(f"{text}: no document of the queries has a title in it; are the ids those of the run?")

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Sequence
 
 from gradeval.errors import named
-from gradeval.formats.diagnostics import ORDER
 
 _BY_FORMAT = "--qrels-format {0} and --run-format {0} read it"
 _AS_TABLE = "Write its rows as CSV with a header line, or give them to gradeval.evaluate() in Python"
@@ -47,7 +46,7 @@ def binary(head: bytes) -> tuple[str, str] | None:
     return None
 
 
-def look(head: bytes, role: str, order: str = ORDER) -> str:
+def look(head: bytes, role: str, order: str) -> str:
     """A hint that names what a text file looks like, and what reads it; '' if it is unknown.
 
     head: its first bytes. role: what it was given as: 'qrels', 'run', or what else its lines are. order: what

@@ -208,6 +208,17 @@ def test_the_documents_to_show_first():
     assert [document.id for document in one.selected(1).documents] == ["x00"]
 
 
+def test_documents_that_are_not_shown_are_not_made():
+    """A query may have very many."""
+    run = {"q": {f"d{place}": -float(place) for place in range(3000)}}
+    for metric in ("nDCG", "AP", "muAP"):
+        [one] = gradeval.explain({"q": {"d7": 1, "d2000": 2, "missing": 1}}, run, metric, "q")
+        assert "d2000" in one.render()
+        assert "all" not in vars(one.documents)
+        assert [document.id for document in one.documents[2998:]] == ["d2998", "d2999", "missing"]
+        assert one.documents[-1] == ("missing", None, None, 1.0) and len(list(one.documents)) == 3001
+
+
 def test_scheels_table_1(scheel):
     [one] = gradeval.explain(*scheel, "muAP", "t")
     assert [(level.grade, level.marks, level.relevant, level.weight) for level in one.levels] == [
@@ -379,7 +390,7 @@ def test_a_run_of_files_is_the_same(tmp_path: Path):
     for name in ("nDCG@3", "F@3"):
         [one], [other] = gradeval.explain(q, r, name, "q1"), gradeval.explain(QRELS, RUN, name, "q1")
         assert one.run == "r"
-        assert one.documents == other.documents
+        assert list(one.documents) == list(other.documents)
         assert one.terms == other.terms
         assert one.changes == other.changes
 

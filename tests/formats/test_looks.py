@@ -13,6 +13,7 @@ import pytest
 
 import gradeval
 from gradeval.errors import InputError, InputErrors
+from gradeval.formats.diagnostics import ORDER
 from gradeval.formats.looks import look
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
@@ -236,6 +237,6 @@ def test_a_file_with_a_good_line_is_what_it_was_given_as(tmp_path: Path) -> None
 )
 @pytest.mark.parametrize("role", ["run", "qrels", "score", "letor"])
 def test_any_other_file_is_unknown(head: bytes, role: str) -> None:
-    hint = look(head, role)
+    hint = look(head, role, ORDER)
     assert isinstance(hint, str)
     assert head == b"{" or "awk" not in hint

@@ -10,7 +10,7 @@ import numpy as np
 from gradeval.analysis.explanation import Explanation, Phi
 from gradeval.render import Digits
 from gradeval.render.canvas import BLOCKS, NO_STYLE, Canvas, Scale, ticks
-from gradeval.render.explanation.cells import Block, Lines, Rows, grade_of, grid_of, value_of
+from gradeval.render.explanation.cells import Lines, Rows, grade_of, grid_of, value_of
 from gradeval.render.grids import Grid, number
 
 _CURVE_HEIGHT = 9
@@ -18,14 +18,12 @@ _AXIS, _LEAST_COLUMNS = 7, 20  # what the axis of the curve takes, and what it l
 _MOST = 20  # rows of a table
 
 
-def details(explanation: Explanation, ranks: int, digits: Digits, width: int | None = None) -> Iterator[Block]:
+def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Grid | str]:
     """The levels of µAP, φ of nDCGφ, the groups of rankDCG."""
     if explanation.levels:
         yield _levels(explanation, ranks, digits)
     if explanation.phi is not None:
         yield from phi_tables(explanation.phi, digits)
-        if explanation.phi.curve[0][0] < explanation.phi.curve[-1][0]:
-            yield _curve(explanation.phi, width)
     if explanation.groups:
         rows = [
             {
@@ -98,12 +96,14 @@ def phi_tables(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
     yield grid_of("φ and gain 2^φ - 1 of each grade", _first(values, "grade"), ("grade", "judged", "φ", "gain"))
 
 
-def _curve(phi: Phi, width: int | None) -> Lines:
-    """φ by grade, with the control points as o."""
+def curve(phi: Phi, width: int | None) -> Iterator[Lines]:
+    """φ by grade, with the control points as o; nothing where all grades are equal."""
+    if phi.curve[0][0] == phi.curve[-1][0]:
+        return
     x, y = np.array(phi.curve).T
     columns = len(x) if width is None else max(min(len(x), width - _AXIS), _LEAST_COLUMNS)
     canvas = Canvas(columns, _CURVE_HEIGHT, Scale(x[0], x[-1]), Scale(0.0, 1.0))
     canvas.path(x, y, (BLOCKS.path, NO_STYLE))
     canvas.marks((point[1:] for point in phi.points), ("o", NO_STYLE))
     chart = canvas.chart([0.0, 0.5, 1.0], ticks(x[0], x[-1], columns // 10), BLOCKS)
-    return Lines(("  φ by grade", *chart.lines()))
+    yield Lines(("  φ by grade", *chart.lines()))

@@ -6,13 +6,14 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 
-from gradeval.analysis.explanation import Document, Explanation, Selection, Term
+from gradeval.analysis.documents import Document
+from gradeval.analysis.explanation import Explanation, Selection, Term
 from gradeval.errors import OptionError, visible
 from gradeval.notices import many
 from gradeval.render import Digits
 from gradeval.render.explanation import MOST_BY_DEFAULT, RANKS, ExplanationRenderOptions
 from gradeval.render.explanation.cells import Block, Rows, grade_of, grid_of, value_of
-from gradeval.render.explanation.details import details
+from gradeval.render.explanation.details import curve, details
 from gradeval.render.grids import ABSENT, Grid, number, signed
 from gradeval.render.table import GAP, text_width
 
@@ -36,7 +37,9 @@ def blocks(explanation: Explanation, options: ExplanationRenderOptions) -> Itera
     if other is not None:
         yield from _differences(explanation, other, ranks, options)
     else:
-        yield from details(explanation, ranks, options.digits, options.width)
+        yield from details(explanation, ranks, options.digits)
+        if explanation.phi is not None:
+            yield from curve(explanation.phi, options.width)
         yield from _documents(explanation, ranks, options)
     if options.loss:
         yield from _losses(explanation, ranks, options)
@@ -262,9 +265,8 @@ def _short(value: float, digits: Digits) -> str:
 
 def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Digits) -> Iterator[str]:
     """What the table of these documents does not show, and what its marks mean."""
-    retrieved = [one for one in explanation.documents if one.rank is not None]
     sentences = []
-    if not retrieved:
+    if not explanation.retrieved:
         sentences.append("The run has no documents for this query.")
     if selection.hidden:
         count = many(selection.hidden, "document", "documents")

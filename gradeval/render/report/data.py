@@ -15,7 +15,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from gradeval.analysis.comparison import Comparison, PairComparison
-from gradeval.analysis.explanation import Document, Explanation
+from gradeval.analysis.documents import Document
+from gradeval.analysis.explanation import Explanation
 from gradeval.analysis.report import Explained, ExplainedQuery, Report
 from gradeval.analysis.stats.sampling import TOLERANCE
 from gradeval.errors import visible
@@ -236,8 +237,7 @@ def _table(explained: Explained, found: ExplainedQuery, digits: Digits, blocks: 
         columns,
         fraction(explanation, digits) if explanation.is_sum else no_sum(explanation),
         " ".join(notes(explanation, explained.selection, ranks, digits)),
-        # the drawing of φ is for terminals
-        [blocks.add(one) for one in details(explanation, ranks, digits) if isinstance(one, (Grid, str))],
+        [blocks.add(one) for one in details(explanation, ranks, digits)],
     )
 
 
