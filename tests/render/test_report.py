@@ -250,6 +250,15 @@ def test_the_scales_of_intervals_are_said() -> None:
         assert next(text for text in page.texts["p"] if "Effect size" in text).endswith(end)
 
 
+def test_one_query() -> None:
+    """There is no interval, so none is said."""
+    run, other = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0}}
+    html = gradeval.report({"q": {"a": 1}}, {"run": run, "other": other}, "AP").render()
+    assert data_of(html)["pairs"][0][1] == [
+        "mean difference -1.0000; better on 0, equal on 0, worse on 1 queries"
+    ]
+
+
 def test_one_run() -> None:
     found = gradeval.report(QRELS, RUNS[0], "nDCG@10")
     page = Page(found.render())

@@ -285,6 +285,8 @@ def test_narrow_screens_and_paper(browser: Browser, html: Path) -> None:
         browser.show(html, width=width)
         browser.click(f"{VISIBLE} tbody button")
         assert browser.run("document.documentElement.scrollWidth") == width
+        ends = "[...document.querySelectorAll('.why p, #inputs td')].map((one) => one.getBoundingClientRect().right)"
+        assert max(browser.run(ends)) <= width
     browser.show(html, width=718, media="print")
     assert browser.run("getComputedStyle(document.getElementById('controls')).display") == "none"
     assert browser.run("[...document.querySelectorAll('table')].every((one) => one.offsetWidth <= 718)")
@@ -374,6 +376,8 @@ def test_saved_results_have_no_explanations(browser: Browser, tmp_path: Path) ->
     command = [QRELS, *RUNS[:2], "-q", "-f", "json", "-m", "AP", "-o", saved, "--quiet"]
     assert run([*map(str, command)]) == 0
     path.write_text(gradeval.report(QRELS, saved).render(), "utf-8")
+    before_the_script, *_ = path.read_text("utf-8").split("<script")
+    assert "gradeval explain" not in before_the_script
     browser.show(path)
     browser.click(f"{VISIBLE} tbody button")
     assert browser.run("document.querySelector('.why').innerText") == (

@@ -124,7 +124,8 @@ def _pair(report: Report, a: int, b: int, compared: _Compared, digits: Digits) -
         parts = [f"mean difference {signed(found.difference, digits)}"]
         one = compared.get((values.runs[a], values.runs[b], column.name))
         if one is not None:
-            parts.append(f"{options.confidence:g} % interval {interval(one, digits)}")
+            if not math.isnan(one.low):
+                parts.append(f"{options.confidence:g} % interval {interval(one, digits)}")
             if not math.isnan(one.p):
                 parts.append(f"p {probability(one.p, digits)}")
             if not math.isnan(one.p_corrected) and options.used_correction != "none":
