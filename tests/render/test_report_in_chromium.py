@@ -285,8 +285,8 @@ def test_narrow_screens_and_paper(browser: Browser, html: Path) -> None:
         browser.show(html, width=width)
         browser.click(f"{VISIBLE} tbody button")
         assert browser.run("document.documentElement.scrollWidth") == width
-        ends = "[...document.querySelectorAll('.why p, #inputs td')].map((one) => one.getBoundingClientRect().right)"
-        assert max(browser.run(ends)) <= width
+        cells = "[...document.querySelectorAll('.why p, #inputs td')]"
+        assert max(browser.run(f"{cells}.map((one) => one.getBoundingClientRect().right)")) <= width
     browser.show(html, width=718, media="print")
     assert browser.run("getComputedStyle(document.getElementById('controls')).display") == "none"
     assert browser.run("[...document.querySelectorAll('table')].every((one) => one.offsetWidth <= 718)")
