@@ -6,6 +6,7 @@ are qrels. Everything is checked as for an evaluation, and nothing is written wh
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -191,16 +192,19 @@ def _chained(first: Batch, others: Iterator[Batch]) -> Iterator[Batch]:
 
 
 class _Problems(Problems):
-    """All problems of a file are counted, as far as it can be read.
+    """All problems of a file are counted, unless no line of it is right.
 
     has_refused: whether some are of the format that is written.
     """
 
-    enough = float("inf")
     has_refused = False
 
     def __init__(self, path: str, role: str) -> None:
         super().__init__(path, role, AS_OTHER[role])
+
+    @property
+    def enough(self) -> float:
+        return math.inf if self.has_good else super().enough
 
     def refuse(self, found: LineProblems) -> None:
         """Add those of the format that is written."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -73,11 +74,13 @@ class Collected:
 class AllProblems(Problems):
     """The problems of a file, which is read on whatever is wrong with its lines."""
 
-    enough = float("inf")
-
     def __init__(self, path: str, role: str, limit: int, order: str = ORDER) -> None:
         super().__init__(path, role, order)
         self.errors = Collected(limit)
+
+    @property
+    def enough(self) -> float:
+        return math.inf
 
     def add(self, found: LineProblems, first_line: int = 0) -> None:
         for problem in found.all() if found.total else ():

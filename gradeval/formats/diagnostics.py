@@ -119,10 +119,7 @@ class Problems:
     role: what the file was given as, such as 'run'; with it, a file that is something else is one error that
     names what it looks like. order: what to do where it is qrels given as a run, or a run given as qrels.
     lines: how many have been read. end: the line, from 1, at which reading stopped before the file's end.
-    enough: the number of problems at which it stops.
     """
-
-    enough: float = SHOWN
 
     def __init__(self, path: str, role: str = "", order: str = ORDER) -> None:
         self.path = path
@@ -134,6 +131,11 @@ class Problems:
         self.has_good = False
         self.lines = 0
         self.end: int | None = None
+
+    @property
+    def enough(self) -> float:
+        """The number of problems at which reading stops."""
+        return SHOWN
 
     def add(self, found: LineProblems, first_line: int = 0) -> None:
         """first_line: the number of lines before the block of these problems."""

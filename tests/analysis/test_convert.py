@@ -290,6 +290,13 @@ def test_all_errors_are_counted(tmp_path, monkeypatch):
         assert last == f"{tmp_path / name}: 10 more errors{hint}"
 
 
+def test_a_file_without_a_right_line_is_not_read_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(Source.blocks, "__defaults__", (40,))
+    (tmp_path / "x").write_text("q,d,1\n" * 500)
+    with pytest.raises(InputError, match=r"and so in all \d\d lines read\. This looks like"):
+        gradeval.convert(tmp_path / "x", tmp_path / "out.csv", role="run")
+
+
 def test_qrels_given_as_a_run_need_another_role(run, tmp_path):
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 1\n")
     for name, role, other in (("qrels", "run", "qrels"), (Path(run).name, "qrels", "run")):
