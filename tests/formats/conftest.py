@@ -9,6 +9,12 @@ from gradeval.formats import sources
 from gradeval.formats.sources import Source
 
 
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """Where the tests of a module write, one file after the other."""
+    return tmp_path_factory.mktemp("formats") / "file"
+
+
 @pytest.fixture
 def file(tmp_path):
     """Writes a file, under a name that says nothing of its content, and gives its source."""

@@ -10,6 +10,8 @@ from gradeval.formats.detect import kind_of, reader
 from gradeval.formats.diagnostics import Problems
 from gradeval.options import Options
 
+RATING = "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
+
 
 def read(source, number="score", **options):
     """(query, document, number) of each row, and the 0-based line of each. Raises the errors of the file."""

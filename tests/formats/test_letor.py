@@ -15,13 +15,7 @@ from gradeval.errors import InputError, InputErrors
 from gradeval.formats import letor
 from gradeval.formats.letor import read_letor
 
-from .lines import SIZES, errors_of, letor_of, rows_of
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    return tmp_path_factory.mktemp("letor") / "file"
-
+from .letor_rows import SIZES, errors_of, letor_of, rows_of
 
 FILE = (
     b"# a comment\n"

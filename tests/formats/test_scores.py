@@ -14,12 +14,7 @@ from gradeval.formats.letor import read_letor
 from gradeval.formats.number_lines import read_numbers
 from gradeval.formats.sources import Block, Source
 
-from .lines import SIZES, errors_of, rows_of
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    return tmp_path_factory.mktemp("letor") / "file"
+from .letor_rows import SIZES, errors_of, rows_of
 
 
 @pytest.fixture

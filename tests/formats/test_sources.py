@@ -20,11 +20,6 @@ from gradeval.formats.sources import Source
 from .stored import LINES, PACKERS, check_blocks, text_of
 
 
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    return tmp_path_factory.mktemp("sources") / "file"
-
-
 def test_missing(tmp_path):
     with pytest.raises(InputError, match=r"/no\.run: no such file\. Check the path"):
         text_of(Source(str(tmp_path / "no.run")))

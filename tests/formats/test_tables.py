@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import random
@@ -12,95 +11,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plain import pipe
 
-from formats.reading import Small, errors_of, read
+from formats.reading import RATING, Small, errors_of, read
 from formats.stored import COMPRESSED, PACKERS
+from formats.written import ARROW, ROWS, WRITERS, arrow_text, csv_text
 from gradeval import InputError, OptionError, evaluate
-from gradeval.errors import GradevalError
 from gradeval.formats import sources
 from gradeval.formats.detect import detect
 from gradeval.formats.sources import Source
-from gradeval.options import QRELS_FORMATS, RUN_FORMATS, Options
+from gradeval.options import Options
 
-Rows = list[tuple[str, str, float]]
-
-
-def nested(rows):
-    found = {}
-    for query, document, number in rows:
-        found.setdefault(query, {})[document] = number
-    return found
-
-
-def csv_text(rows, names=("query_id", "doc_id", "score"), order=(0, 1, 2), **dialect):
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, **dialect)
-    writer.writerow([names[place] for place in order])
-    writer.writerows(
-        [(query, document, repr(number))[place] for place in order] for query, document, number in rows
-    )
-    return out.getvalue().encode("utf-8", "surrogateescape")
-
-
-def json_text(rows, **layout):
-    return json.dumps(nested(rows), **layout).encode("utf-8", "surrogateescape")
-
-
-def jsonl_text(rows, ascii=True):
-    lines = (
-        json.dumps({"query_id": query, "doc_id": document, "score": number, "tag": None}, ensure_ascii=ascii)
-        for query, document, number in rows
-    )
-    return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
-
-
-def arrow_text(rows, kind, size=None):
-    pyarrow = pytest.importorskip("pyarrow")
-    columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[], [], []]
-    table = pyarrow.table(dict(zip(("query_id", "doc_id", "score"), columns, strict=True)))
-    sink = io.BytesIO()
-    if kind == "parquet":
-        from pyarrow import parquet
-
-        parquet.write_table(table, sink, row_group_size=size)
-    else:
-        open_sink = pyarrow.ipc.new_file if kind == "file" else pyarrow.ipc.new_stream
-        with open_sink(sink, table.schema) as writer:
-            writer.write_table(table, max_chunksize=size)
-    return sink.getvalue()
-
-
-ROWS: Rows = [
-    ("q 1", "d,1", 2.5),
-    ("q 1", 'd"2"', -1e-9),
-    ("ü\t2", "x\ny", 3.0),
-    ("ü\t2", "{", 1e300),
-    ("3", "\\", 0.0),
-]
-WRITERS = {
-    "csv": csv_text,
-    "csv, all quoted": lambda rows: csv_text(rows, quoting=csv.QUOTE_ALL),
-    "csv, ids quoted": lambda rows: csv_text(rows, quoting=csv.QUOTE_NONNUMERIC),
-    "csv, unix": lambda rows: csv_text(rows, dialect="unix"),
-    "csv, semicolons": lambda rows: csv_text(rows, delimiter=";"),
-    "csv, other order": lambda rows: csv_text(rows, ("userID", "itemID", "prediction"), (2, 0, 1)),
-    "tsv": lambda rows: csv_text(rows, dialect="excel-tab"),
-    "RecBole": lambda rows: csv_text(rows, ("user_id:token", "item_id:token", "score:float"), delimiter="\t"),
-    "tsv, BEIR's names in quotes": lambda rows: csv_text(
-        rows, ("query-id", "corpus-id", "score"), delimiter="\t", quoting=csv.QUOTE_ALL
-    ),
-    "json": json_text,
-    "json, indented": lambda rows: json_text(rows, indent=2),
-    "json, compact": lambda rows: json_text(rows, separators=(",", ":")),
-    "json, unicode": lambda rows: json_text(rows, ensure_ascii=False),
-    "jsonl": jsonl_text,
-    "jsonl, unicode": lambda rows: jsonl_text(rows, False),
-}
-ARROW = {
-    "parquet": lambda rows: arrow_text(rows, "parquet"),
-    "parquet, row groups": lambda rows: arrow_text(rows, "parquet", 2),
-    "arrow": lambda rows: arrow_text(rows, "file", 2),
-    "arrow stream": lambda rows: arrow_text(rows, "stream"),
-}
 SIZES = [1, 7, 40, 1 << 20]
 
 
@@ -233,9 +152,6 @@ def test_columns_of_runs(text, expected, put):
     assert read(put(text))[0] == [("q", "a", expected)]
 
 
-RATING = "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
-
-
 def test_empty_ratings_are_unjudged(put):
     for head in ("query,docid,rating", "Query Text,Doc ID,Rating", "rating:float,qid,docno"):
         row = ",a,2" if head.startswith("rating") else "q,a,"
@@ -263,122 +179,6 @@ def test_given_columns(put):
     for wrong in ("u", "user=u", "query=", "query=a,query=b"):
         with pytest.raises(OptionError, match="columns must be"):
             Options.of(columns=wrong)
-
-
-NUL = "binary data (a NUL byte). Is this the right file?"
-NO_GRADE = " no grade column (relevance, rel, grade, label, rating, qrel); the columns are "
-OPEN_QUOTE = "the quoted field that begins here is not closed"
-INCOMPLETE = "unexpected end of file: the JSON object is not closed. Fetch the file again"
-MORE = "there is more after the end of the JSON object. For an object a line, give --run-format jsonl"
-A_LIST = "Needed is {query: {document: number}}; write a list of objects one a line: jq -c '.[]'"
-RANKS = "Ranks must be 1, 2, … for each query in the order of the file"
-THREE = "where a line has 3, separated by tabs (query passage rank)"
-COMMA = "not valid JSON: a comma between members is expected before"
-IN_QUOTES = ". A field with ',' in it must be in double quotes"
-A_LINE = b'{"qid": "q", "pid": "a", "score": 1}\n'
-EITHER = " the file may be of format msmarco or ranklib. Give its format: --run-format msmarco or ranklib"
-QRELS_FIRST = "The qrels come first, then the runs"
-
-
-@pytest.mark.parametrize(
-    ("text", "number", "errors"),
-    [
-        (b"query_id,doc_id,score\nq,a,1\nq,b,x\nq,c\n,d,1\nq,,1\nq,f,nan\n", "score", [
-            "3: the score 'x' is not a number", "4: 2 fields where the header has 3",
-            "5: the query id is empty",
-            "6: the document id is empty", "7: the score 'nan' is not a finite number"]),
-        (b'query_id,doc_id,score\n"q\n1",a,1\nq,b,x\nq,c,1,1\n', "score", [
-            "4: the score 'x' is not a number", f"5: 4 fields where the header has 3{IN_QUOTES}"]),
-        (b'query_id,doc_id,score\nq,a,1\nq,"b,1\nq,c,1\n', "score", [f"3: {OPEN_QUOTE}"]),
-        (b'query_id,doc_id,score\nq,a,1\nq,"b"x,1\n', "score", ["3: ',' expected after '\"'"]),
-        (b"query_id,doc_id,score\nq,a,1\nq,b\0,1\n", "score", [f"3: {NUL}"]),
-        (b'query_id,doc_id,score\n"q",a,1\nq,b\0,1\n', "score", [f"3: {NUL}"]),
-        (b"query_id,doc_id,score\n", "grade", [
-            f"{NO_GRADE}'query_id', 'doc_id', 'score'. Name it with --columns grade=NAME"]),
-        (b"user_id,query_id,doc_id,score\n", "score", [
-            " the query column may be 'user_id' or 'query_id'. Choose with --columns query=NAME"]),
-        (b"query_id,doc_id,relevance\nq,a,\n", "grade", [f"2: the grade '' is not a number. {RATING}"]),
-        (b'{"q": {"a": 1, "b": "x"}, "r": {"c": null}, "s": 3}', "score", [
-            """1: $['q']['b']: the score 'x' is not a number""", """1: $['r']['c']: the score is missing""",
-            """1: $['s']: 3 is not an object of documents"""]),
-        (b'{\n"q": {\n"a": 1,\n"b": NaN}}', "score", ["4: $['q']['b']: the score nan is not a finite number"]),
-        (b'{"q": {"a": 1, "b": 2}', "score", [f"1: {INCOMPLETE}"]),
-        (b'{"q": {"a": 1, "b', "score", ["1: not valid JSON (Unterminated string starting at)"]),
-        (b'{"q": {"a": 1 "b": 2}}', "score", [f"1: {COMMA} '\"b\": 2}}'"]),
-        (b'{"q": {"a": 1,}}', "score", ["1: not valid JSON: a key in double quotes is expected before '}'"]),
-        (b'{"q": {"a": 1}} {"r": {"a": 1}}', "score", [
-            f"1: {MORE} or --qrels-format jsonl"]),
-        (b'{"q": {"a\\u0000": 1}}', "score", [
-            "1: $['q']['a\\x00']: the document id 'a\\x00' contains a NUL byte"]),
-        (b'{"q": {"a": 1}}\0', "score", None),
-        (b"query_id,doc_id,score\n", "score", [" no data: there is no row below the header"]),
-        (b" { \n}\n", "score", [" no data: the object is empty"]),
-        (b'[{"query_id": "q"}]', "score", [
-            f"1: this is not a JSON object. {A_LIST}"]),
-        (A_LINE + b'{"qid": "q", "pid": "b"}\nx\n{"qid": null, "pid": "b", "score": "y"}\n3\n', "score", [
-            "2: the object has no 'score'", "3: not valid JSON (Expecting value in column 1)",
-            "4: the query id is missing",
-            "4: the score 'y' is not a number", "5: 3 is not a JSON object"]),
-        (A_LINE + b'{"qid": "q", "pi', "score", [
-            "2: not valid JSON (Unterminated string starting at in column 14)"]),
-        (b'{"mteb_model_meta": {"a": {}}, "default": {"test": {"q": {"a": 1}}}}', "grade", [
-            " this is a predictions file of MTEB, not qrels"]),
-        (b"q\td\t1\nq\te\t2\nr\td\t2\n", "score", [
-            f"3: the rank is 2 where query 'r' needs 1. {RANKS}"]),
-        (b"q\td\t1\nq\te\t2\nr\td\t1\nq\tf\t1\n", "score", [
-            f"4: the rank is 1 where query 'q' needs 3. {RANKS}"]),
-        (b"q\td\t1\nq\te\t2\nr\td\n\nr\t\t2\nr x 3\n", "score", [
-            f"3: 2 fields {THREE}",
-            f"5: 2 fields {THREE}",
-            f"6: 1 field {THREE}"]),
-        (b"q\td\t1\nq\te\t2\n", "grade", [
-            f" this looks like a run of MS MARCO (query passage rank). {QRELS_FIRST}"]),
-        (b"q\t0\t0.5\nq\t1\t2\n", "grade", [
-            f" this looks like scores of RankLib (query index score). {QRELS_FIRST}"]),
-        (b"q\t0\t1\n", "score", [EITHER]),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("size", [1, 1 << 20])
-def test_errors(text, number, errors, size, put):
-    found = errors_of(put(text, size), number)
-    if errors is not None:
-        assert found == errors
-    with pytest.raises(GradevalError):
-        evaluate(
-            *((put(text).path, {"q": {"a": 1}}) if number == "grade" else ({"q": {"a": 1}}, put(text).path))
-        )
-
-
-@pytest.mark.parametrize(
-    "name", sorted({*QRELS_FORMATS, *RUN_FORMATS} - {"trec", "letor", "scores", "ranklib"})
-)
-@pytest.mark.parametrize(
-    "content", [b"", b"q 0 d 1\n", b"\x89PNG\r\n\x1a\n\0\0\0", b"\xff\xfe{\0", b"{", b"\n\n"]
-)
-def test_a_file_of_another_format(name, content, put):
-    if name in ("parquet", "arrow"):
-        pytest.importorskip("pyarrow")
-    for number, option in (("grade", "qrels_format"), ("score", "run_format")):
-        if name == "msmarco" and (number == "grade" or not content.strip()):
-            continue
-        assert all("Traceback" not in line for line in errors_of(put(content), number, **{option: name}))
-
-
-@pytest.mark.parametrize("writer", ARROW)
-def test_truncated_arrow_files(writer, put):
-    text = ARROW[writer](ROWS * 100)
-    for end in (len(text) // 2, len(text) - 3):
-        if writer != "arrow stream" or end < len(text) - 10:
-            [error] = errors_of(put(text[:end]))
-            assert "file is damaged or incomplete" in error
-
-
-@pytest.mark.parametrize(("kind", "name"), [("parquet", "Parquet"), ("arrow", "Arrow")])
-def test_text_that_is_given_as_another_format(kind, name, put):
-    pytest.importorskip("pyarrow")
-    expected = f" this is no {name} file. Omit the format: it is detected"
-    for text in (b"1 Q0 a 1 1 t\n", b"", b"ARROW1", b"PAR"):
-        assert errors_of(put(text), run_format=kind) == [expected]
 
 
 def test_an_arrow_file_without_rows(put):
@@ -453,46 +253,6 @@ def test_ids_with_spaces_between_tabs(text, number, put):
     assert errors_of(put(text), number) == [f"{error}or --qrels-format trec"]
     query, document, _ = text.decode().split("\n")[0].split("\t")
     assert read(put(text), run_format="msmarco")[0][0] == (query, document, -1.0)
-
-
-LETOR = b"1 qid:7 1:1\n0 qid:7 1:2\n2 qid:8 1:1\n"
-
-
-def ranklib(folder, scores, kind=None):
-    (folder / "letor").write_bytes(LETOR)
-    (folder / "scores").write_bytes(scores)
-    return evaluate(str(folder / "letor"), str(folder / "scores"), "AP P@1", run_format=kind)
-
-
-def test_ranklib(tmp_path):
-    lines = [b"7\t0\t0.5\n", b"7\t1\t1.5\n", b"8\t0\t-3\n"]
-    expected = [[0.5, 1.0], [0.0, 1.0]]
-    for order in ([0, 1, 2], [2, 0, 1]):
-        results = ranklib(tmp_path, b"".join(lines[place] for place in order))
-        assert [results.values("scores", metric).tolist() for metric in ("AP", "P@1")] == expected
-    # tied scores stay in the order of the LETOR file
-    assert ranklib(tmp_path, b"7\t0\t1\n7\t1\t1\n8\t0\t1\n").values("scores", "AP").tolist() == [1.0, 1.0]
-
-
-@pytest.mark.parametrize(
-    ("scores", "error"),
-    [
-        (b"7\t0\t1\n7\t1\t1\n", r"1 line of .* without a score; the first is in line 3"),
-        (b"7\t0\t1.5\n7\t1\t1\n7\t2\t1\n", r":3: index 2 where query '7' has 2 lines in .*, from 0"),
-        (b"7\t0\t1.5\n7\t1\t1\n9\t0\t1\n", r":3: query '9' is not in "),
-        (b"7\t0\t1.5\n7\t1\t1\n7\t1\t2\n", r":3: index 1 of its query has a score already"),
-        (b"7\t0\t1.5\n7\t1\tx\n", r":2: the score 'x' is not a number"),
-        (b"7\t0\t1.5\n7\t1\t2\n7\tx\t3\n", r":3: the index 'x' is not a non-negative integer"),
-    ],
-)
-def test_wrong_scores_of_ranklib(scores, error, tmp_path):
-    with pytest.raises(GradevalError, match=error):
-        ranklib(tmp_path, scores, "ranklib")
-
-
-def test_ranklib_needs_letor(put):
-    with pytest.raises(InputError, match="scores of RankLib need a LETOR file as qrels, but qrels is not one"):
-        evaluate({"7": {"0": 1}}, put(b"7\t0\t0.5\n").path)
 
 
 @pytest.mark.parametrize("as_file", [True, False])

@@ -1,0 +1,120 @@
+"""Comparisons from Python: gradeval.compare, Results.compare, their options and JSON."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import gradeval
+from gradeval.analysis.options import CompareOptions
+from gradeval.errors import MetricError, OptionError
+
+from .comparisons import NAN, compared, random_runs
+
+
+def judged(queries: int = 30) -> tuple[dict, dict]:
+    rng = np.random.default_rng(3)
+    qrels, runs = {}, {"A": {}, "B": {}}
+    for q in range(queries):
+        qrels[f"q{q}"] = {f"d{d}": int(rng.integers(0, 3)) for d in range(8)} | {"top": 1}
+        for run in runs.values():
+            run[f"q{q}"] = {f"d{d}": float(rng.random()) for d in range(8)}
+    return qrels, runs
+
+
+def test_compare_and_results_compare_are_the_same() -> None:
+    qrels, runs = judged()
+    found = gradeval.compare(qrels, runs, "nDCG@5 AP", power=True, rel=2)
+    same = gradeval.evaluate(qrels, runs, "num_q nDCG@5 AP", rel=2).compare(power=True)
+    assert found.comparisons == same.comparisons
+    assert isinstance(found, gradeval.Comparison)
+    results = gradeval.evaluate(qrels, runs, "nDCG@5", rel=2)
+    np.testing.assert_array_equal(found.sections[0].means[:, 0], results.means[:, 0])
+    one = found.find("B", "ndcg_cut_5")
+    expected = stats.ttest_rel(results.values("B", 0), results.values("A", 0)).pvalue
+    assert one.p == pytest.approx(expected)
+    assert results.compare().find("B", "nDCG@5").p == pytest.approx(expected)
+    assert gradeval.evaluate(qrels, runs, "nDCG@5 AP").compare("AP").values.metrics[0].name == "AP"
+
+
+def test_queries_that_a_run_lacks_count_as_the_option_says() -> None:
+    qrels, runs = judged()
+    del runs["B"]["q3"], runs["B"]["q9"]
+    as_zero = gradeval.compare(qrels, runs, "AP")
+    left_out = gradeval.compare(qrels, runs, "AP", queries="both")
+    assert (as_zero.comparisons[0].n, left_out.comparisons[0].n) == (30, 28)
+    assert "B: 2 judged queries are not in the run, counted as 0" in as_zero.warnings
+    assert "B: 2 judged queries are not in the run, excluded" in left_out.warnings
+    lost = [
+        change.query for change in gradeval.compare(qrels, runs, "AP", worst=30).changes if not change.value
+    ]
+    assert {"q3", "q9"} <= set(lost)
+
+
+def test_metrics_that_have_no_value_for_a_query_are_refused() -> None:
+    qrels, runs = judged()
+    for metric in ("num_q", "gm_map", "runid", "relstring"):
+        with pytest.raises(MetricError, match=f"{metric} has no value for each query"):
+            gradeval.compare(qrels, runs, metric)
+    names = [column.name for column in gradeval.compare(qrels, runs).values.metrics]
+    assert names == ["muAP", "NDCNG@10", "nDCGphi@10", "rankDCG", "nDCG@10", "AP"]
+
+
+def test_undefined_values_are_noted() -> None:
+    qrels, runs = judged()
+    qrels["q0"] = dict.fromkeys(qrels["q0"], 1)
+    found = gradeval.compare(qrels, runs, "rankDCG")
+    assert found.comparisons[0].n == 29
+    assert "2 of 2 runs: rankDCG is undefined for up to 1 query (A), excluded from its mean" in found.warnings
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"test": "u"}, "test must be one of t, randomization"),
+        ({"correction": 5}, "correction must be one of holm"),
+        ({"confidence": 5}, "confidence must be a percentage from 50 to 99.9999, not 5.0"),
+        ({"confidence": "95"}, "confidence must be a percentage"),
+        ({"confidence": NAN}, "confidence must be a percentage"),
+        ({"samples": 0}, "samples must be an integer from 100"),
+        ({"seed": -1}, "seed must be an integer from 0"),
+        ({"seed": True}, "seed must be an integer from 0"),
+        ({"worst": 1.5}, "worst must be an integer"),
+        ({"power": 1}, "power must be true or false"),
+        ({"baseline": True}, "baseline must be the name or position"),
+        ({"baseline": "A", "all_pairs": True}, "baseline and all_pairs are mutually exclusive"),
+        ({"test": "tukey"}, "Add --all-pairs"),
+        ({"test": "tukey", "all_pairs": True, "correction": "holm"}, "already corrected"),
+        ({"test": "bootstrap", "correction": "bh"}, "no p-values"),
+        ({"test": "wilcoxon", "correction": "maxt"}, "requires --test t or randomization"),
+        ({"by": 5}, "by must be"),
+        ({"by": {"q1": "all"}}, "a group of queries is named 'all', which stands for all queries. Rename it"),
+        ({"by": [1]}, "by must be"),
+        ({"bye": 5}, "unknown option bye"),
+    ],
+)
+def test_wrong_options(options: dict, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        CompareOptions.of(**options)
+
+
+def test_numpy_numbers_are_options() -> None:
+    options = CompareOptions.of(
+        samples=np.int64(200), confidence=np.float64(90), power=np.True_, by={b"q\xff": "g"}
+    )
+    assert (options.samples, options.alpha, options.power) == (200, pytest.approx(0.1), True)
+    assert options.by == (("g", ("q\udcff",)),)
+
+
+def test_json_has_no_number_that_is_not_finite() -> None:
+    import json
+
+    values = random_runs(20, runs=2, queries=4)
+    values.values[0, 0, 0] = NAN
+    found = compared(values, test="randomization", anova=True, power=True, worst=1, by={"q01": "g"})
+    assert math.isinf(found.comparisons[0].low)  # with 4 queries no difference is too large
+    text = json.dumps(found.to_dict(per_query=True), allow_nan=False)
+    assert json.loads(text)["comparisons"][0]["low"] is None

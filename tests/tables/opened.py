@@ -1,0 +1,43 @@
+"""Qrels and runs as tables.load opens them, as Python data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradeval.arrays.strings import Texts
+from gradeval.options import Options
+from gradeval.tables.load import open_qrels, open_runs
+
+QRELS = {"1": {"a": 2.0, "b": 0.0}, "2": {"a": 1.0, "é": 1.5}}
+RUN = {"2": {"é": 1.0, "x": 2.0}, "1": {"b": 0.5, "a": 0.5}, "3": {"a": 1.0}}
+
+
+def qrels_of(data, **options):
+    """{query: {document: grade}}, in order."""
+    table = open_qrels(data, Options.of(**options)).qrels
+    queries, documents, grade = Texts(table.queries), Texts(table.documents), table.grade.tolist()
+    bounds = table.offsets.tolist()
+    return {
+        query: dict(zip(documents[a:b], grade[a:b], strict=True))
+        for query, a, b in zip(queries, bounds[:-1], bounds[1:], strict=True)
+    }
+
+
+def ranks_of(run, qrels=QRELS, ties="trec", **options):
+    """For each run: its name and {(query, document): (rank, score)} of the judged documents."""
+    chosen = Options.of(**options)
+    judged = open_qrels(qrels, chosen, with_features=qrels is run)
+    table = judged.qrels
+    queries, documents = Texts(table.queries), Texts(table.documents)
+    result = []
+    for one in open_runs(None, run, judged, chosen):
+        reduced = one.reduce(table, ties, 1)
+        places = enumerate(zip(reduced.rank.tolist(), reduced.score.tolist(), strict=True))
+        query_of = [
+            queries[q]
+            for q, n in enumerate((table.offsets[1:] - table.offsets[:-1]).tolist())
+            for _ in range(n)
+        ]
+        found = {(query_of[row], documents[row]): at for row, at in places if at[0] != np.inf}
+        result.append((one.name or one.short_name, found))
+    return result
