@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from typing import Any, NamedTuple
 
-from metrics import reference_trec, reference_user
+from metrics import reference_correlation, reference_trec, reference_user
 from metrics.reference import REFERENCE
 from plain import Line, data_of, gathered, number_of, ranking, repeated
 
-assert REFERENCE is reference_trec.REFERENCE is reference_user.REFERENCE  # they fill the same table
+for module in (reference_correlation, reference_trec, reference_user):
+    assert module.REFERENCE is REFERENCE  # they fill the same table
 
 _FEATURE = re.compile(rb"(\d{1,8}):(.*)", re.DOTALL)
 

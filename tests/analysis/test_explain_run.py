@@ -1,0 +1,132 @@
+"""Which queries are explained, and of which data: the worst, files, features, titles, errors."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gradeval
+from gradeval.arrays.strings import IdIndex, Ids
+from gradeval.errors import GradevalError, InputError, MetricError, OptionError
+from gradeval.formats.columns import Columns
+
+from .explained import OTHER, QRELS, RUN
+
+
+def test_worst_queries():
+    results = gradeval.evaluate(QRELS, RUN, "nDCG")
+    values = results.runs[0].values[0]
+    expected = [results.queries[q] for q in sorted(range(4), key=lambda q: values[q])]
+    assert expected[0] == "none"
+    assert [one.query for one in gradeval.explain(QRELS, RUN, "nDCG", worst=3)] == expected[:3]
+    both = [one.query for one in gradeval.explain(QRELS, RUN, "nDCG", worst=9, queries="both")]
+    assert both == expected[1:]
+    [one] = gradeval.explain(QRELS, RUN, "nDCG", worst=1, query_ids=["q2"])
+    assert one.query == "q2"
+
+
+def test_queries_without_a_relevant_document_are_not_the_worst():
+    qrels = {"empty": {"a": 0, "b": 0}, "low": {"a": 1, "b": 0}, "high": {"a": 0, "b": 1}}
+    run = {query: {"b": 2.0, "a": 1.0} for query in qrels}
+    order = [one.query for one in gradeval.explain(qrels, run, "nDCG", worst=3)]
+    assert order == ["low", "high", "empty"]
+
+
+def test_worst_queries_against_another_run():
+    ours, theirs = (gradeval.evaluate(QRELS, of, "AP").runs[0].values[0] for of in (RUN, OTHER))
+    [one] = gradeval.explain(QRELS, RUN, "AP", worst=1, against=OTHER)
+    assert one.value - one.against.value == min((ours - theirs).tolist())
+
+
+def test_undefined_values_are_not_the_worst():
+    qrels = {"same": {"a": 1, "b": 1}, "q": {"a": 1, "b": 2}}
+    run = {query: {"a": 2.0, "b": 1.0} for query in qrels}
+    assert [one.query for one in gradeval.explain(qrels, run, "rankDCG", worst=2)] == ["q"]
+    [one] = gradeval.explain(qrels, run, "rankDCG", "same")
+    assert math.isnan(one.value)
+    assert one.to_dict()["value"] is None
+
+
+def test_a_run_of_files_is_the_same(tmp_path: Path):
+    q, r = tmp_path / "q", tmp_path / "r.run"
+    q.write_text("".join(f"{i} 0 {d} {g}\n" for i, of in QRELS.items() for d, g in of.items()))
+    lines = [f"{i} Q0 {d} 1 {s} t\n" for i, of in RUN.items() for d, s in of.items()]
+    random.Random(1).shuffle(lines)  # so that the lines of a query are not together
+    r.write_text("".join(lines))
+    for name in ("nDCG@3", "F@3"):
+        [one], [other] = gradeval.explain(q, r, name, "q1"), gradeval.explain(QRELS, RUN, name, "q1")
+        assert one.run == "r"
+        assert list(one.documents) == list(other.documents)
+        assert one.terms == other.terms
+        assert one.changes == other.changes
+
+
+def test_only_the_query_is_kept():
+    queries = Ids.of([b"a", b"b", b"a"])
+    columns = Columns.whole(queries, Ids.of([b"1", b"2", b"3"]), np.arange(3.0))
+    kept = columns.of_queries(IdIndex(Ids.of([b"a"])))
+    assert kept.queries.tolist() == [b"a", b"a"]
+    assert kept.documents.tolist() == [b"1", b"3"]
+    assert kept.value.tolist() == [0.0, 2.0]
+    assert kept.line.tolist() == [0, 2]
+
+
+LETOR = Path(__file__).parents[2] / "sample_data/letor/test.letor"
+
+
+def test_letor_features():
+    [one] = gradeval.explain(LETOR, LETOR, "nDCG@5", "1", features=[2])
+    results = gradeval.evaluate(LETOR, LETOR, "nDCG@5", features=[2])
+    assert one.value == results.per_query(0, "nDCG@5")["1"]
+    assert one.run == "feature2"
+
+
+def test_titles():
+    qrels, run = {"q": {"a": 1, "b": 2}}, {"q": {"a": 1, "c": 2}}
+    [one] = gradeval.explain(qrels, run, "AP", "q", text={"a": "Title of a", "x": "another"})
+    assert one.titles == {"a": "Title of a"}
+    assert one.to_dict()["documents"][1]["title"] == "Title of a"
+
+
+@pytest.mark.parametrize(
+    "given, options, error, message",
+    [
+        (("AP",), {}, OptionError, "no query given"),
+        (("AP", "q"), {"worst": 1}, OptionError, "mutually exclusive"),
+        (("AP",), {"worst": 0}, OptionError, "worst must be a positive integer, not 0"),
+        (("AP", "nothing"), {}, OptionError, "query 'nothing' is not in"),
+        (("AP P@5", "q"), {}, MetricError, "one metric is explained at a time, not AP, P@5"),
+        (("relstring", "q"), {}, MetricError, "relstring is a text, and no number to explain"),
+        (("num_ret",), {"worst": 1}, MetricError, "neither high nor low values are better"),
+        (("rankDCG",), {"worst": 1}, MetricError, "undefined for all queries"),
+        (("nDGC", "q"), {}, MetricError, "did you mean"),
+        (("AP", "q"), {"nothing": 1}, OptionError, "unknown option nothing"),
+        (("AP", "q"), {"against": [{"q": {"a": 1}}, {"q": {"a": 2}}]}, OptionError, "against must be one run"),
+        (("AP", "q"), {"against": "no-such-file"}, InputError, "no such file"),
+    ],
+)
+def test_errors(given, options, error, message):
+    with pytest.raises(error, match=message):
+        gradeval.explain({"q": {"a": 1, "b": 1}}, {"q": {"a": 1.0}}, *given, **options)
+
+
+def test_a_duplicate_document_of_the_query_is_an_error(tmp_path: Path):
+    run = tmp_path / "r"
+    run.write_text("q Q0 a 1 3 t\nq Q0 b 2 2 t\nq Q0 b 3 1 t\n")
+    with pytest.raises(InputError, match="r:3: duplicate document 'b' for its query"):
+        gradeval.explain({"q": {"a": 1}}, run, "AP", "q")
+    run.write_text("\n")
+    with pytest.raises(InputError, match="no data"):
+        gradeval.explain({"q": {"a": 1}}, run, "AP", "q")
+    run.write_text("q Q0 a 1 x t\n")
+    with pytest.raises(GradevalError, match="r:1: "):
+        gradeval.explain({"q": {"a": 1}}, run, "AP", "q")
+
+
+def test_a_query_that_the_run_lacks():
+    [one] = gradeval.explain({"q": {"a": 1}, "p": {"b": 1}}, {"q": {"a": 1}}, "AP", "p")
+    assert (one.value, one.terms, [d.rank for d in one.documents]) == (0.0, (), [None])
