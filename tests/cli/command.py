@@ -6,6 +6,7 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from math import log2
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,6 +103,15 @@ def values(*args: object, run: str = "r") -> dict[tuple[str, str], float]:
     rows = [line.split("\t") for line in lines]
     assert {row[0] for row in rows} <= {run}
     return {(query, metric): float(value) for _, query, metric, value in rows}
+
+
+def mean_of(*args: object, query: str = "all", metric: str = "AP") -> float:
+    """The value of AP for q and r."""
+    return values("q", "r", "-m", metric, *args)[query, metric]
+
+
+def dcg(*gains: float) -> float:
+    return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, 1))
 
 
 def fails(*args: object, stdin: Path | str | None = None) -> str:

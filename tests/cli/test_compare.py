@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import json
 import os
 from pathlib import Path
@@ -12,46 +9,13 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from .command import Done, fails, gradeval
+from .command import fails, gradeval
+from .comparisons import compare, per_query, rows
+from .graded import query_ids
 
-QUERIES = [f"q{q:02}" for q in range(30)]
+pytestmark = pytest.mark.usefixtures("compare_files")
 
-
-def grade(q: int, d: int) -> int:
-    return (q * 7 + d * 3) % 4
-
-
-@pytest.fixture(autouse=True)
-def files(folder: Path) -> Path:
-    """qrels of 30 queries; the runs good, fair and poor of them; and what other tests of commands have."""
-    Path("qrels").write_text(
-        "".join(f"{x} 0 d{d} {grade(q, d)}\n" for q, x in enumerate(QUERIES) for d in range(9))
-    )
-    for name, noise in (("good", 3), ("fair", 5), ("poor", 7)):
-        rows = (
-            f"{x} Q0 d{d} 1 {grade(q, d) + (q * d * noise) % (2 * noise + 1) + d / 10} t\n"
-            for q, x in enumerate(QUERIES)
-            for d in range(9)
-        )
-        Path(f"{name}.run").write_text("".join(rows))
-    return folder
-
-
-def compare(*args: object, **more: object) -> Done:
-    done = gradeval("compare", *args, **more)  # type: ignore[arg-type]
-    assert done.code == 0, done.err
-    return done
-
-
-def rows(*args: object) -> list[dict[str, str]]:
-    """The comparisons as tsv has them."""
-    return list(csv.DictReader(io.StringIO(compare(*args, "--quiet").out), delimiter="\t"))
-
-
-def per_query(run: str, metric: str) -> dict[str, float]:
-    done = gradeval("qrels", run, "-m", metric, "-q", "-n", "--digits", "full", "--quiet")
-    lines = [line.split("\t") for line in done.out.splitlines()[1:]]
-    return {query: float(value) for _, query, _, value in lines}
+QUERIES = query_ids(30)
 
 
 def test_one_against_another() -> None:
@@ -127,7 +91,7 @@ def test_tests_and_corrections() -> None:
     assert float(wide["low"]) < float(narrow["low"]) <= float(narrow["high"]) < float(wide["high"])
 
 
-def test_the_answer_does_not_depend_on_threads_or_the_order_of_files(files: Path) -> None:
+def test_the_answer_does_not_depend_on_threads_or_the_order_of_files(compare_files: Path) -> None:
     args = (
         "compare",
         "qrels",
@@ -284,37 +248,6 @@ def test_judged_documents() -> None:
     assert "Judged" not in compare("qrels", "good.run", "new.run", "-m", "nDCG@5", "-J", "-f", "table").out
 
 
-# tables of values
-
-
-def write_tables() -> None:
-    """a.csv, b.tsv (gradeval's own), c (trec_eval's): the same runs as good, fair and poor, AP only."""
-    values = per_query("good.run", "AP")
-    Path("a.csv").write_bytes(b"topic,AP\r\n" + "".join(f"{q},{v!r}\r\n" for q, v in values.items()).encode())
-    full = ("--digits", "full", "-m", "AP", "-q", "--quiet")
-    gradeval("qrels", "fair.run", *full, "-f", "tsv", "-o", "b.tsv")
-    gradeval("qrels", "poor.run", *full, "-f", "trec", "-o", "c")
-
-
-def test_tables_of_values() -> None:
-    write_tables()
-    found = rows("--values", "a.csv", "b.tsv", "c", "--digits", "full")
-    expected = rows("qrels", "good.run", "fair.run", "poor.run", "-m", "AP", "--digits", "full")
-    assert [(row["baseline"], row["run"]) for row in found] == [("a", "fair"), ("a", "c")]
-    for row, same in zip(found, expected, strict=True):
-        assert row == {**same, "baseline": "a", "run": row["run"]}
-    data = Path("c").read_bytes()
-    Path("c").write_bytes(gzip.compress(data))
-    assert [row["run"] for row in rows("--values", "a.csv", "c", "-m", "map")] == ["c"]
-
-
-def test_one_file_of_several_runs() -> None:
-    gradeval("qrels", "good.run", "poor.run", "-m", "AP nDCG@5", "-q", "-f", "csv", "-o", "both.csv")
-    assert [
-        (row["baseline"], row["run"], row["metric"]) for row in rows("--values", "both.csv", "-m", "nDCG@5")
-    ] == [("good", "poor", "nDCG@5")]
-
-
 RUNS = ("compare", "qrels", "good.run", "poor.run")
 
 
@@ -356,13 +289,6 @@ def test_refused(args: tuple[str, ...], message: str) -> None:
     Path("d.csv").write_text("id,w\n1,1\n2,2\n")
     Path("e.csv").write_text("id,AP\n8,1\n9,2\n")
     assert message in fails(*args)
-
-
-def test_values_of_tables_that_are_json() -> None:
-    gradeval("qrels", "good.run", "-m", "AP", "-q", "-f", "json", "-o", "good.json")
-    assert "good.json: this is JSON. Compare saved results with the qrels" in fails(
-        "compare", "--values", "good.json"
-    )
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="there are no names for descriptors")

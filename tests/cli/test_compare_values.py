@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import gzip
 import json
 from pathlib import Path
 
 import pytest
 
-from .command import Done, fails, gradeval
+from .command import fails, gradeval
+from .comparisons import compare, per_query, rows
 
-
-def compare(*args: object, **more: object) -> Done:
-    done = gradeval("compare", *args, **more)  # type: ignore[arg-type]
-    assert done.code == 0, done.err
-    return done
-
-
-def rows(*args: object) -> list[dict[str, str]]:
-    """The comparisons as tsv has them."""
-    return list(csv.DictReader(io.StringIO(compare(*args, "--quiet").out), delimiter="\t"))
-
-
-@pytest.fixture(autouse=True)
-def files(folder: Path) -> Path:
-    return folder
+pytestmark = pytest.mark.usefixtures("compare_files")
 
 
 def tables(a: str, b: str) -> tuple[str, str, str]:
@@ -113,3 +99,38 @@ def test_labels_name_tables() -> None:
         ("old", "both.tsv:new"),
         ("old", "more/new.csv"),
     ]
+
+
+def write_tables() -> None:
+    """a.csv, b.tsv (gradeval's own), c (trec_eval's): the same runs as good, fair and poor, AP only."""
+    values = per_query("good.run", "AP")
+    Path("a.csv").write_bytes(b"topic,AP\r\n" + "".join(f"{q},{v!r}\r\n" for q, v in values.items()).encode())
+    full = ("--digits", "full", "-m", "AP", "-q", "--quiet")
+    gradeval("qrels", "fair.run", *full, "-f", "tsv", "-o", "b.tsv")
+    gradeval("qrels", "poor.run", *full, "-f", "trec", "-o", "c")
+
+
+def test_tables_of_values() -> None:
+    write_tables()
+    found = rows("--values", "a.csv", "b.tsv", "c", "--digits", "full")
+    expected = rows("qrels", "good.run", "fair.run", "poor.run", "-m", "AP", "--digits", "full")
+    assert [(row["baseline"], row["run"]) for row in found] == [("a", "fair"), ("a", "c")]
+    for row, same in zip(found, expected, strict=True):
+        assert row == {**same, "baseline": "a", "run": row["run"]}
+    data = Path("c").read_bytes()
+    Path("c").write_bytes(gzip.compress(data))
+    assert [row["run"] for row in rows("--values", "a.csv", "c", "-m", "map")] == ["c"]
+
+
+def test_one_file_of_several_runs() -> None:
+    gradeval("qrels", "good.run", "poor.run", "-m", "AP nDCG@5", "-q", "-f", "csv", "-o", "both.csv")
+    assert [
+        (row["baseline"], row["run"], row["metric"]) for row in rows("--values", "both.csv", "-m", "nDCG@5")
+    ] == [("good", "poor", "nDCG@5")]
+
+
+def test_values_of_tables_that_are_json() -> None:
+    gradeval("qrels", "good.run", "-m", "AP", "-q", "-f", "json", "-o", "good.json")
+    assert "good.json: this is JSON. Compare saved results with the qrels" in fails(
+        "compare", "--values", "good.json"
+    )

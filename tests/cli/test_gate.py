@@ -1,4 +1,4 @@
-"""gradeval gate: exit codes and the verdict, files of checks, reports for CI, what it refuses."""
+"""gradeval gate: exit codes and the verdict, saved results, options, what it refuses."""
 
 from __future__ import annotations
 
@@ -8,53 +8,15 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 from gradeval.cli.gate import EPILOG
 
-from .command import Done, fails, gradeval
+from .command import fails, gradeval
+from .gates import QUERIES, gate, save
 
-QUERIES = [f"q{q:02}" for q in range(60)]
-CODES = {"held": 0, "failed": 1, "not judged": 2}
-
-
-def grade(q: int, d: int) -> int:
-    return (q * 7 + d * 3) % 4
-
-
-@pytest.fixture(autouse=True)
-def files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """qrels of 60 queries; the runs good, fair and poor of them, and part, which lacks 6 queries."""
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    Path("qrels").write_text(
-        "".join(f"{x} 0 d{d} {grade(q, d)}\n" for q, x in enumerate(QUERIES) for d in range(9))
-    )
-    for name, noise in (("good", 3), ("fair", 5), ("poor", 40)):
-        rows = [
-            f"{x} Q0 d{d} 1 {grade(q, d) + (q * d * noise) % (2 * noise + 1) / 3 + d / 10} t\n"
-            for q, x in enumerate(QUERIES)
-            for d in range(9)
-        ]
-        Path(f"{name}.run").write_text("".join(rows))
-    Path("part.run").write_text("".join(Path("good.run").read_text().splitlines(keepends=True)[54:]))
-    return folder
-
-
-def save(run: str, *args: str, metrics: str = "nDCG@10 AP RR num_q tau") -> None:
-    done = gradeval("qrels", f"{run}.run", "-m", metrics, "-q", "-f", "json", "-o", f"{run}.json", *args)
-    assert done.code == 0, done.err
-
-
-def gate(line: str) -> Done:
-    """A gate as a shell calls it, whose last line is the verdict, with the exit code of the verdict."""
-    done = gradeval("gate", *shlex.split(line))
-    last = (done.out if done.out.startswith("Checks") else done.err).splitlines()[-1]
-    verdict = last.removeprefix("gate ").partition(":")[0]
-    assert last.startswith("gate ") and CODES[verdict] == done.code, done
-    assert not (done.code == 2 and "held" in last)
-    return done
+pytestmark = pytest.mark.usefixtures("gate_files")
 
 
 @pytest.mark.parametrize(
@@ -276,165 +238,6 @@ def test_documents_with_the_id_of_their_query_are_ignored() -> None:
     line = "qrels own.run --baseline good.run --max-drop 'AP 0'"
     assert gate(line).code == 1
     assert gate(f"{line} --ignore-identical-ids").code == 0
-
-
-# reports
-
-
-def test_formats() -> None:
-    checks = "qrels poor.run --baseline good.run --max-drop 'AP 0' --quiet"
-    table = gate(checks)
-    assert table.err == ""
-    json_ = gate(f"{checks} -f json")
-    content = json.loads(json_.out)
-    assert json_.lines == ["gate failed: 1 of 1 check did not hold (1 failed)"]
-    assert (content["verdict"], content["exit_code"]) == ("failed", 1)
-    assert [run["path"] for run in content["runs"]] == ["poor.run", "good.run"]
-    assert len(content["qrels"]["sha256"]) == 64
-    [check] = content["checks"]
-    assert (check["check"], check["verdict"], check["n"]) == ("max-drop AP 0", "failed", 60)
-    assert check["margin"] == pytest.approx(check["mean"] - check["baseline_mean"])
-    tsv = gate(f"{checks} -f tsv --worst 2")
-    assert [line.split("\t")[0] for line in tsv.out.splitlines()] == [
-        "check", "max-drop AP 0", "", "check", "max-drop AP 0", "max-drop AP 0"
-    ]  # fmt: skip
-    md = gradeval("gate", *shlex.split(checks), "-f", "md")
-    assert md.out.splitlines()[-1] == "**gate failed: 1 of 1 check did not hold (1 failed)**"
-    done = gate(f"{checks} -o out")
-    assert done.out == "" and Path("out").read_text() == table.out
-    gate(f"{checks} -o out.json")
-    assert json.loads(Path("out.json").read_text()) == content
-    assert gate(f"{checks} -o out.csv").lines[0].startswith("gradeval: out.csv: no format has the ending .csv")
-
-
-def test_formats_for_programs_say_why_nothing_could_be_judged() -> None:
-    line = "qrels none.run --require 'AP > 0'"
-    content = json.loads(gate(f"{line} -f json").out)
-    assert (content["exit_code"], content["checks"]) == (2, [])
-    assert content["problems"] == ["none.run: no such file. Check the path"]
-    done = gradeval("gate", *shlex.split(f"{line} -f md"))
-    assert done.code == 2 and "no such file" in done.out
-    assert done.out.endswith("**gate not judged: see the errors**\n")
-    for format in ("table", "tsv"):
-        assert gate(f"{line} -f {format}").out == ""
-
-
-def test_the_worst_queries() -> None:
-    values = [
-        {
-            query: float(value)
-            for _, query, _, value in (
-                line.split("\t")
-                for line in gradeval("qrels", run, "-m", "AP", "-q", "-n", "--digits", "full").out.splitlines()[
-                    1:
-                ]
-            )
-        }
-        for run in ("good.run", "poor.run")
-    ]
-    losses = sorted(QUERIES, key=lambda query: (round(values[1][query] - values[0][query], 9), query))
-    args = "qrels poor.run --baseline good.run --max-drop 'AP 0' --worst 3 -f json --quiet"
-    worst = json.loads(gate(args).out)["checks"][0]["worst"]
-    assert [one["query"] for one in worst] == losses[:3]
-    assert worst[0]["difference"] == pytest.approx(values[1][losses[0]] - values[0][losses[0]])
-
-
-def test_a_terminal() -> None:
-    done = gradeval("gate", "qrels", "good.run", "--require", "AP > 1", "--quiet", terminal=True)
-    assert "\x1b[1mfailed\x1b[0m" in done.out
-    assert done.out.splitlines()[-1] == "\x1b[1mgate failed: 1 of 1 check did not hold (1 failed)\x1b[0m"
-
-
-def test_junit() -> None:
-    line = "qrels good.run --require 'AP > 1' --require 'AP > 0' --junit gate.xml"
-    assert gate(line).code == 1
-    suites = ElementTree.parse("gate.xml").getroot()
-    assert suites.attrib == {"tests": "2", "failures": "1", "errors": "0"}
-    assert gate("qrels none --baseline nor --no-worse AP --junit gate.xml").code == 2
-    [error] = ElementTree.parse("gate.xml").getroot().iter("error")
-    assert (error.text or "").splitlines() == [
-        "none: no such file. Check the path", "nor: no such file. Check the path"
-    ]  # fmt: skip
-    assert gate("qrels part.run --require 'AP > 0' --junit gate.xml").code == 2
-    assert ElementTree.parse("gate.xml").getroot().attrib["errors"] == "1"
-    assert gate("qrels good.run --require 'AP > 0' --junit qrels").lines[0] == (
-        "gradeval: --junit qrels: it is one of the input files"
-    )
-
-
-def annotations(done: Done) -> list[str]:
-    return [line for line in done.lines if line.startswith("::")]
-
-
-def test_github(monkeypatch: pytest.MonkeyPatch) -> None:
-    line = "qrels good.run --require 'AP > 99%' --require 'AP > 0' --github"
-    done = gate(line)
-    assert [one.partition("gate::")[2][:16] for one in annotations(done)] == [
-        "AP > 0.99: faile",
-        "gate failed: 1 o",
-    ]
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
-    Path("summary.md").write_text("before\n")
-    gate(line)
-    gate("qrels none --require 'AP > 0' --github")
-    text = Path("summary.md").read_text()
-    assert text.startswith("before\n## gradeval gate\n\n**Checks**\n") and text.count("## gradeval gate") == 2
-    assert "| none: no such file. Check the path |" in text
-    held = gate("qrels good.run --require 'AP > 0' --github")
-    assert annotations(held) == ["::notice title=gradeval gate::gate held: 1 of 1 check held"]
-    warned = gate("qrels good.run --require 'AP > 0' --github --query-ids q59")
-    assert annotations(warned)[0].startswith("::warning title=gradeval gate::only 1 query to judge by")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "none/summary.md")
-    done = gate("qrels good.run --require 'AP > 0' --github")
-    assert (done.code, done.out) == (2, "")
-    assert "GITHUB_STEP_SUMMARY: none/summary.md cannot be written (No such file or directory)" in done.err
-
-
-def test_names_in_the_log_are_no_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of files, of runs and of queries, which a saved result can hold in any form."""
-    evil = ["::error::x", "\n::error::x", "##[error]x", " ::stop-commands::x", "%0A::error::x"]
-    Path("q").write_text("".join(f"q{n} 0 a 1\n" for n in range(len(evil))))
-    Path("r").write_text("".join(f"q{n} Q0 b 1 1 t\n" for n in range(len(evil))))
-    gradeval("q", "r", "-m", "AP", "-q", "-f", "json", "-o", "saved")
-    content = json.loads(Path("saved").read_text())
-    content["runs"][0]["name"] = evil[0]
-    for notice in content["notices"]:
-        notice["subject"] = evil[0]
-    for name in ("::error file=x::y", "x##[error]y"):
-        Path(name).write_text(json.dumps(content))
-        for args in (("q", name), ("q", "r"), (name, "r"), ("q", f"{name}.none")):
-            for format in ("table", "tsv", "json", "md"):
-                line = ("--require", "AP > 0", "-f", format, "--github", "--baseline", name, "--no-worse", "AP")
-                done = gradeval("gate", *args, *line)
-                ours = [one for one in annotations(done) if " title=gradeval gate::" in one]
-                assert ours
-                for text in (*done.out.splitlines(), *done.lines):
-                    assert text in ours or not (text.lstrip().startswith("::") or "##[" in text)
-
-
-def test_warnings() -> None:
-    done = gate("qrels good.run --require 'AP > 0' --query-ids q01,q02,q03")
-    assert done.code == 0
-    assert done.lines == [
-        "warning: only 3 queries to judge by; with fewer than 50, means depend on few queries and intervals "
-        "are wide"
-    ]
-    assert gate("qrels good.run --require 'AP > 0' --query-ids q01,q02 --quiet").err == ""
-    strict = gate("qrels good.run --require 'AP > 0' --query-ids q01,q02 --strict --junit gate.xml")
-    assert (strict.code, strict.out) == (2, "")
-    assert strict.lines[-2:] == [
-        "gradeval: warnings are treated as errors (--strict)", "gate not judged: see the errors"
-    ]  # fmt: skip
-    assert ElementTree.parse("gate.xml").getroot().attrib["errors"] == "1"
-    assert gate("qrels good.run --require 'AP > 0' --query-ids q01 --strict --allow few_queries").code == 0
-
-
-def test_the_level_of_no_worse_is_said() -> None:
-    done = gate("qrels good.run --baseline fair.run --no-worse 'AP RR'")
-    assert (
-        "Intervals: 95 % confidence, two-sided, paired t-test, uncorrected for the number of checks.\n"
-        "Where nothing changed, 2.5 % of the no-worse checks fail by chance.\n"
-    ) in done.out
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ import pytest
 from gradeval.analysis.checks import KINDS
 
 from .command import fails, gradeval
-from .test_gate import files, gate, save  # noqa: F401 (files is a fixture)
+from .gates import gate, save
+
+pytestmark = pytest.mark.usefixtures("gate_files")
 
 
 def test_checks_in_a_file() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from math import log2
 from pathlib import Path
 
 import pytest
@@ -12,21 +11,13 @@ import pytest
 from gradeval.cli.eval import eval_command
 from gradeval.options import DEFAULT_METRICS
 
-from .command import RUN, fails, gradeval, values
+from .command import RUN, dcg, fails, gradeval, mean_of, values
 
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-def dcg(*gains: float) -> float:
-    return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, 1))
-
-
 IDEAL = dcg(3, 2, 1)
 AP = {"q1": (1 / 3 + 2 / 4) / 3, "q2": 1 / 2, "q3": 0.0}
-
-
-def of(*args: object, query: str = "all", metric: str = "AP") -> float:
-    return values("q", "r", "-m", metric, *args)[query, metric]
 
 
 def per_query(metric: str, *args: object) -> dict[str, float]:
@@ -54,7 +45,7 @@ def test_metric(args: tuple[str, ...]) -> None:
 def test_values() -> None:
     assert per_query("AP") == pytest.approx(AP)
     assert per_query("nDCG") == pytest.approx({"q1": dcg(0, 0, 1, 3) / IDEAL, "q2": dcg(0, 1), "q3": 0})
-    assert of() == pytest.approx(sum(AP.values()) / 3)
+    assert mean_of() == pytest.approx(sum(AP.values()) / 3)
 
 
 def test_per_query_and_no_summary() -> None:
@@ -91,7 +82,7 @@ def test_depth() -> None:
     assert per_query("AP", "-M", "3") == pytest.approx({"q1": (1 / 3) / 3, "q2": 1 / 2, "q3": 0})
     assert per_query("num_ret", "--depth", "3") == {"q1": 3, "q2": 3, "q3": 0}
     assert per_query("num_ret", "-M", "1000000000") == {"q1": 4, "q2": 3, "q3": 0}
-    assert of("-M", "1") == 0
+    assert mean_of("-M", "1") == 0
 
 
 def test_judged_only() -> None:
@@ -101,11 +92,11 @@ def test_judged_only() -> None:
 
 
 def test_queries() -> None:
-    assert of("--queries", "both") == pytest.approx((AP["q1"] + AP["q2"]) / 2)
+    assert mean_of("--queries", "both") == pytest.approx((AP["q1"] + AP["q2"]) / 2)
     assert list(per_query("AP", "--queries", "both")) == ["q1", "q2"]
-    assert of(metric="num_q") == 3
-    assert of("--queries", "both", metric="num_q") == 2
-    assert of("--queries", "judged") == of("-c") == of("-c", "--queries", "judged") == of()
+    assert mean_of(metric="num_q") == 3
+    assert mean_of("--queries", "both", metric="num_q") == 2
+    assert mean_of("--queries", "judged") == mean_of("-c") == mean_of("-c", "--queries", "judged") == mean_of()
     assert "are mutually exclusive" in fails("q", "r", "-c", "--queries", "both")
 
 
@@ -114,8 +105,8 @@ def test_query_ids(given: str, folder: Path) -> None:
     """In qrels order, from a list or a file, whatever ends its lines."""
     (folder / "file").write_bytes(b"\xef\xbb\xbfq3\r\n\n \tq1")
     assert per_query("AP", "--query-ids", given) == pytest.approx({"q1": AP["q1"], "q3": 0})
-    assert of("--query-ids", given) == pytest.approx(AP["q1"] / 2)
-    assert of("--query-ids", given, "--queries", "both") == pytest.approx(AP["q1"])
+    assert mean_of("--query-ids", given) == pytest.approx(AP["q1"] / 2)
+    assert mean_of("--query-ids", given, "--queries", "both") == pytest.approx(AP["q1"])
 
 
 def test_query_ids_are_split_as_lines_of_qrels_are(folder: Path) -> None:
@@ -172,15 +163,15 @@ def test_query_ids_that_are_the_name_of_a_file_too(folder: Path) -> None:
 def test_ties(folder: Path) -> None:
     """c (grade 1) and a (grade 3) share ranks 3 and 4."""
     worst, best = (pytest.approx(dcg(0, 0, *last) / IDEAL) for last in ((1, 3), (3, 1)))
-    assert of("--query-ids", "q1", metric="nDCG") == worst
-    assert of("--query-ids", "q1", "--ties", "trec", metric="nDCG") == worst
-    assert of("--query-ids", "q1", "--ties", "input", metric="nDCG") == best  # a is first in the file
-    assert of("--query-ids", "q1", "--ties", "best", metric="nDCG") == best
-    assert of("--query-ids", "q1", "--ties", "worst", metric="nDCG") == worst
+    assert mean_of("--query-ids", "q1", metric="nDCG") == worst
+    assert mean_of("--query-ids", "q1", "--ties", "trec", metric="nDCG") == worst
+    assert mean_of("--query-ids", "q1", "--ties", "input", metric="nDCG") == best  # a is first in the file
+    assert mean_of("--query-ids", "q1", "--ties", "best", metric="nDCG") == best
+    assert mean_of("--query-ids", "q1", "--ties", "worst", metric="nDCG") == worst
     lines = RUN.splitlines()
     (folder / "r").write_text("\n".join([*lines[:2], lines[3], lines[2], *lines[4:]]))
-    assert of("--query-ids", "q1", "--ties", "input", metric="nDCG") == worst
-    assert of("--query-ids", "q1", "--ties", "best", metric="nDCG") == best
+    assert mean_of("--query-ids", "q1", "--ties", "input", metric="nDCG") == worst
+    assert mean_of("--query-ids", "q1", "--ties", "best", metric="nDCG") == best
 
 
 def test_tie_range(folder: Path) -> None:
@@ -211,14 +202,14 @@ def test_zero_grade() -> None:
     assert per_query("AP", "--zero-grade", "1") == pytest.approx({"q1": (1 / 4) / 2, "q2": 0, "q3": 0})
     assert per_query("nDCG", "--zero-grade", "1")["q1"] == pytest.approx(dcg(0, 0, 0, 2) / dcg(2, 1))
     assert per_query("num_rel", "--zero-grade", "-0.5") == {"q1": 4, "q2": 2, "q3": 1}
-    assert of("--zero-grade", "0") == of()
+    assert mean_of("--zero-grade", "0") == mean_of()
 
 
 def test_no_relevant(folder: Path) -> None:
     (folder / "q").write_text("q1 0 a 1\nq2 0 a 0\n")
     for rule, mean in (("0", 0.5), ("1", 1.0), ("skip", 1.0)):
-        assert of("--no-relevant", rule, "--query-ids", "q1,q2", metric="R@5") == mean
-        assert of("--no-relevant", rule, "--query-ids", "q1,q2", metric="RR") == 0.125
+        assert mean_of("--no-relevant", rule, "--query-ids", "q1,q2", metric="R@5") == mean
+        assert mean_of("--no-relevant", rule, "--query-ids", "q1,q2", metric="RR") == 0.125
     assert "'2' is not one of '0', '1', 'skip'" in fails("q", "r", "--no-relevant", "2")
 
 
@@ -261,90 +252,13 @@ def test_digits() -> None:
     assert value("--digits", "0") == "0"
     assert value("--digits", "2") == f"{exact:.2f}"
     assert len(value("--digits", "100")) == 102
-    assert float(value("--digits", "full")) == of()
-    assert value("--digits", "full") == repr(of())
+    assert float(value("--digits", "full")) == mean_of()
+    assert value("--digits", "full") == repr(mean_of())
 
 
 @pytest.mark.parametrize("jobs", [0, 1, 2, 7, 1000])
 def test_jobs(jobs: int) -> None:
     assert gradeval("q", "r", "r", "r", "-q", "-j", jobs) == gradeval("q", "r", "r", "r", "-q")
-
-
-def test_qrels_format(folder: Path) -> None:
-    assert of("--qrels-format", "trec") == of()
-    assert fails("q", "r", "--qrels-format", "letor").startswith("q:1: ")
-    assert fails("l", "s", "--qrels-format", "trec").startswith("l:1: ")
-    (folder / "plain").write_text("2 # a\n1 # b\n")
-    (folder / "plain.query").write_text("2\n")
-    (folder / "run").write_text("1 Q0 b 1 1 t\n")
-    found = values("plain", "run", "--qrels-format", "letor", "-m", "AP num_rel", run="run")
-    assert found == {("all", "AP"): 0.5, ("all", "num_rel"): 2}
-
-
-def test_run_format(folder: Path) -> None:
-    assert of("--run-format", "trec") == of()
-    assert values("l", "s", "-m", "AP", run="s") == values(
-        "l", "s", "--run-format", "scores", "-m", "AP", run="s"
-    )
-    assert fails("l", "r", "--run-format", "scores").startswith("r:1: ")
-    assert fails("l", "s", "--run-format", "trec").startswith("s:1: ")
-    assert "--feature" in fails("l", "l", "--run-format", "letor")
-    assert "--feature requires LETOR files" in fails("l", "l", "--run-format", "trec", "--feature", "1")
-
-
-def test_scores_of_a_letor_file() -> None:
-    assert values("l", "s", "-m", "AP", "-q", run="s") == {
-        ("1", "AP"): 0.5,
-        ("2", "AP"): 1,
-        ("all", "AP"): 0.75,
-    }
-
-
-@pytest.mark.parametrize("runs", [(), ("l",)])
-def test_feature(runs: tuple[str, ...]) -> None:
-    """Of the qrels themselves, or of another LETOR file."""
-    assert values("l", *runs, "--feature", "1", "-m", "AP", run="feature1") == {("all", "AP"): 0.75}
-    assert values("l", *runs, "--feature", "2", "-m", "AP", run="feature2") == {("all", "AP"): 0.75}
-    both = gradeval("l", *runs, "--feature", "2,1-2", "-m", "AP", "-q", "-n").out.split("\n")
-    assert [line.split("\t")[::3] for line in both[1:-1]] == [
-        ["feature2", "0.5000"],
-        ["feature2", "1.0000"],
-        ["feature1", "1.0000"],
-        ["feature1", "0.5000"],
-    ]
-    again = gradeval("l", *runs, "--feature", "2", "--feature", "1-2", "-m", "AP", "-q", "-n").out.split("\n")
-    assert again == both
-
-
-@pytest.mark.parametrize("features", ["", "1,", "x", "-1", "1-", "2-1", "1.5", "1-99999999", "٣", "1 2"])
-def test_features_that_cannot_be(features: str) -> None:
-    assert fails("l", "--feature", features).startswith("gradeval: feature")
-
-
-def test_qrels_feature() -> None:
-    """Feature 2 as the grades: 1, 5 / 2, 0; feature 1 ranks a b / d c."""
-    found = values("l", "--feature", "1", "--qrels-feature", "2", "-m", "nDCG", "-q", "-n", run="feature1")
-    assert found == pytest.approx({("1", "nDCG"): dcg(1, 5) / dcg(5, 1), ("2", "nDCG"): dcg(0, 2) / 2})
-    assert "requires a LETOR file" in fails("q", "r", "--qrels-feature", "1")
-    assert fails("l", "s", "--qrels-feature", "7") == "l: no line has feature 7"
-
-
-def test_groups(folder: Path) -> None:
-    rows = "2 1:3\n0 1:2\n1 1:1\n0 1:4\n"
-    (folder / "plain").write_text(rows)
-    (folder / "sizes").write_text("1\n3\n")
-    expected = {("1", "AP"): 1.0, ("2", "AP"): 1 / 3}
-    args = ("plain", "--feature", "1", "-m", "AP", "-qn")
-    assert values(*args, "--groups", "sizes", run="feature1") == expected
-    assert "--groups" in fails(*args)
-    (folder / "plain.query").write_text("1\n3\n")
-    assert values(*args, run="feature1") == expected
-    assert "requires a LETOR file" in fails("q", "r", "--groups", "sizes")
-    assert "is not a non-negative integer" in fails("plain", "s", "--groups", "s")
-    (folder / "sizes").write_text("1\n2\n")
-    assert fails("plain", "s", "--groups", "sizes") == (
-        "sizes: the group sizes add up to 3 lines, but plain has 4"
-    )
 
 
 NUMBERS = {

@@ -1,0 +1,26 @@
+"""gradeval gate as a shell calls it, on qrels of 60 queries and four runs of them."""
+
+from __future__ import annotations
+
+import shlex
+
+from .command import Done, gradeval
+from .graded import query_ids
+
+QUERIES = query_ids(60)
+CODES = {"held": 0, "failed": 1, "not judged": 2}
+
+
+def save(run: str, *args: str, metrics: str = "nDCG@10 AP RR num_q tau") -> None:
+    done = gradeval("qrels", f"{run}.run", "-m", metrics, "-q", "-f", "json", "-o", f"{run}.json", *args)
+    assert done.code == 0, done.err
+
+
+def gate(line: str) -> Done:
+    """A gate as a shell calls it, whose last line is the verdict, with the exit code of the verdict."""
+    done = gradeval("gate", *shlex.split(line))
+    last = (done.out if done.out.startswith("Checks") else done.err).splitlines()[-1]
+    verdict = last.removeprefix("gate ").partition(":")[0]
+    assert last.startswith("gate ") and CODES[verdict] == done.code, done
+    assert not (done.code == 2 and "held" in last)
+    return done
