@@ -23,7 +23,8 @@ from gradeval.options import Options
 from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY
 from gradeval.registry.spec import parse
-from gradeval.results import Results, RunResult
+from gradeval.results import Results
+from gradeval.run_result import RunResult
 from gradeval.scoring import score
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import Qrels

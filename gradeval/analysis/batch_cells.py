@@ -20,7 +20,8 @@ from gradeval.formats.saved import SavedResult
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
-from gradeval.results import FailedRun, Results
+from gradeval.results import Results
+from gradeval.run_result import FailedRun
 
 TEST = CompareOptions(correction="none")  # the p-values are corrected over the whole table
 

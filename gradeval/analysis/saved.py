@@ -18,7 +18,8 @@ from gradeval.formats.sources import Source
 from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.results import FailedRun, Results, RunResult
+from gradeval.results import Results
+from gradeval.run_result import FailedRun, RunResult
 from gradeval.tables.load import is_file, is_path, source_of
 
 Runs = Sequence[tuple[str | None, Any]]

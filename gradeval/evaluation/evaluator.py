@@ -29,7 +29,8 @@ from gradeval.formats.sources import Source
 from gradeval.notices import Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.results import FailedRun, Results
+from gradeval.results import Results
+from gradeval.run_result import FailedRun
 from gradeval.tables.load import (
     Run,
     is_file,

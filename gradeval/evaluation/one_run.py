@@ -24,7 +24,7 @@ from gradeval.formats.diagnostics import shown
 from gradeval.notices import Notice
 from gradeval.options import NO_RELEVANT, Options
 from gradeval.registry.spec import Spec
-from gradeval.results import RunResult
+from gradeval.run_result import RunResult
 from gradeval.scoring import Scored, scored
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import (

@@ -6,7 +6,8 @@ import re
 from functools import partial
 
 from gradeval.render.layout import RenderOptions, blocks, joined, side_by_side, texts_of, with_ends
-from gradeval.results import Column, Results
+from gradeval.results import Results
+from gradeval.run_result import Column
 
 _SPECIAL = re.compile(r'[,"\r\n]')
 _FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # text that begins so is a formula in spreadsheets

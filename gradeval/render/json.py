@@ -9,7 +9,8 @@ from typing import Any
 
 from gradeval.formats.saved import FORMAT_VERSION
 from gradeval.render.layout import RenderOptions, exact_texts, joined
-from gradeval.results import Column, Results
+from gradeval.results import Results
+from gradeval.run_result import Column
 from gradeval.version import __version__
 
 

@@ -6,7 +6,8 @@ import json
 from json.encoder import encode_basestring_ascii
 
 from gradeval.render.layout import RenderOptions, blocks, exact_texts, joined, with_ends
-from gradeval.results import Column, Results
+from gradeval.results import Results
+from gradeval.run_result import Column
 
 
 def render(results: Results, options: RenderOptions) -> str:

@@ -13,7 +13,8 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.errors import visible
 from gradeval.render import Digits
-from gradeval.results import Column, Results, RunResult
+from gradeval.results import Results
+from gradeval.run_result import Column, RunResult
 
 if TYPE_CHECKING:
     from gradeval.registry.spec import Spec

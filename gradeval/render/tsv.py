@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from gradeval.render.layout import RenderOptions, blocks, joined, one_field, side_by_side, texts_of, with_ends
-from gradeval.results import Column, Results
+from gradeval.results import Results
+from gradeval.run_result import Column
 
 
 def render(results: Results, options: RenderOptions) -> str:

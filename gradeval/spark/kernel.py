@@ -25,7 +25,7 @@ from gradeval.notices import Notice
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec
-from gradeval.results import RunResult
+from gradeval.run_result import RunResult
 from gradeval.spark.moments import Moments
 from gradeval.spark.rows import Names, TableRows, raised, read_rows
 from gradeval.tables.qrels import RESCALE, Qrels, Rows, out_of_range

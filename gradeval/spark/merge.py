@@ -18,7 +18,8 @@ from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_TIES
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec
-from gradeval.results import FailedRun, Results, RunResult, Summary
+from gradeval.results import Results
+from gradeval.run_result import FailedRun, RunResult, Summary
 from gradeval.spark.kernel import Bucket, Failure, Job, Part
 from gradeval.spark.moments import Moments
 

@@ -16,7 +16,8 @@ from gradeval.analysis.gate_report import CheckOutcome, GateReport
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.results import Results, RunResult
+from gradeval.results import Results
+from gradeval.run_result import RunResult
 
 NAN = math.nan
 SLACK = 1e-9

@@ -11,7 +11,8 @@ from gradeval.analysis.zscores import UNKNOWN, standardized
 from gradeval.errors import InputError
 from gradeval.formats.zscores import read_zscores
 from gradeval.registry.spec import parse
-from gradeval.results import Results, RunResult
+from gradeval.results import Results
+from gradeval.run_result import RunResult
 
 NAN = float("nan")
 

@@ -15,7 +15,8 @@ from gradeval.evaluation import evaluate_all, evaluator
 from gradeval.options import Options
 from gradeval.registry.spec import parse
 from gradeval.render import FORMATS, render
-from gradeval.results import Results, RunResult
+from gradeval.results import Results
+from gradeval.run_result import RunResult
 
 from .command import RUN, fails, gradeval
 

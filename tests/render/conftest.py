@@ -9,7 +9,8 @@ import pytest
 
 from gradeval.notices import Kind, Notice
 from gradeval.registry.spec import parse
-from gradeval.results import Results, RunResult
+from gradeval.results import Results
+from gradeval.run_result import RunResult
 
 NAN = float("nan")
 Make = Callable[..., Results]

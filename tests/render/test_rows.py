@@ -13,7 +13,8 @@ import pytest
 from gradeval.registry.spec import parse
 from gradeval.render import render
 from gradeval.render.layout import decimals
-from gradeval.results import Results, RunResult
+from gradeval.results import Results
+from gradeval.run_result import RunResult
 
 NAN = float("nan")
 

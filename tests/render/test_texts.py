@@ -12,7 +12,8 @@ import pytest
 
 from gradeval.registry.spec import parse
 from gradeval.render import FORMATS, render
-from gradeval.results import Results, RunResult
+from gradeval.results import Results
+from gradeval.run_result import RunResult
 
 NAN = float("nan")
 
