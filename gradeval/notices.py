@@ -103,7 +103,8 @@ class Notice:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], subject: str) -> Notice:
         """The notice that to_dict wrote, about another subject. Raises ValueError, TypeError, KeyError."""
-        types = {field.name: _TYPES[str(field.type)] for field in fields(cls) if str(field.type) in _TYPES}
+        known: dict[str, Any] = {"int": int, "bool": bool, "str": str, "float | None": (int, float)}
+        types = {field.name: known[str(field.type)] for field in fields(cls) if str(field.type) in known}
         given = {name: content[name] for name in types if name in content}
         if any(not isinstance(value, types[name]) for name, value in given.items()):
             raise ValueError("a value is not valid")
@@ -138,6 +139,11 @@ def _runs(group: Sequence[Notice], runs: int) -> str:
     return f"{len(_subjects(group)):,} of {runs:,} runs"
 
 
+def _names(group: Sequence[Notice], most: int = 3) -> str:
+    """The first subjects."""
+    return ", ".join(_subjects(group)[:most]) + (", …" if len(group) > most else "")
+
+
 def _other_qrels(group: Sequence[Notice]) -> str:
     """That a notice of qrels is about those of further collections too."""
     count = len(_subjects(group)) - 1
@@ -148,9 +154,10 @@ def _largest(group: Sequence[Notice]) -> Notice:
     return max(group, key=lambda notice: notice.count)
 
 
-def _others(group: Sequence[Notice]) -> int:
-    """How many metrics a group is about, besides one."""
-    return len({notice.metric for notice in group}) - 1
+def _others(group: Sequence[Notice]) -> str:
+    """'2 other metrics', those that a group is about besides one; '' if there are none."""
+    count = len({notice.metric for notice in group}) - 1
+    return many(count, "other metric", "other metrics") if count else ""
 
 
 def _duplicates(group: Sequence[Notice], runs: int) -> str:
@@ -161,7 +168,7 @@ def _duplicates(group: Sequence[Notice], runs: int) -> str:
 
 def _all_relevant(group: Sequence[Notice], runs: int) -> str:
     notice, others = _largest(group), _others(group)
-    more = f" and {many(others, 'other metric', 'other metrics')}" if others else ""
+    more = f" and {others}" if others else ""
     return (
         f"{notice.subject}: all {notice.count:,} judged documents are relevant to {notice.metric}{more}"
         f"{_other_qrels(group)}: the lowest grade is {notice.low or 0:g}; set the grade of a non-relevant "
@@ -174,15 +181,15 @@ def _none_relevant(group: Sequence[Notice], runs: int) -> str:
     reaches = "is relevant"
     if notice.rule:
         reaches = f"has grade {notice.rule}, the threshold of {notice.metric}, or a higher one"
-    more = f"; nor is one for {many(others, 'other metric', 'other metrics')}"
+    more = f"; nor is one for {others}" if others else ""
     high = "" if notice.high is None else f" (the highest grade is {notice.high:g})"
-    return f"{notice.subject}: no judged document {reaches}{high}{more if others else ''}{_other_qrels(group)}"
+    return f"{notice.subject}: no judged document {reaches}{high}{more}{_other_qrels(group)}"
 
 
 def _no_relevant(group: Sequence[Notice], runs: int) -> str:
     notice, others = _largest(group), _others(group)
     count = many(notice.count, "query has", "queries have")
-    more = f" and of {many(others, 'other metric', 'other metrics')}" if others else ""
+    more = f" and of {others}" if others else ""
     fate = "excluded from the mean" if notice.rule == "skip" else f"counted as {notice.rule} in the mean"
     hint = "" if notice.informational else "; --no-relevant decides"
     what, counts = "no relevant document", {one.count for one in group if one.subject == notice.subject}
@@ -227,20 +234,15 @@ def _nothing_judged(group: Sequence[Notice], runs: int) -> str:
     hint = "check the document ids"
     if len(group) == 1:
         return f"{group[0].subject}: no document of the run is judged; {hint}"
-    names = ", ".join(_subjects(group)[:3])
-    return f"{_runs(group, runs)} have no judged document ({names}{', …' if len(group) > 3 else ''}); {hint}"
+    return f"{_runs(group, runs)} have no judged document ({_names(group)}); {hint}"
 
 
 def _qrels_as_run(group: Sequence[Notice], runs: int) -> str:
     if len(group) == 1:
-        return (
-            f"{group[0].subject}: every document is judged and its score is its grade; is this the qrels file?"
-        )
-    names = ", ".join(_subjects(group)[:3])
-    return (
-        f"{_runs(group, runs)} hold judged documents only, whose scores are their grades "
-        f"({names}{', …' if len(group) > 3 else ''}); are these qrels files?"
-    )
+        what = "every document is judged and its score is its grade"
+        return f"{group[0].subject}: {what}; is this the qrels file?"
+    what = "hold judged documents only, whose scores are their grades"
+    return f"{_runs(group, runs)} {what} ({_names(group)}); are these qrels files?"
 
 
 def _judged_share(group: Sequence[Notice], runs: int) -> str:
@@ -264,7 +266,7 @@ def _ties(group: Sequence[Notice], runs: int) -> str:
             f"{notice.metric} of {notice.subject}; --tie-range shows all"
         )
     where = many(notice.count, "query", "queries")
-    more = f", and {many(others, 'other metric', 'other metrics')} by less" if others else ""
+    more = f", and {others} by less" if others else ""
     if notice.low is None or notice.high is None:
         could = f"ties could change {notice.metric} in {where}; they are ordered by --ties {notice.rule}"
     else:
@@ -275,7 +277,7 @@ def _ties(group: Sequence[Notice], runs: int) -> str:
 def _undefined(group: Sequence[Notice], runs: int) -> str:
     notice, others = _largest(group), _others(group)
     queries = many(notice.count, "query", "queries")
-    more = f", and {many(others, 'other metric', 'other metrics')} for as many or fewer" if others else ""
+    more = f", and {others} for as many or fewer" if others else ""
     if len(_subjects(group)) > 1:
         scope = f"{_runs(group, runs)}: {notice.metric} is undefined for up to {queries} ({notice.subject})"
     else:
@@ -348,12 +350,9 @@ def _judged_differs(group: Sequence[Notice], runs: int) -> str:
 
 
 def _judged_unknown(group: Sequence[Notice], runs: int) -> str:
-    name, names = group[0].metric, ", ".join(_subjects(group)[:MAX_SUBJECTS])
-    more = ", …" if len(group) > MAX_SUBJECTS else ""
-    return (
-        f"{name} of {names}{more} is unknown, so whether the runs differ in it was not checked; "
-        f"save results with {name} among the metrics"
-    )
+    name, names = group[0].metric, _names(group, MAX_SUBJECTS)
+    unchecked = "so whether the runs differ in it was not checked"
+    return f"{name} of {names} is unknown, {unchecked}; save results with {name} among the metrics"
 
 
 def _missing_runs(group: Sequence[Notice], runs: int) -> str:
@@ -361,9 +360,6 @@ def _missing_runs(group: Sequence[Notice], runs: int) -> str:
     have = "has" if notice.count == 1 else "have"
     count = f"{notice.count:,} of {notice.total:,} cells {have} no run"
     return f"{count} ({notice.rule}); their systems have no average"
-
-
-_TYPES: dict[str, Any] = {"int": int, "bool": bool, "str": str, "float | None": (int, float)}
 
 
 def _no_baseline(group: Sequence[Notice], runs: int) -> str:
