@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 _WIDTH = 60
@@ -43,6 +45,12 @@ def inert(text: str, escape: str = r"\x") -> str:
         return f"{match['space'] or ''}{escape}{ord(match['char'] or match['hash']):x}"
 
     return _COMMAND.sub(escaped, text)
+
+
+def first_names(names: Iterable[str], most: int) -> str:
+    """'a, b, …': the names for a message, no more than these."""
+    first = list(islice(names, most + 1))
+    return ", ".join(first[:most]) + (", …" if len(first) > most else "")
 
 
 def named(text: str) -> str:
@@ -129,7 +137,7 @@ class UnknownQueryError(OptionError):
 
     def __init__(self, queries: list[str], path: str) -> None:
         self.queries, self.path = queries, path
-        names = ", ".join(map(named, queries[:5])) + (", …" if len(queries) > 5 else "")
+        names = first_names(map(named, queries), 5)
         super().__init__(
             f"query {names} is not in {path}" if len(queries) == 1 else f"queries {names} are not in {path}"
         )

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from typing import Any
 
+from gradeval.errors import first_names
+
 MAX_QUERIES = 20  # whose ids a notice lists
 MAX_SUBJECTS = 5  # that the line of a notice lists
 ENOUGH_QUERIES = 25  # a comparison of fewer is noted
@@ -139,11 +141,6 @@ def _runs(group: Sequence[Notice], runs: int) -> str:
     return f"{len(_subjects(group)):,} of {runs:,} runs"
 
 
-def _names(group: Sequence[Notice], most: int = 3) -> str:
-    """The first subjects."""
-    return ", ".join(_subjects(group)[:most]) + (", …" if len(group) > most else "")
-
-
 def _other_qrels(group: Sequence[Notice]) -> str:
     """That a notice of qrels is about those of further collections too."""
     count = len(_subjects(group)) - 1
@@ -234,7 +231,7 @@ def _nothing_judged(group: Sequence[Notice], runs: int) -> str:
     hint = "check the document ids"
     if len(group) == 1:
         return f"{group[0].subject}: no document of the run is judged; {hint}"
-    return f"{_runs(group, runs)} have no judged document ({_names(group)}); {hint}"
+    return f"{_runs(group, runs)} have no judged document ({first_names(_subjects(group), 3)}); {hint}"
 
 
 def _qrels_as_run(group: Sequence[Notice], runs: int) -> str:
@@ -242,7 +239,7 @@ def _qrels_as_run(group: Sequence[Notice], runs: int) -> str:
         what = "every document is judged and its score is its grade"
         return f"{group[0].subject}: {what}; is this the qrels file?"
     what = "hold judged documents only, whose scores are their grades"
-    return f"{_runs(group, runs)} {what} ({_names(group)}); are these qrels files?"
+    return f"{_runs(group, runs)} {what} ({first_names(_subjects(group), 3)}); are these qrels files?"
 
 
 def _judged_share(group: Sequence[Notice], runs: int) -> str:
@@ -350,7 +347,7 @@ def _judged_differs(group: Sequence[Notice], runs: int) -> str:
 
 
 def _judged_unknown(group: Sequence[Notice], runs: int) -> str:
-    name, names = group[0].metric, _names(group, MAX_SUBJECTS)
+    name, names = group[0].metric, first_names(_subjects(group), MAX_SUBJECTS)
     unchecked = "so whether the runs differ in it was not checked"
     return f"{name} of {names} is unknown, {unchecked}; save results with {name} among the metrics"
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from gradeval.analysis.comparison import PairComparison
-from gradeval.errors import GradevalError, MetricError
+from gradeval.errors import GradevalError, MetricError, first_names
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
@@ -170,7 +170,7 @@ class Batch:
             f"{cell.collection}/{cell.system}" for cell in self.cells.values() if cell.status == "missing"
         ]
         if missing:
-            names = ", ".join(missing[:MAX_SUBJECTS]) + (", …" if len(missing) > MAX_SUBJECTS else "")
+            names = first_names(missing, MAX_SUBJECTS)
             yield Notice(Kind.MISSING_RUNS, "", len(missing), rule=names, total=len(self.cells))
 
     def _without_baseline(self) -> Iterator[Notice]:
@@ -183,7 +183,7 @@ class Batch:
             and any((one.name, system) in done for system in self.systems)
         ]
         if self.baseline is not None and lacking:
-            names = ", ".join(lacking[:MAX_SUBJECTS]) + (", …" if len(lacking) > MAX_SUBJECTS else "")
+            names = first_names(lacking, MAX_SUBJECTS)
             total = len(self.collections)
             yield Notice(Kind.NO_BASELINE, self.baseline, len(lacking), rule=names, total=total)
 

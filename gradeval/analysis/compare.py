@@ -40,7 +40,7 @@ from gradeval.analysis.stats.tukey_hsd import randomized_tukey_hsd
 from gradeval.analysis.values import ComparedMetric, QueryValues, check_comparable, comparable
 from gradeval.arrays import Floats
 from gradeval.arrays.threads import default_jobs
-from gradeval.errors import InputError
+from gradeval.errors import InputError, first_names
 from gradeval.evaluation.given import separate_runs
 from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
@@ -386,8 +386,7 @@ def notices_of_sections(sections: Sequence[Section]) -> Iterator[Notice]:
         yield Notice(Kind.FEW_QUERIES, "", fewest)
     small = [str(one.group) for one in groups if min(each.n for each in one.comparisons) < ENOUGH_QUERIES]
     if small:
-        names = ", ".join(small[:MAX_QUERIES]) + (", …" if len(small) > MAX_QUERIES else "")
-        yield Notice(Kind.SMALL_GROUPS, "", len(small), rule=names)
+        yield Notice(Kind.SMALL_GROUPS, "", len(small), rule=first_names(small, MAX_QUERIES))
     reasons: dict[str, int] = {}
     for section in sections:
         for one in section.comparisons:

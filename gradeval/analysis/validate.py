@@ -17,7 +17,7 @@ from gradeval.arrays import Bools
 from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.errors import InputError, InputErrors, OptionError, described
+from gradeval.errors import InputError, InputErrors, OptionError, described, first_names
 from gradeval.findings import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.formats.describe import ObservedSource
 from gradeval.formats.detect import format_of
@@ -243,9 +243,8 @@ class _Checked:
 def _of_queries(qrels: Qrels, chosen: Bools, one: str, more: str) -> Problem:
     """What is the case for some queries. one, more: what it is, for a query and for several."""
     rows = np.flatnonzero(chosen)
-    ids = ", ".join(map(shown, qrels.queries.take(rows[:_SHOWN_IDS]).tolist()))
-    etc = ", …" if len(rows) > _SHOWN_IDS else ""
-    return Problem(None, f"{many(len(rows), f'query {one}', f'queries {more}')}: {ids}{etc}")
+    ids = first_names(map(shown, qrels.queries.take(rows[: _SHOWN_IDS + 1]).tolist()), _SHOWN_IDS)
+    return Problem(None, f"{many(len(rows), f'query {one}', f'queries {more}')}: {ids}")
 
 
 def _coverage(qrels: Qrels, reduced: Reduced) -> Iterator[Problem]:

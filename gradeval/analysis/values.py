@@ -11,7 +11,7 @@ import numpy as np
 
 from gradeval.analysis.stats.differences import paired_differences
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.errors import GradevalError, InputError, MetricError, UnknownQueryError
+from gradeval.errors import GradevalError, InputError, MetricError, UnknownQueryError, first_names
 from gradeval.evaluation.given import Planned, check_labels, names_of
 from gradeval.formats.sources import Source
 from gradeval.formats.values import LARGEST, ValueTable, metric_names, read_values
@@ -203,12 +203,6 @@ def _check_overlap(tables: Tables) -> None:
             raise InputError(path, what, hint="Check the query ids")
 
 
-def _listed(names: Iterable[str]) -> str:
-    """Names for a message: the first few."""
-    names = list(names)
-    return ", ".join(names[:MOST_NAMES]) + (", …" if len(names) > MOST_NAMES else "")
-
-
 def _stem(path: str) -> str:
     """The name of a file without folder and suffix."""
     [name] = run_names([path])
@@ -247,18 +241,20 @@ def from_tables(
         for metric in wanted:
             for _, path, table in tables:
                 if metric not in table.values:
-                    raise InputError(path, f"it has no values of {metric}, only of {_listed(table.values)}")
+                    raise InputError(
+                        path, f"it has no values of {metric}, only of {first_names(table.values, MOST_NAMES)}"
+                    )
     else:
         wanted = shared
         if not wanted:
-            names = "; ".join(f"{path}: {_listed(table.values)}" for _, path, table in tables)
+            names = "; ".join(f"{path}: {first_names(table.values, MOST_NAMES)}" for _, path, table in tables)
             raise MetricError(f"no metric is in every table ({names})")
         if others := [metric for metric in present if metric not in shared]:
             notices.append(Notice(Kind.EXCLUDED_METRICS, "", len(others), rule=", ".join(others)))
     columns = tuple(_column(metric, lower_is_better) for metric in dict.fromkeys(wanted))
     unknown = [metric for metric in lower_is_better if metric not in present]
     if unknown:
-        raise MetricError(f"{unknown[0]} is in no table", hint="there are " + _listed(present))
+        raise MetricError(f"{unknown[0]} is in no table", hint="there are " + first_names(present, MOST_NAMES))
     _check_overlap(tables)
     queries = all_queries(tables)
     if query_ids is not None:
@@ -306,7 +302,7 @@ def _named(metric: str, present: Sequence[str]) -> str:
     for name in present:
         if len(wanted) == 1 and _spec(name) == wanted[0]:
             return name
-    raise MetricError(f"{metric} is in no table", hint="there are " + _listed(present))
+    raise MetricError(f"{metric} is in no table", hint="there are " + first_names(present, MOST_NAMES))
 
 
 def _spec(name: str) -> Spec | None:

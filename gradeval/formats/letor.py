@@ -15,7 +15,7 @@ from gradeval.arrays import Bools, Bytes, Floats, Ints
 from gradeval.arrays.segments import distinct, order_of, ranges
 from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import ordered_map
-from gradeval.errors import InputError
+from gradeval.errors import InputError, first_names
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.number_lines import read_numbers
@@ -90,11 +90,8 @@ class Letor:
 
     def missing(self, features: Sequence[int]) -> InputError:
         """The error for features that no line has."""
-        ranges = _ranges(sorted(features))
-        more = ", …" if len(ranges) > _SHOWN else ""
-        return InputError(
-            self.path, f"no line has feature{'s' * (len(features) > 1)} {', '.join(ranges[:_SHOWN])}{more}"
-        )
+        ranges = first_names(_ranges(sorted(features)), _SHOWN)
+        return InputError(self.path, f"no line has feature{'s' * (len(features) > 1)} {ranges}")
 
 
 def _ranges(numbers: Sequence[int]) -> list[str]:

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from glob import escape, glob
 from typing import Any, NoReturn
 
-from gradeval.errors import InputError, OptionError, described, named
+from gradeval.errors import InputError, OptionError, described, first_names, named
 from gradeval.formats.sources import Source
 from gradeval.formats.toml import read_toml
 from gradeval.options import Options
@@ -193,7 +193,7 @@ class _Reader:
             file for file in glob(os.path.join(escape(self.folder), pattern)) if not os.path.isdir(file)
         )
         if len(found) > 1:
-            shown = ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
+            shown = first_names(found, _SHOWN)
             hint = "A pattern must match one file for each collection and system"
             self.fail(f"{key}: {path} matches {len(found)} files: {shown}", template, hint=hint)
         return found[0] if found else path

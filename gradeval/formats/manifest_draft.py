@@ -12,6 +12,7 @@ from gradeval.errors import InputError
 from gradeval.formats.detect import detect
 from gradeval.formats.fields import read_fields
 from gradeval.formats.manifest import toml_key, toml_string
+from gradeval.formats.names import is_number
 from gradeval.formats.sources import Source
 
 _ENDINGS = re.compile(r"(?<=.)\.(?:gz|bz2|xz|zst|run|txt|res|qrels|scores|tsv)$")
@@ -69,17 +70,9 @@ def _kind(path: str) -> tuple[str, int]:
             return "qrels", max(features, default=0)
     except (InputError, StopIteration):
         return "", 0
-    if len(fields) == 4 and _is_number(fields[3]):
+    if len(fields) == 4 and is_number(fields[3]):
         return "qrels", 0
-    return ("run" if len(fields) in (5, 6) and _is_number(fields[4]) else ""), 0
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return ("run" if len(fields) in (5, 6) and is_number(fields[4]) else ""), 0
 
 
 def _stem(path: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from gradeval.errors import InputError, named
+from gradeval.errors import InputError, first_names, named
 from gradeval.options import ROLES
 
 _RECBOLE = re.compile(r":(?:token|float)(?:_seq)?$")
@@ -98,7 +98,7 @@ def is_header(names: Sequence[str], given: Mapping[str, str]) -> bool:
         any(_found(plain, role) or given.get(role) in names for role in several)
         for several in (ROLES[:1], ROLES[1:2], ROLES[2:])
     ]
-    return sum(roles) >= 2 and not any(map(_is_number, names))
+    return sum(roles) >= 2 and not any(map(is_number, names))
 
 
 def simplified(name: str) -> str:
@@ -132,11 +132,11 @@ def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, nami
 
 
 def _columns(names: Sequence[str]) -> str:
-    more = ", …" if len(names) > _SHOWN else ""
-    return f"the columns are {', '.join(map(named, names[:_SHOWN]))}{more}"
+    return f"the columns are {first_names(map(named, names), _SHOWN)}"
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether Python reads it as a number."""
     try:
         float(text)
     except ValueError:

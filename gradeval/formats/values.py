@@ -17,7 +17,7 @@ from itertools import chain
 from gradeval.errors import InputError, named
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
 from gradeval.formats.fields import read_text
-from gradeval.formats.names import is_query_name, query_column
+from gradeval.formats.names import is_number, is_query_name, query_column
 from gradeval.formats.sources import Source
 from gradeval.options import parse_number
 
@@ -102,19 +102,11 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
 def _is_trec(line: str) -> bool:
     """Whether it is a line of trec_eval: measure, query and a number (or, of runid, a word)."""
     fields = _trec_fields(line)
-    return len(fields) == 3 and (fields[0] == "runid" or _is_number(fields[2]))
+    return len(fields) == 3 and (fields[0] == "runid" or is_number(fields[2]))
 
 
 def _trec_fields(line: str) -> list[str]:
     return _MARKED.split(line.strip(" \t\r"))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _csv_rows(source: Source, lines: Sequence[str], first: str) -> Iterator[Row]:
@@ -183,14 +175,14 @@ def _by_columns(
     if len(head) == 1:
         raise InputError(source.name, "there is one column only", line=1, hint=hint)
     # numbers and no names: there is no header
-    place = None if all(map(_is_number, head[1:])) else query_column(head, column, source.name)
+    place = None if all(map(is_number, head[1:])) else query_column(head, column, source.name)
     ids = 0 if place is None else place
     others = {c for c, name in enumerate(head) if is_query_name(name) or (c == 0 and _INDEX.fullmatch(name))}
     metrics = {c: name for c, name in enumerate(head) if c not in {ids, *others}}
     if not metrics:
         raise InputError(source.name, "there is no column of a metric", line=1, hint=hint)
     for c, name in metrics.items():
-        if not name or _is_number(name):
+        if not name or is_number(name):
             what = f"column {c + 1} has no name" if not name else f"column {c + 1} is named {named(name)}"
             raise InputError(source.name, what, line=1, hint=hint)
         if name in head[:c]:

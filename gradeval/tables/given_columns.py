@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from gradeval.errors import GradevalError, OptionError, named
+from gradeval.errors import GradevalError, OptionError, first_names, named
 from gradeval.formats.detect import format_of, kind_of, reader
 from gradeval.formats.roles import ROLES
 from gradeval.formats.sources import Source
@@ -46,7 +46,7 @@ def check_names(tables: Iterable[tuple[str, Sequence[str] | None]], options: Opt
     if missing and first is not None:
         role, name = next(iter(missing.items()))
         path, names = first
-        has = ", ".join(map(named, names[:_SHOWN])) + (", …" if len(names) > _SHOWN else "")
+        has = first_names(map(named, names), _SHOWN)
         raise OptionError(f"columns: {role}={name} is no column of any table; {path} has {has}")
 
 
