@@ -11,6 +11,7 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import ranges
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.formats.diagnostics import LineProblems
+from gradeval.formats.sources import Source
 
 Block_co = TypeVar("Block_co", covariant=True)
 
@@ -32,6 +33,21 @@ class Blocks(Protocol[Block_co]):
     def expected_size(self) -> int: ...
 
     def blocks(self) -> Iterator[Block_co]: ...
+
+
+class FileBlocks:
+    """What the Blocks of a file have in common: its name and sizes."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.name = source, source.name
+
+    @property
+    def stored_size(self) -> int:
+        return self.source.stored_size
+
+    @property
+    def expected_size(self) -> int:
+        return self.source.expected_size
 
 
 class Table(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError
-from gradeval.formats.columns import Columns, Table
+from gradeval.formats.columns import Columns, FileBlocks, Table
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.memory import object_ids
 from gradeval.formats.names import Chosen, choose, is_header
@@ -123,22 +123,14 @@ class _Part(NamedTuple):
     error: Problem | None = None
 
 
-class _File:
+class _File(FileBlocks):
     """Only the csv module knows where a record with quotes ends: these blocks are read in order."""
 
     def __init__(self, source: Source, header: Header, chosen: Chosen, number: str) -> None:
-        self.source, self.header, self.chosen, self.number = source, header, chosen, number
-        self.name = source.name
+        super().__init__(source)
+        self.header, self.chosen, self.number = header, chosen, number
         names = header.names
         self.wanted = [names.index(name) for name in chosen[:3]]
-
-    @property
-    def stored_size(self) -> int:
-        return self.source.stored_size
-
-    @property
-    def expected_size(self) -> int:
-        return self.source.expected_size
 
     def blocks(self) -> Iterator[_Part]:
         blocks = iter(self.source.blocks())

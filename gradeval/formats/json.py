@@ -15,7 +15,7 @@ import numpy as np
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError
-from gradeval.formats.columns import Columns, Table
+from gradeval.formats.columns import Columns, FileBlocks, Table
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json_exact import exact_columns
 from gradeval.formats.json_plain import plain_columns
@@ -59,20 +59,12 @@ def first_value(text: bytes) -> str | None:
     return found[2].decode("latin-1")
 
 
-class _File:
+class _File(FileBlocks):
     """offset: of the object's members in the text. is_whole: whether nothing may follow the object."""
 
     def __init__(self, source: Source, offset: int, is_whole: bool, number: str) -> None:
-        self.source, self.name = source, source.name
+        super().__init__(source)
         self.offset, self.is_whole, self.number = offset, is_whole, number
-
-    @property
-    def stored_size(self) -> int:
-        return self.source.stored_size
-
-    @property
-    def expected_size(self) -> int:
-        return self.source.expected_size
 
     def blocks(self) -> Iterator[Part]:
         chunks = self.source.chunks(_CHUNK)

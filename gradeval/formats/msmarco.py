@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gradeval.formats.columns import Columns, Table
+from gradeval.formats.columns import Columns, FileBlocks, Table
 from gradeval.formats.diagnostics import LineProblems, shown
 from gradeval.formats.scan import bare_cr_pattern, split_at_tabs, unreadable
 from gradeval.formats.sources import Block, Source
@@ -42,18 +42,7 @@ def counts_documents(text: bytes) -> bool:
     return rank > 0
 
 
-class _File:
-    def __init__(self, source: Source) -> None:
-        self.source, self.name = source, source.name
-
-    @property
-    def stored_size(self) -> int:
-        return self.source.stored_size
-
-    @property
-    def expected_size(self) -> int:
-        return self.source.expected_size
-
+class _File(FileBlocks):
     def blocks(self) -> Iterator[Columns]:
         last: dict[bytes, int] = {}  # the last rank of each query so far
         for block in self.source.blocks():

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from gradeval.errors import InputError
 from gradeval.formats.arrow import batches
 from gradeval.formats.arrow_columns import Arrow
-from gradeval.formats.columns import Columns, Table
+from gradeval.formats.columns import Columns, FileBlocks, Table
 from gradeval.formats.names import Chosen, choose
 from gradeval.formats.python import BLOCK_ROWS, column_labels, read_values, readable
 from gradeval.formats.sources import Source
@@ -77,21 +77,13 @@ def arrow_table(
     return Table(file, columns, tuple(names))
 
 
-class _File:
+class _File(FileBlocks):
     """names: of the columns that are read."""
 
     def __init__(self, source: Source, opened: Callable[[Any, Any], Opened], kind: str) -> None:
-        self.source, self.opened, self.kind = source, opened, kind
-        self.name = source.name
+        super().__init__(source)
+        self.opened, self.kind = opened, kind
         self.names: list[str] = []
-
-    @property
-    def stored_size(self) -> int:
-        return self.source.stored_size
-
-    @property
-    def expected_size(self) -> int:
-        return self.source.expected_size
 
     @contextmanager
     def open(self) -> Iterator[Opened]:
