@@ -6,7 +6,7 @@ Each module has render(results, options) -> str. It orders and formats values, a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from importlib import import_module
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -78,17 +78,27 @@ def render(
     wide: queries are rows and runs columns, for each metric; json and jsonl stay as they are.
     Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
     """
-    if not isinstance(format, str) or format not in FORMATS:
-        raise OptionError(f"unknown format '{format}': choose from {', '.join(FORMATS)}")
+    module = module_of(format, FORMATS, __name__)
     if wide and (format == "trec" or results.has_tie_range):
         what = "the format trec" if format == "trec" else "ranges over ties"
         raise OptionError(f"{what} cannot be printed wide")
     from gradeval.render.layout import RenderOptions
 
-    text: str = import_module(f"{__name__}.{format}").render(
-        results, RenderOptions(per_query, summary, checked_digits(digits), colour, width, spreadsheet, wide)
-    )
+    options = RenderOptions(per_query, summary, checked_digits(digits), colour, width, spreadsheet, wide)
+    text: str = module.render(results, options)
     return text
+
+
+def check_format(format: object, formats: Collection[str]) -> None:
+    """Raise OptionError where it is none of the formats."""
+    if not isinstance(format, str) or format not in formats:
+        raise OptionError(f"unknown format '{format}': choose from {', '.join(formats)}")
+
+
+def module_of(format: str, formats: Collection[str], package: str) -> Any:
+    """The module of the package that writes this one of its formats. Raises OptionError."""
+    check_format(format, formats)
+    return import_module(f"{package}.{format}")
 
 
 def checked_digits(digits: Any) -> Digits:

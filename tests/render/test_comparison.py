@@ -238,7 +238,7 @@ def test_latex_has_signs_and_infinities() -> None:
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(OptionError, match=r"unknown format 'trec'\. Formats: table, tsv"):
+    with pytest.raises(OptionError, match=r"unknown format 'trec': choose from table, tsv"):
         compared().render("trec")
     for digits in (-1, 101, True, 1.5, "4"):
         with pytest.raises(OptionError, match="digits must be an integer from 0 to 100"):

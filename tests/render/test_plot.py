@@ -97,7 +97,7 @@ def test_more_lines_than_letters():
 
 def test_formats():
     picture = PICTURES["differences"]()
-    with pytest.raises(OptionError, match=r"unknown format 'md'. Formats: table, tsv, csv, json"):
+    with pytest.raises(OptionError, match=r"unknown format 'md': choose from table, tsv, csv, json"):
         picture.render("md")
     assert picture.render("tsv").splitlines()[1].startswith("dense\tbm25\tnDCG@10\t1\t424\t0.3274\t")
     assert picture.render("csv", table="summary").startswith("run,baseline,metric,queries,")

@@ -5,11 +5,9 @@ A format's module has render(batch, options) -> str. It orders and writes number
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
-from gradeval.errors import OptionError
-from gradeval.render import checked_digits
+from gradeval.render import checked_digits, module_of
 
 if TYPE_CHECKING:
     from gradeval.analysis.batch_table import Batch
@@ -35,10 +33,9 @@ def render(
     spreadsheet: bool = False,
 ) -> str:
     """The batch in one of FORMATS; the arguments are those of gradeval.render.render."""
-    if not isinstance(format, str) or format not in FORMATS:
-        raise OptionError(f"unknown format '{format}'. Formats: {', '.join(FORMATS)}")
+    module = module_of(format, FORMATS, __name__)
     from gradeval.render.batch.layout import BatchRenderOptions
 
     options = BatchRenderOptions(checked_digits(digits), colour, width, spreadsheet)
-    text: str = import_module(f"{__name__}.{format}").render(batch, options)
+    text: str = module.render(batch, options)
     return text

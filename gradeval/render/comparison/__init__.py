@@ -5,11 +5,9 @@ A format's module has render(comparison, options) -> str. It orders and writes n
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
-from gradeval.errors import OptionError
-from gradeval.render import checked_digits
+from gradeval.render import checked_digits, module_of
 
 if TYPE_CHECKING:
     from gradeval.analysis.comparison import Comparison
@@ -41,12 +39,11 @@ def render(
     per_query: every query, with the values of the runs and their differences. summary: the comparisons.
     relative: differences in percent too. The other arguments are those of gradeval.render.render.
     """
-    if not isinstance(format, str) or format not in FORMATS:
-        raise OptionError(f"unknown format '{format}'. Formats: {', '.join(FORMATS)}")
+    module = module_of(format, FORMATS, __name__)
     from gradeval.render.comparison.layout import ComparisonRenderOptions
 
     options = ComparisonRenderOptions(
         per_query, summary, relative, checked_digits(digits), colour, width, spreadsheet
     )
-    text: str = import_module(f"{__name__}.{format}").render(comparison, options)
+    text: str = module.render(comparison, options)
     return text

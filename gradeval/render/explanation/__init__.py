@@ -6,11 +6,9 @@ A format's module has render(explanations, options) -> str. It orders and writes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradeval.errors import OptionError
-from gradeval.render import Digits
+from gradeval.render import Digits, module_of
 
 if TYPE_CHECKING:
     from gradeval.analysis.explanation import Explanation
@@ -51,8 +49,7 @@ def render(
     ranks: how many are shown, and how many documents that are not among them; by default the cutoff of the
     metric, up to 20, or 10. loss: what each document costs. The other arguments are those of render.render.
     """
-    if not isinstance(format, str) or format not in FORMATS:
-        raise OptionError(f"unknown format '{format}'. Formats: {', '.join(FORMATS)}")
+    module = module_of(format, FORMATS, __name__)
     options = ExplanationRenderOptions(ranks, loss, digits, colour, width)
-    text: str = import_module(f"{__name__}.{format}").render(explanations, options)
+    text: str = module.render(explanations, options)
     return text

@@ -6,8 +6,9 @@ names of runs and paths are data: none of them can be markup, or a command of a 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Literal
+
+from gradeval.render import module_of
 
 if TYPE_CHECKING:
     from gradeval.analysis.gate_report import GateReport
@@ -31,6 +32,5 @@ def render(
     """The report in one of FORMATS, with '\\n' at the end of each line."""
     from gradeval.render.gate.layout import GateRenderOptions
 
-    module = import_module(f"{__name__}.{format}")
-    text: str = module.render(report, GateRenderOptions(digits, colour, width))
+    text: str = module_of(format, FORMATS, __name__).render(report, GateRenderOptions(digits, colour, width))
     return text

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradeval.errors import OptionError
-from gradeval.render import Digits
+from gradeval.render import Digits, check_format
 
 if TYPE_CHECKING:
     from gradeval.analysis.plot.picture import Picture
@@ -49,8 +48,7 @@ def render(
     table: which one tsv and csv print, by default the first. width: of the drawing, by default 80 characters.
     ascii: draw with ASCII characters only. The other arguments are those of render.render.
     """
-    if not isinstance(format, str) or format not in FORMATS:
-        raise OptionError(f"unknown format '{format}'. Formats: {', '.join(FORMATS)}")
+    check_format(format, FORMATS)
     if format == "json":
         import json
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradeval.errors import OptionError
+from gradeval.render import check_format
 
 if TYPE_CHECKING:
     from gradeval.analysis.validation import Validation
@@ -17,12 +17,11 @@ FORMATS = {
 
 def render(validation: Validation, format: str = "table", *, colour: bool = False) -> str:
     """The validation in one of FORMATS, with '\\n' at the end of each line."""
+    check_format(format, FORMATS)
     if format == "json":
         import json
 
         return json.dumps(validation.to_dict(), indent=2, allow_nan=False) + "\n"
-    if format == "table":
-        from gradeval.render.validation.table import report
+    from gradeval.render.validation.table import report
 
-        return report(validation, colour)
-    raise OptionError(f"unknown format '{format}'. Formats: {', '.join(FORMATS)}")
+    return report(validation, colour)
