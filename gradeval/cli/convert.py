@@ -8,7 +8,7 @@ import click
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
-from gradeval.cli.options import SectionedCommand, check_inputs, input_options, inputs, section
+from gradeval.cli.options import check_inputs, input_options, inputs, section, sectioned_command
 from gradeval.cli.types import File, Integer
 from gradeval.notices import many
 from gradeval.options import RANGES
@@ -38,14 +38,7 @@ _rows = section("Documents")
 _other = section("Other")
 
 
-@click.command(
-    "convert",
-    cls=SectionedCommand,
-    short_help="Convert qrels and runs to other formats.",
-    options_metavar="[OPTIONS]",
-    epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+@sectioned_command("convert", "Convert qrels and runs to other formats.", EPILOG)
 @click.argument("source", metavar="IN", type=File())
 @click.argument("target", metavar="OUT", type=File())
 @_target(

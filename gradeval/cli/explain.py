@@ -11,7 +11,6 @@ from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.destination import has_colour
 from gradeval.cli.options import (
-    SectionedCommand,
     check_inputs,
     input_options,
     measure_options,
@@ -22,6 +21,7 @@ from gradeval.cli.options import (
     passes,
     queries,
     section,
+    sectioned_command,
     text_option,
     treat_warnings,
 )
@@ -50,14 +50,7 @@ Examples:
 _explanation = section("Explanation")
 
 
-@click.command(
-    "explain",
-    cls=SectionedCommand,
-    short_help="Explain a value, document by document.",
-    options_metavar="[OPTIONS]",
-    epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+@sectioned_command("explain", "Explain a value, document by document.", EPILOG)
 @click.argument("qrels", type=File())
 @click.argument("run", metavar="RUN", type=File(), required=False)
 @queries("--query", "asked", multiple=True, metavar="ID", help="The query to explain; may be repeated.")

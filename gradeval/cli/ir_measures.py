@@ -37,7 +37,6 @@ SUMMARY = "all"
     "ir_measures",
     cls=AbbreviatedCommand,
     short_help="Evaluate with the measures and output of ir_measures.",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.argument("qrels", type=File())
 @click.argument("run", type=File())

@@ -87,7 +87,7 @@ def _completed(incomplete: str, names: Mapping[str, str]) -> list[CompletionItem
     return [CompletionItem(before + name, help=about) for name, about in found.values()]
 
 
-@click.command("metrics", cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("metrics", cls=Command)
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_metric)
 @click.option(
     "--family", default="", metavar="NAME", shell_complete=complete_family, help="List the metrics of a family."

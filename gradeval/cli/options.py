@@ -66,7 +66,6 @@ def sectioned_command(name: str, short_help: str, epilog: str | None = None) -> 
         short_help=short_help,
         options_metavar="[OPTIONS]",
         epilog=epilog,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
 
 

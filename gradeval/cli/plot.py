@@ -21,7 +21,7 @@ from gradeval.cli.options import (
     queries,
     query_options,
 )
-from gradeval.cli.plot_options import SETTINGS, confidence_option, drawing, picture_options, run_plot
+from gradeval.cli.plot_options import confidence_option, drawing, picture_options, run_plot
 from gradeval.cli.study import swaps_command
 from gradeval.cli.study_options import as_eval_has, as_has, example
 from gradeval.cli.types import File
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     "plot",
     cls=CommandGroup,
     short_help="Draw queries, curves and φ, in the terminal or to a file.",
-    context_settings=SETTINGS,
 )
 def plot_command() -> None:
     """Draw pictures: in characters, or with --save as SVG, PNG or PDF, with matplotlib.
@@ -49,8 +48,6 @@ def plot_command() -> None:
     "queries",
     cls=SectionedCommand,
     short_help="The value of each query, or its difference from a baseline.",
-    options_metavar="[OPTIONS]",
-    context_settings=SETTINGS,
     epilog=example(
         "gradeval plot queries qrels.txt bm25.run",
         "gradeval plot queries qrels.txt bm25.run dense.run -m AP --save dense.pdf",
@@ -106,8 +103,6 @@ def queries_command(
     "curve",
     cls=SectionedCommand,
     short_help="A metric by its cutoff, or precision by recall.",
-    options_metavar="[OPTIONS]",
-    context_settings=SETTINGS,
     epilog=example(
         "gradeval plot curve qrels.txt bm25.run dense.run",
         "gradeval plot curve qrels.txt *.run -m 'P R' --at 1-10,20,50,100 --log --save depth.pdf",
@@ -159,8 +154,6 @@ def curve_command(
     "phi",
     cls=SectionedCommand,
     short_help="φ of nDCGφ over the grades of a collection.",
-    options_metavar="[OPTIONS]",
-    context_settings=SETTINGS,
     epilog=example(
         "gradeval plot phi qrels.txt",
         "gradeval plot phi qrels.txt --query 401 --query 402 --save phi.pdf",
@@ -202,8 +195,6 @@ def phi_command(qrels: str, asked: tuple[str, ...], metrics: tuple[str, ...], **
     "swaps",
     cls=Command,
     short_help="How metrics fall as pairs of an ideal ranking are swapped.",
-    options_metavar="[OPTIONS]",
-    context_settings=SETTINGS,
     epilog=example(
         "gradeval plot swaps",
         "gradeval plot swaps -m 'rankDCG nDCGphi tau' --levels 3,5 --save swaps.pdf",

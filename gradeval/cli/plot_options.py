@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from gradeval.render.progress import Progress
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _WITHOUT_BLOCKS = ("dumb", "linux")  # terminals whose fonts lack block characters
 
 drawing = section("Picture")

@@ -14,7 +14,6 @@ from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.compare_options import comparison_options, with_baseline
 from gradeval.cli.options import (
-    SectionedCommand,
     asked_queries,
     check_inputs,
     check_queries,
@@ -28,6 +27,7 @@ from gradeval.cli.options import (
     passes,
     query_options,
     section,
+    sectioned_command,
     text_option,
     treat_warnings,
 )
@@ -56,14 +56,7 @@ _page = section("Page")
 _ENDINGS = ("", ".html", ".htm")
 
 
-@click.command(
-    "report",
-    cls=SectionedCommand,
-    short_help="Write a page of HTML about runs.",
-    options_metavar="[OPTIONS]",
-    epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+@sectioned_command("report", "Write a page of HTML about runs.", EPILOG)
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
 @_page("--title", metavar="TEXT", default="", help="Of the page. Default: Ranking evaluation.")

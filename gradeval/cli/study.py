@@ -30,14 +30,11 @@ if TYPE_CHECKING:
     from gradeval.analysis.study.tables import Study
     from gradeval.render.progress import Progress
 
-_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-
 
 @click.group(
     "study",
     cls=CommandGroup,
     short_help="Study metrics: the experiments of their papers.",
-    context_settings=_SETTINGS,
 )
 def study_command() -> None:
     """Study metrics: the experiments of the papers they come from, on generated data or on yours.
@@ -50,7 +47,6 @@ def study_command() -> None:
     "swaps",
     cls=Command,
     short_help="Swap pairs of an ideal ranking: does a metric depend on the number of levels?",
-    context_settings=_SETTINGS,
     epilog=example(
         "gradeval study swaps",
         "gradeval study swaps -m 'rankDCG nDCGphi tau' --levels 3,5 --items 50",
@@ -94,7 +90,6 @@ def swaps_command(metrics: tuple[str, ...], **given: Any) -> int:
     "levels",
     cls=Command,
     short_help="AP at every threshold, and the metrics that combine them.",
-    context_settings=_SETTINGS,
     epilog=example(
         "gradeval study levels qrels.txt bm25.run dense.run",
         "gradeval study levels test.letor --feature 1,5,9",
@@ -128,7 +123,6 @@ def levels_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], 
     "divergence",
     cls=Command,
     short_help="nDCG beside nDCGφ, whose gains follow the gaps between grades.",
-    context_settings=_SETTINGS,
     epilog=example(
         "gradeval study divergence",
         "gradeval study divergence --cutoff 5 --draws 200 -f json",
@@ -172,7 +166,6 @@ def divergence_command(qrels: str | None, runs: tuple[str, ...], metrics: tuple[
     "criteria",
     cls=Command,
     short_help="Which of four criteria for orderings a metric meets.",
-    context_settings=_SETTINGS,
     epilog=example(
         "gradeval study criteria",
         "gradeval study criteria -m 'muAP NDCNG nDCGphi rankDCG rho'",
@@ -208,7 +201,6 @@ def criteria_command(metrics: tuple[str, ...], **given: Any) -> int:
     "agreement",
     cls=Command,
     short_help="Do metrics, or two sets of judgments, order systems alike?",
-    context_settings=_SETTINGS,
     epilog=example(
         "gradeval study agreement qrels.txt *.run",
         "gradeval study agreement qrels.txt *.run -m 'nDCG@10 AP' --test tukey",

@@ -98,8 +98,6 @@ class _Only(click.ParamType):  # type: ignore[type-arg]
     "trec_eval",
     cls=_Command,
     short_help="Evaluate with the options and output of trec_eval.",
-    options_metavar="[OPTIONS]",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.argument("qrels", type=File())
 @click.argument("run", type=File())

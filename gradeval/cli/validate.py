@@ -10,12 +10,12 @@ from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.destination import has_colour
 from gradeval.cli.options import (
-    SectionedCommand,
     check_inputs,
     expand_runs,
     input_options,
     output_file,
     section,
+    sectioned_command,
 )
 from gradeval.cli.types import File, Finite, Integer, IntegerOrAll
 from gradeval.options import RANGES
@@ -40,14 +40,7 @@ _output = section("Output")
 _other = section("Other")
 
 
-@click.command(
-    "validate",
-    cls=SectionedCommand,
-    short_help="Check files without scoring them.",
-    options_metavar="[OPTIONS]",
-    epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+@sectioned_command("validate", "Check files without scoring them.", EPILOG)
 @click.argument("files", metavar="[QRELS] [RUN]...", type=File(), nargs=-1, callback=expand_runs)
 @_checks(
     "--as", "role", type=click.Choice(("qrels", "run")), help="What all FILES are. Default: by the content."
