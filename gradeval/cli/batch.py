@@ -9,17 +9,9 @@ import click
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
+from gradeval.cli.arguments import check_new, output_file
 from gradeval.cli.destination import Destination
-from gradeval.cli.options import (
-    check_new,
-    other_options,
-    output_file,
-    output_options,
-    passes,
-    section,
-    sectioned_command,
-    treat_warnings,
-)
+from gradeval.cli.options import other_options, output_options, section, sectioned_command
 from gradeval.cli.types import File
 from gradeval.errors import InputError
 from gradeval.notices import Kind
@@ -107,13 +99,13 @@ def batch_command(
     from gradeval.render.batch import render
     from gradeval.render.progress import Progress
 
-    treat_warnings(quiet, strict)
+    out.treat_warnings(quiet, strict)
     heap.imported()
     manifest = read_manifest(Source(paths[0]))
     qrels = [collection.qrels for collection in manifest.collections]
     runs = [path for collection in manifest.collections for path in collection.runs.values() if path]
     file = output_file(output, [*paths, *qrels, *runs], with_groups=qrels)
-    destination = Destination.of(file, format_, FORMATS, spreadsheet)
+    destination = Destination.of(file, format_, FORMATS, spreadsheet=spreadsheet)
     if resume and (file is None or destination.format not in _RESUMED):
         raise click.UsageError("--resume requires -o FILE in json or jsonl.")
     earlier = {}
@@ -129,13 +121,8 @@ def batch_command(
                 out.echo_error(line)
 
     def write(batch: Batch) -> None:
-        text = render(
-            batch,
-            destination.format,
-            digits=digits,
-            **destination.style,
-        )
-        destination.write(text)
+        style = {"digits": digits, "spreadsheet": spreadsheet, **destination.style}
+        destination.write(render(batch, destination.format, **style))
 
     with Progress(enabled=False if quiet else None) as progress:
         batch = evaluate_batch(
@@ -151,7 +138,7 @@ def batch_command(
     statuses = {cell.status for cell in batch.cells.values()}
     if strict and "failed" in statuses:
         return 2
-    if not passes((), batch.notices, len(batch.cells), quiet, strict, allow):
+    if not out.passes((), batch.notices, len(batch.cells), quiet, strict, allow):
         return 2
     if statuses == {"missing"}:
         first = next(iter(batch.cells.values()))

@@ -12,24 +12,18 @@ from click.core import ParameterSource
 from gradeval.analysis.options import RANGES, CompareOptions
 from gradeval.cli import heap
 from gradeval.cli import output as out
+from gradeval.cli.arguments import asked_queries, check_inputs, check_queries, naming_queries, output_file
 from gradeval.cli.compare_options import comparison_options, with_baseline
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
-    asked_queries,
-    check_inputs,
-    check_queries,
     input_options,
     measure_options,
-    naming_queries,
     other_options,
-    output_file,
     output_options,
-    passes,
     queries,
     query_options,
     section,
     sectioned_command,
-    treat_warnings,
 )
 from gradeval.cli.types import File, Integer
 from gradeval.notices import Kind
@@ -140,11 +134,11 @@ def compare_command(
     extra = [one for one in (by, given["groups"], query_ids) if one]
     check_inputs([*files, *extra])
     file = output_file(output, [*files, *extra], with_groups=files)
-    destination = Destination.of(file, format_, FORMATS, spreadsheet)
+    destination = Destination.of(file, format_, FORMATS, spreadsheet=spreadsheet)
 
     from gradeval.render.comparison import render
 
-    treat_warnings(quiet, strict)
+    out.treat_warnings(quiet, strict)
     heap.imported()
     names = {field.name for field in fields(CompareOptions)}
     options = CompareOptions.of(
@@ -169,7 +163,7 @@ def compare_command(
                 return 2
             comparison = found
     warnings = asked.warnings if asked else ()
-    if not passes(warnings, comparison.notices, len(comparison.values.runs), quiet, strict, allow):
+    if not out.passes(warnings, comparison.notices, len(comparison.values.runs), quiet, strict, allow):
         return 2
     text = render(
         comparison,
@@ -178,6 +172,7 @@ def compare_command(
         summary=not no_summary,
         relative=relative,
         digits=digits,
+        spreadsheet=spreadsheet,
         **destination.style,
     )
     destination.write(text)

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from gradeval.analysis.options import CONFIDENCE, CORRECTIONS, MAXT, RANGES, TESTS
-from gradeval.cli.options import expand_runs, section, together
+from gradeval.cli.arguments import expand_runs
+from gradeval.cli.options import section, together
 from gradeval.cli.types import Integer, Percentage
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])

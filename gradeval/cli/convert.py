@@ -8,7 +8,8 @@ import click
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
-from gradeval.cli.options import check_inputs, input_options, inputs, section, sectioned_command
+from gradeval.cli.arguments import check_inputs
+from gradeval.cli.options import input_options, inputs, section, sectioned_command
 from gradeval.cli.types import File, Integer
 from gradeval.notices import many
 from gradeval.options import RANGES

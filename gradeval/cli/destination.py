@@ -22,11 +22,10 @@ def has_colour(on_terminal: bool) -> bool:
 
 @dataclass(frozen=True)
 class Destination:
-    """file: None for standard output. format: one of the command's. spreadsheet: that of --spreadsheet."""
+    """file: None for standard output. format: one of the command's."""
 
     file: OutputFile | None
     format: str
-    spreadsheet: bool
     on_terminal: bool
 
     @classmethod
@@ -35,24 +34,32 @@ class Destination:
         file: OutputFile | None,
         format_: str | None,
         formats: Iterable[str],
-        spreadsheet: bool,
+        *,
+        table: str | None = None,
+        spreadsheet: bool = False,
+        otherwise: str = "tsv",
         more: Sequence[str] = (),
     ) -> Destination:
-        """format_: that of --format; None for that of the file's ending. more: endings of what is written by
-        others, which messages name. Raises UsageError.
+        """format_, table, spreadsheet: those of the options. otherwise: the format where nothing sets it. more:
+        endings of what is written by others, which messages name. Raises UsageError, OptionError.
         """
-        used = format_ or out.default_format(file, formats, more=more)
+        used = format_ or out.default_format(file, formats, otherwise, more=more)
+        if table is not None and used not in ("tsv", "csv"):
+            raise click.UsageError("--table requires -f tsv or -f csv.")
         if spreadsheet and used != "csv":
             raise click.UsageError("--spreadsheet requires -f csv.")
-        return cls(file, used, spreadsheet, file is None and out.on_terminal())
+        return cls(file, used, file is None and out.on_terminal())
+
+    @property
+    def has_colour(self) -> bool:
+        return has_colour(self.on_terminal)
 
     @property
     def style(self) -> dict[str, Any]:
         """What the renderers take."""
         return {
-            "colour": has_colour(self.on_terminal),
+            "colour": self.has_colour,
             "width": out.columns() if self.on_terminal else None,
-            "spreadsheet": self.spreadsheet,
         }
 
     def write(self, text: str) -> None:

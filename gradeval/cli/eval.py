@@ -11,26 +11,27 @@ import click
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
-from gradeval.cli.destination import Destination
-from gradeval.cli.metrics import complete_metric
-from gradeval.cli.options import (
+from gradeval.cli.arguments import (
     asked_queries,
     check_inputs,
     check_queries,
+    check_runs,
     expand_runs,
+    naming_queries,
+    output_file,
+)
+from gradeval.cli.destination import Destination
+from gradeval.cli.metrics import complete_metric
+from gradeval.cli.options import (
     input_options,
     inputs,
     measure,
     measure_options,
-    naming_queries,
     other_options,
-    output_file,
     output_options,
-    passes,
     queries,
     query_options,
     sectioned_command,
-    treat_warnings,
 )
 from gradeval.cli.options import output as output_option
 from gradeval.cli.types import File, Integer
@@ -115,8 +116,8 @@ def eval_command(
         raise click.UsageError("-n requires -q: nothing would be printed.")
     if top is not None and sort is None:
         raise click.UsageError("--top requires --sort.")
-    if not runs and not options["features"] and runs_from is None:
-        raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
+    if runs_from is None:
+        check_runs(runs, options["features"])
     context = click.get_current_context()
     root = context.find_root().command
     if isinstance(root, click.Group) and qrels in root.list_commands(context) and not os.path.exists(qrels):
@@ -127,7 +128,7 @@ def eval_command(
     read += filter(None, [query_ids])
     check_inputs(read)
     file = output_file(output, read, with_groups=paths)
-    destination = Destination.of(file, format_, FORMATS, spreadsheet)
+    destination = Destination.of(file, format_, FORMATS, spreadsheet=spreadsheet)
     if wide and not per_query:
         raise click.UsageError("--wide requires -q.")
     if wide and (options["tie_range"] or destination.format == "trec"):
@@ -144,7 +145,7 @@ def eval_command(
     from gradeval.render.layout import ALL
     from gradeval.render.progress import Progress
 
-    treat_warnings(quiet, strict)
+    out.treat_warnings(quiet, strict)
     heap.imported()
     evaluate: Callable[..., Results] = evaluate_all
     judgments: Any = qrels
@@ -181,6 +182,7 @@ def eval_command(
             per_query=per_query,
             summary=not no_summary,
             digits=digits,
+            spreadsheet=spreadsheet,
             **destination.style,
             wide=wide,
         )
@@ -219,7 +221,7 @@ def eval_command(
         *excluded,
         *([Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))] if has_all else ()),
     ]
-    if not passes(warnings, notices, len(results.runs), quiet, strict, allow):
+    if not out.passes(warnings, notices, len(results.runs), quiet, strict, allow):
         return 2
     if results.runs and not is_streamed:
         if by:

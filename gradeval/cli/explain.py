@@ -9,21 +9,18 @@ import click
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
-from gradeval.cli.destination import has_colour
+from gradeval.cli.arguments import check_inputs, output_file
+from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
-    check_inputs,
     input_options,
     measure_options,
     other_options,
     output,
-    output_file,
     output_options,
-    passes,
     queries,
     section,
     sectioned_command,
     text_option,
-    treat_warnings,
 )
 from gradeval.cli.types import File, Integer
 from gradeval.notices import Kind
@@ -126,14 +123,13 @@ def explain_command(
     inputs = [qrels, named[1], *filter(None, [other and other[1], text, options["groups"]])]
     check_inputs(inputs if run is not None else [qrels, *inputs[2:]])
     file = output_file(output, inputs, with_groups=inputs[:2])
-    on_terminal = file is None and out.on_terminal()
-    format_ = format_ or out.default_format(file, FORMATS, otherwise="table")
+    destination = Destination.of(file, format_, FORMATS, otherwise="table")
 
     from gradeval.analysis.explain import METRIC, explain_run, one_metric
     from gradeval.render.explanation import render
     from gradeval.render.progress import Progress
 
-    treat_warnings(quiet, strict)
+    out.treat_warnings(quiet, strict)
     heap.imported()
     with Progress(enabled=False if quiet else None) as progress:
         explanations = explain_run(
@@ -148,18 +144,10 @@ def explain_command(
             watch=progress.watch,
         )
     runs = 1 if other is None else 2
-    if not passes(_warnings(explanations, text), explanations[0].notices, runs, quiet, strict, allow):
+    if not out.passes(_warnings(explanations, text), explanations[0].notices, runs, quiet, strict, allow):
         return 2
-    rendered = render(
-        explanations,
-        format_,
-        ranks=ranks,
-        loss=loss,
-        digits=digits,
-        colour=has_colour(on_terminal),
-        width=out.columns() if on_terminal else None,
-    )
-    out.write(rendered, file, styled=format_ == "table")
+    how = {"ranks": ranks, "loss": loss, "digits": digits, **destination.style}
+    destination.write(render(explanations, destination.format, **how))
     return 0
 
 

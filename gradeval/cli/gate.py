@@ -12,22 +12,16 @@ from click.core import ParameterSource
 
 from gradeval.cli import heap
 from gradeval.cli import output as out
+from gradeval.cli.arguments import asked_queries, check_inputs, check_new, check_queries, naming_queries
 from gradeval.cli.gate_reports import Reports
 from gradeval.cli.options import (
-    asked_queries,
-    check_inputs,
-    check_new,
-    check_queries,
     input_options,
     measure_options,
-    naming_queries,
     other_options,
     output_options,
-    passes,
     query_options,
     section,
     sectioned_command,
-    treat_warnings,
 )
 from gradeval.cli.types import File, Integer, Percentage
 from gradeval.errors import GradevalError
@@ -198,7 +192,7 @@ def gate_command(
     check_inputs(inputs)
     if junit is not None and output is not None and os.path.realpath(junit) == os.path.realpath(output):
         raise click.UsageError("--junit and --output name the same file.")
-    treat_warnings(quiet, strict)
+    out.treat_warnings(quiet, strict)
     heap.imported()
 
     from gradeval.analysis.checks import GateConfig
@@ -231,7 +225,7 @@ def gate_command(
         of_ids, count = asked.warnings if asked else (), len(results.runs)
         faults = [notice for notice in report.notices if not notice.informational]
         warnings = [] if quiet else [*of_ids, *lines(faults, count)]
-        if not passes(of_ids, report.notices, count, quiet, strict, allow):
+        if not out.passes(of_ids, report.notices, count, quiet, strict, allow):
             report = GateReport(problems=("warnings are treated as errors (--strict)",))
     except GradevalError as error:
         for each in error.errors if isinstance(error, _UnreadableRuns) else [error]:

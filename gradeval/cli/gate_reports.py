@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gradeval.cli import output as out
-from gradeval.cli.destination import has_colour
-from gradeval.cli.options import output_file
+from gradeval.cli.arguments import output_file
+from gradeval.cli.destination import Destination
 from gradeval.errors import GradevalError
 from gradeval.render import Digits
 
@@ -82,14 +82,7 @@ class Reports:
     def _print(self, report: GateReport) -> None:
         if not self._is_printed(report):
             return
-        from gradeval.render.gate import render
+        from gradeval.render.gate import FORMATS, render
 
-        on_terminal = self.file is None and out.on_terminal()
-        text = render(
-            report,
-            self.format,
-            digits=self.digits,
-            colour=has_colour(on_terminal),
-            width=out.columns() if on_terminal else None,
-        )
-        out.write(text, self.file, styled=self.format == "table")
+        destination = Destination.of(self.file, self.format, FORMATS)
+        destination.write(render(report, destination.format, digits=self.digits, **destination.style))

@@ -1,25 +1,19 @@
-"""The options that several commands have, under the headings of their help; and what they do with them."""
+"""The options that several commands have, under the headings of their help."""
 
 from __future__ import annotations
 
-import os
-import warnings as python_warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gradeval.cli import output as out
 from gradeval.cli.command import Command
 from gradeval.cli.metrics import complete_metric
 from gradeval.cli.types import DigitsOrFull, File, Finite, Integer, Kinds
-from gradeval.errors import UnknownQueryError
-from gradeval.notices import Kind, Notice
+from gradeval.notices import Kind
 from gradeval.options import (
-    GROUP_SUFFIXES,
     NO_RELEVANT,
     QRELS_FORMATS,
     QUERIES,
@@ -30,8 +24,7 @@ from gradeval.options import (
 from gradeval.render import FORMATS
 
 if TYPE_CHECKING:
-    from gradeval.cli.query_ids import QueryIds
-    from gradeval.formats.output_file import OutputFile
+    pass
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -307,93 +300,3 @@ def warning_options() -> Callable[[Decorated], Decorated]:
             f"{', '.join(kind.value for kind in Kind)}.",
         ),
     )
-
-
-def check_queries(complete: bool, queries: str) -> None:
-    """Raise UsageError for -c with another rule."""
-    if complete and queries == "both":
-        raise click.UsageError("-c and --queries both are mutually exclusive.")
-
-
-def expand_runs(
-    context: click.Context | None, param: click.Parameter | None, paths: Sequence[str]
-) -> tuple[str, ...]:
-    """Runs with directories and patterns replaced by their files; a callback of arguments."""
-    from gradeval.tables.run_names import run_files
-
-    return tuple(str(file) for path in paths for file in run_files(path))
-
-
-def check_inputs(inputs: Sequence[str]) -> None:
-    """Raise UsageError where two of the files are standard input."""
-    if inputs.count("-") > 1:
-        raise click.UsageError("'-' can be given once only: there is one standard input.")
-
-
-def check_new(output: str | None) -> None:
-    """Raise UsageError where the file that --init writes exists."""
-    if output is not None and os.path.exists(output):
-        raise click.UsageError(f"--output {output}: the file exists, and --init replaces none.")
-
-
-def output_file(
-    path: str | None, inputs: Iterable[str], with_groups: Iterable[str] = (), option: str = "--output"
-) -> OutputFile | None:
-    """The file of --output, None for standard output. with_groups: inputs that may have sizes beside them."""
-    if path is None or path == "-":
-        return None
-    from gradeval.formats.output_file import OutputFile
-
-    beside = [each + suffix for each in with_groups for suffix in GROUP_SUFFIXES]
-    return OutputFile(path, [*inputs, *beside], option)
-
-
-def asked_queries(given: str | None) -> QueryIds | None:
-    """What --query-ids was given."""
-    if given is None:
-        return None
-    from gradeval.cli.query_ids import QueryIds
-
-    return QueryIds(given)
-
-
-@contextmanager
-def naming_queries(asked: QueryIds | None) -> Iterator[None]:
-    """Say of queries that are not in the qrels that --query-ids named them."""
-    try:
-        yield
-    except UnknownQueryError as error:
-        if asked is None:
-            raise
-        raise asked.unknown(error) from None
-
-
-def treat_warnings(quiet: bool, strict: bool) -> None:
-    """Let the warnings of other code, such as a plugin's, be treated as ours."""
-    if quiet or strict:
-        python_warnings.simplefilter("error" if strict else "ignore")
-
-
-def passes(
-    warnings: Sequence[str],
-    notices: Iterable[Notice],
-    runs: int,
-    quiet: bool,
-    strict: bool,
-    allow: Sequence[Kind],
-) -> bool:
-    """Print the warnings and notices; whether the command may go on, since with --strict they are errors."""
-    from gradeval.notices import lines
-
-    notices = list(notices)
-    faults = [notice for notice in notices if not notice.informational]
-    if not quiet or strict:
-        for warning in (*warnings, *lines(faults, runs)):
-            out.echo_error(f"warning: {warning}")
-    if not quiet:
-        for note in lines((notice for notice in notices if notice.informational), runs):
-            out.echo_error(f"note: {note}")
-    is_wrong = bool(warnings) or any(notice.kind not in allow for notice in faults)
-    if strict and is_wrong:
-        out.echo_error("gradeval: warnings are treated as errors (--strict)")
-    return not (strict and is_wrong)

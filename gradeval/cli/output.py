@@ -1,14 +1,16 @@
-"""Text to standard output or a file, messages to standard error; incomplete output is an error."""
+"""Text to standard output or a file, messages and warnings to standard error; incomplete output is an error."""
 
 from __future__ import annotations
 
 import errno
 import sys
+import warnings as python_warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from gradeval.errors import GradevalError, InputError, InputErrors, inert, printable, visible_rows
+from gradeval.notices import Kind, Notice, lines
 
 if TYPE_CHECKING:
     from gradeval.formats.output_file import OutputFile
@@ -45,6 +47,43 @@ def report(error: GradevalError) -> None:
     ours = "" if isinstance(error, (InputError, InputErrors)) else "gradeval: "
     for line in str(error).split("\n"):
         echo_error(ours + line)
+
+
+def treat_warnings(quiet: bool, strict: bool) -> None:
+    """Let the warnings of other code, such as a plugin's, be treated as ours."""
+    if quiet or strict:
+        python_warnings.simplefilter("error" if strict else "ignore")
+
+
+def passes(
+    warnings: Sequence[str],
+    notices: Iterable[Notice],
+    runs: int,
+    quiet: bool,
+    strict: bool,
+    allow: Sequence[Kind],
+) -> bool:
+    """Print the warnings and notices; whether the command may go on, since with --strict they are errors."""
+    notices = list(notices)
+    faults = [notice for notice in notices if not notice.informational]
+    notes = lines((notice for notice in notices if notice.informational), runs)
+    is_wrong = bool(warnings) or any(notice.kind not in allow for notice in faults)
+    return passes_with((*warnings, *lines(faults, runs)), notes, is_wrong, quiet, strict)
+
+
+def passes_with(
+    warnings: Iterable[str], notes: Iterable[str], is_wrong: bool, quiet: bool, strict: bool
+) -> bool:
+    """The same with the lines to print. is_wrong: whether one of the warnings is an error with --strict."""
+    if not quiet or strict:
+        for warning in warnings:
+            echo_error(f"warning: {warning}")
+    if not quiet:
+        for note in notes:
+            echo_error(f"note: {note}")
+    if strict and is_wrong:
+        echo_error("gradeval: warnings are treated as errors (--strict)")
+    return not (strict and is_wrong)
 
 
 def on_terminal() -> bool:

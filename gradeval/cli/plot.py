@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradeval.cli.arguments import check_queries, check_runs, expand_runs
 from gradeval.cli.command import Command, CommandGroup
 from gradeval.cli.compare_options import with_baseline
 from gradeval.cli.metrics import complete_metric
 from gradeval.cli.options import (
     SectionedCommand,
-    check_queries,
-    expand_runs,
     input_options,
     measure,
     measure_options,
@@ -78,7 +76,7 @@ def queries_command(
     lost. A RUN may be a saved result (gradeval -q -f json) too. NAME=RUN labels a run.
     """
     check_queries(complete, given["queries"])
-    _check_runs(runs, given)
+    check_runs(runs, given["features"])
     labelled = with_baseline(runs, baseline)
 
     def draw(progress: Progress, options: dict[str, Any]) -> Picture:
@@ -134,7 +132,7 @@ def curve_command(
     -m iprec_at_recall draws interpolated precision by recall. NAME=RUN labels a run.
     """
     check_queries(complete, given["queries"])
-    _check_runs(runs, given)
+    check_runs(runs, given["features"])
 
     from gradeval.tables.run_names import labelled
 
@@ -219,11 +217,6 @@ def swaps_picture_command(metrics: tuple[str, ...], **given: Any) -> int:
         return swaps(metrics or METRICS, **options, progress=progress.steps)
 
     return run_plot(draw, given)
-
-
-def _check_runs(runs: Sequence[str], given: dict[str, Any]) -> None:
-    if not runs and not given["features"]:
-        raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
 
 
 def _split(options: dict[str, Any], *names: str) -> tuple[dict[str, Any], Options]:

@@ -12,24 +12,15 @@ import click
 from gradeval.analysis.options import CONFIDENCE
 from gradeval.cli import heap
 from gradeval.cli import output as out
-from gradeval.cli.destination import has_colour
-from gradeval.cli.options import (
-    check_inputs,
-    output_file,
-    output_options,
-    passes,
-    section,
-    together,
-    treat_warnings,
-)
+from gradeval.cli.arguments import asked_queries, check_inputs, naming_queries, output_file
+from gradeval.cli.destination import Destination
+from gradeval.cli.options import output_options, section, together
 from gradeval.cli.types import File, Percentage
-from gradeval.errors import UnknownQueryError
 from gradeval.options import parse_number
 from gradeval.render.plot import FORMATS, SUFFIXES
 
 if TYPE_CHECKING:
     from gradeval.analysis.plot.picture import Picture
-    from gradeval.cli.query_ids import QueryIds
     from gradeval.formats.output_file import OutputFile
     from gradeval.render.progress import Progress
 
@@ -112,33 +103,27 @@ def run_plot(
     strict, allow = given.pop("strict", False), given.pop("allow", ())
     read = [*inputs, *filter(None, [given.get("groups")])]
     check_inputs(read)
-    asked = _asked(given)
+    asked = asked_queries(given.pop("query_ids", None))
+    if asked is not None:
+        given["query_ids"] = asked.chosen
     kept = [*read, *([asked.given] if asked else [])]
     file = output_file(output, kept, inputs)
     picture_file, kind = _picture_file(path, size, kept, inputs)
     if file is not None and picture_file is not None and os.path.realpath(output) == os.path.realpath(path):
         raise click.UsageError("--output and --save name the same file.")
-    on_terminal = file is None and out.on_terminal()
-    format_ = format_ or out.default_format(file, FORMATS, otherwise="table")
-    if table is not None and format_ not in ("tsv", "csv"):
-        raise click.UsageError("--table requires -f tsv or -f csv.")
-    if spreadsheet and format_ != "csv":
-        raise click.UsageError("--spreadsheet requires -f csv.")
+    destination = Destination.of(
+        file, format_, FORMATS, table=table, spreadsheet=spreadsheet, otherwise="table"
+    )
 
     from gradeval.render.plot import render
     from gradeval.render.progress import Progress
 
-    treat_warnings(quiet, strict)
+    out.treat_warnings(quiet, strict)
     heap.imported()
     if "jobs" in given:
         given["jobs"] = given["jobs"] or 0
-    try:
-        with Progress(enabled=False if quiet else None) as progress:
-            picture = draw(progress, given)
-    except UnknownQueryError as error:
-        if asked is None:
-            raise
-        raise asked.unknown(error) from None
+    with naming_queries(asked), Progress(enabled=False if quiet else None) as progress:
+        picture = draw(progress, given)
     warnings = list(asked.warnings if asked else ())
     data = b""
     if picture_file is not None:
@@ -146,34 +131,21 @@ def run_plot(
 
         data, missing = image(picture, kind, size)
         warnings += [without_glyphs(missing)] if missing else []
-    if not passes(warnings, picture.notices, picture.runs_read, quiet, strict, allow):
+    if not out.passes(warnings, picture.notices, picture.runs_read, quiet, strict, allow):
         return 2
     text = render(
         picture,
-        format_,
+        destination.format,
         table=table,
         digits=digits,
-        colour=has_colour(on_terminal),
-        width=out.columns() if on_terminal else None,
-        ascii=ascii_only or (on_terminal and _lacks_blocks()),
+        ascii=ascii_only or (destination.on_terminal and _lacks_blocks()),
         spreadsheet=spreadsheet,
+        **destination.style,
     )
     if picture_file is not None:
         out.write_data(data, picture_file)
-    out.write(text, file, styled=format_ == "table")
+    destination.write(text)
     return 0
-
-
-def _asked(given: dict[str, Any]) -> QueryIds | None:
-    """What --query-ids was given, whose choice takes its place."""
-    query_ids = given.pop("query_ids", None)
-    if query_ids is None:
-        return None
-    from gradeval.cli.query_ids import QueryIds
-
-    asked = QueryIds(query_ids)
-    given["query_ids"] = asked.chosen
-    return asked
 
 
 def _picture_file(

@@ -12,24 +12,25 @@ import click
 from gradeval.analysis.options import EXPLAINED, CompareOptions
 from gradeval.cli import heap
 from gradeval.cli import output as out
-from gradeval.cli.compare_options import comparison_options, with_baseline
-from gradeval.cli.options import (
+from gradeval.cli.arguments import (
     asked_queries,
     check_inputs,
     check_queries,
+    check_runs,
+    naming_queries,
+    output_file,
+)
+from gradeval.cli.compare_options import comparison_options, with_baseline
+from gradeval.cli.options import (
     digits_option,
     input_options,
     measure_options,
-    naming_queries,
     other_options,
-    output_file,
     output_option,
-    passes,
     query_options,
     section,
     sectioned_command,
     text_option,
-    treat_warnings,
 )
 from gradeval.cli.types import File, Integer
 from gradeval.notices import Kind
@@ -103,8 +104,7 @@ def report_command(
 
     check_installed()
     check_queries(complete, given["queries"])
-    if not runs and not given["features"]:
-        raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
+    check_runs(runs, given["features"])
     named = with_baseline(runs, given["baseline"])
     files = (qrels, *(path for _, path in named))
     extra = [one for one in (text, given["groups"], query_ids) if one]
@@ -122,7 +122,7 @@ def report_command(
     from gradeval.registry.spec import parse
     from gradeval.render.progress import Progress
 
-    treat_warnings(quiet, strict)
+    out.treat_warnings(quiet, strict)
     heap.imported()
     names = {field.name for field in fields(CompareOptions)}
     given["jobs"] = given["jobs"] or 0
@@ -159,7 +159,7 @@ def report_command(
     warnings = [*(asked.warnings if asked else ())]
     if text is not None and found.explained and not found.titles:
         warnings.append(f"{text}: no document of the queries has a title in it; are the ids those of the runs?")
-    if not passes(warnings, found.notices, len(found.values.runs), quiet, strict, allow):
+    if not out.passes(warnings, found.notices, len(found.values.runs), quiet, strict, allow):
         return 2
     out.write(found.render(digits=digits), file)
     return 0

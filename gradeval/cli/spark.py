@@ -11,24 +11,19 @@ from click.core import ParameterSource
 from gradeval.analysis.options import OF_SUMS
 from gradeval.cli import heap
 from gradeval.cli import output as out
+from gradeval.cli.arguments import asked_queries, check_queries, naming_queries, output_file
 from gradeval.cli.compare_options import t_test_options
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
-    asked_queries,
-    check_queries,
     columns_option,
     identical_ids_option,
     inputs,
     measure,
     measure_options,
-    naming_queries,
     other,
-    output_file,
     output_options,
-    passes,
     query_options,
     sectioned_command,
-    treat_warnings,
     warning_options,
 )
 from gradeval.cli.types import File, Integer
@@ -139,7 +134,7 @@ def spark_command(
     read = [qrels, *(labelled(run)[1] for run in runs), *filter(None, [query_ids])]
     file = output_file(None if values else output, read)
     formats = COMPARISON_FORMATS if how else FORMATS
-    destination = Destination.of(file, format_, formats, spreadsheet, (_VALUES,))
+    destination = Destination.of(file, format_, formats, spreadsheet=spreadsheet, more=(_VALUES,))
     _check_printed(destination.format, bool(how), options)
 
     from gradeval.analysis.values import comparable
@@ -157,7 +152,7 @@ def spark_command(
         tasks_shown,
     )
 
-    treat_warnings(quiet, strict)
+    out.treat_warnings(quiet, strict)
     heap.imported()
     asked = asked_queries(query_ids)
     if asked is not None:
@@ -184,7 +179,7 @@ def spark_command(
             if how and not results.failed:
                 comparison = evaluation.compare(map(str, request.specs), **how)
             notices = results.notices if comparison is None else comparison.notices
-            may_go_on = not (strict and results.failed) and passes(
+            may_go_on = not (strict and results.failed) and out.passes(
                 [], notices, len(results.runs), quiet, strict, allow
             )
             if values is not None:
@@ -194,14 +189,15 @@ def spark_command(
                     out.echo_error(f"gradeval: {values} was not written")
     if not may_go_on:
         return 2
+    style = {"digits": digits, "spreadsheet": spreadsheet, **destination.style}
     if comparison is not None:
         from gradeval.render.comparison import render as render_comparison
 
-        destination.write(render_comparison(comparison, destination.format, digits=digits, **destination.style))
+        destination.write(render_comparison(comparison, destination.format, **style))
     elif results.runs and not how:
         from gradeval.render import render
 
-        destination.write(render(results, destination.format, digits=digits, **destination.style))
+        destination.write(render(results, destination.format, **style))
     return 2 if results.failed else 0
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradeval.cli.arguments import expand_runs
 from gradeval.cli.command import Command, CommandGroup
-from gradeval.cli.options import expand_runs
 from gradeval.cli.study_options import (
     EVALUATION,
     INPUT,

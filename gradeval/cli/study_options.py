@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gradeval.cli import output as out
-from gradeval.cli.destination import has_colour
+from gradeval.cli.arguments import check_inputs, check_runs, output_file
+from gradeval.cli.destination import Destination
 from gradeval.cli.eval import eval_command
-from gradeval.cli.options import check_inputs, digits_option, output_file, output_option, treat_warnings
+from gradeval.cli.options import digits_option, output_option
 from gradeval.cli.types import Integer
 from gradeval.render import FORMATS as ALL_FORMATS
 from gradeval.render.study import FORMATS
@@ -150,40 +151,24 @@ def run_study(
     format_, table, digits = (given.pop(name) for name in ("format_", "table", "digits"))
     output, quiet, strict = (given.pop(name, None) for name in ("output", "quiet", "strict"))
     allow = given.pop("allow", ())
-    if needs_runs and len(files) < 2 and not given["features"]:
-        raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
+    if needs_runs:
+        check_runs(files[1:], given["features"])
     inputs = [*files, *filter(None, [given.get("groups")])]
     check_inputs(inputs)
     file = output_file(output, inputs, files)
-    on_terminal = file is None and out.on_terminal()
-    format_ = format_ or out.default_format(file, FORMATS)
-    if table is not None and format_ not in ("tsv", "csv"):
-        raise click.UsageError("--table requires -f tsv or -f csv.")
+    destination = Destination.of(file, format_, FORMATS, table=table)
 
     from gradeval.render.progress import Progress
     from gradeval.render.study import render
 
-    treat_warnings(quiet, strict)
+    out.treat_warnings(quiet, strict)
     if "jobs" in given:
         given["jobs"] = given["jobs"] or 0
     with Progress(enabled=False if quiet else None) as progress:
         study = run(progress, given)
-    if not quiet or strict:
-        for warning in study.messages(informational=False):
-            out.echo_error(f"warning: {warning}")
-    if not quiet:
-        for note in study.messages(informational=True):
-            out.echo_error(f"note: {note}")
-    if strict and any(notice.kind not in allow for notice in study.notices if not notice.informational):
-        out.echo_error("gradeval: warnings are treated as errors (--strict)")
+    is_wrong = any(notice.kind not in allow for notice in study.notices if not notice.informational)
+    warnings, notes = study.messages(informational=False), study.messages(informational=True)
+    if not out.passes_with(warnings, notes, is_wrong, quiet, strict):
         return 2
-    text = render(
-        study,
-        format_,
-        table=table,
-        digits=digits,
-        colour=has_colour(on_terminal),
-        width=out.columns() if on_terminal else None,
-    )
-    out.write(text, file, styled=format_ == "table")
+    destination.write(render(study, destination.format, table=table, digits=digits, **destination.style))
     return 0

@@ -7,16 +7,9 @@ from typing import Any
 import click
 
 from gradeval.cli import heap
-from gradeval.cli import output as out
-from gradeval.cli.destination import has_colour
-from gradeval.cli.options import (
-    check_inputs,
-    expand_runs,
-    input_options,
-    output_file,
-    section,
-    sectioned_command,
-)
+from gradeval.cli.arguments import check_inputs, expand_runs, output_file
+from gradeval.cli.destination import Destination
+from gradeval.cli.options import input_options, section, sectioned_command
 from gradeval.cli.types import File, Finite, Integer, IntegerOrAll
 from gradeval.options import RANGES
 from gradeval.render.validation import FORMATS
@@ -88,8 +81,7 @@ def validate_command(
     if not files:
         raise click.UsageError("Missing argument '[QRELS] [RUN]...': no files given.")
     check_inputs(files)
-    target = output_file(output, files, with_groups=files)
-    on_terminal = target is None and out.on_terminal()
+    destination = Destination.of(output_file(output, files, with_groups=files), format_, FORMATS)
     heap.imported()
     from gradeval.analysis.validate import validate_files
     from gradeval.render.progress import Progress
@@ -103,6 +95,5 @@ def validate_command(
             watch=progress.watch,
             **{name: value for name, value in given.items() if value is not None},
         )
-    text = render(validation, format_, colour=has_colour(on_terminal))
-    out.write(text, target, styled=format_ == "table" and on_terminal)
+    destination.write(render(validation, format_, colour=destination.has_colour))
     return 2 if validation.errors or (strict and validation.warnings) else 0

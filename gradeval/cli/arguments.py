@@ -1,0 +1,82 @@
+"""What commands check of their arguments, and make of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from gradeval.errors import UnknownQueryError
+from gradeval.options import GROUP_SUFFIXES
+
+if TYPE_CHECKING:
+    from gradeval.cli.query_ids import QueryIds
+    from gradeval.formats.output_file import OutputFile
+
+
+def check_queries(complete: bool, queries: str) -> None:
+    """Raise UsageError for -c with another rule."""
+    if complete and queries == "both":
+        raise click.UsageError("-c and --queries both are mutually exclusive.")
+
+
+def check_runs(runs: Sequence[str], features: Sequence[str]) -> None:
+    """Raise UsageError where there is nothing to evaluate."""
+    if not runs and not features:
+        raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
+
+
+def expand_runs(
+    context: click.Context | None, param: click.Parameter | None, paths: Sequence[str]
+) -> tuple[str, ...]:
+    """Runs with directories and patterns replaced by their files; a callback of arguments."""
+    from gradeval.tables.run_names import run_files
+
+    return tuple(str(file) for path in paths for file in run_files(path))
+
+
+def check_inputs(inputs: Sequence[str]) -> None:
+    """Raise UsageError where two of the files are standard input."""
+    if inputs.count("-") > 1:
+        raise click.UsageError("'-' can be given once only: there is one standard input.")
+
+
+def check_new(output: str | None) -> None:
+    """Raise UsageError where the file that --init writes exists."""
+    if output is not None and os.path.exists(output):
+        raise click.UsageError(f"--output {output}: the file exists, and --init replaces none.")
+
+
+def output_file(
+    path: str | None, inputs: Iterable[str], with_groups: Iterable[str] = (), option: str = "--output"
+) -> OutputFile | None:
+    """The file of --output, None for standard output. with_groups: inputs that may have sizes beside them."""
+    if path is None or path == "-":
+        return None
+    from gradeval.formats.output_file import OutputFile
+
+    beside = [each + suffix for each in with_groups for suffix in GROUP_SUFFIXES]
+    return OutputFile(path, [*inputs, *beside], option)
+
+
+def asked_queries(given: str | None) -> QueryIds | None:
+    """What --query-ids was given."""
+    if given is None:
+        return None
+    from gradeval.cli.query_ids import QueryIds
+
+    return QueryIds(given)
+
+
+@contextmanager
+def naming_queries(asked: QueryIds | None) -> Iterator[None]:
+    """Say of queries that are not in the qrels that --query-ids named them."""
+    try:
+        yield
+    except UnknownQueryError as error:
+        if asked is None:
+            raise
+        raise asked.unknown(error) from None
