@@ -10,7 +10,7 @@ import click
 
 from gradeval.analysis.options import CONFIDENCE, CORRECTIONS, MAXT, RANGES, TESTS
 from gradeval.cli.arguments import expand_runs
-from gradeval.cli.options import section, together
+from gradeval.cli.options import OptionOf, section, together
 from gradeval.cli.types import Integer, Percentage
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -18,8 +18,23 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _comparison = section("Comparison")
 
 
-def _baseline_option(about: str) -> Callable[[Any], Any]:
-    return _comparison("--baseline", metavar="RUN", help=about)
+_BASELINE = "The run to compare with, a file or a name. Default: the first."
+
+
+def baseline_option(option: OptionOf, about: str = _BASELINE) -> Callable[[Decorated], Decorated]:
+    """option: of a section. about: the help."""
+    return option("--baseline", metavar="RUN", help=about)
+
+
+def confidence_option(about: str, option: OptionOf) -> Callable[[Decorated], Decorated]:
+    """about: what the help says of the intervals. option: of a section."""
+    return option(
+        "--confidence",
+        type=Percentage(*CONFIDENCE),
+        default=95.0,
+        metavar="PERCENT",
+        help=f"{about} Default: 95.",
+    )
 
 
 def _correction_option(corrections: Sequence[str]) -> Callable[[Any], Any]:
@@ -33,25 +48,21 @@ def _correction_option(corrections: Sequence[str]) -> Callable[[Any], Any]:
 
 
 _all_pairs = _comparison("--all-pairs", is_flag=True, help="Compare every run with every other.")
-_confidence = _comparison(
-    "--confidence",
-    type=Percentage(*CONFIDENCE),
-    default=95.0,
-    metavar="PERCENT",
-    help="Of the intervals; significant is p below what is left of 100. Default: 95.",
-)
+_confidence = confidence_option("Of the intervals; significant is p below what is left of 100.", _comparison)
 
 
 def t_test_options(baseline: str) -> Callable[[Decorated], Decorated]:
     """How runs are compared by the t-test alone, from sums. baseline: what the help says of that option."""
     corrections = [one for one in CORRECTIONS if one != MAXT]
-    return together(_baseline_option(baseline), _all_pairs, _correction_option(corrections), _confidence)
+    return together(
+        baseline_option(_comparison, baseline), _all_pairs, _correction_option(corrections), _confidence
+    )
 
 
 def comparison_options() -> Callable[[Decorated], Decorated]:
     """How runs are compared."""
     return together(
-        _baseline_option("The run to compare with, a file or a name. Default: the first."),
+        baseline_option(_comparison),
         _all_pairs,
         _comparison(
             "--test",

@@ -9,10 +9,9 @@ import click
 from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import check_inputs
-from gradeval.cli.options import input_options, inputs, section, sectioned_command
+from gradeval.cli.options import input_options, inputs, jobs_option, quiet_option, section, sectioned_command
 from gradeval.cli.types import File, Integer
 from gradeval.notices import many
-from gradeval.options import RANGES
 
 EPILOG = """\b
 Examples:
@@ -36,7 +35,6 @@ Formats by the ending of OUT, before .gz, .bz2, .xz or .zst:
 FORMATS = ("trec", "letor", "beir", "msmarco", "csv", "tsv", "json", "jsonl", "parquet", "arrow")
 _target = section("Output")
 _rows = section("Documents")
-_other = section("Other")
 
 
 @sectioned_command("convert", "Convert qrels and runs to other formats.", EPILOG)
@@ -58,10 +56,8 @@ _other = section("Other")
 )
 @inputs("--qrels", type=File(), metavar="FILE", help="The LETOR file whose lines IN has scores of.")
 @input_options()
-@_other(
-    "-j", "--jobs", type=Integer(*RANGES["jobs"]), metavar="N", help="Number of threads. Default: processors."
-)
-@_other("--quiet", is_flag=True, help="Do not print warnings or the progress bar.")
+@jobs_option()
+@quiet_option()
 def convert_command(
     source: str,
     target: str,

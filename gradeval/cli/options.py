@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     pass
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+OptionOf = Callable[..., Callable[[Any], Any]]  # click.option, or that of a section
 
 
 class SectionedOption(click.Option):
@@ -62,7 +63,7 @@ def sectioned_command(name: str, short_help: str, epilog: str | None = None) -> 
     )
 
 
-def section(heading: str) -> Callable[..., Callable[[Decorated], Decorated]]:
+def section(heading: str) -> OptionOf:
     """click.option for the options under a heading."""
     return partial(click.option, cls=SectionedOption, section=heading)
 
@@ -87,18 +88,23 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
     return decorate
 
 
+def metric_option(about: str) -> Callable[[Decorated], Decorated]:
+    """The metrics. about: the help."""
+    return measure(
+        "-m",
+        "--metric",
+        "metrics",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=complete_metric,
+        help=about,
+    )
+
+
 def measure_options(default: str, what: str = _SEVERAL, ties: str = _TIES) -> Callable[[Decorated], Decorated]:
     """What is measured. default, what: what the help says of the metrics. ties: of the default of --ties."""
     return together(
-        measure(
-            "-m",
-            "--metric",
-            "metrics",
-            multiple=True,
-            metavar="NAME",
-            shell_complete=complete_metric,
-            help=f"{what} 'gradeval metrics' lists them. Default: {default}.",
-        ),
+        metric_option(f"{what} 'gradeval metrics' lists them. Default: {default}."),
         measure(
             "-l",
             "--rel",
@@ -176,13 +182,22 @@ def digits_option() -> Callable[[Decorated], Decorated]:
     )
 
 
+def table_option(tables: Sequence[str]) -> Callable[[Decorated], Decorated]:
+    """Which of the tables is printed."""
+    return output(
+        "--table",
+        type=click.Choice(tables),
+        help="The table that -f tsv and -f csv print. Default: the first. -f json has all.",
+    )
+
+
 def output_option(about: str) -> Callable[[Decorated], Decorated]:
     """Where to write."""
     return output("-o", "--output", type=File(), metavar="FILE", help=about)
 
 
-def text_option(option: Callable[..., Callable[[Decorated], Decorated]]) -> Callable[[Decorated], Decorated]:
-    """Titles of documents. option: that of a section."""
+def text_option(option: OptionOf) -> Callable[[Decorated], Decorated]:
+    """Titles of documents."""
     return option(
         "--text",
         type=File(),
@@ -272,21 +287,29 @@ def input_options() -> Callable[[Decorated], Decorated]:
 def other_options() -> Callable[[Decorated], Decorated]:
     """Threads and warnings."""
     return together(
-        other(
-            "-j",
-            "--jobs",
-            type=Integer(*RANGES["jobs"]),
-            metavar="N",
-            help="Number of threads. Default: number of processors.",
-        ),
+        jobs_option(),
         warning_options(),
     )
+
+
+def jobs_option() -> Callable[[Decorated], Decorated]:
+    return other(
+        "-j",
+        "--jobs",
+        type=Integer(*RANGES["jobs"]),
+        metavar="N",
+        help="Number of threads. Default: number of processors.",
+    )
+
+
+def quiet_option() -> Callable[[Decorated], Decorated]:
+    return other("--quiet", is_flag=True, help="Do not print warnings or the progress bar.")
 
 
 def warning_options() -> Callable[[Decorated], Decorated]:
     """What is done about warnings."""
     return together(
-        other("--quiet", is_flag=True, help="Do not print warnings or the progress bar."),
+        quiet_option(),
         other(
             "--strict", is_flag=True, help="Treat warnings as errors: print no results, and exit with code 2."
         ),

@@ -8,18 +8,17 @@ import click
 
 from gradeval.cli.arguments import check_queries, check_runs, expand_runs
 from gradeval.cli.command import Command, CommandGroup
-from gradeval.cli.compare_options import with_baseline
-from gradeval.cli.metrics import complete_metric
+from gradeval.cli.compare_options import baseline_option, with_baseline
 from gradeval.cli.options import (
     SectionedCommand,
     input_options,
-    measure,
     measure_options,
+    metric_option,
     other_options,
     queries,
     query_options,
 )
-from gradeval.cli.plot_options import confidence_option, drawing, picture_options, run_plot
+from gradeval.cli.plot_options import drawing, mean_confidence_option, picture_options, run_plot
 from gradeval.cli.study import swaps_command
 from gradeval.cli.study_options import as_eval_has, as_has, example
 from gradeval.cli.types import File
@@ -55,8 +54,8 @@ def plot_command() -> None:
 )
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
-@drawing("--baseline", metavar="RUN", help="The run to compare with, a file or a name. Default: the first.")
-@confidence_option("the means")
+@baseline_option(drawing)
+@mean_confidence_option("the means")
 @picture_options("queries", "summary")
 @measure_options("nDCG@10")
 @query_options()
@@ -117,7 +116,7 @@ def queries_command(
     "1-20; 0,0.1,...,1 for iprec_at_recall.",
 )
 @drawing("--log", is_flag=True, help="Logarithmic axis of the cutoffs.")
-@confidence_option("the means")
+@mean_confidence_option("the means")
 @picture_options("curve")
 @measure_options("nDCG")
 @query_options()
@@ -162,15 +161,7 @@ def curve_command(
 @click.argument("qrels", type=File())
 @queries("--query", "asked", multiple=True, metavar="ID", help="φ of this query; may be repeated.")
 @picture_options("phi", "points", "quartiles")
-@measure(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=complete_metric,
-    help="nDCGphi, with its parameters. Default: nDCGphi.",
-)
+@metric_option("nDCGphi, with its parameters. Default: nDCGphi.")
 @as_eval_has("zero_grade", "qrels_format", "qrels_feature", "groups", "columns")
 @other_options()
 def phi_command(qrels: str, asked: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> int:
@@ -200,7 +191,7 @@ def phi_command(qrels: str, asked: tuple[str, ...], metrics: tuple[str, ...], **
     ),
 )
 @as_has(swaps_command, "metrics", "levels", "items", "repeats", "swaps", "seed")
-@confidence_option("the means over the repeats")
+@mean_confidence_option("the means over the repeats")
 @picture_options("curves", "distances")
 @as_eval_has("jobs", "quiet")
 def swaps_picture_command(metrics: tuple[str, ...], **given: Any) -> int:

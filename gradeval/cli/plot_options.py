@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gradeval.analysis.options import CONFIDENCE
 from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_inputs, naming_queries, output_file
+from gradeval.cli.compare_options import confidence_option
 from gradeval.cli.destination import Destination
-from gradeval.cli.options import output_options, section, together
-from gradeval.cli.types import File, Percentage
+from gradeval.cli.options import output_options, section, table_option, together
+from gradeval.cli.types import File
 from gradeval.options import parse_number
 from gradeval.render.plot import FORMATS, SUFFIXES
 
@@ -28,7 +28,6 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _WITHOUT_BLOCKS = ("dumb", "linux")  # terminals whose fonts lack block characters
 
 drawing = section("Picture")
-_output = section("Output")
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
@@ -51,14 +50,8 @@ class Size(click.ParamType):  # type: ignore[type-arg]
         return size
 
 
-def confidence_option(of: str) -> Callable[[Decorated], Decorated]:
-    return drawing(
-        "--confidence",
-        type=Percentage(*CONFIDENCE),
-        default=95.0,
-        metavar="PERCENT",
-        help=f"Of the intervals of {of}. Default: 95.",
-    )
+def mean_confidence_option(of: str) -> Callable[[Decorated], Decorated]:
+    return confidence_option(f"Of the intervals of {of}.", drawing)
 
 
 def picture_options(*tables: str) -> Callable[[Decorated], Decorated]:
@@ -82,11 +75,7 @@ def picture_options(*tables: str) -> Callable[[Decorated], Decorated]:
             is_flag=True,
             help="Draw with ASCII characters only. Default: on terminals without block characters.",
         ),
-        _output(
-            "--table",
-            type=click.Choice(tables),
-            help="The table that -f tsv and -f csv print. Default: the first. -f json has all.",
-        ),
+        table_option(tables),
         output_options(FORMATS, default="table, the picture in characters"),
     )
 

@@ -12,7 +12,7 @@ from gradeval.cli import output as out
 from gradeval.cli.arguments import check_inputs, check_runs, output_file
 from gradeval.cli.destination import Destination
 from gradeval.cli.eval import eval_command
-from gradeval.cli.options import digits_option, output_option
+from gradeval.cli.options import digits_option, metric_option, output_option, table_option, together
 from gradeval.cli.types import Integer
 from gradeval.render import FORMATS as ALL_FORMATS
 from gradeval.render.study import FORMATS
@@ -51,44 +51,23 @@ as_eval_has = partial(as_has, eval_command)
 
 def printed(*tables: str) -> Callable[[Decorated], Decorated]:
     """The options of the output. tables: the names of those that the study has."""
-
     endings = ", ".join(ALL_FORMATS[name].ending for name in FORMATS)
-
-    def decorate(function: Decorated) -> Decorated:
-        for option in (
-            output_option(f"Write to this file, atomically. Its ending sets the format: {endings}."),
-            digits_option(),
-            click.option(
-                "--table",
-                type=click.Choice(tables),
-                help="The table that -f tsv and -f csv print. Default: the first. -f json has all.",
-            ),
-            click.option(
-                "-f",
-                "--format",
-                "format_",
-                type=click.Choice(tuple(FORMATS)),
-                help="Default: table on a terminal, tsv elsewhere.",
-            ),
-        ):
-            function = option(function)
-        return function
-
-    return decorate
+    return together(
+        click.option(
+            "-f",
+            "--format",
+            "format_",
+            type=click.Choice(tuple(FORMATS)),
+            help="Default: table on a terminal, tsv elsewhere.",
+        ),
+        table_option(tables),
+        digits_option(),
+        output_option(f"Write to this file, atomically. Its ending sets the format: {endings}."),
+    )
 
 
 def metrics_option(default: str) -> Callable[[Decorated], Decorated]:
-    from gradeval.cli.metrics import complete_metric
-
-    return click.option(
-        "-m",
-        "--metric",
-        "metrics",
-        multiple=True,
-        metavar="NAME",
-        shell_complete=complete_metric,
-        help=f"One or several metrics; 'gradeval metrics' lists them. Default: {default}.",
-    )
+    return metric_option(f"One or several metrics; 'gradeval metrics' lists them. Default: {default}.")
 
 
 def count_option(

@@ -9,9 +9,16 @@ import click
 from gradeval.cli import heap
 from gradeval.cli.arguments import check_inputs, expand_runs, output_file
 from gradeval.cli.destination import Destination
-from gradeval.cli.options import input_options, section, sectioned_command
-from gradeval.cli.types import File, Finite, Integer, IntegerOrAll
-from gradeval.options import RANGES
+from gradeval.cli.options import (
+    input_options,
+    jobs_option,
+    other,
+    output,
+    output_option,
+    section,
+    sectioned_command,
+)
+from gradeval.cli.types import File, Finite, IntegerOrAll
 from gradeval.render.validation import FORMATS
 
 EPILOG = """\b
@@ -29,8 +36,6 @@ Examples:
 Exit codes: 0 no errors, 2 errors, or with --strict warnings.
 """
 _checks = section("Checks")
-_output = section("Output")
-_other = section("Other")
 
 
 @sectioned_command("validate", "Check files without scoring them.", EPILOG)
@@ -46,7 +51,7 @@ _other = section("Other")
     help="How many errors, and how many warnings, are listed for each file; all are counted. Default: 10000.",
 )
 @_checks("-l", "--rel", type=Finite(), metavar="GRADE", help="Relevance threshold. Default: any grade above 0.")
-@_output(
+@output(
     "-f",
     "--format",
     "format_",
@@ -55,13 +60,11 @@ _other = section("Other")
     show_default=True,
     help="Format.",
 )
-@_output("-o", "--output", type=File(), metavar="FILE", help="Write to this file, atomically.")
+@output_option("Write to this file, atomically.")
 @input_options()
-@_other(
-    "-j", "--jobs", type=Integer(*RANGES["jobs"]), metavar="N", help="Number of threads. Default: processors."
-)
-@_other("--quiet", is_flag=True, help="Do not show the progress bar.")
-@_other("--strict", is_flag=True, help="Treat warnings as errors: exit with code 2.")
+@jobs_option()
+@other("--quiet", is_flag=True, help="Do not show the progress bar.")
+@other("--strict", is_flag=True, help="Treat warnings as errors: exit with code 2.")
 def validate_command(
     files: tuple[str, ...],
     role: str | None,
