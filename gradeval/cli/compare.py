@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +12,7 @@ from gradeval.analysis.options import RANGES, CompareOptions
 from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_inputs, check_queries, naming_queries, output_file
-from gradeval.cli.compare_options import comparison_options, with_baseline
+from gradeval.cli.compare_options import comparison_options, split_options, with_baseline
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
     input_options,
@@ -140,12 +139,8 @@ def compare_command(
 
     out.treat_warnings(quiet, strict)
     heap.imported()
-    names = {field.name for field in fields(CompareOptions)}
-    options = CompareOptions.of(
-        **{name: value for name, value in given.items() if name in names and name != "jobs"},
-        jobs=given["jobs"] or 0,
-        by=by or (),
-    )
+    compared_as, evaluation = split_options(given)
+    options = CompareOptions.of(**compared_as, by=by or ())
     asked = asked_queries(query_ids)
     with naming_queries(asked):
         if of_values:
@@ -155,8 +150,6 @@ def compare_command(
             ids = None if asked is None else asked.chosen
             comparison = compare_files(runs, metrics, lower_is_better, chosen, options, ids)
         else:
-            evaluation = {name: value for name, value in given.items() if name not in names or name == "jobs"}
-            evaluation["jobs"] = evaluation["jobs"] or 0
             chosen, with_hashes = Options.of(**evaluation), destination.format == "json"
             found = _compare_runs(qrels[0], runs, metrics, chosen, options, asked, quiet, with_hashes)
             if found is None:
@@ -226,6 +219,5 @@ def _compare_runs(
             hashes=hashes,
             query_ids=None if asked is None else asked.chosen,
         )
-    for each in {str(failed.error): failed.error for failed in results.failed}.values():
-        out.report(each)
+    out.report_failed(results.failed)
     return None if results.failed else compare_results(results, specs, options)

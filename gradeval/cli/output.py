@@ -14,6 +14,7 @@ from gradeval.notices import Kind, Notice, lines
 
 if TYPE_CHECKING:
     from gradeval.formats.output_file import OutputFile
+    from gradeval.run_result import FailedRun
 
 
 def echo_error(line: str) -> None:
@@ -47,6 +48,12 @@ def report(error: GradevalError) -> None:
     ours = "" if isinstance(error, (InputError, InputErrors)) else "gradeval: "
     for line in str(error).split("\n"):
         echo_error(ours + line)
+
+
+def report_failed(failed: Iterable[FailedRun]) -> None:
+    """Print the errors of runs, each once."""
+    for error in {str(one.error): one.error for one in failed}.values():
+        report(error)
 
 
 def treat_warnings(quiet: bool, strict: bool) -> None:
@@ -124,18 +131,13 @@ def write(text: str, file: OutputFile | None = None, *, styled: bool = False) ->
 
 def write_data(data: bytes, file: OutputFile | None = None) -> None:
     """Write to the file or to standard output. Raises GradevalError, BrokenPipeError."""
-    try:
+    with _naming(file):
         if file is not None:
             file.write(data)
         elif sys.stdout is not None:
             _put(sys.stdout, data)
         else:
             raise OSError(errno.EBADF, "it is closed")
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        name = "standard output" if file is None else file.path
-        raise GradevalError(f"{name} cannot be written ({error.strerror or error})") from None
 
 
 @contextmanager
@@ -147,9 +149,15 @@ def stream(file: OutputFile | None = None) -> Iterator[BinaryIO]:
 
     if file is None and sys.stdout is None:
         raise GradevalError("standard output cannot be written (it is closed)")
+    with _naming(file), delayed(_raw_stdout) if file is None else file.stream() as sink:
+        yield sink
+
+
+@contextmanager
+def _naming(file: OutputFile | None) -> Iterator[None]:
+    """Raise GradevalError with the name of the file where it cannot be written."""
     try:
-        with delayed(_raw_stdout) if file is None else file.stream() as sink:
-            yield sink
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import fields
 from typing import Any
 
 import click
@@ -20,7 +19,7 @@ from gradeval.cli.arguments import (
     naming_queries,
     output_file,
 )
-from gradeval.cli.compare_options import comparison_options, with_baseline
+from gradeval.cli.compare_options import comparison_options, split_options, with_baseline
 from gradeval.cli.options import (
     digits_option,
     input_options,
@@ -124,12 +123,8 @@ def report_command(
 
     out.treat_warnings(quiet, strict)
     heap.imported()
-    names = {field.name for field in fields(CompareOptions)}
-    given["jobs"] = given["jobs"] or 0
-    evaluation = Options.of(
-        **{name: value for name, value in given.items() if name not in names or name == "jobs"}
-    )
-    compared_as = CompareOptions.of(**{name: value for name, value in given.items() if name in names})
+    of_comparison, of_evaluation = split_options(given)
+    evaluation, compared_as = Options.of(**of_evaluation), CompareOptions.of(**of_comparison)
     asked = asked_queries(query_ids)
     arguments = click.get_current_context().find_root().meta["gradeval.args"]
     with naming_queries(asked), Progress(enabled=False if quiet else None) as progress:
@@ -142,10 +137,8 @@ def report_command(
             query_ids=None if asked is None else asked.chosen,
         )
         progress.clear()
-        failed = {str(one.error): one.error for one in evaluated.results.failed}
-        for error in failed.values():
-            out.report(error)
-        if failed:
+        out.report_failed(evaluated.results.failed)
+        if evaluated.results.failed:
             return 2
         found = report_of(
             evaluated,
