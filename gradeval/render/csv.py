@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from gradeval.render.layout import RenderOptions, blocks, joined, side_by_side, texts_of, with_ends
+from gradeval.render.layout import RenderOptions, blocks, rows_of, side_by_side, texts_of, with_ends
 from gradeval.results import Results
 from gradeval.run_result import Column
 
@@ -32,12 +32,7 @@ def render(results: Results, options: RenderOptions) -> str:
     for block in blocks(results, options, cells):
         run = _quoted(escape(block.run.name))
         starts = [f"{run},{_quoted(escape(query))}," for query in block.queries]
-        columns = [
-            part
-            for spec, texts in zip(block.specs, block.cells, strict=True)
-            for part in (starts, _quoted(escape(str(spec))) + ",", texts, "\n")
-        ]
-        lines.append(joined(columns, len(starts)))
+        lines.append(rows_of(block, starts, lambda spec: _quoted(escape(str(spec))) + ",", "\n"))
     return "".join(lines)
 
 

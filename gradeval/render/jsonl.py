@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from json.encoder import encode_basestring_ascii
 
-from gradeval.render.layout import RenderOptions, blocks, exact_texts, joined, with_ends
+from gradeval.render.layout import RenderOptions, blocks, exact_texts, rows_of, with_ends
 from gradeval.results import Results
 from gradeval.run_result import Column
 
@@ -16,12 +16,9 @@ def render(results: Results, options: RenderOptions) -> str:
     for block in blocks(results, options, cells):
         run = json.dumps(block.run.name)
         starts = [f'{{"run": {run}, "query": {encode_basestring_ascii(query)}, ' for query in block.queries]
-        columns = [
-            part
-            for spec, texts in zip(block.specs, block.cells, strict=True)
-            for part in (starts, f'"metric": {json.dumps(str(spec))}, "value": ', texts, "}\n")
-        ]
-        lines.append(joined(columns, len(starts)))
+        lines.append(
+            rows_of(block, starts, lambda spec: f'"metric": {json.dumps(str(spec))}, "value": ', "}\n")
+        )
     return "".join(lines)
 
 

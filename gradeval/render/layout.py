@@ -161,6 +161,16 @@ def joined(columns: Sequence[Sequence[str] | str], count: int) -> str:
     return "".join(pieces)
 
 
+def rows_of(block: Block, starts: Sequence[str], label: Callable[[Spec], str], end: str) -> str:
+    """The rows of a block, metric by metric: start, label of the metric, value, end. starts: of each query."""
+    columns = [
+        part
+        for spec, texts in zip(block.specs, block.cells, strict=True)
+        for part in (starts, label(spec), texts, end)
+    ]
+    return joined(columns, len(starts))
+
+
 def texts_of(column: Column, *, escape: Callable[[str], str] = str, **how: Any) -> list[str]:
     """The values of a column as text. escape: for text values. how: the arguments of decimals()."""
     if column.texts is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from gradeval.render.layout import RenderOptions, blocks, joined, one_field, side_by_side, texts_of, with_ends
+from gradeval.render.layout import RenderOptions, blocks, one_field, rows_of, side_by_side, texts_of, with_ends
 from gradeval.results import Results
 from gradeval.run_result import Column
 
@@ -26,10 +26,5 @@ def render(results: Results, options: RenderOptions) -> str:
     for block in blocks(results, options, cells):
         run = one_field(block.run.name)
         starts = [f"{run}\t{one_field(query)}" for query in block.queries]
-        columns = [
-            part
-            for spec, texts in zip(block.specs, block.cells, strict=True)
-            for part in (starts, f"\t{spec}\t", texts, "\n")
-        ]
-        lines.append(joined(columns, len(starts)))
+        lines.append(rows_of(block, starts, lambda spec: f"\t{spec}\t", "\n"))
     return "".join(lines)

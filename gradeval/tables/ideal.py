@@ -21,24 +21,33 @@ def is_relevant(grade: Floats, level: float | None) -> Bools:
     return grade > 0 if level is None else grade >= max(level, 0.0)
 
 
-def recalled(made: dict[Any, Any], key: Hashable, make: Callable[[], _Made]) -> _Made:
-    """The result of make(), cached in `made` until RECALLED others were requested after it.
+class Recalling:
+    """A table with results that metrics share."""
 
-    So the cache does not grow with the number of metrics, such as AP at each of thousands of levels. Threads
-    may share it: each step on the dict is atomic, and a result that another thread took out is made again.
-    """
-    value: _Made | None = made.pop(key, None)
-    if value is None:
-        value = make()
-    made[key] = value  # the most recently used is last
-    if len(made) > RECALLED:
-        for oldest in list(made)[:1]:
-            made.pop(oldest, None)
-    return value
+    @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
+
+    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
+        """The result of make(), cached by its key until RECALLED others were requested after it.
+
+        So the cache does not grow with the number of metrics, such as AP at each of thousands of levels.
+        Threads may share it: each step on the dict is atomic, and a result that another thread took out is
+        made again.
+        """
+        made = self._made
+        value: _Made | None = made.pop(key, None)
+        if value is None:
+            value = make()
+        made[key] = value  # the most recently used is last
+        if len(made) > RECALLED:
+            for oldest in list(made)[:1]:
+                made.pop(oldest, None)
+        return value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ideal:
+class Ideal(Recalling):
     """The grades of some queries, and their ideal ranking.
 
     segments: the Q queries that rows belong to. grade: float64 (N,), in any order within a query.
@@ -46,14 +55,6 @@ class Ideal:
 
     segments: Segments
     grade: Floats
-
-    @cached_property
-    def _made(self) -> dict[Hashable, Any]:
-        return {}
-
-    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """The result of make(), which depends on the grades alone, cached while it is in use."""
-        return recalled(self._made, key, make)
 
     @cached_property
     def grades(self) -> Floats:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
-from gradeval.tables.ideal import Ideal, is_relevant, recalled
+from gradeval.tables.ideal import Ideal, Recalling, is_relevant
 from gradeval.tables.qrels import Qrels
-
-_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +61,7 @@ class Hits:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Judgments:
+class Judgments(Recalling):
     """Ranks of the judged documents: a row for each judgment, in rank order within its query.
 
     The queries are a part of those of the qrels.
@@ -148,14 +145,6 @@ class Judgments:
     def __getstate__(self) -> dict[str, Any]:
         """The fields alone: cached values are recomputed."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @cached_property
-    def _made(self) -> dict[Hashable, Any]:
-        return {}
-
-    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """The result of make(), which metrics share by its key, cached while it is in use."""
-        return recalled(self._made, key, make)
 
     @property
     def query(self) -> Ints:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+from operator import mul
+
 import numpy as np
 import pytest
 from helpers import examples
@@ -60,20 +63,9 @@ def test_running(table):
     assert within.running_count(values > 0).tolist() == flat(
         [sum(n > 0 for n in query[: place + 1]) for place in range(len(query))] for query in table
     )
-    expected = []
-    for query in table:
-        total = 0.0
-        for one in query:
-            total += one
-            expected.append(total)
+    expected = flat(map(accumulate, table))
     assert within.running_sum(values).tolist() == expected  # to the bit, whatever came before
-    products = []
-    for query in table:
-        product = 1.0
-        for one in query:
-            product *= one
-            products.append(product)
-    assert within.running_product(values).tolist() == products
+    assert within.running_product(values).tolist() == flat(accumulate(query, mul) for query in table)
 
 
 any_number = st.sampled_from([0.0, 1.0, -2.5, 1e308, -1e308, np.inf, -np.inf, np.nan])
@@ -86,12 +78,7 @@ def test_running_sums_of_any_numbers_stay_in_their_query(table):
     alone = [repr(made([query])[0].running_sum(np.array(query)).tolist()) for query in table]
     together = np.split(within.running_sum(values), within.offsets[1:-1])
     assert [repr(one.tolist()) for one in together] == alone
-    expected = []
-    for query in table:
-        total = 0.0
-        for one in query:
-            total += one
-            expected.append(total)
+    expected = flat(map(accumulate, table))
     assert within.running_sum(values) == pytest.approx(expected, nan_ok=True, rel=0, abs=0)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gradeval.analysis import batch_cells
 from gradeval.formats.sources import Source
 
 from .batches import MANIFEST, batch
@@ -84,23 +85,27 @@ def test_resume(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Path(name).read_text() == whole
 
 
-def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file of -o has the collections that were there."""
-    from gradeval.analysis import batch_cells as module
-
-    evaluate = module.evaluate_with_saved
+def interrupt(monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    """Interrupt the batch when these qrels are evaluated."""
+    evaluate = batch_cells.evaluate_with_saved
 
     def interrupted(qrels: Source, *args: object, **more: object) -> object:
-        if qrels.name == "south/qrels":
+        if qrels.name == at:
             raise KeyboardInterrupt
         return evaluate(qrels, *args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "evaluate_with_saved", interrupted)
+    monkeypatch.setattr(batch_cells, "evaluate_with_saved", interrupted)
+
+
+def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file of -o has the collections that were there."""
+    evaluate = batch_cells.evaluate_with_saved
+    interrupt(monkeypatch, "south/qrels")
     assert gradeval("batch", "m.toml", "-o", "out.json", "--resume", "--quiet").code == 130
     assert [cell["collection"] for cell in json.loads(Path("out.json").read_text())["cells"]] == ["north"] * 2
     seen = []
     monkeypatch.setattr(
-        module, "evaluate_with_saved", lambda *a, **more: (seen.append(a[0].name), evaluate(*a, **more))[1]
+        batch_cells, "evaluate_with_saved", lambda *a, **more: (seen.append(a[0].name), evaluate(*a, **more))[1]
     )
     batch("m.toml", "-o", "out.json", "--resume", "--quiet")
     assert seen == ["south/qrels"]
@@ -108,21 +113,12 @@ def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_an_interrupted_batch_loses_nothing_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradeval.analysis import batch_cells as module
-
     Path("m.toml").write_text(MANIFEST.replace('["north", "south"]', '["north", "east", "south"]'))
     shutil.copytree("south", "east")
     batch("m.toml", "-o", "out.json", "--quiet")
     for name in ("north", "east"):  # of south nothing changes
         Path(f"{name}/good.run").write_text("q1 Q0 d1 1 1 t\n")
-    evaluate = module.evaluate_with_saved
-
-    def interrupted(qrels: Source, *args: object, **more: object) -> object:
-        if qrels.name == "east/qrels":
-            raise KeyboardInterrupt
-        return evaluate(qrels, *args, **more)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(module, "evaluate_with_saved", interrupted)
+    interrupt(monkeypatch, "east/qrels")
     gradeval("batch", "m.toml", "-o", "out.json", "--resume", "--quiet")
     cells = json.loads(Path("out.json").read_text())["cells"]
     kept = [("east", "bad <b>"), ("south", "good"), ("south", "bad <b>")]

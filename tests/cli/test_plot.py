@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.util
-import io
-import json
 import sys
 
 import pytest
 
 from gradeval.cli import output as out
-from gradeval.cli.plot import plot_command
 
 from .command import LETOR, QRELS, RUN, fails, gradeval
+from .tables_printed import check_formats
 
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 with_matplotlib = pytest.mark.skipif(not HAS_MATPLOTLIB, reason="matplotlib (gradeval[plot]) is not installed")
@@ -44,24 +41,7 @@ def plot(*args, **how):
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_formats_say_the_same(call):
-    """Each table of JSON is the TSV and the CSV of that name."""
-    done = plot(*call, "-f", "json")
-    assert done.code == 0
-    content = json.loads(done.out)
-    assert content["plot"] == call[0]
-    for name, rows in content["tables"].items():
-        tsv = plot(*call, "-f", "tsv", "--table", name, "--digits", "full").out.splitlines()
-        table = plot(*call, "-f", "csv", "--table", name, "--digits", "full").out
-        assert [line.split("\t") for line in tsv] == list(csv.reader(io.StringIO(table)))
-        assert len(tsv) == 1 + len(rows)
-        for line, row in zip(tsv[1:], rows, strict=True):
-            for text, (column, value) in zip(line.split("\t"), row.items(), strict=True):
-                assert column in tsv[0].split("\t")
-                assert not isinstance(value, float) or float(text) == value
-        [choices] = [one.type.choices for one in plot_command.commands[call[0]].params if one.name == "table"]
-        assert name in choices
-    first = next(iter(content["tables"]))
-    assert plot(*call, "-f", "tsv").out == plot(*call, "-f", "tsv", "--table", first).out
+    check_formats("plot", *call)
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)

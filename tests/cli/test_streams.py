@@ -9,11 +9,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
+from plain import pipe
 
 from gradeval.arrays import threads as parallel
 
@@ -36,24 +37,6 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-@contextmanager
-def pipe(text: str) -> Iterator[str]:
-    """The name of a pipe that brings the text."""
-    reader, writer = os.pipe()
-
-    def feed() -> None:
-        with open(writer, "w") as file:
-            file.write(text)
-
-    feeder = threading.Thread(target=feed)
-    feeder.start()
-    try:
-        yield f"/dev/fd/{reader}"
-    finally:
-        os.close(reader)
-        feeder.join()
-
-
 def test_standard_input_is_a_file() -> None:
     assert gradeval("q", "-", "-m", "AP", stdin="r").out == TSV.format("<stdin>")
     assert gradeval("-", "r", "-m", "AP", stdin="q").out == TSV.format("r")
@@ -61,11 +44,11 @@ def test_standard_input_is_a_file() -> None:
 
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
 def test_pipes() -> None:
-    with pipe(QRELS) as qrels, pipe(RUN) as run:
+    with pipe(QRELS.encode()) as qrels, pipe(RUN.encode()) as run:
         assert gradeval(qrels, run, "-m", "AP").out == TSV.format(os.path.basename(run))
-    with pipe(LETOR) as letor, pipe("1\n2\n0.5\n-1\n") as scores:
+    with pipe(LETOR.encode()) as letor, pipe(b"1\n2\n0.5\n-1\n") as scores:
         assert gradeval(letor, scores, "-m", "AP").out.endswith("\t0.7500\n")
-    with pipe(RUN + "q1 Q0 e 1 x t\n") as run:
+    with pipe(RUN.encode() + b"q1 Q0 e 1 x t\n") as run:
         assert fails("q", run) == f"{run}:9: the score 'x' is not a number"
 
 
@@ -73,7 +56,7 @@ def test_pipes() -> None:
 def test_features_of_a_pipe() -> None:
     expected = gradeval("l", "--feature", "1,2")
     assert expected.code == 0
-    with pipe(LETOR) as letor:
+    with pipe(LETOR.encode()) as letor:
         assert gradeval(letor, "--feature", "1,2") == expected
     assert gradeval("-", "--feature", "1,2", stdin="l") == expected
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-
 import pytest
 
 import gradeval as package
 from gradeval.cli.study import study_command
 
 from .command import QRELS, RUN, fails, gradeval
+from .tables_printed import check_formats
 
 STUDIES = tuple(study_command.commands)
 SWAPS = ("study", "swaps", "--levels", "2,3", "--items", "6", "--repeats", "3", "--swaps", "4")
@@ -58,32 +55,7 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_formats_say_the_same(call):
-    """Each table of JSON is the TSV and the CSV of that name."""
-    done = gradeval(*call, "-f", "json")
-    assert done.code == 0
-    content = json.loads(done.out)
-    assert content["study"] == call[1]
-    for name, rows in content["tables"].items():
-        tsv = gradeval(*call, "-f", "tsv", "--table", name, "--digits", "full").out.splitlines()
-        assert len(tsv) == 1 + len(rows)
-        table = gradeval(*call, "-f", "csv", "--table", name, "--digits", "full").out
-        assert [line.split("\t") for line in tsv] == list(csv.reader(io.StringIO(table)))
-        for line, row in zip(tsv[1:], rows, strict=True):
-            for text, (column, value) in zip(
-                line.split("\t"), zip(tsv[0].split("\t"), row.values(), strict=True), strict=True
-            ):
-                assert column in row
-                if isinstance(value, float):
-                    assert float(text) == value
-                elif isinstance(value, bool):
-                    assert text == ("yes" if value else "no")
-                elif value is not None:
-                    assert text == str(value)
-        assert name in next(
-            one.type.choices for one in study_command.commands[call[1]].params if one.name == "table"
-        )
-    default = gradeval(*call, "-f", "tsv").out
-    assert default == gradeval(*call, "-f", "tsv", "--table", next(iter(content["tables"]))).out
+    check_formats(*call)
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)

@@ -1,0 +1,46 @@
+"""The formats of studies and pictures against each other."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+from .command import gradeval
+
+
+def check_formats(*call: str) -> None:
+    """Each table of JSON is the TSV and the CSV of that name, and --table has it; the first is the default.
+
+    call: a command of a group, then its arguments.
+    """
+    from gradeval.cli import app
+
+    def out(*options: str) -> str:
+        done = gradeval(*call, *options)
+        assert done.code == 0, done.err
+        return done.out
+
+    content = json.loads(out("-f", "json"))
+    assert content[call[0]] == call[1]
+    params = app.get_command(None, call[0]).commands[call[1]].params
+    [choices] = [param.type.choices for param in params if param.name == "table"]
+    for name, rows in content["tables"].items():
+        tsv = out("-f", "tsv", "--table", name, "--digits", "full").splitlines()
+        table = out("-f", "csv", "--table", name, "--digits", "full")
+        assert [line.split("\t") for line in tsv] == list(csv.reader(io.StringIO(table)))
+        assert len(tsv) == 1 + len(rows)
+        for line, row in zip(tsv[1:], rows, strict=True):
+            assert tsv[0].split("\t") == list(row)
+            assert all(_is_same(*cell) for cell in zip(line.split("\t"), row.values(), strict=True))
+        assert name in choices
+    assert out("-f", "tsv") == out("-f", "tsv", "--table", next(iter(content["tables"])))
+
+
+def _is_same(text: str, value: object) -> bool:
+    """Whether the text of a cell is a value of JSON; undefined ones have several."""
+    if isinstance(value, float):
+        return float(text) == value
+    if isinstance(value, bool):
+        return text == ("yes" if value else "no")
+    return value is None or text == str(value)
