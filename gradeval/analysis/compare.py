@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -26,7 +26,7 @@ from gradeval.analysis.comparison import (
     Verdict,
 )
 from gradeval.analysis.judged import Judged, judged_spec
-from gradeval.analysis.options import MAXT, TUKEY, CompareOptions
+from gradeval.analysis.options import MAXT, TUKEY, CompareOptions, split_options
 from gradeval.analysis.saved import Runs, evaluate_with_saved, excluded_metrics, saved_specs, with_saved
 from gradeval.analysis.stats.anova import TwoWayAnova, two_way_anova
 from gradeval.analysis.stats.corrections import CORRECTIONS, maxt
@@ -64,11 +64,8 @@ def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, *
     the largest changes to list (0). power: what difference could have been shown. anova: the two-way analysis
     of variance. Raises GradevalError.
     """
-    names = {one.name for one in fields(CompareOptions)}
-    chosen = CompareOptions.of(**{name: value for name, value in options.items() if name in names})
-    evaluation = Options.of(
-        **{name: value for name, value in options.items() if name not in names or name == "jobs"}
-    )
+    own, others = split_options(options)
+    chosen, evaluation = CompareOptions.of(**own), Options.of(**others)
     given = separate_runs(runs)
     specs = None if metrics is None else parse(metrics)
     results, compared = evaluate_to_compare(qrels, given, specs, evaluation)

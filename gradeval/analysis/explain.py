@@ -277,7 +277,9 @@ def _with_titles(
     return [replace(one, titles=titles) for one in found]
 
 
-def titles_of(text: Any, documents: Set[str], watch: Callable[[Source], None] | None) -> Mapping[str, str]:
+def titles_of(
+    text: Any, documents: Set[str], watch: Callable[[Source], None] | None = None
+) -> Mapping[str, str]:
     """Document -> title, from a mapping or a file of them."""
     if isinstance(text, Mapping):
         return {str(name): str(title) for name, title in text.items() if str(name) in documents}

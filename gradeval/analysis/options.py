@@ -172,3 +172,12 @@ def _read_file(path: str | bytes | os.PathLike[Any]) -> dict[str, list[str]]:
 
 def _id(query: Any) -> str:
     return query.decode("utf-8", "surrogateescape") if isinstance(query, bytes) else str(query)
+
+
+def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Those of CompareOptions, and those of gradeval.options.Options; jobs is one of both."""
+    own = {field.name for field in fields(CompareOptions)}
+    return (
+        {name: value for name, value in given.items() if name in own},
+        {name: value for name, value in given.items() if name not in own or name == "jobs"},
+    )

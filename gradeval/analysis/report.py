@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from gradeval.analysis.comparison import Comparison
 from gradeval.analysis.documents import Document, by_id
 from gradeval.analysis.explain import explain_runs, titles_of
 from gradeval.analysis.explanation import Explanation, Selection
-from gradeval.analysis.options import EXPLAINED, CompareOptions
+from gradeval.analysis.options import EXPLAINED, CompareOptions, split_options
 from gradeval.analysis.saved import Runs, with_saved
 from gradeval.analysis.stats.differences import mean_and_sd, summarize
 from gradeval.analysis.stats.intervals import Interval, t_interval
@@ -159,17 +159,15 @@ def report(
     their values explained document by document: those on which the runs differ most. options: those of
     CompareOptions and of options.Options. Raises GradevalError.
     """
-    names = {one.name for one in fields(CompareOptions)}
     if not isinstance(title, str):
         raise OptionError("title must be a string")
     if not isinstance(explain, int) or isinstance(explain, bool) or explain < 0:
         raise OptionError("explain must be a number of queries")
-    evaluation = {name: value for name, value in options.items() if name not in names or name == "jobs"}
-    evaluated = evaluate_to_report(
-        qrels, separate_runs(runs), None if metrics is None else parse(metrics), Options.of(**evaluation)
-    )
+    own, others = split_options(options)
+    compared_as, evaluation = CompareOptions.of(**own), Options.of(**others)
+    specs = None if metrics is None else parse(metrics)
+    evaluated = evaluate_to_report(qrels, separate_runs(runs), specs, evaluation)
     complete(evaluated.results)
-    compared_as = CompareOptions.of(**{name: value for name, value in options.items() if name in names})
     return report_of(evaluated, compared_as, text=text, title=title, explain=explain)
 
 
@@ -218,12 +216,11 @@ def report_of(
     title: str = "",
     command: str = "",
     explain: int = EXPLAINED,
-    watch: Callable[[Source], None] | None = None,
     steps: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """All that is made of the values. Raises GradevalError.
+    """All that is made of the values. steps: is told how many queries are explained, of how many.
 
-    watch: is shown the file of texts before it is read. steps: how many queries are explained, of how many.
+    Raises GradevalError.
     """
     results, specs = evaluated.results, evaluated.specs
     if compared_as.all_pairs and len(results.runs) == 1:
@@ -244,7 +241,7 @@ def report_of(
         comparison,
         compared_as,
         explained,
-        {} if text is None else titles_of(text, documents, watch),
+        {} if text is None else titles_of(text, documents),
         title,
         command,
         tuple(notices_of(results, values)) if comparison is None else comparison.notices,

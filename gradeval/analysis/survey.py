@@ -119,11 +119,11 @@ def _survey(lines: Lines, found: Found) -> _Survey:
         )
         documents = lines.documents.take(again).tolist()
         duplicates = _Duplicates(lines.line[again], lines.line[first], documents)
-    ranked, disordered, against = _against(lines, segments)
+    ranked, disordered, against = _against(lines)
     return _Survey(np.diff(lines.bounds), tied, tied_queries, duplicates, ranked, disordered, against)
 
 
-def _against(lines: Lines, segments: Segments) -> tuple[int, int, Ints]:
+def _against(lines: Lines) -> tuple[int, int, Ints]:
     """How many queries have ranks that can be compared with the scores; in how many a rank rises with the
     score; and the first line of those where it does so on balance.
     """

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from gradeval.analysis.options import RANGES, CompareOptions
+from gradeval.analysis.options import RANGES, CompareOptions, split_options
 from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_inputs, check_queries, naming_queries, output_file
-from gradeval.cli.compare_options import comparison_options, split_options, with_baseline
+from gradeval.cli.compare_options import comparison_options, with_baseline
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
     input_options,
@@ -139,7 +139,7 @@ def compare_command(
 
     out.treat_warnings(quiet, strict)
     heap.imported()
-    compared_as, evaluation = split_options(given)
+    compared_as, evaluation = split_options({**given, "jobs": given["jobs"] or 0})
     options = CompareOptions.of(**compared_as, by=by or ())
     asked = asked_queries(query_ids)
     with naming_queries(asked):

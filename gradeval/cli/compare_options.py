@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
-from gradeval.analysis.options import CONFIDENCE, CORRECTIONS, MAXT, RANGES, TESTS, CompareOptions
+from gradeval.analysis.options import CONFIDENCE, CORRECTIONS, MAXT, RANGES, TESTS
 from gradeval.cli.arguments import expand_runs
 from gradeval.cli.options import OptionOf, section, together
 from gradeval.cli.types import Integer, Percentage
@@ -85,16 +84,6 @@ def comparison_options() -> Callable[[Decorated], Decorated]:
         _comparison(
             "--seed", type=Integer(*RANGES["seed"]), default=1, metavar="N", help="Of these. Default: 1."
         ),
-    )
-
-
-def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Those of CompareOptions, and those of Options; both have the number of threads."""
-    own = {field.name for field in fields(CompareOptions)}
-    given = {**given, "jobs": given["jobs"] or 0}
-    return (
-        {name: value for name, value in given.items() if name in own},
-        {name: value for name, value in given.items() if name not in own or name == "jobs"},
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gradeval.analysis.options import EXPLAINED, CompareOptions
+from gradeval.analysis.options import EXPLAINED, CompareOptions, split_options
 from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import (
@@ -19,7 +19,7 @@ from gradeval.cli.arguments import (
     naming_queries,
     output_file,
 )
-from gradeval.cli.compare_options import comparison_options, split_options, with_baseline
+from gradeval.cli.compare_options import comparison_options, with_baseline
 from gradeval.cli.options import (
     digits_option,
     input_options,
@@ -123,7 +123,7 @@ def report_command(
 
     out.treat_warnings(quiet, strict)
     heap.imported()
-    of_comparison, of_evaluation = split_options(given)
+    of_comparison, of_evaluation = split_options({**given, "jobs": given["jobs"] or 0})
     evaluation, compared_as = Options.of(**of_evaluation), CompareOptions.of(**of_comparison)
     asked = asked_queries(query_ids)
     arguments = click.get_current_context().find_root().meta["gradeval.args"]

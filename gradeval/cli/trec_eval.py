@@ -204,7 +204,7 @@ def trec_eval_command(
     judged_only: bool,
     size: int,
     zscores: str | None,
-    **taken_as_they_are: Any,
+    **ignored: Any,
 ) -> int:
     """Evaluate a run with the options and the output of trec_eval.
 

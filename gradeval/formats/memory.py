@@ -21,7 +21,6 @@ from gradeval.formats.diagnostics import shown
 from gradeval.formats.scan import NUMBER
 
 _NO_ROWS: Ints = np.empty(0, np.int64)
-_NUMERIC = "biuf"  # numpy's kinds
 _NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.int32}
 _SEPARATOR = "\0"  # no id has one, as in files
 
