@@ -5,9 +5,9 @@ A format's module has render(batch, options) -> str. It orders and writes number
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from gradeval.render import checked_digits, module_of
+from gradeval.render import Digits, checked_digits, module_of
 
 if TYPE_CHECKING:
     from gradeval.analysis.batch_table import Batch
@@ -27,7 +27,7 @@ def render(
     batch: Batch,
     format: str = "table",
     *,
-    digits: int | Literal["full"] = 4,
+    digits: Digits = 4,
     colour: bool = False,
     width: int | None = None,
     spreadsheet: bool = False,

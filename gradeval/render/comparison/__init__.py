@@ -5,9 +5,9 @@ A format's module has render(comparison, options) -> str. It orders and writes n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from gradeval.render import checked_digits, module_of
+from gradeval.render import Digits, checked_digits, module_of
 
 if TYPE_CHECKING:
     from gradeval.analysis.comparison import Comparison
@@ -29,7 +29,7 @@ def render(
     per_query: bool = False,
     summary: bool = True,
     relative: bool = False,
-    digits: int | Literal["full"] = 4,
+    digits: Digits = 4,
     colour: bool = False,
     width: int | None = None,
     spreadsheet: bool = False,

@@ -6,9 +6,9 @@ names of runs and paths are data: none of them can be markup, or a command of a 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from gradeval.render import module_of
+from gradeval.render import Digits, module_of
 
 if TYPE_CHECKING:
     from gradeval.analysis.gate_report import GateReport
@@ -25,7 +25,7 @@ def render(
     report: GateReport,
     format: str = "table",
     *,
-    digits: int | Literal["full"] = 4,
+    digits: Digits = 4,
     colour: bool = False,
     width: int | None = None,
 ) -> str:

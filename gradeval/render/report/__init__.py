@@ -12,11 +12,11 @@ from base64 import b64encode
 from functools import partial
 from hashlib import sha256
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from gradeval.errors import GradevalError, visible
 from gradeval.notices import lines
-from gradeval.render import checked_digits
+from gradeval.render import Digits, checked_digits
 
 if TYPE_CHECKING:
     from gradeval.analysis.report import Report
@@ -35,7 +35,7 @@ def check_installed() -> None:
         raise GradevalError(f"jinja2 is not installed, and reports require it. {hint}") from None
 
 
-def render(report: Report, *, digits: int | Literal["full"] = 4) -> str:
+def render(report: Report, *, digits: Digits = 4) -> str:
     """The page. digits: decimals, or 'full' for the shortest representation that round-trips."""
     check_installed()
     from jinja2 import Environment, PackageLoader, StrictUndefined
