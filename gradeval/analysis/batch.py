@@ -20,7 +20,7 @@ from gradeval.analysis.stats.corrections import holm
 from gradeval.analysis.values import ComparedMetric, comparable
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import InputError, MetricError, OptionError
-from gradeval.formats.cells import read_cells
+from gradeval.formats.earlier_batch import read_cells
 from gradeval.formats.manifest import Collection, Manifest, manifest_of, read_manifest
 from gradeval.formats.sources import Source
 from gradeval.options import DEFAULT_METRICS

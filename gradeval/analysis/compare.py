@@ -25,7 +25,7 @@ from gradeval.analysis.comparison import (
     Section,
     Verdict,
 )
-from gradeval.analysis.judged import Judged, judged_spec
+from gradeval.analysis.judged_share import Judged, judged_spec
 from gradeval.analysis.options import MAXT, TUKEY, CompareOptions, split_options
 from gradeval.analysis.saved import Runs, evaluate_with_saved, excluded_metrics, saved_specs, with_saved
 from gradeval.analysis.stats.anova import TwoWayAnova, two_way_anova

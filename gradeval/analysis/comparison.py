@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradeval.analysis.judged import Judged
+from gradeval.analysis.judged_share import Judged
 from gradeval.analysis.options import TUKEY, CompareOptions
 from gradeval.analysis.stats.anova import Source as Variance
 from gradeval.analysis.stats.anova import TwoWayAnova

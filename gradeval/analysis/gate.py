@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gradeval.analysis.checks import NO_WORSE, REQUIRE, Check, check_number
+from gradeval.analysis.gate_checks import NO_WORSE, REQUIRE, Check, check_number
 from gradeval.analysis.gate_report import FULL_COVERAGE, CheckOutcome, Coverage, GateReport
-from gradeval.analysis.judged import Judged, judged_spec
-from gradeval.analysis.judges import BASELINE, JUDGES, RUN, at_least
+from gradeval.analysis.gate_verdicts import BASELINE, JUDGES, RUN, at_least
+from gradeval.analysis.judged_share import Judged, judged_spec
 from gradeval.analysis.saved import Runs, check_metrics, evaluate_with_saved, saved_specs
 from gradeval.analysis.values import comparable, missing_notices
 from gradeval.errors import InputError, OptionError

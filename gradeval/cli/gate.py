@@ -31,7 +31,7 @@ from gradeval.render import Digits
 from gradeval.render.gate import FORMATS
 
 if TYPE_CHECKING:
-    from gradeval.analysis.checks import Check, GateConfig
+    from gradeval.analysis.gate_checks import Check, GateConfig
     from gradeval.analysis.saved import Runs
     from gradeval.cli.query_ids import QueryIds
     from gradeval.formats.output_file import OutputFile
@@ -195,8 +195,8 @@ def gate_command(
     out.treat_warnings(quiet, strict)
     heap.imported()
 
-    from gradeval.analysis.checks import GateConfig
     from gradeval.analysis.gate import check_baseline, first_checks, judge
+    from gradeval.analysis.gate_checks import GateConfig
     from gradeval.analysis.gate_report import GateReport
 
     reports = Reports(digits, github)
@@ -263,7 +263,7 @@ def _settings(
     config: str | None, own: Mapping[str, Sequence[str]], baseline: str | None, min_coverage: float | None
 ) -> GateConfig:
     """The checks of the file, then those of the command line, whose baseline and coverage come first."""
-    from gradeval.analysis.checks import PYPROJECT, GateConfig, has_config, parse_checks, read_config
+    from gradeval.analysis.gate_checks import PYPROJECT, GateConfig, has_config, parse_checks, read_config
     from gradeval.formats.sources import Source
     from gradeval.formats.toml import read_toml
 

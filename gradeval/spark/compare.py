@@ -11,7 +11,7 @@ import numpy as np
 
 from gradeval.analysis.compare import notices_of_sections, pairs_of, verdict
 from gradeval.analysis.comparison import Comparison, PairComparison, Section
-from gradeval.analysis.judged import Judged, share
+from gradeval.analysis.judged_share import Judged, share
 from gradeval.analysis.options import MAXT, OF_SUMS, CompareOptions
 from gradeval.analysis.stats.corrections import CORRECTIONS
 from gradeval.analysis.stats.differences import ALL_EQUAL, TOO_FEW_PAIRS

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradeval.analysis.judged import judged_spec
+from gradeval.analysis.judged_share import judged_spec
 from gradeval.analysis.options import CompareOptions
 from gradeval.analysis.values import check_comparable
 from gradeval.errors import InputError, MetricError, OptionError, described

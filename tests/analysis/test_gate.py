@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gradeval.analysis.checks import COVERAGE, KINDS, Check, parse_checks
 from gradeval.analysis.gate import judge
+from gradeval.analysis.gate_checks import COVERAGE, KINDS, Check, parse_checks
 from gradeval.analysis.gate_report import CheckOutcome, GateReport
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
@@ -299,7 +299,7 @@ def test_exit_codes() -> None:
 
 
 def test_every_kind_can_be_judged() -> None:
-    from gradeval.analysis.judges import JUDGES
+    from gradeval.analysis.gate_verdicts import JUDGES
 
     assert tuple(JUDGES) == KINDS
 

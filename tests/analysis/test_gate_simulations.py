@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradeval.analysis.checks import Check
 from gradeval.analysis.gate import judge
+from gradeval.analysis.gate_checks import Check
 
 from .test_gate import AP, results
 

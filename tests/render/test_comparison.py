@@ -13,7 +13,7 @@ import pytest
 import gradeval
 from gradeval.analysis.compare import compare_values
 from gradeval.analysis.comparison import Comparison
-from gradeval.analysis.judged import Judged
+from gradeval.analysis.judged_share import Judged
 from gradeval.analysis.options import CompareOptions
 from gradeval.analysis.values import ComparedMetric, QueryValues
 from gradeval.errors import OptionError

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 import gradeval
-from gradeval.analysis.checks import parse_checks
+from gradeval.analysis.gate_checks import parse_checks
 from gradeval.analysis.gate_report import CheckOutcome, Coverage, GateReport, WorstQuery
 from gradeval.errors import printable, visible
 from gradeval.notices import Kind, Notice

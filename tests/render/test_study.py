@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gradeval.analysis.study.tables import Study
-from gradeval.analysis.tables import Table
+from gradeval.analysis.tabled import Table
 from gradeval.errors import OptionError
 from gradeval.render.study import render
 from gradeval.render.study.rows import csv as csv_of

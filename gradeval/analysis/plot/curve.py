@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gradeval.analysis.plot.picture import Axis, Line, Panel, Picture, checked_confidence, interval_of_mean
-from gradeval.analysis.tables import Row, Table
+from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Floats, Ints
 from gradeval.errors import MetricError, OptionError, named
 from gradeval.evaluation import evaluate_all

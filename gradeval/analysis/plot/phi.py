@@ -12,7 +12,7 @@ import numpy as np
 from gradeval.analysis.details import phi_of
 from gradeval.analysis.explanation import Phi
 from gradeval.analysis.plot.picture import Axis, Line, Panel, Picture, Point
-from gradeval.analysis.tables import Row, Table
+from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts

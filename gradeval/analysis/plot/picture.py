@@ -15,7 +15,7 @@ from gradeval.analysis.comparison import PairComparison
 from gradeval.analysis.options import CONFIDENCE
 from gradeval.analysis.stats.differences import mean_and_sd
 from gradeval.analysis.stats.intervals import Interval, t_interval
-from gradeval.analysis.tables import Tabled
+from gradeval.analysis.tabled import Tabled
 from gradeval.arrays import Floats
 from gradeval.errors import OptionError, described
 

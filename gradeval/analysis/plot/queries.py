@@ -13,7 +13,7 @@ from gradeval.analysis.compare import compare_results, evaluate_to_compare, noti
 from gradeval.analysis.comparison import PairComparison
 from gradeval.analysis.options import CompareOptions
 from gradeval.analysis.plot.picture import Axis, Bars, Panel, Picture, checked_confidence, interval_of_mean
-from gradeval.analysis.tables import Row, Table
+from gradeval.analysis.tabled import Row, Table
 from gradeval.analysis.values import QueryValues, check_comparable
 from gradeval.arrays import Floats, Ints
 from gradeval.evaluation.evaluator import complete

@@ -13,7 +13,7 @@ from gradeval.analysis.plot.picture import Axis, Line, Panel, Picture, checked_c
 from gradeval.analysis.stats.intervals import t_intervals
 from gradeval.analysis.study.swaps import METRICS, USES, Swaps
 from gradeval.analysis.study.swaps import swaps as study_swaps
-from gradeval.analysis.tables import Row, Table
+from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Floats
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradeval.analysis.study.orders import kendall_tau, levels_of, tau_ap
 from gradeval.analysis.study.tables import Study
-from gradeval.analysis.tables import Row, Table
+from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Floats, Ints
 from gradeval.registry.spec import Spec
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradeval.analysis.study.synthetic import full_rankings
 from gradeval.analysis.study.tables import Study, competing_metrics
-from gradeval.analysis.tables import Table
+from gradeval.analysis.tabled import Table
 from gradeval.arrays import Floats
 from gradeval.registry.spec import Spec, parse
 from gradeval.scoring import score

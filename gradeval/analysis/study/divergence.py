@@ -11,7 +11,7 @@ import numpy as np
 from gradeval.analysis.stats.differences import paired_differences
 from gradeval.analysis.study.synthetic import full_rankings, shares
 from gradeval.analysis.study.tables import MAX_SEED, Study, averaged_metrics, whole
-from gradeval.analysis.tables import Row, Table
+from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import MetricError, OptionError

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradeval.analysis.study.orders import levels_of
 from gradeval.analysis.study.tables import Study, competing_metrics
-from gradeval.analysis.tables import Row, Table
+from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Floats
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradeval.analysis.study.synthetic import full_rankings, mean_sd_count, shares
 from gradeval.analysis.study.tables import MAX_SEED, Study, averaged_metrics, whole
-from gradeval.analysis.tables import Table
+from gradeval.analysis.tabled import Table
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import OptionError, described

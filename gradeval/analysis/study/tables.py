@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from gradeval.analysis.tables import Tabled
+from gradeval.analysis.tabled import Tabled
 from gradeval.errors import MetricError, OptionError, described
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, parse

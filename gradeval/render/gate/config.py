@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
-from gradeval.analysis.checks import PYPROJECT, TABLE
 from gradeval.analysis.gate import coverage
+from gradeval.analysis.gate_checks import PYPROJECT, TABLE
 from gradeval.analysis.gate_report import FULL_COVERAGE
-from gradeval.analysis.judges import ALPHA
+from gradeval.analysis.gate_verdicts import ALPHA
 from gradeval.analysis.values import is_num_q
 from gradeval.errors import GradevalError, printable
 from gradeval.registry.spec import Spec

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gradeval.analysis.checks import NO_WORSE, NON_INFERIOR
+from gradeval.analysis.gate_checks import NO_WORSE, NON_INFERIOR
 from gradeval.analysis.gate_report import CheckOutcome, GateReport
-from gradeval.analysis.judges import ALPHA, TOLERANCE
+from gradeval.analysis.gate_verdicts import ALPHA, TOLERANCE
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render.grids import Cell, Grid, number, signed

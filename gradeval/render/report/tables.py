@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gradeval.analysis.comparison import Comparison
-from gradeval.analysis.judged import judged_mean
+from gradeval.analysis.judged_share import judged_mean
 from gradeval.analysis.report import Report
 from gradeval.errors import visible
 from gradeval.notices import many

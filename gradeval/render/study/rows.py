@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gradeval.analysis.tables import Table, Value
+from gradeval.analysis.tabled import Table, Value
 from gradeval.render import Digits
 from gradeval.render.csv import Lines, not_a_formula
 from gradeval.render.layout import decimals, one_field

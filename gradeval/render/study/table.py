@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradeval.analysis.study.tables import Study
-from gradeval.analysis.tables import Table
+from gradeval.analysis.tabled import Table
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render.study.rows import texts

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradeval.analysis.checks import MAX_DROP, MAX_QUERY_DROP, NO_WORSE, NON_INFERIOR, REQUIRE, Check
+from gradeval.analysis.gate_checks import MAX_DROP, MAX_QUERY_DROP, NO_WORSE, NON_INFERIOR, REQUIRE, Check
 from gradeval.analysis.gate_report import CheckOutcome, Coverage, Verdict, WorstQuery
 from gradeval.analysis.stats.differences import mean_and_sd
 from gradeval.analysis.stats.sampling import Sampling

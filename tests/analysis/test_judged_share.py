@@ -10,7 +10,7 @@ import pytest
 
 import gradeval
 from gradeval.analysis.compare import compare_values
-from gradeval.analysis.judged import Judged
+from gradeval.analysis.judged_share import Judged
 from gradeval.analysis.options import CompareOptions
 from gradeval.evaluation import evaluate_all
 from gradeval.notices import Kind
