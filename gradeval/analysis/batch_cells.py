@@ -11,7 +11,7 @@ from typing import Any
 from gradeval.analysis.batch_table import Cell, Key, Value
 from gradeval.analysis.compare import compare_values
 from gradeval.analysis.options import CompareOptions
-from gradeval.analysis.saved import evaluate_with_saved, with_saved
+from gradeval.analysis.saved import Runs, evaluate_with_saved, with_saved
 from gradeval.analysis.values import QueryValues, comparable
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GradevalError, InputError, InputErrors
@@ -119,17 +119,7 @@ class CollectionCells:
         if wanted and self.baseline is not None and self.exists(self.baseline):
             # it comes first: the others are compared with it as soon as they are evaluated
             wanted = [self.baseline, *(one for one in wanted if one != self.baseline)]
-        files = [one for one in wanted if one not in self.features]
-        features = [one for one in wanted if one in self.features]
-        parts: list[tuple[list[tuple[str | None, str]], Options]] = []
-        if files:
-            parts.append(([(one, self.path(one)) for one in files], self.options))
-        if features:
-            chosen = replace(self.options, features=tuple(self.features[one] for one in features))
-            parts.append(([(None, self.collection.qrels)], chosen))
-        if features and features[0] == self.baseline:
-            parts.reverse()
-        for runs, options in parts:
+        for part, runs, options in self._parts(wanted):
             try:
                 qrels, opened = with_saved(self.collection.qrels, runs)
                 results = evaluate_with_saved(
@@ -144,7 +134,7 @@ class CollectionCells:
                     is_part=True,
                 )
             except GradevalError as error:  # of the qrels, or of options that do not suit them
-                for system in features if options.features else files:
+                for system in part:
                     keep(self.failed(system, error))
                 continue
             names = {run.name for run in results.runs}
@@ -152,6 +142,20 @@ class CollectionCells:
             for name in names & found.keys():
                 found[name] = replace(found[name], notices=(*of_qrels, *found[name].notices))
         return found
+
+    def _parts(self, systems: Sequence[str]) -> list[tuple[Sequence[str], Runs, Options]]:
+        """The systems that are files and those that are features, and what is evaluated; the baseline first."""
+        files = [one for one in systems if one not in self.features]
+        features = [one for one in systems if one in self.features]
+        parts: list[tuple[Sequence[str], Runs, Options]] = []
+        if files:
+            parts.append((files, [(one, self.path(one)) for one in files], self.options))
+        if features:
+            chosen = replace(self.options, features=tuple(self.features[one] for one in features))
+            parts.append((features, [(None, self.collection.qrels)], chosen))
+        if features and features[0] == self.baseline:
+            parts.reverse()
+        return parts
 
     @staticmethod
     def single(run: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -118,55 +118,30 @@ def eval_command(
         raise click.UsageError("--top requires --sort.")
     if runs_from is None:
         check_runs(runs, options["features"])
-    context = click.get_current_context()
-    root = context.find_root().command
-    if isinstance(root, click.Group) and qrels in root.list_commands(context) and not os.path.exists(qrels):
-        raise click.UsageError(f"The command comes first: gradeval {qrels}, then its options.")
+    _check_no_command(qrels)
     given = _runs(runs, runs_from)
     paths = [qrels, *(path for _, path in given)]
-    read = [*paths, *filter(None, [options["groups"], runs_from])]
-    read += filter(None, [query_ids])
+    read = [*paths, *filter(None, [options["groups"], runs_from, query_ids])]
     check_inputs(read)
     file = output_file(output, read, with_groups=paths)
     destination = Destination.of(file, format_, FORMATS, spreadsheet=spreadsheet)
     if wide and not per_query:
         raise click.UsageError("--wide requires -q.")
-    if wide and (options["tie_range"] or destination.format == "trec"):
-        other = "--tie-range" if options["tie_range"] else "-f trec"
-        raise click.UsageError(f"--wide and {other} are mutually exclusive.")
-    if options["tie_range"] and destination.format == "trec":
-        raise click.UsageError(
-            "--tie-range and -f trec are mutually exclusive: the format has no columns for ranges."
-        )
+    _check_columns(wide, options["tie_range"], destination.format)
 
-    from gradeval.evaluation import evaluate_all
-    from gradeval.registry.spec import parse
     from gradeval.render import render
     from gradeval.render.layout import ALL
     from gradeval.render.progress import Progress
 
     out.treat_warnings(quiet, strict)
     heap.imported()
-    evaluate: Callable[..., Results] = evaluate_all
-    judgments: Any = qrels
-    runs_to_read: Sequence[tuple[str | None, Any]] = given or [(None, qrels)]
-    saved, excluded = None, []
-    if any(map(_may_be_saved, paths)):
-        from gradeval.analysis.saved import evaluate_with_saved, excluded_metrics, saved_specs, with_saved
-
-        evaluate = evaluate_with_saved
-        judgments, runs_to_read = with_saved(qrels, runs_to_read)
-        if not metrics:
-            saved, excluded = saved_specs(runs_to_read), excluded_metrics(runs_to_read)
-    specs = parse(metrics) if metrics else saved or parse(DEFAULT_METRICS)
-    by = sort and parse(sort.removeprefix("-"))
-    for spec in by or ():
-        if spec.metric.text:
-            raise click.UsageError(f"--sort {sort}: {spec} is text; give a metric with a numeric value.")
+    wanted = _wanted(qrels, given or [(None, qrels)], metrics)
+    by = () if sort is None else _sorting(sort)
     if not options["by_level"]:
-        _check_printed(specs, per_query, not no_summary)
-        if by and (len(by) > 1 or by[0] not in specs):
-            raise click.UsageError(f"--sort {sort}: give one of the metrics: {', '.join(map(str, specs))}.")
+        _check_printed(wanted.specs, per_query, not no_summary)
+        if by and (len(by) > 1 or by[0] not in wanted.specs):
+            names = ", ".join(map(str, wanted.specs))
+            raise click.UsageError(f"--sort {sort}: give one of the metrics: {names}.")
     asked = asked_queries(query_ids)
     chosen = Options.of(**options, jobs=jobs or 0)
     # with --strict nothing is printed before all warnings are known
@@ -202,10 +177,10 @@ def eval_command(
                 show(results)
 
     with naming_queries(asked), Progress(enabled=False if quiet else None) as progress:
-        results = evaluate(
-            judgments,
-            runs_to_read,
-            specs,
+        results = wanted.evaluate(
+            wanted.qrels,
+            wanted.runs,
+            wanted.specs,
             chosen,
             on_run,
             per_query and not is_streamed,
@@ -218,7 +193,7 @@ def eval_command(
     warnings = list(asked.warnings if asked else ())
     notices = [
         *results.notices,
-        *excluded,
+        *wanted.excluded,
         *([Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))] if has_all else ()),
     ]
     if not out.passes(warnings, notices, len(results.runs), quiet, strict, allow):
@@ -228,6 +203,62 @@ def eval_command(
             results = results.sorted_by(str(sort).removeprefix("-"), worst_first=str(sort).startswith("-"))
         show(replace(results, runs=results.runs[:top]))
     return 2 if results.failed else 0
+
+
+class _Wanted(NamedTuple):
+    """What is evaluated, and by what. excluded: notices of metrics that not all saved results have."""
+
+    evaluate: Callable[..., Results]
+    qrels: Any
+    runs: Sequence[tuple[str | None, Any]]
+    specs: Sequence[Spec]
+    excluded: Sequence[Notice] = ()
+
+
+def _wanted(qrels: str, runs: Sequence[tuple[str | None, str]], metrics: Sequence[str]) -> _Wanted:
+    from gradeval.evaluation import evaluate_all
+    from gradeval.registry.spec import parse
+
+    if not any(map(_may_be_saved, [qrels, *(path for _, path in runs)])):
+        return _Wanted(evaluate_all, qrels, runs, parse(metrics or DEFAULT_METRICS))
+    from gradeval.analysis.saved import evaluate_with_saved, excluded_metrics, saved_specs, with_saved
+
+    judgments, opened = with_saved(qrels, runs)
+    if metrics:
+        return _Wanted(evaluate_with_saved, judgments, opened, parse(metrics))
+    specs, excluded = saved_specs(opened), excluded_metrics(opened)
+    return _Wanted(evaluate_with_saved, judgments, opened, specs or parse(DEFAULT_METRICS), excluded)
+
+
+def _sorting(sort: str) -> list[Spec]:
+    """The metrics that --sort names. Raises UsageError for one without numbers."""
+    from gradeval.registry.spec import parse
+
+    specs = parse(sort.removeprefix("-"))
+    for spec in specs:
+        if spec.metric.text:
+            raise click.UsageError(f"--sort {sort}: {spec} is text; give a metric with a numeric value.")
+    return specs
+
+
+def _check_no_command(qrels: str) -> None:
+    """Raise UsageError where the qrels are a command that follows options."""
+    context = click.get_current_context()
+    root = context.find_root().command
+    if isinstance(root, click.Group) and qrels in root.list_commands(context) and not os.path.exists(qrels):
+        raise click.UsageError(f"The command comes first: gradeval {qrels}, then its options.")
+
+
+def _check_columns(wide: bool, tie_range: bool, format: str) -> None:
+    """Raise UsageError where the rows cannot have what is asked for."""
+    if wide and (tie_range or format == "trec"):
+        raise click.UsageError(
+            f"--wide and {'--tie-range' if tie_range else '-f trec'} are mutually exclusive."
+        )
+    if tie_range and format == "trec":
+        raise click.UsageError(
+            "--tie-range and -f trec are mutually exclusive: the format has no columns for ranges."
+        )
 
 
 def _may_be_saved(path: str) -> bool:
