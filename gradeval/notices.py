@@ -93,7 +93,7 @@ class Notice:
         return max(self.high - self.value, self.value - self.low)
 
     def to_dict(self) -> dict[str, Any]:
-        """The notice as JSON has it, with its sentence; what it does not have is left out."""
+        """The notice as in JSON, with its sentence; empty fields are left out."""
         fields = {name: value for name, value in asdict(self).items() if value not in ("", None, (), 0, False)}
         fields["count"] = self.count
         if self.kind is Kind.TIES:

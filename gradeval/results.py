@@ -24,9 +24,9 @@ Notices = tuple[Notice, ...]
 
 
 class _Deferred:
-    """The field Results.notices: given as they are, or as what finds them when they are first looked at.
+    """The field Results.notices: given as notices, or as a function that finds them on first access.
 
-    Threads that look at once each find the same.
+    Threads with concurrent first access find the same notices.
     """
 
     def __get__(self, results: Results | None, owner: type) -> Notices:
@@ -47,7 +47,7 @@ class Results:
 
     queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
     options: the options of the evaluation, as JSON types. notices: what a user should know about it; those of
-    Evaluator.evaluate() are found when they are first looked at.
+    Evaluator.evaluate() are found on first access.
     failed: the runs that could not be evaluated. A run is selected by its name or position, a metric by any
     spelling that the command accepts or its position. Text metrics (runid, relstring) are in texts() only.
     """
@@ -126,7 +126,7 @@ class Results:
     def sorted_by(self, metric: str | Spec | int, *, worst_first: bool = False) -> Results:
         """The same results with the runs ordered by the summary value of a metric, the best first.
 
-        For a metric of which neither high nor low is better, such as a count, the highest is first. Undefined
+        For a metric where neither high nor low is better, such as a count, the highest is first. Undefined
         values are last, and runs with equal values stay in order.
         """
         m = self._numeric(metric)

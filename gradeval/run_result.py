@@ -39,7 +39,7 @@ class Column(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What is left of a run without the values of its queries.
+    """The summary of a run whose values by query are not kept.
 
     queries: how many are counted. means: (M,). undefined: how many values of each metric, (M,). ends: the
     lowest and the highest means over the orders of ties, (2, M), empty without Options.tie_range. texts:
@@ -61,7 +61,7 @@ class RunResult:
     values: float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged, (Q,).
     texts: position of a text metric -> the text of each query. tie_range: the lowest and the
     highest values over the orders of ties tried, (2, M, Q); None without Options.tie_range. ties: the order of
-    tied scores. summary: what is left where the values of the queries are not kept: those have no elements.
+    tied scores. summary: where the values of the queries are not kept; these are empty then.
     """
 
     name: str

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def until_readable(descriptor: int, seconds: float | None = None) -> bool:
-    """Wait until there is something to read, or the end; false where neither comes within so many seconds."""
+    """Wait until there is something to read, or the end; false where neither comes in time."""
     return _until(descriptor, "POLLIN", seconds)
 
 

@@ -214,7 +214,7 @@ def _alone(cell: Cell) -> Cell:
 
 
 def _settings(options: Options) -> dict[str, Any]:
-    """What decides the values, as JSON has it."""
+    """What decides the values, as in JSON."""
     given = {name: of for name, of in options.to_dict().items() if name != "features"}
     settings: dict[str, Any] = json.loads(json.dumps(given))  # tuples are lists there
     return settings

@@ -52,7 +52,7 @@ class Cell:
     errors: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The cell as JSON has it."""
+        """The cell as in JSON."""
         return {
             "gradeval": __version__,
             "collection": self.collection,
@@ -195,7 +195,7 @@ class Batch:
         return specs[0]
 
     def averages(self) -> dict[str, dict[str, float | None]]:
-        """System -> metric -> average, as JSON has it."""
+        """System -> metric -> average, as in JSON."""
         return {
             system: {str(spec): _exact(self.average(system, spec)) for spec in self.specs}
             for system in self.systems

@@ -80,7 +80,7 @@ class PairComparison:
         return 100 * self.difference / self.baseline_mean if self.baseline_mean else math.nan
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as JSON has it: exact numbers, None for those that are not finite."""
+        """The comparison as in JSON: exact numbers, None for those that are not finite."""
         content = {name: _exact(value) for name, value in asdict(self).items() if name != "power"}
         content["relative_percent"] = _exact(self.relative)
         if self.power is not None:
@@ -303,7 +303,7 @@ def title(test: str) -> str:
 
 
 def anova_dict(anova: TwoWayAnova) -> dict[str, Any]:
-    """An analysis of variance as JSON has it."""
+    """An analysis of variance as in JSON."""
 
     def source(of: Variance) -> dict[str, Any]:
         return {name: _exact(value) for name, value in asdict(of).items()}

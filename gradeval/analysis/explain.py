@@ -51,10 +51,9 @@ def explain(
     """Explain the value of a metric for queries of a run.
 
     qrels, run, against: as evaluate() takes them; against is another run, for Explanation.differences. query:
-    an id, or several. worst: in their place, so many queries with the lowest value, or, with against, with the
-    largest drop from the other run. text: {document: text}, or a file of these (TSV or JSON lines), for
-    Explanation.titles. options: those of options.Options.
-    Raises GradevalError.
+    an id, or several. worst: instead of these, this many queries with the lowest value, or, with against,
+    with the largest drop from the other run. text: {document: text}, or a file of these (TSV or JSON lines),
+    for Explanation.titles. options: those of options.Options. Raises GradevalError.
     """
     queries = (
         () if query is None else (str(query),) if isinstance(query, (str, int)) else tuple(map(str, query))

@@ -69,7 +69,7 @@ class CheckOutcome:
         return self.check.kind == REQUIRE and spec is not None and spec.metric.is_count
 
     def to_dict(self) -> dict[str, Any]:
-        """The outcome as JSON has it: exact numbers, None for those that are not finite."""
+        """The outcome as in JSON: exact numbers, None for those that are not finite."""
         numbers = ("value", "bound", "margin", "mean", "baseline_mean", "low", "high")
         return {
             "check": str(self.check),
@@ -134,7 +134,7 @@ class GateReport:
 
     @property
     def verdict(self) -> Literal["held", "failed", "error"]:
-        """That of the gate, as the exit code has it."""
+        """The verdict of the gate, which the exit code reports."""
         verdicts: tuple[Literal["held"], Literal["failed"], Literal["error"]] = ("held", "failed", "error")
         return verdicts[self.exit_code]
 

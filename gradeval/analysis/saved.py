@@ -1,4 +1,4 @@
-"""Saved results in the place of runs: they are read, checked against what was asked for, and not evaluated."""
+"""Saved results instead of runs: they are read, checked against the request, and not evaluated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gradeval.run_result import FailedRun, RunResult
 from gradeval.tables.load import is_file, is_path, source_of
 
 Runs = Sequence[tuple[str | None, Any]]
-"""(name, run) pairs; a run may be a SavedResult, or a FailedRun in the place of one that cannot be read."""
+"""(name, run) pairs; a run may be a SavedResult, or a FailedRun instead of one that cannot be read."""
 
 # the options that decide the values; the others say how to read files, or what is printed
 _DECIDING = (
@@ -122,7 +122,7 @@ def evaluate_with_saved(
     hashes: bool = False,
     **how: Any,
 ) -> Results:
-    """evaluation.evaluate_all for runs of which some are saved results; the runs keep their order.
+    """evaluation.evaluate_all for runs and saved results; they keep their order.
 
     optional: metrics to evaluate too, which a saved result may lack; its values are then NaN. Queries are those
     of the qrels. A saved result made from other qrels, with other options or without a metric becomes an error.

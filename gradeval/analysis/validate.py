@@ -76,7 +76,7 @@ def validate_files(
     watch: Callable[[Source], None] | None = None,
     **options: Any,
 ) -> Validation:
-    """The same for files of which the first may be qrels or a run: its content decides.
+    """The same for files; whether the first is qrels or a run is detected from its content.
 
     role: 'qrels' or 'run', what all files are. Of several files the first is the qrels where its content may be
     either; one file must then have a role. Raises OptionError.
@@ -248,7 +248,7 @@ def _of_queries(qrels: Qrels, chosen: Bools, one: str, more: str) -> Problem:
 
 
 def _coverage(qrels: Qrels, reduced: Reduced) -> Iterator[Problem]:
-    """What of the qrels and a run does not go together."""
+    """Where the qrels and a run do not match."""
     missing = reduced.retrieved == 0
     if missing.any():
         yield _of_queries(qrels, missing, "of the qrels is not in the run", "of the qrels are not in the run")

@@ -72,7 +72,7 @@ class FileReport:
     end: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON has it."""
+        """The report as in JSON."""
         description = self.description
         return {
             "path": self.path,

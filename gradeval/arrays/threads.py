@@ -20,7 +20,7 @@ def default_jobs() -> int:
 
 
 def with_fewer(make: Callable[[int], R], jobs: int) -> R:
-    """make(jobs), or make(1) if there is not enough memory for so many threads."""
+    """make(jobs), or make(1) if there is not enough memory for this many threads."""
     try:
         return make(jobs)
     except MemoryError:

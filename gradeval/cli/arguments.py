@@ -1,4 +1,4 @@
-"""What commands check of their arguments, and make of them."""
+"""Checks of the arguments of commands, and what is derived from them: runs, output files, query ids."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def check_new(output: str | None) -> None:
 def output_file(
     path: str | None, inputs: Iterable[str], with_groups: Iterable[str] = (), option: str = "--output"
 ) -> OutputFile | None:
-    """The file of --output, None for standard output. with_groups: inputs that may have sizes beside them."""
+    """The file of --output, None for standard output. with_groups: inputs with group sizes beside."""
     if path is None or path == "-":
         return None
     from gradeval.formats.output_file import OutputFile
@@ -73,7 +73,7 @@ def asked_queries(given: str | None) -> QueryIds | None:
 
 @contextmanager
 def naming_queries(asked: QueryIds | None) -> Iterator[None]:
-    """Say of queries that are not in the qrels that --query-ids named them."""
+    """Attribute unknown queries to --query-ids in the error."""
     try:
         yield
     except UnknownQueryError as error:

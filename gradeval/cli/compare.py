@@ -60,7 +60,7 @@ is excluded if lower values are better, or with --queries both.
 _more = section("Further output")
 _values = section("Tables of values")
 
-# the options that say how runs are evaluated, which tables of values need not be
+# options of the evaluation, which tables of values do not need
 _EVALUATION = (
     *("rel", "zero_grade", "depth", "judged_only", "ties", "no_relevant"),
     *("qrels_format", "run_format", "features", "qrels_feature", "groups"),
@@ -175,7 +175,7 @@ def compare_command(
 def _check_files(
     files: Sequence[str], of_values: bool, given: Mapping[str, Any], lower_is_better: Sequence[str]
 ) -> None:
-    """Raise UsageError where the arguments do not go together."""
+    """Raise UsageError where the arguments contradict each other."""
     context = click.get_current_context()
     if of_values:
         for name in _EVALUATION:

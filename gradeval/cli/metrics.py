@@ -22,7 +22,7 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 
 def complete_trec_eval(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The completions of a measure of trec_eval, or of a metric of ours."""
+    """The completions of a measure of trec_eval, or of a gradeval metric."""
     from gradeval.registry.dialects.trec_eval import MEASURES
     from gradeval.registry.groups import TREC_EVAL
     from gradeval.registry.metric import REGISTRY
@@ -33,7 +33,7 @@ def complete_trec_eval(ctx: click.Context, param: click.Parameter, incomplete: s
 
 
 def complete_ir_measures(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The completions of a measure of ir_measures, or of a metric of ours."""
+    """The completions of a measure of ir_measures, or of a gradeval metric."""
     from gradeval.registry.dialects.ir_measures import MEASURES
     from gradeval.registry.spec import metric_of
 

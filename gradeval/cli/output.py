@@ -122,7 +122,7 @@ def columns() -> int:
 def write(text: str, file: OutputFile | None = None, *, styled: bool = False) -> None:
     """Write to the file or to standard output. Raises GradevalError, BrokenPipeError.
 
-    styled: the text has terminal codes of ours; of other text a terminal gets nothing that it would obey.
+    styled: the text has terminal codes of gradeval; in other text these are escaped on a terminal.
     """
     if file is None and not styled and on_terminal():
         text = visible_rows(text)

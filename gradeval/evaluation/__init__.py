@@ -25,7 +25,7 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
     Options, each with its default:
     rel: the relevance threshold, the lowest grade that counts as relevant (None: any grade above 0).
     zero_grade: the grade that means non-relevant; subtracted from every grade first (0).
-    depth: evaluate the first ranks of each query only, so many of them (None: all).
+    depth: evaluate this many of the first ranks of each query (None: all).
     judged_only: remove unjudged documents from the rankings first (False).
     ties: the order of tied scores, 'trec', 'input', 'best' or 'worst' (None: 'input' for features and scores
     of LETOR files, else 'trec', with a notice if another order could change a value).

@@ -22,9 +22,7 @@ from gradeval.evaluation.given import (
     separate_runs,
 )
 from gradeval.evaluation.one_run import Noticed, Outcome, outcome_of
-from gradeval.findings import (
-    relevance_notices,
-)
+from gradeval.findings import relevance_notices
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice
 from gradeval.options import DEFAULT_METRICS, Options
@@ -56,7 +54,7 @@ class Evaluator:
         >>> evaluator.evaluate("bm25.run").mean(0, "AP")
 
     The arguments are those of evaluate(). Nothing changes after the construction, so that several threads can
-    evaluate at once. The notices of its results are found when they are first looked at, from the ranks of the
+    evaluate at once. The notices of its results are found on first access, from the ranks of the
     judged documents, which the results keep until then.
     """
 
@@ -127,9 +125,9 @@ class Evaluator:
         on_run: Callable[[Results], None] | None = None,
         keep_values: bool = True,
     ) -> Results:
-        """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed, beside the others.
+        """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed, next to the others.
 
-        on_run: is shown the results of each run by itself, in order, as soon as they are there. keep_values:
+        on_run: is shown the results of each run separately, in order, as soon as they are known. keep_values:
         whether the returned results have the values of the queries, not only the summaries. With on_run, or
         without keep_values, the notices are found with the values: nothing else is kept of a run.
         """
@@ -220,7 +218,7 @@ def _each(
 ) -> Iterator[Outcome | FailedRun]:
     """The outcome of each run, in order; few runs are open at a time.
 
-    With too little memory for `jobs` threads, one goes on with the runs whose outcomes are not there yet.
+    With too little memory for `jobs` threads, one thread evaluates the remaining runs.
     """
     positions = deque(range(count))
     waiting: deque[_Opened] = deque()

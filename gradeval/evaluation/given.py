@@ -54,7 +54,7 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
 
 
 def _files(run: Any) -> list[Any]:
-    """The files of a directory or a pattern, or the run alone."""
+    """The files of a directory or a pattern, or the run itself."""
     return run_files(run) if isinstance(run, (str, bytes, os.PathLike)) else [run]
 
 

@@ -27,9 +27,7 @@ from gradeval.registry.spec import Spec
 from gradeval.run_result import RunResult
 from gradeval.scoring import Scored, scored
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.load import (
-    Run,
-)
+from gradeval.tables.load import Run
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduced import Reduced
 from gradeval.ties import TRIALS, Spread, spread

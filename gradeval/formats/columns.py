@@ -19,7 +19,7 @@ Block_co = TypeVar("Block_co", covariant=True)
 class Blocks(Protocol[Block_co]):
     """A file, or data in memory, that can be read from the beginning repeatedly, a block at a time.
 
-    name: what messages call it. stored_size: in bytes, 0 where it cannot be told. expected_size: a generous
+    name: what messages call it. stored_size: in bytes, 0 where it is unknown. expected_size: a generous
     guess of how many bytes there are to read.
     """
 
@@ -77,7 +77,7 @@ class Columns(NamedTuple):
     bounds[s]:bounds[s+1], (S+1,). documents, value (grade or score), line (0-based in the block): of each row,
     (n,). lines: how many lines the block has. first, last: whether no block with lines is before it, or behind.
     tag: the run tag in the block's last line, None without one. ranks: the rank column against the scores.
-    numbered: whether the documents of each query are named 1, 2, … in order, for lack of ids.
+    numbered: whether the documents of each query are numbered 1, 2, … in order because the file has no ids.
     rank: the rank column where it was asked for, NaN where it holds no number, (n,). left_out: whether rows of
     the block were left out on purpose. unrated: how many rows are none, since their rating is empty.
     """

@@ -85,7 +85,7 @@ class LineProblems(NamedTuple):
         return cls(tuple(first), total, any(part.final for part in parts), bad, every=every)
 
     def within(self, block: Block, rows: int) -> LineProblems:
-        """The same problems, of a block with so many lines of data."""
+        """The same problems, of a block with this many lines of data."""
         if not self.total:
             return self
         return self._replace(
@@ -114,7 +114,7 @@ _Part = TypeVar("_Part", bound=Part)
 
 
 class Problems:
-    """The problems of one file, of which the first by line are kept.
+    """The problems of one file; the first by line are kept.
 
     role: what the file was given as, such as 'run'; with it, a file that is something else is one error that
     names what it looks like. order: what to do where it is qrels given as a run, or a run given as qrels.

@@ -66,7 +66,7 @@ def read_manifest(source: Source) -> Manifest:
 
 
 def manifest_of(content: Mapping[str, Any]) -> Manifest:
-    """The manifest that a dict holds, as TOML has it. Raises InputError."""
+    """The manifest in a dict, as read from TOML. Raises InputError."""
     return _Reader("manifest", "", lambda text, table="": None).manifest(content)
 
 
@@ -205,7 +205,7 @@ class _Reader:
         return tuple(names)
 
     def options(self, content: Mapping[str, Any], own: Mapping[str, Any], table: str) -> Options:
-        """The options of a collection: its own in the place of those of all."""
+        """The options of a collection: its own instead of the common ones."""
         given: dict[str, Any] = {}
         for options, place in (
             (content.get("options", {}), "options"),

@@ -111,7 +111,7 @@ def _collection_of(run: str, qrels: Sequence[_Qrels]) -> str | None:
 
 
 def _system_of(run: str, collection: str) -> tuple[str, str]:
-    """The name of a run's system, and the path with {collection} and {system} in the place of the names."""
+    """The name of a run's system, and the path with {collection} and {system} instead of the names."""
     template = _word(collection).sub("{collection}", run)
     folder, file = os.path.split(template)
     system = re.sub(r"[._-]?\{collection\}[._-]?", "", _stem(file))

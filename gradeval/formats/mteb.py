@@ -1,6 +1,6 @@
 """MTEB's predictions: a JSON object of subsets, each with splits, each an object of queries.
 
-The whole file is looked at before the chosen split is read, so that one that is cut off is never evaluated.
+The whole file is checked before the chosen split is read, so that one that is cut off is never evaluated.
 """
 
 from __future__ import annotations

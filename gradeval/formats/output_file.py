@@ -93,7 +93,7 @@ class OutputFile:
 
 
 def _stat(path: str) -> os.stat_result | None:
-    """What the system tells about the file, None where there is none."""
+    """The status of the file (stat), None if it does not exist."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -134,7 +134,7 @@ def _try_to_make_a_file(folder: str) -> None:
 
 
 def _mount(path: str) -> str:
-    """The mount that the path is on, as Linux numbers them; '' where it cannot be told."""
+    """The mount that the path is on, as Linux numbers them; '' where it is unknown."""
     with suppress(AttributeError, OSError):
         handle = os.open(path, os.O_PATH | os.O_NOFOLLOW)
         try:
@@ -160,7 +160,7 @@ def delayed(opened: Callable[[], Any]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replacement(target: str) -> Iterator[Any]:
-    """A raw file that takes the place of the target when the block ends without an error."""
+    """A raw file that replaces the target when the block ends without an error."""
     old = _stat(target)
     mode = 0o666 if old is None else old.st_mode & 0o777
     new = os.path.join(os.path.dirname(target), f".gradeval-{os.urandom(8).hex()}")

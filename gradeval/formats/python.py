@@ -264,7 +264,7 @@ def read_values(
 
 
 def _with_problems(columns: Columns, found: Sequence[Wrong]) -> Columns:
-    """The columns with what is wrong in them; then no row of theirs is used."""
+    """The columns with what is wrong in them; then none of their rows is used."""
     if not any(len(wrong.rows) for wrong in found):
         return columns
     problems = LineProblems.joined(LineProblems.of(wrong.rows, wrong.what) for wrong in found)

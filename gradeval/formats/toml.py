@@ -22,7 +22,7 @@ _PLACE = re.compile(r"^(.*) \(at (?:line (\d+), column \d+|end of document)\)$",
 
 @dataclass(frozen=True)
 class TomlFile:
-    """A TOML file. path: as the user gave it. content: what it says."""
+    """A TOML file. path: as the user gave it. content: its content as a dict."""
 
     path: str
     text: str = field(repr=False)
@@ -31,7 +31,7 @@ class TomlFile:
     def line_of(self, text: str, table: str = "") -> int | None:
         """The first line, from 1, with a key or a string, below the head of its table; None if there is none.
 
-        TOML's readers do not tell the lines of values, so it is looked for; an escaped string is not found.
+        TOML's readers do not report the lines of values, so it is searched for; an escaped string is not found.
         """
         lines = self.text.split("\n")
         heads = [number for number, line in enumerate(lines) if line.strip() == f"[{table}]"]

@@ -110,7 +110,7 @@ def _trec_fields(line: str) -> list[str]:
 
 
 def _csv_rows(source: Source, lines: Sequence[str], first: str) -> Iterator[Row]:
-    """The rows as Python's csv reads them, without blank ones. first: the line that tells the delimiter.
+    """The rows as Python's csv reads them, without blank ones. first: shows the delimiter.
 
     The line of a row is that at which it begins, since a quoted field may hold line ends. gradeval's own TSV
     has no quotes.

@@ -24,7 +24,7 @@ class Measure(NamedTuple):
 
 
 def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[Measure]:
-    """The measures that trec_eval's -m names, in trec_eval's order; then metrics of ours, as given.
+    """The measures that trec_eval's -m names, in trec_eval's order; then gradeval metrics, as given.
 
     As in trec_eval, a measure named again keeps its first values, and cutoffs are sorted. size: the number of
     documents in the collection, for utility. Raises MetricError.

@@ -133,7 +133,7 @@ def parse_one(text: str) -> list[Spec]:
 
 
 def group_of(text: str) -> Group | None:
-    """The group of this name, None for other texts. Groups are imported only if the name is not one of ours."""
+    """The group of this name, None for other texts. Groups are imported only if the name is not gradeval's."""
     if "(" in text or "@" in text or fold(text) in _names():
         return None
     from gradeval.registry.groups import GROUPS
@@ -149,7 +149,7 @@ def metric_of(text: str) -> Metric:
     return _named(_in_our_spelling(text)[0], text)
 
 
-# The names of other tools are imported only if a name is not one of ours.
+# The names of other tools are imported only if a name is not gradeval's.
 def _in_our_spelling(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
     """Name, parameters and cutoffs of a text; None if there is no '@'."""
     name, inside, cutoffs = _parts(text)
@@ -271,7 +271,7 @@ def dotted(text: str) -> list[Spec] | None:
 
 
 def _is_name(text: str) -> bool:
-    """Whether the whole text is a name, of ours or of another tool."""
+    """Whether the whole text is a name, of gradeval or of another tool."""
     from gradeval.registry.dialects.other import named
 
     return fold(text) in _names() or bool(named(text))

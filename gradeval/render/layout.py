@@ -125,10 +125,10 @@ def _of_distinct(values: Floats, write: Callable[[float], str]) -> list[str]:
 
 
 def _rounded(values: Floats, digits: int, write: Callable[[float], str]) -> list[str]:
-    """write(value) for each value, which rounds to so many decimals.
+    """write(value) for each value, which rounds to this many decimals.
 
     A value is first rounded to a number of units by arithmetic, and that number's text looked up. What is near
-    to the middle of two such numbers, below 0, or large is written by itself.
+    to the middle of two such numbers, below 0, or large is written separately.
     """
     if len(values) <= _FEW or digits > 6:
         return _of_distinct(values, write)
@@ -154,7 +154,7 @@ def _looked_up(texts: list[str], index: Any) -> list[str]:
 
 
 def joined(columns: Sequence[Sequence[str] | str], count: int) -> str:
-    """The text of so many rows, of a text of each column; a column that is a string is the same in all rows."""
+    """The text of `count` rows from the texts of each column; a string is the same in all rows."""
     pieces: list[str] = [""] * (count * len(columns))
     for place, column in enumerate(columns):
         pieces[place :: len(columns)] = [column] * count if isinstance(column, str) else column

@@ -38,7 +38,7 @@ class Progress:
     def _advance(self, count: int) -> None:
         with self._lock:
             self.read += count
-            # a file may be read in part to tell its format, or twice to sort it
+            # a file may be read in part to detect its format, or twice to sort it
             self._show(min(self.read, self.total or self.read), self.total or None, in_bytes=True)
 
     def steps(self, done: int, total: int) -> None:
@@ -72,7 +72,7 @@ class Progress:
         return bar
 
     def clear(self) -> None:
-        """Remove the bar, for a message; it comes back with the next bytes."""
+        """Remove the bar, for a message; it is shown again with the next bytes."""
         with self._lock:
             if self._bar is not None:
                 self._bar.stop()

@@ -21,7 +21,7 @@ def check_columns(given: Iterable[Any], options: Options) -> None:
     """Raise OptionError for a query or document column that no table has, which is a typo.
 
     given: qrels and runs. One table may lack the column, since qrels and runs may differ and
-    usual names are understood; data that cannot be looked at twice, such as pipes, may have it.
+    usual names are understood; data that cannot be examined twice, such as pipes, may have it.
     """
     names = ((source_of(data).name if is_path(data) else "the table", _names(data, options)) for data in given)
     check_names(names, options)
@@ -60,7 +60,7 @@ def _names(data: Any, options: Options) -> tuple[str, ...] | None:
     if not isinstance(data, Source) and not os.path.isfile(data):
         return None
     for number in ROLES.values():
-        with suppress(GradevalError):  # of which the reading will tell
+        with suppress(GradevalError):  # which reading the data will report
             source = source_of(data)
             kind = kind_of(source, number, options)
             if kind == "letor" or format_of(kind).of_letor:

@@ -1,4 +1,4 @@
-"""What depends on the grades alone, and so is the same for every run."""
+"""What depends on the grades only, and so is the same for every run."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ class Judgments(Recalling):
         return judgments
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: cached values are recomputed."""
+        """The fields only: cached values are recomputed."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
@@ -157,7 +157,7 @@ class Judgments(Recalling):
 
     @cached_property
     def best(self) -> Ideal:
-        """What depends on the grades alone."""
+        """What depends on the grades only."""
         return Ideal(self.segments, self.grade)
 
     @property

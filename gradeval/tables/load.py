@@ -288,7 +288,7 @@ def _in_memory(
 
 
 def is_path(value: Any) -> bool:
-    """Whether it names a file, or is the Source of one that has been looked at already."""
+    """Whether it names a file, or is the Source of one that was opened already."""
     return isinstance(value, (str, bytes, os.PathLike, Source))
 
 

@@ -87,7 +87,7 @@ class Qrels:
 
     @cached_property
     def ideal(self) -> Ideal:
-        """What depends on the grades alone, kept for qrels that are scored as a whole, of one share."""
+        """What depends on the grades only, kept for qrels that are scored as a whole."""
         return Ideal(Segments(self.offsets), self.grade)
 
     def shares(self) -> list[slice]:

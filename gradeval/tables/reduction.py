@@ -143,7 +143,7 @@ class _Part(NamedTuple):
     """A thread's result for a block: pieces in order.
 
     lines, last, problems: as in Columns. scattered: a query's lines are not together in the block, so there
-    are no pieces. enough: there are so many duplicate documents that no more need be read. left_out: as in
+    are no pieces. enough: whether there are enough duplicate documents to stop reading. left_out: as in
     Columns.
     """
 
@@ -159,7 +159,7 @@ class _Part(NamedTuple):
 
 
 def _holds_enough(read: Columns, qrels: Qrels, enough: float) -> bool:
-    """Whether a block has so many duplicate documents that no more need be read."""
+    """Whether a block has enough duplicate documents to stop reading."""
     query = np.repeat(query_indices(qrels, read.queries), np.diff(read.bounds))
     again, _ = repeats(KeyTable(in_group(read.documents.keys(), query)), read.documents, query)
     return len(again) >= enough

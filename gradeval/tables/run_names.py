@@ -61,7 +61,7 @@ def short_name(path: str) -> str:
 def run_files(path: str | bytes | os.PathLike[str]) -> list[Any]:
     """The files of a directory, or those that match a pattern of a shell, sorted by name; else the path itself.
 
-    Hidden files and directories within are left out. Where nothing is found, opening the path says why.
+    Hidden files and subdirectories are left out. Where nothing is found, opening the path raises the error.
     """
     try:
         if os.path.isdir(path):

@@ -74,7 +74,7 @@ class Summary:
 
 
 def summarize(differences: Floats) -> Summary:
-    """The summary of paired differences (Q,), of which NaN are left out.
+    """The summary of paired differences (Q,), without NaN.
 
     The effect size is the mean of the differences over their standard deviation: Cohen's d_z, the sample
     effect size of the paired t-test in Sakai, "Laboratory Experiments in Information Retrieval", 2018.

@@ -45,7 +45,7 @@ class Stream:
     It is that of Philox4x64 with ten rounds, with the key (seed, purpose) and the counter starting at
     block * 2^128, as numpy.random.Philox gives it. A block's stream depends on nothing else, so that blocks
     can be computed in any order and by any thread. Numbers smaller than a word are parts of the next words,
-    the low ones first on every machine; what is left of the last word is not used.
+    the low ones first on every machine; the rest of the last word is not used.
 
     Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     """

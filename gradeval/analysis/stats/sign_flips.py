@@ -26,7 +26,7 @@ R = TypeVar("R")
 
 
 def flip_count(queries: int, sampling: Sampling) -> int:
-    """How many sets of signs are tried beside the observed one."""
+    """How many sets of signs are tried besides the observed one."""
     return 2 ** (queries - 1) - 1 if queries <= EXHAUSTIVE else sampling.samples
 
 

@@ -105,7 +105,7 @@ def without_p(pairs: Floats) -> Outcome | None:
 
 
 def _one_by_one(function: Callable[[Floats, float], Outcome]) -> Callable[..., list[Outcome]]:
-    """The test of each column by itself, for a test that samples nothing."""
+    """Each column is tested separately, by a test that samples nothing."""
 
     def run(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
         return [function(valid_pairs(column), alpha) for column in differences.T]

@@ -39,7 +39,7 @@ def _equal_segments(queries: int, items: int) -> Segments:
 
 
 def shares(count: int, rows: int) -> Iterator[slice]:
-    """`count` parts of so many rows each, in shares that fit a processor's cache."""
+    """`count` parts of this many rows each, in shares that fit a processor's cache."""
     step = max(1, SHARE // rows)
     return (slice(start, min(start + step, count)) for start in range(0, count, step))
 

@@ -107,7 +107,7 @@ def translated(text: str) -> tuple[str, str] | None:
         return None
     name, params, at = read
     given = {**_OWN_DEFAULTS.get(name, {}), **params}
-    for key, value in MEASURES[name].items():  # one at its default may not be a parameter of ours
+    for key, value in MEASURES[name].items():  # one at its default may not be a gradeval parameter
         if value is not None and given.get(key) == value and key not in _OWN_DEFAULTS.get(name, {}):
             del given[key]
     ours = name + ("(" + ",".join(f"{k}={v!r}" for k, v in given.items()) + ")" if given else "")
@@ -153,7 +153,7 @@ def _value(value: Any) -> str:
 class Provider(NamedTuple):
     """One of the tools that compute measures for ir_measures.
 
-    ties: its order of documents with equal scores. metrics: those of ours that it computes and ties affect.
+    ties: its order of documents with equal scores. metrics: those that it computes and ties affect.
     """
 
     ties: str

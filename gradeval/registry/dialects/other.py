@@ -54,7 +54,7 @@ NAMES: dict[str, dict[str, str]] = {
 }
 
 
-# metric -> its names in tools, for the pages only: these are names of ours that mean another metric here
+# metric -> its names in tools, for the pages only: in gradeval these names mean another metric
 SAME_NAMES: dict[str, dict[str, str]] = {
     "nDCG": {
         "LightGBM": "ndcg@k (gain=exp, with --ties input --no-relevant 1)",
@@ -64,7 +64,7 @@ SAME_NAMES: dict[str, dict[str, str]] = {
 
 
 class Spelling(NamedTuple):
-    """The parameter of ours that is equivalent to one of another tool.
+    """The gradeval parameter that is equivalent to one of another tool.
 
     metric: the metric it applies to, '' for every metric with this parameter. words: its values -> ours, None
     if they are equal. example: a value whose notation differs from ours.
@@ -87,13 +87,13 @@ PARAMS = {
 
 
 def spelling_of(metric: str, name: str) -> Spelling | None:
-    """The parameter of ours that is equivalent to another tool's, None if there is none."""
+    """The gradeval parameter that is equivalent to another tool's, None if there is none."""
     found = (names[name] for names in PARAMS.values() if name in names)
     return next((one for one in found if one.metric in ("", metric)), None)
 
 
 def spellings(metric: str, param: str) -> Iterator[tuple[str, str, Spelling]]:
-    """(tool, name there, spelling) of a parameter of ours."""
+    """(tool, name there, spelling) of a gradeval parameter."""
     for tool, names in PARAMS.items():
         for name, spelling in names.items():
             if spelling.param == param and spelling.metric in ("", metric):

@@ -144,12 +144,12 @@ def _names_by_metric() -> dict[str, list[str]]:
 
 
 def names_of(metric: str) -> list[str]:
-    """trec_eval's names of a metric of ours."""
+    """trec_eval's names of a gradeval metric."""
     return _names_by_metric().get(metric, [])
 
 
 def printed(metric: str, texts: Mapping[str, str]) -> str | None:
-    """The name that trec_eval prints for a metric of ours with these parameters, None if it has none."""
+    """The name that trec_eval prints for a gradeval metric with these parameters, None if it has none."""
     names = (MEASURES[name].written(name, texts) for name in names_of(metric))
     return next(filter(None, names), None)
 

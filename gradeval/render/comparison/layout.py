@@ -37,7 +37,7 @@ class ComparisonRenderOptions(NamedTuple):
 
 
 def probability(p: float, digits: Digits) -> str:
-    """A p-value; one that would be rounded to 0 is told to be below what can be shown."""
+    """A p-value; one that would be rounded to 0 is shown as below the smallest number shown."""
     least = 0.0 if digits == "full" else 10.0**-digits
     return f"<{least:.{digits}f}" if p < least / 2 else number(p, digits)
 

@@ -39,7 +39,7 @@ def interval_end(value: float, digits: Digits) -> str:
 
 
 def significant(value: float, digits: Digits) -> str:
-    """A p-value with so many significant digits, so that a small one is not 0."""
+    """A p-value with this many significant digits, so that a small one is not 0."""
     return repr(value) if digits == "full" else f"{value:.{max(digits, 1)}g}"
 
 

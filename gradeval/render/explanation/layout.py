@@ -101,7 +101,7 @@ def no_sum_of_differences(explanation: Explanation) -> str:
 
 
 def _fitting(title: str, rows: Rows, names: Sequence[str], width: int | None) -> Iterator[Grid]:
-    """One grid, or two if the ideal ranking does not fit beside the run's. Titles are cut to the room left."""
+    """One grid, or two if the ideal ranking does not fit next to the run's. Titles are cut to the room left."""
     grid = grid_of(title, rows, names)
     if width is None or _width(grid) <= width:
         yield grid
@@ -204,7 +204,7 @@ def _sum_name(explanation: Explanation) -> str:
 
 
 def _add_ideal(explanation: Explanation, rows: Rows, ranks: int, digits: Digits) -> None:
-    """The documents of the ideal ranking beside those of the first ranks."""
+    """The documents of the ideal ranking next to those of the first ranks."""
     is_ranked = explanation.ideal is not None and all(one.position for one in explanation.ideal)
     if explanation.ideal is None or not is_ranked:
         return

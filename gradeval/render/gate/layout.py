@@ -42,7 +42,7 @@ def margin(one: CheckOutcome, digits: Digits) -> str:
 
 
 def plain_margin(one: CheckOutcome, digits: Digits) -> str:
-    """The margin as a number alone."""
+    """The margin without a unit."""
     return f"{one.margin:.0e}" if _vanishes(one, digits) else number(one.margin, digits)
 
 
@@ -104,7 +104,7 @@ def sentences(report: GateReport) -> list[str]:
 
 
 def verdict_line(report: GateReport) -> str:
-    """What the exit code says, in words."""
+    """The exit code in words."""
     counts, total = report.counts, len(report.outcomes)
     of = f"of {total} check{'s' * (total != 1)}"
     if report.problems or not report.outcomes:

@@ -148,7 +148,7 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
 
 
 def _least(across: int, down: int) -> tuple[float, float]:
-    """The smallest width and height in which so many charts can be read, in inches."""
+    """The smallest width and height in which this many charts can be read, in inches."""
     return round(_LEAST_WIDTH * across, 2), round(
         _LEAST_HEIGHT * down + _LEGEND if down > 1 else _LEAST_HEIGHT, 2
     )
@@ -204,7 +204,7 @@ def _range(axes: Any, panel: Panel, width: float) -> None:
 
 
 def _name_points(axes: Any, points: Sequence[Point]) -> None:
-    """Names beside the points; those of points that are close together beside the last of them."""
+    """Names next to the points; those of points that are close together next to the last of them."""
     left, right = axes.get_xlim()
     together: list[str] = []
     for place, point in enumerate(points):
