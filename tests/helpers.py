@@ -9,7 +9,7 @@ from hypothesis import settings
 
 from gradeval.arrays.segments import Segments
 from gradeval.registry.families import load
-from gradeval.registry.metric import Metric
+from gradeval.registry.metric import REGISTRY, Metric
 from gradeval.registry.spec import parse
 from gradeval.tables.judgments import Judgments
 
@@ -17,6 +17,23 @@ load()  # all families in their order, before a test imports one by itself
 
 Query = tuple[Mapping[str, float], Mapping[str, float]]
 """(qrels, run) of one query: document -> grade, document -> score."""
+
+
+NEEDED = {"cutoff": "3", "max_rel": "3", "recall": "0.5", "multiple": "0.6"}
+
+
+def with_needed(name: str, **more: object) -> str:
+    """The metric with the parameters that it needs, and more."""
+    given = {p.name: NEEDED.get(p.name, p.example) for p in REGISTRY[name].params if p.required} | more
+    return f"{name}({','.join(f'{key}={value}' for key, value in given.items())})" if given else name
+
+
+def one_by_one(values: Iterable[float]) -> float:
+    """The sum, rounded after each term; that of sum() is compensated."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
 
 
 def ranking(run: Mapping[str, float]) -> list[str]:

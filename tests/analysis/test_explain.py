@@ -6,19 +6,18 @@ import math
 from functools import cache
 
 import pytest
-from helpers import judgments_of, ranked
+from helpers import judgments_of, one_by_one, ranked, with_needed
 
 import gradeval
 from gradeval.analysis.explanation import Explanation, Phi
 from gradeval.errors import OptionError
 from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY, Metric
+from gradeval.registry.metric import REGISTRY
 from gradeval.registry.spec import Spec, parse
 
 from .explained import GRADES, OTHER, QRELS, RUN, TIES, Data
 
 load()
-NEEDED = {"cutoff": "3", "max_rel": "3", "multiple": "0.6", "recall": "0.4", "length": "3"}
 MORE = """AP(rel=2)@3 AP(judged_only=true) nDCG@2 nDCG(gain=exp)@3 nDCG(gain=0:1/2:-2/3:5) nDCG(ideal=local)@4
     nDCG(top=2/4,gain=exp,discount=none)@5 nDCG(ideal=max)@3 nDCG(judged_only=true)@3 NDCNG@4
     nDCGphi(variant=released)@4 nDCGphi(points=0:0/1:0.5/3:1)@3 nERR(gain=linear) rbp(gain=binary)@3
@@ -26,20 +25,9 @@ MORE = """AP(rel=2)@3 AP(judged_only=true) nDCG@2 nDCG(gain=exp)@3 nDCG(gain=0:1
     Accuracy(judged_only=true)"""
 
 
-def spec_of(metric: Metric) -> str:
-    given = [f"{p.name}={NEEDED.get(p.name, p.example)}" for p in metric.params if p.required]
-    return f"{metric.name}({','.join(given)})"
-
-
-SPECS = list(map(str, parse([*(spec_of(one) for one in REGISTRY.values() if not one.text), *MORE.split()])))
+NUMBERS = [with_needed(name) for name in REGISTRY if not REGISTRY[name].text]
+SPECS = list(map(str, parse([*NUMBERS, *MORE.split()])))
 each_spec = pytest.mark.parametrize("name", SPECS)
-
-
-def one_by_one(values: list[float]) -> float:
-    total = 0.0
-    for value in values:
-        total += value
-    return total
 
 
 OPTIONS = (TIES, {**TIES, "depth": 4, "no_relevant": "1"}, {**TIES, "judged_only": True})

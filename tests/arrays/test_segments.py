@@ -7,7 +7,7 @@ from operator import mul
 
 import numpy as np
 import pytest
-from helpers import examples
+from helpers import examples, one_by_one
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,10 +45,7 @@ def test_reductions(table):
     sums = within.sum(values)
     assert sums.dtype == np.float64
     for query, total in zip(table, sums.tolist(), strict=True):
-        expected = 0.0
-        for one in query:
-            expected += one  # in row order: the same digits
-        assert total == expected
+        assert total == one_by_one(query)  # in row order: the same digits
     assert within.max(values).tolist() == [max(query, default=0.0) for query in table]
     assert within.min(values, empty=np.inf).tolist() == [min(query, default=np.inf) for query in table]
     assert within.number(values > 0).tolist() == [sum(n > 0 for n in query) for query in table]

@@ -10,7 +10,7 @@ import pytest
 from gradeval.cli import output as out
 
 from .command import LETOR, QRELS, RUN, fails, gradeval
-from .tables_printed import check_formats
+from .groups import check_error, check_formats, check_help
 
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 with_matplotlib = pytest.mark.skipif(not HAS_MATPLOTLIB, reason="matplotlib (gradeval[plot]) is not installed")
@@ -222,15 +222,8 @@ def test_without_matplotlib(monkeypatch, tmp_path):
     ],
 )
 def test_errors_are_one_line(call, says):
-    text = fails("plot", *call)
-    assert says in text
-    assert "\n" not in text
+    check_error("plot", *call, says=says)
 
 
 def test_help():
-    done = gradeval("plot")
-    assert (done.code, done.out) == (2, "")
-    for name in ("queries", "curve", "phi", "swaps"):
-        assert name in done.err
-        text = plot(name, "--help").out
-        assert f"gradeval plot {name}" in text.split("Examples:")[1]
+    check_help("plot", "queries", "curve", "phi", "swaps")

@@ -8,7 +8,7 @@ import gradeval as package
 from gradeval.cli.study import study_command
 
 from .command import QRELS, RUN, fails, gradeval
-from .tables_printed import check_formats
+from .groups import check_error, check_formats, check_help
 
 STUDIES = tuple(study_command.commands)
 SWAPS = ("study", "swaps", "--levels", "2,3", "--items", "6", "--repeats", "3", "--swaps", "4")
@@ -158,18 +158,11 @@ def test_standard_input(tmp_path):
     ],
 )
 def test_errors_are_one_line(call, says):
-    text = fails("study", *call)
-    assert says in text
-    assert "\n" not in text
+    check_error("study", *call, says=says)
 
 
 def test_help():
-    done = gradeval("study")
-    assert (done.code, done.out) == (2, "")
-    for name in STUDIES:
-        assert name in done.err
-        text = gradeval("study", name, "--help").out
-        assert f"gradeval study {name}" in text.split("Examples:")[1]
+    check_help("study", *STUDIES)
 
 
 @pytest.mark.parametrize("name", STUDIES)

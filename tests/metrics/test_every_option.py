@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import pytest
-from helpers import ranking
+from helpers import ranking, with_needed
 
 import gradeval
 from gradeval.registry.families import load
@@ -20,7 +20,6 @@ from gradeval.tables import qrels as qrels_table
 
 load()
 
-NEEDED = {"cutoff": "3", "max_rel": "3", "recall": "0.5", "multiple": "0.6"}
 BY_SCORE = {"tau", "rho", "pearson", "AUC", "rankDCG"}  # tied scores are tied, for each by its own rule
 BY_GRADE_TOO = {"Rndcg"}  # looks at the grades of the documents that are relevant at the level
 BINARY = {"rbp": {"gain": "binary"}}  # how a metric of grades is told to know only relevant and not
@@ -53,14 +52,8 @@ def collection(count: int = 21) -> tuple[Qrels, Run]:
 QRELS, RUN = collection()
 
 
-def spec(name: str, **more: object) -> str:
-    """The metric with the parameters that it needs, and more."""
-    given = {p.name: NEEDED.get(p.name, p.example) for p in REGISTRY[name].params if p.required} | more
-    return f"{name}({','.join(f'{key}={value}' for key, value in given.items())})" if given else name
-
-
 def values(
-    names: Iterable[str] = REGISTRY, qrels: Qrels = QRELS, run: Run = RUN, spec=spec, **options: object
+    names: Iterable[str] = REGISTRY, qrels: Qrels = QRELS, run: Run = RUN, spec=with_needed, **options: object
 ) -> dict[str, Values]:
     """metric -> what it says of each query; spec: how the metric is written."""
     names = list(names)
@@ -101,11 +94,11 @@ def rankings(order: Callable[[str, dict[str, float]], list[str]]) -> Run:
 
 
 def binary(name: str) -> str:
-    return spec(name, **BINARY.get(name, {}))
+    return with_needed(name, **BINARY.get(name, {}))
 
 
 def judged_only(name: str) -> str:
-    return spec(name, judged_only="true")
+    return with_needed(name, judged_only="true")
 
 
 WITH_LEVEL = [name for name, metric in REGISTRY.items() if "rel" in metric.by_name]
@@ -115,8 +108,8 @@ OF_GRADES = [name for name in REGISTRY if name not in WITH_LEVEL or name in BINA
 @pytest.mark.parametrize("level", [2, 2.5])
 def test_level(level):
     with_option = values(WITH_LEVEL, spec=binary, rel=level)
-    with_parameter = values(WITH_LEVEL, spec=lambda name: spec(name, rel=level))
-    other = values(WITH_LEVEL, spec=lambda name: spec(name, rel=level), rel=4)
+    with_parameter = values(WITH_LEVEL, spec=lambda name: with_needed(name, rel=level))
+    other = values(WITH_LEVEL, spec=lambda name: with_needed(name, rel=level), rel=4)
     assert differing(with_option, with_parameter) == {}
     assert differing(with_option, other) == {}, "its own level goes first"
     by_hand = grades(lambda grade: 1.0 if grade >= level else min(grade, 0.0))

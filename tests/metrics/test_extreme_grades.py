@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from helpers import ranked, scored, value, values
+from helpers import ranked, scored, value, values, with_needed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +22,6 @@ load()
 
 BIGGEST = 1.7976931348623157e308
 UNIT = 2.0**490  # grades up to 9 times it, and from an eighth of its inverse, are in their range
-NEEDED = {"cutoff": "3", "max_rel": "3", "recall": "0.5", "multiple": "0.6"}
 OF_THE_WHOLE_QRELS = {"gP", "gR", "ERR", "nERR", "iRBU"}  # the largest grade counts
 VARIANTS = [
     *("nDCG(discount=zipf)@5", "nDCG(ideal=local)", "nDCG(gain=1:3/2:1e150)", "nDCGphi(variant=released)"),
@@ -37,15 +36,12 @@ VARIANTS = [
 ]
 
 
-def spec(name: str) -> str:
-    given_ = ",".join(f"{p.name}={NEEDED[p.name]}" for p in REGISTRY[name].params if p.required)
-    return f"{name}({given_})" if given_ else name
-
-
 UNIT_FREE = [
-    spec(name) for name in REGISTRY if any(one.about == SCALE_FREE.about for one in REGISTRY[name].invariants)
+    with_needed(name)
+    for name in REGISTRY
+    if any(one.about == SCALE_FREE.about for one in REGISTRY[name].invariants)
 ]
-NAMES = [*(spec(name) for name in REGISTRY if not REGISTRY[name].text), *VARIANTS]
+NAMES = [*(with_needed(name) for name in REGISTRY if not REGISTRY[name].text), *VARIANTS]
 
 EXTREME = {
     "huge": (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers import Query, judgments_of, ranked, scored
+from helpers import Query, judgments_of, one_by_one, ranked, scored, with_needed
 
 from gradeval.metrics import ndcg_phi
 from gradeval.registry.metric import REGISTRY
@@ -23,7 +23,6 @@ SUMS = """AP muAP CG DCG nDCG NDCNG nDCGphi rankDCG P R set_P set_recall set_rel
     iRBU INST INSQ BPM SDCG NERR8 NERR9 NERR10 NERR11 Q JKnDCG Compat Judged num_rel_ret
     num_nonrel_judged_ret"""
 OF_ALL_JUDGED = {"rankDCG", "AUC", "Compat"}  # documents that were not retrieved are at the end of the ranking
-NEEDED = {"cutoff": "3", "max_rel": "3", "multiple": "0.6"}
 MORE = """AP(rel=2)@3 AP(judged_only=true) P(rel=2)@4 RR@2 Rprec_mult(multiple=2) CG@2 DCG(discount=zipf)@4
     nDCG@2,5 nDCG(gain=exp)@3 nDCG(gain=0:1/2:-2/3:5) nDCG(gain=1:9,discount=letor)@3 nDCG(ideal=local)@4
     nDCG(top=2/4,gain=exp,discount=none)@5 nDCG(ideal=local,gain=1:9) nDCG(ideal=max)@3 NDCNG@4
@@ -32,11 +31,6 @@ MORE = """AP(rel=2)@3 AP(judged_only=true) P(rel=2)@4 RR@2 Rprec_mult(multiple=2
     nERR(gain=1:9)@3 nERR(gain=linear) iRBU(p=0.5)@3 Q(gain=exp)@3 Compat(normalize=false)
     Compat(p=0.5,judged_only=true) gP@3 gR@3 Judged@4 num_rel_ret@3 INST(T=0.5,max_rel=2,n=5)
     ndcg_p(gain=1:9) G(gain=0:1/1:-1) AUC(rel=2) rankDCG(judged_only=true) tau(judged_only=true)"""
-
-
-def with_needed(name: str) -> str:
-    given = [f"{p.name}={NEEDED[p.name]}" for p in REGISTRY[name].params if p.required]
-    return f"{name}({','.join(given)})"
 
 
 SPECS = parse(" ".join(map(with_needed, SUMS.split())) + " " + MORE)
@@ -58,13 +52,6 @@ def tables() -> Iterator[Judgments]:
 
 
 TABLES = list(tables())
-
-
-def one_by_one(values: Iterable[float]) -> float:
-    total = 0.0
-    for value in values:
-        total += value
-    return total
 
 
 def by_query(terms: Terms) -> list[list[tuple[int, float]]]:

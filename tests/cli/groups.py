@@ -1,4 +1,4 @@
-"""The formats of studies and pictures against each other."""
+"""What the groups of commands, study and plot, have in common: formats, help, errors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 import json
 
-from .command import gradeval
+from .command import fails, gradeval
 
 
 def check_formats(*call: str) -> None:
@@ -35,6 +35,23 @@ def check_formats(*call: str) -> None:
             assert all(_is_same(*cell) for cell in zip(line.split("\t"), row.values(), strict=True))
         assert name in choices
     assert out("-f", "tsv") == out("-f", "tsv", "--table", next(iter(content["tables"])))
+
+
+def check_help(group: str, *names: str) -> None:
+    """Without a command the help lists these; each has examples."""
+    done = gradeval(group)
+    assert (done.code, done.out) == (2, "")
+    for name in names:
+        assert name in done.err
+        text = gradeval(group, name, "--help").out
+        assert f"gradeval {group} {name}" in text.split("Examples:")[1]
+
+
+def check_error(*call: str, says: str) -> None:
+    """The call is refused in one line."""
+    text = fails(*call)
+    assert says in text
+    assert "\n" not in text
 
 
 def _is_same(text: str, value: object) -> bool:
