@@ -16,7 +16,8 @@ from gradeval.evaluation.given import Planned, check_labels, names_of
 from gradeval.formats.sources import Source
 from gradeval.formats.values import LARGEST, ValueTable, metric_names, read_values
 from gradeval.notices import MAX_QUERIES, Kind, Notice
-from gradeval.registry.spec import Spec, parse, split
+from gradeval.registry.notation import split
+from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results
 from gradeval.tables.run_names import run_names
 

@@ -13,6 +13,7 @@ from gradeval.registry.dialects import trec_eval
 from gradeval.registry.dialects.trec_eval import to_ours, to_theirs
 from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY, Metric, in_ascii
+from gradeval.registry.notation import example, items_of, parts_of, split
 from gradeval.registry.params import Param
 
 if TYPE_CHECKING:
@@ -86,19 +87,6 @@ def named_specs(text: str | Iterable[str]) -> list[tuple[str, list[Spec]]]:
     return found
 
 
-def split(text: str) -> list[str]:
-    """'AP nDCG@5,10, P(rel=2)@5' -> the single names, separated by spaces, or by commas before a letter."""
-    names, start, depth = [], 0, 0
-    for i, char in enumerate(text):
-        depth = max(depth + (char == "(") - (char == ")"), 0)
-        following = text[i + 1 : i + 2]
-        if depth == 0 and (char.isspace() or (char == "," and (following.isalpha() or following.isspace()))):
-            names.append(text[start:i])
-            start = i + 1
-    names.append(text[start:])
-    return [name.strip().rstrip(",") for name in names if name.strip(" ,\t\n")]
-
-
 def parse_one(text: str) -> list[Spec]:
     """The Specs of one name; several if it lists cutoffs, or names a group."""
     group = group_of(text)
@@ -152,70 +140,13 @@ def metric_of(text: str) -> Metric:
 # The names of other tools are imported only if a name is not gradeval's.
 def _in_our_spelling(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
     """Name, parameters and cutoffs of a text; None if there is no '@'."""
-    name, inside, cutoffs = _parts(text)
-    items = _items(inside)
+    name, inside, cutoffs = parts_of(text)
+    items = items_of(inside)
     if fold(name) not in _names():
         from gradeval.registry.dialects.other import resolve
 
         name, items = resolve(name, items, cutoffs is not None)
     return name, items, cutoffs
-
-
-def _parts(text: str) -> tuple[str, str, str | None]:
-    """'nDCG(gain=exp)@10' -> 'nDCG', 'gain=exp', '10'; None where there is no '@'."""
-    opened, closed = text.find("("), text.rfind(")")
-    if opened < 0:
-        if closed >= 0:
-            raise MetricError(f"{text}: ')' without '('")
-        name, at, cutoffs = text.partition("@")
-        inside = ""
-    else:
-        if closed < opened:
-            raise MetricError(f"{text}: '(' is not closed")
-        name, inside, rest = text[:opened], text[opened + 1 : closed], text[closed + 1 :]
-        for char in "()":
-            if char in inside:
-                raise MetricError(f"{text}: '{char}' inside the parentheses")
-        if "@" in name:
-            raise MetricError(f"{text}: the cutoff comes last", hint=_example("nDCG(gain=exp)@10"))
-        left, at, cutoffs = rest.partition("@")
-        if left:
-            raise MetricError(f"{text}: '{left}' after ')'", hint=_example("nDCG(gain=exp)@10"))
-    if not name:
-        raise MetricError(f"{text}: the metric name is missing", hint=_example("nDCG@10"))
-    return name, inside, cutoffs if at else None
-
-
-def _items(inside: str) -> list[tuple[str, str | None]]:
-    """'a=1, b={0:0,1:5}, c="x,y"' -> key and value of each; commas in quotes and braces do not separate."""
-    items, start, closing = [], 0, ""
-    for i, char in enumerate(inside):
-        if closing:
-            closing = "" if char == closing else closing
-        elif char in "{'\"":
-            closing = "}" if char == "{" else char
-        elif char == ",":
-            items.append(inside[start:i])
-            start = i + 1
-    items = [*items, inside[start:]] if inside.strip() else []
-    pairs = [[part.strip() for part in item.partition("=")] for item in items]
-    return [(key, _unquoted(value) if equals else None) for key, equals, value in pairs]
-
-
-def _unquoted(value: str) -> str:
-    """A value in Python's notation, in ours: without quotes, {0:0,1:5} as 0:0/1:5."""
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        return value[1:-1]
-    if value.startswith("{") and value.endswith("}"):
-        return "/".join(sorted(("".join(one.split()) for one in value[1:-1].split(",")), key=_grade))
-    return value
-
-
-def _grade(pair: str) -> float:
-    try:
-        return float(pair.partition(":")[0])
-    except ValueError:
-        return 0.0  # the error is raised where the value is parsed
 
 
 def _dotted_or_plugin(text: str) -> list[Spec] | None:
@@ -308,7 +239,7 @@ def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
     for param in metric.params:
         if param.required and param.name not in given:
             what = "a cutoff" if param.name == "cutoff" else param.name
-            raise MetricError(f"{text}: {metric.name} requires {what}", hint=_example(metric.usage))
+            raise MetricError(f"{text}: {metric.name} requires {what}", hint=example(metric.usage))
     if metric.check is not None:
         try:
             metric.check(given)
@@ -346,10 +277,6 @@ def _param(metric: Metric, key: str, value: str, text: str) -> tuple[Param, str]
 
 def _accepted(metric: Metric) -> str:
     return f"{metric.name} takes " + ", ".join(f"{p.name} ({p.allowed})" for p in metric.params)
-
-
-def _example(text: str) -> str:
-    return f"for example {text}"
 
 
 def fold(name: str) -> str:

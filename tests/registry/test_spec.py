@@ -12,7 +12,8 @@ from metrics import strategies
 
 from gradeval.errors import MetricError
 from gradeval.registry.metric import REGISTRY
-from gradeval.registry.spec import Spec, parse, parse_one, split
+from gradeval.registry.notation import split
+from gradeval.registry.spec import Spec, parse, parse_one
 
 
 def names(text: str | list[str]) -> list[str]:

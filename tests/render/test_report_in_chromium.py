@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,20 +23,6 @@ pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not install
 pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")
 
 METRICS = "nDCG@10 AP muAP rankDCG F@10"
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    found = Browser(tmp_path_factory.mktemp("profile"))
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
-    """The browser; a page must not have had problems in it."""
-    yield chromium
-    assert chromium.problems() == []
 
 
 @pytest.fixture(scope="module")
