@@ -270,7 +270,7 @@ def test_narrow_screens_and_paper(browser: Browser, html: Path) -> None:
         browser.show(html, width=width)
         browser.click(f"{VISIBLE} tbody button")
         assert browser.run("document.documentElement.scrollWidth") == width
-        cells = "[...document.querySelectorAll('.why p, #inputs td')]"
+        cells = "[...document.querySelectorAll('.why p, [aria-labelledby=made] td')]"
         assert max(browser.run(f"{cells}.map((one) => one.getBoundingClientRect().right)")) <= width
     browser.show(html, width=718, media="print")
     assert browser.run("getComputedStyle(document.getElementById('controls')).display") == "none"
