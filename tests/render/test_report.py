@@ -225,7 +225,7 @@ def test_the_data_are_those_of_explain(report: Report, html: str, metric: str) -
 def test_pairs_are_those_of_the_comparison(report: Report, html: str) -> None:
     data = data_of(html)
     one = report.comparison.find("dense", "nDCG@10")
-    end = f"p {one.p:.4f}, corrected p {one.p_corrected:.4f}; better on"
+    end = f"p {one.p:.4f}, corrected p {one.p_corrected:.4f}; queries won/tied/lost"
     ahead, back = data["pairs"][0][1][0], data["pairs"][1][0][0]
     assert ahead.startswith(
         f"mean difference +{one.difference:.4f}, 95 % interval [{one.low:.4f}, {one.high:.4f}], {end}"
@@ -233,10 +233,10 @@ def test_pairs_are_those_of_the_comparison(report: Report, html: str) -> None:
     assert back.startswith(
         f"mean difference -{one.difference:.4f}, 95 % interval [-{one.high:.4f}, -{one.low:.4f}], {end}"
     )
-    assert ahead.endswith("better on 34, equal on 1, worse on 15 queries")
-    assert back.endswith("better on 15, equal on 1, worse on 34 queries")
+    assert ahead.endswith("queries won/tied/lost 34/1/15")
+    assert back.endswith("queries won/tied/lost 15/1/34")
     # dense and hybrid are compared with bm25, not with each other
-    assert re.search(r"^mean difference [^,]*; .* queries; --all-pairs would add an", data["pairs"][1][2][0])
+    assert re.search(r"^mean difference [^,]*; queries .*; --all-pairs would add an", data["pairs"][1][2][0])
     assert data["pairs"][1][1] == []
 
 
@@ -255,7 +255,7 @@ def test_one_query() -> None:
     run, other = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0}}
     html = gradeval.report({"q": {"a": 1}}, {"run": run, "other": other}, "AP").render()
     assert data_of(html)["pairs"][0][1] == [
-        "mean difference -1.0000; better on 0, equal on 0, worse on 1 queries"
+        "mean difference -1.0000; queries won/tied/lost 0/0/1"
     ]
 
 

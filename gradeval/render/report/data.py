@@ -130,7 +130,7 @@ def _pair(report: Report, a: int, b: int, compared: _Compared, digits: Digits) -
                 parts.append(f"p {probability(one.p, digits)}")
             if not math.isnan(one.p_corrected) and options.used_correction != "none":
                 parts.append(f"corrected p {probability(one.p_corrected, digits)}")
-        queries = f"better on {found.better:,}, equal on {found.equal:,}, worse on {found.worse:,} queries"
+        queries = f"queries won/tied/lost {found.better:,}/{found.equal:,}/{found.worse:,}"
         if compared and one is None:
             queries += "; --all-pairs would add an interval and p"
         texts.append(f"{', '.join(parts)}; {queries}")
