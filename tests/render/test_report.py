@@ -254,9 +254,7 @@ def test_one_query() -> None:
     """There is no interval, so none is said."""
     run, other = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0}}
     html = gradeval.report({"q": {"a": 1}}, {"run": run, "other": other}, "AP").render()
-    assert data_of(html)["pairs"][0][1] == [
-        "mean difference -1.0000; queries won/tied/lost 0/0/1"
-    ]
+    assert data_of(html)["pairs"][0][1] == ["mean difference -1.0000; queries won/tied/lost 0/0/1"]
 
 
 def test_one_run() -> None:
