@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from gradeval.cli import heap
+from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.command import Command, version_option
 from gradeval.cli.eval import eval_command

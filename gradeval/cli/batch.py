@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gradeval.cli import heap
+from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import check_new, output_file
 from gradeval.cli.destination import Destination

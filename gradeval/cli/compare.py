@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from gradeval import heap
 from gradeval.analysis.options import RANGES, CompareOptions, split_options
-from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_inputs, check_queries, naming_queries, output_file
 from gradeval.cli.compare_options import comparison_options, with_baseline

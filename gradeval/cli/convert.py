@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gradeval.cli import heap
+from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import check_inputs
 from gradeval.cli.options import input_options, inputs, jobs_option, quiet_option, section, sectioned_command

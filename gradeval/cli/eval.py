@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from gradeval.cli import heap
+from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import (
     asked_queries,

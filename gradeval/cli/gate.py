@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from gradeval.cli import heap
+from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_inputs, check_new, check_queries, naming_queries
 from gradeval.cli.gate_reports import Reports

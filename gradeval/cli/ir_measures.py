@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gradeval.cli import heap
+from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.abbreviated import AbbreviatedCommand
 from gradeval.cli.metrics import complete_ir_measures

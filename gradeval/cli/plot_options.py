@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gradeval.cli import heap
+from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_inputs, naming_queries, output_file
 from gradeval.cli.compare_options import confidence_option

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from gradeval import heap
 from gradeval.analysis.options import EXPLAINED, CompareOptions, split_options
-from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import (
     asked_queries,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from gradeval import heap
 from gradeval.analysis.options import OF_SUMS
-from gradeval.cli import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_queries, naming_queries, output_file
 from gradeval.cli.compare_options import t_test_options

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from gradeval.cli import heap
+from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.abbreviated import AbbreviatedCommand
 from gradeval.cli.command import version_option

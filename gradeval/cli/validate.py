@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gradeval.cli import heap
+from gradeval import heap
 from gradeval.cli.arguments import check_inputs, expand_runs, output_file
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gradeval.cli import heap
+from gradeval import heap
 
 
 def test_what_the_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
