@@ -18,6 +18,13 @@ _MINUS = b"-"[0]
 
 def integer_ids(values: NDArray[np.integer[Any]]) -> Ids:
     """Each integer as str() writes it, (N,), of any integer type."""
+    is_new = np.append(True, values[1:] != values[:-1])[: len(values)]
+    if 2 * is_new.sum() > len(values):
+        return _written(values)
+    return _written(values[is_new]).take(np.cumsum(is_new) - 1)  # equal ones, as of a query, are written once
+
+
+def _written(values: NDArray[np.integer[Any]]) -> Ids:
     count = len(values)
     negative = values < 0
     size = values.astype(np.uint64)

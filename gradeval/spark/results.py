@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradeval import heap
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import distinct
 from gradeval.errors import InputError, named
@@ -313,6 +314,7 @@ def bucket_function(job: Job, values: bool, states: bool, large: bool) -> Callab
     def function(batches):  # type: ignore[no-untyped-def]  # Spark would look at annotations
         import pyarrow as pa
 
+        heap.keep_freed()
         qrels, runs = tables(pa, batches)
         if not len(qrels) + len(runs):
             return
