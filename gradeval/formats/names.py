@@ -125,7 +125,9 @@ def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, nami
         return found[0]
     if found:
         both = " or ".join(named(names[place]) for place in found)
-        raise InputError(path, f"the {role} column may be {both}", hint=f"Choose with {naming.format(role)}")
+        is_one_name = len({names[place] for place in found}) == 1
+        hint = "Rename one" if is_one_name else f"Choose with {naming.format(role)}"
+        raise InputError(path, f"the {role} column may be {both}", hint=hint)
     usual = ", ".join(name for group in _NAMES[role] for name in group)
     what = f"no {role} column ({usual}); {_columns(names)}"
     raise InputError(path, what, hint=f"Name it with {naming.format(role)}")

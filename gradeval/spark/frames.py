@@ -94,7 +94,10 @@ def run_wire(
     if run is not None:
         selected.append(_id(types, run, "run", path).cast("string").alias(RUN))
     if "order" in own:
-        selected.append(_number(types, own["order"], "order", path).alias(PLACE))
+        place = _number(types, own["order"], "order", path)
+        if types[own["order"]] in _INTEGERS:  # which may be too large for exact doubles, as times are
+            place = _column(own["order"]).cast("long")
+        selected.append(place.alias(PLACE))
     names = Names(path, query, document, number, is_text)
     return Wire(frame.select(*selected), types[chosen.query] in _INTEGERS, names, chosen.by_rank, run)
 

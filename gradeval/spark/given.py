@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradeval.analysis.judged_share import judged_spec
 from gradeval.analysis.options import CompareOptions
 from gradeval.analysis.values import check_comparable
 from gradeval.errors import InputError, MetricError, OptionError, described
+from gradeval.evaluation.given import check_labels
 from gradeval.formats.names import ARGUMENT
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options, check_known
@@ -63,9 +65,10 @@ class Request(NamedTuple):
             what = "ties 'input' requires a column that orders the rows of the runs: a shuffle keeps no order"
             raise OptionError(f"{what}. Name it with {naming.format('order')}")
         if buckets is not None and (
-            not isinstance(buckets, int) or isinstance(buckets, bool) or not 1 <= buckets <= MOST_BUCKETS
+            not isinstance(buckets, Integral) or isinstance(buckets, bool) or not 1 <= buckets <= MOST_BUCKETS
         ):
             raise OptionError(f"buckets must be an integer from 1 to {MOST_BUCKETS}, not {described(buckets)}")
+        count = None if buckets is None else int(buckets)  # Spark takes no other integers
         judged = None
         if compared is not None:
             check_comparable(specs)
@@ -74,7 +77,7 @@ class Request(NamedTuple):
         if judged in specs:
             judged = None
         notices = (left_out,) if texts else ()
-        return cls(tuple(specs), chosen, own, buckets, naming, compared, judged, notices)
+        return cls(tuple(specs), chosen, own, count, naming, compared, judged, notices)
 
     @property
     def evaluated(self) -> tuple[Spec, ...]:
@@ -116,7 +119,11 @@ def given_frames(qrels: Any, runs: Any) -> tuple[DataFrame, list[tuple[str | Non
         return judged, [(None, _frame(runs, "runs"))]
     if not runs:
         raise InputError("runs", "no runs given")
-    return judged, [(str(name), _frame(frame, str(name))) for name, frame in runs.items()]
+    named: list[tuple[str | None, DataFrame]] = [
+        (str(name), _frame(frame, str(name))) for name, frame in runs.items()
+    ]
+    check_labels(named)
+    return judged, named
 
 
 def _frame(given: Any, what: str) -> DataFrame:

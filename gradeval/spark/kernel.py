@@ -257,7 +257,9 @@ def _wanted(qrels: Qrels, ids: tuple[str, ...] | None) -> tuple[Bools, tuple[str
 
 
 def _rows_of_runs(table: Any, job: Job) -> Iterator[TableRows]:
-    """The rows of each run, in the order of its places if it has any."""
+    """The rows of each run, in the order of its places if it has any; of equal places, by document id from the
+    last to the first, so that the values do not hang on the order of the rows.
+    """
     read = read_rows(table, job.run_names)
     if job.by_rank:
         read = read._replace(number=-read.number)
@@ -268,7 +270,8 @@ def _rows_of_runs(table: Any, job: Job) -> Iterator[TableRows]:
         rows = order[bounds[number] : bounds[number + 1]]
         of_run = read if len(rows) == len(run) else read.take(rows)
         if of_run.place is not None:
-            of_run = of_run.take(np.argsort(of_run.place, kind="stable"))
+            by_id = of_run.documents.descending(np.zeros(len(of_run.place), np.int64))
+            of_run = of_run.take(by_id[np.argsort(of_run.place[by_id], kind="stable")])
         yield of_run._replace(errors=[error for error in read.errors if run[error.row] == number])
 
 

@@ -112,27 +112,18 @@ class SparkResults:
     @cached_property
     def _plan(self) -> _Plan:
         """Reads the grades, and how many rows there are of each run: one action."""
-        from pyspark.sql import functions as F
-
-        qrels, runs, names, request = self._qrels, self._runs, self._names, self._request
+        names, request = self._names, self._request
         if names is not None:
             self._check_one_run_each()
-        key = F.col(NUMBER).cast("string").alias("key")  # of the few grades, not of the rows
-        counted = qrels.frame.groupBy(NUMBER).count().select(F.lit(True).alias("is_grade"), key, "count")
-        if names is None or request.buckets is None:
-            names_of_runs = [RUN] if names is None and runs.run is not None else []
-            of_runs = runs.frame.groupBy(names_of_runs).count()
-            key = F.col(RUN) if names_of_runs else F.lit("run")
-            counted = counted.unionAll(of_runs.select(F.lit(False), key, "count"))
-        found = counted.toArrow().to_pydict()
-        rows = list(zip(found["is_grade"], found["key"], found["count"], strict=True))
-        if not any(count for is_grade, _, count in rows if is_grade):
-            raise InputError(qrels.names.path, "no judgments given")
+        counted = self._counted()
+        is_grade = counted["is_grade"].to_numpy()
+        if not is_grade.any():
+            raise InputError(self._qrels.names.path, "no judgments given")
+        scale = self._scale(counted.filter(is_grade)[NUMBER])
         if names is None:
-            names = self._found_names([key for is_grade, key, count in rows if not is_grade and count])
-        total = sum(count for _, _, count in rows)
-        buckets = request.buckets or bucket_count(total, _cores(runs.frame.sparkSession))
-        scale = self._scale([key for is_grade, key, _ in rows if is_grade])
+            names = self._found_names(counted.filter(~is_grade))
+        rows = int(counted["count"].to_numpy().sum())
+        buckets = request.buckets or bucket_count(rows, _cores(self._runs.frame.sparkSession))
         specs = with_levels(request.evaluated, scale) if request.options.by_level else request.evaluated
         paths = names if self._names is None else [table.names.path for table in self._tables]
         pairs = () if request.compared is None else pairs_to_compare(names, paths, request.compared)
@@ -142,12 +133,26 @@ class SparkResults:
             scale,
             tuple(names),
             tuple(paths),
-            qrels.names,
-            runs.names,
-            runs.by_rank,
+            self._qrels.names,
+            self._runs.names,
+            self._runs.by_rank,
             pairs,
         )
         return _Plan(job, self._with_positions(names), buckets)
+
+    def _counted(self) -> Any:
+        """A table of Arrow with the distinct grades and the names of the runs, and how many rows have each."""
+        from pyspark.sql import functions as F
+
+        grades, runs = self._qrels.frame.groupBy(NUMBER).count(), self._runs
+        no_run, no_grade = (F.lit(None).cast(kind) for kind in ("string", dict(grades.dtypes)[NUMBER]))
+        counted = grades.select(F.lit(True).alias("is_grade"), NUMBER, no_run.alias(RUN), "count")
+        if self._names is None or self._request.buckets is None:
+            has_names = self._names is None and runs.run is not None
+            of_runs = runs.frame.groupBy([RUN] if has_names else []).count()
+            name = F.col(RUN) if has_names else F.lit("run")
+            counted = counted.unionAll(of_runs.select(F.lit(False), no_grade, name, "count"))
+        return counted.toArrow()
 
     def _check_one_run_each(self) -> None:
         """Raise InputError for a table of several runs: an action over each that has a column of runs."""
@@ -160,18 +165,22 @@ class SparkResults:
                     what = f"it has several runs (column {table.run}), such as {named(first)} and {named(last)}"
                     raise InputError(table.names.path, what, hint="Give it alone, and without a name")
 
-    def _found_names(self, keys: Sequence[str | None]) -> list[str]:
+    def _found_names(self, counted: Any) -> list[str]:
         path, column = self._runs.names.path, self._runs.run
-        if None in keys:
+        names = counted.filter(counted["count"].to_numpy() > 0)[RUN].to_pylist()
+        if None in names:
             raise InputError(path, f"the run (column {column}) is missing in some rows")
-        if not keys:
+        if not names:
             raise no_rows(path)
-        return sorted(map(str, keys))
+        return sorted(names)
 
-    def _scale(self, keys: Sequence[str | None]) -> Floats:
-        """The distinct grades; what is none is reported with its row."""
-        numbers, wrong = object_numbers(keys, "grade")
-        scale = distinct(np.delete(numbers, wrong.rows))
+    def _scale(self, column: Any) -> Floats:
+        """The distinct grades of a column of Arrow; what is none is reported with its row."""
+        if str(column.type) == "double":
+            numbers = column.to_numpy()  # NaN where there is none
+        else:
+            numbers, _ = object_numbers(column.to_pylist(), "grade")
+        scale = distinct(numbers[np.isfinite(numbers)])
         if not self._request.options.zero_grade:
             return scale
         from gradeval.decimals import subtracted
@@ -291,7 +300,7 @@ class SparkResults:
             return self._persisted
         plan = self._plan
         large = plan.runs.frame.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")
-        function = bucket_function(job, values, states, large == "true")
+        function = bucket_function(job, values, states, large.lower() == "true")
         columns = ", ".join(f"v{m} double" for m in range(len(job.specs)))
         with known_warnings_ignored():
             return in_buckets(self._qrels, plan.runs, plan.buckets).mapInArrow(

@@ -51,7 +51,7 @@ class TableRows(NamedTuple):
     documents: Ids
     number: Floats
     run: Ints | None = None
-    place: Floats | None = None
+    place: Floats | Ints | None = None
     errors: Sequence[RowError] = ()
 
     def take(self, rows: Ints | Bools) -> TableRows:
@@ -89,12 +89,16 @@ def read_rows(table: Any, names: Names) -> TableRows:
     queries, wrong_query = columns[QUERY].ids(everything, names.query)
     documents, wrong_document = columns[DOCUMENT].ids(everything, names.document)
     number, wrong_number = columns[NUMBER].numbers(everything, names.number)
-    run = place = None
+    run: Ints | None = None
+    place: Floats | Ints | None = None
     wrong = [wrong_query, wrong_document, wrong_number]
     if RUN in columns:
         run = columns[RUN].numbers(everything, RUN)[0].astype(np.int64)
     if PLACE in columns:
         place, wrong_place = columns[PLACE].numbers(everything, "place in the order of the run")
+        as_they_are = [found for chunk in columns[PLACE].chunks if (found := chunk.numbers()) is not None]
+        if len(as_they_are) == len(columns[PLACE].chunks):  # integers may have more digits than doubles
+            place = np.concatenate(as_they_are)
         wrong.append(wrong_place)
     rows = TableRows(queries, documents, number, run, place)
     why: dict[int, RowError] = {}  # the first error of each row

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import socket
 import sys
@@ -87,11 +88,18 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
             builder = builder.config(name, value)
         with known_warnings_ignored(), _stderr_kept() as said:
             try:
-                return builder.getOrCreate()
+                made = builder.getOrCreate()
+                made.range(0).schema  # noqa: B018  # reads the settings of SQL
+                return made
             except Exception as error:
-                is_running = hasattr(error, "java_exception")
-                why = reasons(error)[-1] if is_running else [*said(), *reasons(error)][0]
+                own = [] if hasattr(error, "java_exception") else filter(_is_reason, said())
+                why = [*own, reasons(error)[-1]][0]
                 raise GradevalError(f"Spark cannot be started: {why}") from None
+
+
+def _is_reason(line: str) -> bool:
+    """Whether a line is none of a log's that are no errors: '26/11/22 03:11:13 WARN Utils: …'."""
+    return not re.match(r"\d\d/\d\d/\d\d [\d:]+ (WARN|INFO) ", line)
 
 
 def _is_submitted() -> bool:
@@ -234,7 +242,7 @@ def reasons(error: Any) -> list[str]:
     if isinstance(error, PythonException):
         return _lines(str(error))[-1:]
     chain = []
-    java = getattr(error, "java_exception", None)
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     while java is not None:
         chain += _lines(java.getMessage() or java.toString())[:1]
         java = java.getCause()

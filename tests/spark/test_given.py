@@ -16,7 +16,7 @@ from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.spark import evaluate
 from gradeval.spark.files import Files
 from gradeval.spark.given import Request
-from gradeval.spark.session import NEEDED, _check_reachable, reads_local_files
+from gradeval.spark.session import NEEDED, _check_reachable, _is_reason, reads_local_files
 
 
 @pytest.fixture(autouse=True)
@@ -158,6 +158,11 @@ def test_a_master_that_cannot_be_reached() -> None:
         _check_reachable(url)
     for other in ("local[2]", "yarn", "k8s://https://host"):
         _check_reachable(other)
+
+
+def test_lines_of_a_log_are_no_reasons() -> None:
+    said = ["26/11/22 04:14:03 WARN Utils: Your hostname resolves to a loopback address", "Error: no cluster"]
+    assert [*filter(_is_reason, said)] == ["Error: no cluster"]
 
 
 def test_help() -> None:

@@ -319,6 +319,19 @@ def test_places_are_the_order_of_ties() -> None:
 
 
 @pytest.mark.parametrize(
+    ("places", "value"), [((2**60, 2**60 + 1), 1.0), ((2**60 + 1, 2**60), 0.5), ((5, 5), 0.5)]
+)
+def test_places_of_many_digits_and_equal_places(places: tuple[int, int], value: float) -> None:
+    """Whatever the order of the rows: equal places are in the order of ids from the last to the first."""
+    job: Job = job_of({"q": {"d": 1.0}}, {"a": {}}, ["RR"], ties="input")
+    qrels = table(pl, QREL, "query", "document", "number")
+    rows = [("q", "d", 1.0, places[0]), ("q", "e", 1.0, places[1])]
+    for given in (rows, rows[::-1]):
+        _, [values] = evaluate_bucket(qrels, table(pl, given, "query", "document", "number", "place"), job)
+        assert values.values.tolist() == [[value]]
+
+
+@pytest.mark.parametrize(
     ("rows", "cores", "buckets"),
     [
         (0, 4, 1),

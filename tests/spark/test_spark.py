@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from metrics.test_every_option import QRELS, RUN
 
@@ -96,6 +97,17 @@ def test_columns_have_any_name(spark: Any) -> None:
     )
 
 
+def test_real_grades(spark: Any) -> None:
+    qrels = {q: {d: grade + n / 7 for n, (d, grade) in enumerate(of.items())} for q, of in QRELS.items()}
+    runs = spark.createDataFrame(rows(RUN), RUN_COLUMNS)
+    expected = gradeval.evaluate(qrels, {"run": RUN}, "AP nDCGphi rankDCG", zero_grade=0.1)
+    for grade in ("double", "string"):
+        judged = spark.createDataFrame(rows(qrels), QRELS_COLUMNS)
+        judged = judged.withColumn("relevance", judged.relevance.cast(grade))
+        options = {"zero_grade": 0.1, "buckets": np.int64(2)}
+        check(gradeval.spark.evaluate(judged, {"run": runs}, "AP nDCGphi rankDCG", **options), expected)
+
+
 def test_ties_in_the_order_of_a_column(spark: Any) -> None:
     ordered = [(q, d, score, n) for n, (q, d, score) in enumerate(rows(RUN))]
     runs = spark.createDataFrame(ordered, f"{RUN_COLUMNS}, line int").repartition(4, "doc_id")
@@ -158,6 +170,13 @@ def test_what_is_no_data_frame(spark: Any, frames: Any) -> None:
     """An error that says what to give, before any job."""
     before = jobs_of(spark)
     qrels, runs = frames
+    with pytest.raises(OptionError, match="two runs have the label '1'"):
+        gradeval.spark.evaluate(qrels, {1: runs, "1": runs})
+    twice = (
+        runs.alias("a").join(runs.alias("b"), "doc_id").select("a.query_id", "b.query_id", "doc_id", "a.score")
+    )
+    with pytest.raises(InputError, match=r"the query column may be 'query_id' or 'query_id'\. Rename one"):
+        gradeval.spark.evaluate(qrels, {"a": twice})
     for given, said in (
         (
             ("q.parquet", runs),
