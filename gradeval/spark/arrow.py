@@ -37,8 +37,8 @@ def tables(pa: Any, batches: Iterable[Any]) -> tuple[Any, Any]:
     return qrels.combine_chunks(), runs.combine_chunks()
 
 
-def arrow_table(pa: Any, bucket: Bucket | None, found: Sequence[RunValues], metrics: int, large: bool) -> Any:
-    """The rows of a bucket: its state, if it is given, and the values of its queries.
+def arrow_table(pa: Any, bucket: Bucket, found: Sequence[RunValues], metrics: int, large: bool) -> Any:
+    """The rows of a bucket: its state, and the values of its queries.
 
     pa: the module pyarrow.
     """
@@ -46,12 +46,8 @@ def arrow_table(pa: Any, bucket: Bucket | None, found: Sequence[RunValues], metr
     names = ["state", "run", "query", *(f"v{m}" for m in range(metrics))]
     types = [binary, pa.int32(), text, *[pa.float64()] * metrics]
     schema = pa.schema(list(zip(names, types, strict=True)))
-    parts = []
-    if bucket is not None:
-        rows = [[pickle.dumps(bucket)], *[[None]] * (metrics + 2)]
-        parts.append(
-            pa.table([pa.array(of, kind) for of, kind in zip(rows, types, strict=True)], schema=schema)
-        )
+    rows = [[pickle.dumps(bucket)], *[[None]] * (metrics + 2)]
+    parts = [pa.table([pa.array(of, kind) for of, kind in zip(rows, types, strict=True)], schema=schema)]
     for run, queries, values in found:
         count = len(queries)
         columns = [
@@ -61,7 +57,7 @@ def arrow_table(pa: Any, bucket: Bucket | None, found: Sequence[RunValues], metr
             *(pa.array(row, pa.float64(), mask=np.isnan(row)) for row in values),
         ]
         parts.append(pa.table(columns, schema=schema))
-    return pa.concat_tables(parts) if parts else schema.empty_table()
+    return pa.concat_tables(parts)
 
 
 def text_column(pa: Any, ids: Ids) -> Any:

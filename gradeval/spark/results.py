@@ -27,8 +27,8 @@ from gradeval.spark.frames import (
     united,
 )
 from gradeval.spark.given import Request, check_options, given_frames
-from gradeval.spark.kernel import Bucket, Failure, Job, evaluate_bucket
-from gradeval.spark.merge import SparkSummary, check, joined_error, merged, no_rows
+from gradeval.spark.kernel import Bucket, Job, evaluate_bucket
+from gradeval.spark.merge import SparkSummary, merged, no_rows
 from gradeval.spark.rows import NUMBER, RUN
 from gradeval.spark.session import known_warnings_ignored
 from gradeval.tables.given_columns import check_names
@@ -90,8 +90,8 @@ class SparkResults:
     """An evaluation on Spark, which runs when its values are asked for.
 
     per_query() is a data frame, whose values stay on the cluster; summary() has the means, and compare()
-    compares the runs. Each takes a pass over the data, but summary() none after compare(), and with persist()
-    the first two share one.
+    compares the runs. Each takes a pass over the data, but summary() none after the others, and after
+    persist() the first two share one in any order.
     """
 
     def __init__(
@@ -207,10 +207,10 @@ class SparkResults:
     def per_query(self) -> DataFrame:
         """A data frame with the columns run, query, metric and value: a row for each value of a query.
 
-        The value is null where it is undefined. An error in a row fails the action that reads the frame.
+        The value is null where it is undefined. The values are evaluated here, and kept on the cluster until
+        unpersist(). Raises GradevalError as summary() does, with which this shares the pass.
         """
-        if self._persisted is not None:
-            self._check()
+        self.persist().summary()
         return self._values()
 
     def per_query_of_evaluated(self) -> DataFrame:
@@ -258,7 +258,7 @@ class SparkResults:
         if self._persisted is None:
             from pyspark.storagelevel import StorageLevel
 
-            frame = self._frame(self._plan.job, values=True, states=True)
+            frame = self._frame(self._plan.job, values=True)
             self._persisted = frame.persist(StorageLevel.MEMORY_AND_DISK)
         return self
 
@@ -268,12 +268,6 @@ class SparkResults:
             self._persisted.unpersist()
             self._persisted = None
         return self
-
-    def _check(self) -> None:
-        """Raise what is wrong with the rows."""
-        kept = self._buckets_kept()
-        check(kept, self._plan.job)
-        _raise_failures(kept, self._plan.job)
 
     def _buckets_kept(self) -> list[Bucket]:
         if self._kept is None:
@@ -291,16 +285,16 @@ class SparkResults:
     def _run_job(self, job: Job) -> list[Bucket]:
         """What is kept of each bucket, in the order of the partitions: the action over the runs."""
         is_kept = self._persisted is not None and job is self._plan.job
-        frame = self._frame(job, values=is_kept, states=True)
+        frame = self._frame(job, values=is_kept)
         return [pickle.loads(row.state) for row in frame.where("state is not null").select("state").collect()]
 
-    def _frame(self, job: Job, *, values: bool = False, states: bool = False) -> DataFrame:
-        """The buckets, evaluated: rows with what is kept of them, with the values of queries, or both."""
+    def _frame(self, job: Job, *, values: bool) -> DataFrame:
+        """The buckets, evaluated: a row with what is kept of each, and if asked for one for each query."""
         if self._persisted is not None and values:
             return self._persisted
         plan = self._plan
         large = plan.runs.frame.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")
-        function = bucket_function(job, values, states, large.lower() == "true")
+        function = bucket_function(job, values, large.lower() == "true")
         columns = ", ".join(f"v{m} double" for m in range(len(job.specs)))
         with known_warnings_ignored():
             return in_buckets(self._qrels, plan.runs, plan.buckets).mapInArrow(
@@ -314,10 +308,10 @@ def _cores(session: SparkSession) -> int:
     return 1 if context is None else max(1, context.defaultParallelism)
 
 
-def bucket_function(job: Job, values: bool, states: bool, large: bool) -> Callable[..., Any]:
-    """What a worker does with a bucket, which comes in batches. large: whether strings have 64-bit offsets.
+def bucket_function(job: Job, values: bool, large: bool) -> Callable[..., Any]:
+    """What a worker does with a bucket, which comes in batches.
 
-    Without the states, what is wrong with rows is raised.
+    values: whether it returns those of the queries. large: whether strings have 64-bit offsets.
     """
 
     def function(batches):  # type: ignore[no-untyped-def]  # Spark would look at annotations
@@ -328,20 +322,7 @@ def bucket_function(job: Job, values: bool, states: bool, large: bool) -> Callab
         if not len(qrels) + len(runs):
             return
         bucket, found = evaluate_bucket(qrels, runs, job)
-        if not states:
-            _raise_failures([bucket], job)
-        table = arrow_table(pa, bucket if states else None, found if values else [], len(job.specs), large)
+        table = arrow_table(pa, bucket, found if values else [], len(job.specs), large)
         yield from table.to_batches()
 
     return function
-
-
-def _raise_failures(buckets: Sequence[Bucket], job: Job) -> None:
-    """Raise what is wrong with the qrels, or with the first run that failed."""
-    failures = [bucket.failure for bucket in buckets if bucket.failure is not None]
-    if failures:
-        raise joined_error(job.qrels_names.path, failures)
-    for position, path in enumerate(job.paths):
-        of_run = [one for bucket in buckets if isinstance(one := bucket.runs[position], Failure)]
-        if of_run:
-            raise joined_error(path, of_run)

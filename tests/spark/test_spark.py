@@ -228,11 +228,12 @@ def test_a_bad_row_fails_cleanly(spark: Any, frames: Any) -> None:
         results.summary()
     listed = results.results()
     assert [one.name for one in listed.runs] == ["second"]
-    with pytest.raises(Exception, match=r"query 'q1', document 'x': the score .* nan"):
-        results.per_query().collect()
     with pytest.raises(GradevalError, match="query 'q1', document 'x'"):
-        results.persist().per_query()
+        results.per_query()
     results.unpersist()
+    other = frames[1].selectExpr("run", "'z' || query_id query_id", "doc_id", "score")
+    with pytest.raises(GradevalError, match="first: it has no query in common with qrels"):
+        gradeval.spark.evaluate(frames[0], other, "AP").per_query()
     assert gradeval.spark.evaluate(*frames, "AP").summary().runs, "the session goes on"
 
 
