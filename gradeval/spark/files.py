@@ -48,6 +48,7 @@ _NOTHING_THERE = {
 }
 _PATTERN = re.compile(r"[*?]|\[[^]]*\]|\{[^}]*\}")
 _OF_SPARK = ("part", "part-r", "part-m")  # names of the files that Spark and Hadoop write
+_JSON_LINES = "Spark reads JSON Lines, an object on each line"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 
@@ -266,9 +267,9 @@ def _keys(path: str, line: str) -> list[str]:
         value = json.loads(line)
     except json.JSONDecodeError as error:
         what = f"not valid JSON ({error.msg} in column {error.colno})"
-        raise InputError(path, what, line=1, hint="Spark reads JSON Lines, an object on each line") from None
+        raise InputError(path, what, line=1, hint=_JSON_LINES) from None
     if not isinstance(value, dict):
-        raise InputError(path, f"{described(value)} is not a JSON object", line=1)
+        raise InputError(path, f"{described(value)} is not a JSON object", line=1, hint=_JSON_LINES)
     return [*value]
 
 

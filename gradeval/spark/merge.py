@@ -87,12 +87,12 @@ class SparkSummary(Results):
     ) -> tuple[float, float]:
         """The t interval of a mean, of the queries as a sample; (NaN, NaN) where there is no standard error.
 
-        confidence: in percent.
+        confidence: in percent. Raises OptionError for any other.
         """
-        from gradeval.analysis.stats.intervals import check_alpha, t_interval
+        from gradeval.analysis.options import CompareOptions
+        from gradeval.analysis.stats.intervals import t_interval
 
-        alpha = (100 - confidence) / 100
-        check_alpha(alpha)
+        alpha = CompareOptions.of(confidence=confidence).alpha
         r, m = self._run(run), self._numeric(metric)
         error = float(self.standard_errors[r, m])
         if math.isnan(error):

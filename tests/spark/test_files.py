@@ -112,6 +112,7 @@ def test_errors() -> None:
     Path("head.csv").write_text("qid;docno;score\n")
     Path("empty.txt").touch()
     Path("empty.csv").touch()
+    Path("array.json").write_text('[{"query_id": "q1"}]\n')
     Path("empty").mkdir()
     for args, said in (
         (("q.txt", "nowhere.txt"), "nowhere.txt: No such file or directory"),
@@ -132,6 +133,7 @@ def test_errors() -> None:
         ),
         (("q.txt", "r.csv", "--run-format", "parquet"), "r.csv: file:/"),
         (("q.txt", "empty.csv"), "empty.csv: the file is empty"),
+        (("q.txt", "array.json"), "array.json:1: [{'query_id': 'q1'}] is not a JSON object. Spark reads"),
         (("q.txt", "head.csv"), "head.csv: no data: it has no rows"),
         (("q.txt", "empty.txt"), "empty.txt: no data: it has no rows"),
         (("q.txt", "empty", "--run-format", "parquet"), "empty: no data: there are no files in it"),

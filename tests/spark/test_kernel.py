@@ -11,7 +11,7 @@ import pytest
 from metrics.test_every_option import QRELS, RUN
 
 import gradeval
-from gradeval.errors import GradevalError
+from gradeval.errors import GradevalError, OptionError
 from gradeval.notices import Kind
 from gradeval.spark.compare import chosen_options, comparison
 from gradeval.spark.frames import bucket_count
@@ -116,6 +116,9 @@ def test_intervals_of_means() -> None:
         (values.mean() - half, values.mean() + half), rel=1e-9
     )
     assert all(math.isnan(end) for m in ("num_ret", "gm_map") for end in results.interval(0, m))
+    for wrong in ("x", None, 0.0, 100.0):
+        with pytest.raises(OptionError, match="confidence must be a percentage from"):
+            results.interval(0, "AP", wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("options", [{}, {"correction": "bonferroni", "confidence": 99.0}, {"all_pairs": True}])
