@@ -300,9 +300,10 @@ def _missing_values(group: Sequence[Notice], runs: int) -> str:
 
 def _excluded_metrics(group: Sequence[Notice], runs: int) -> str:
     [notice] = group
-    are = many(notice.count, "metric is", "metrics are")
     if notice.informational:
-        return f"{are} text, not evaluated on Spark: {notice.rule}"
+        have = many(notice.count, "metric of a group has", "metrics of groups have")
+        return f"{have} no number for each query, excluded: {notice.rule}"
+    are = many(notice.count, "metric is", "metrics are")
     return f"{are} not in every table or saved result, excluded: {notice.rule}"
 
 

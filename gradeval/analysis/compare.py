@@ -37,7 +37,13 @@ from gradeval.analysis.stats.sampling import Sampling
 from gradeval.analysis.stats.tests import NO_P as NO_P_BY_DESIGN
 from gradeval.analysis.stats.tests import Outcome, paired_tests, without_p
 from gradeval.analysis.stats.tukey_hsd import randomized_tukey_hsd
-from gradeval.analysis.values import ComparedMetric, QueryValues, check_comparable, comparable
+from gradeval.analysis.values import (
+    ComparedMetric,
+    QueryValues,
+    check_comparable,
+    comparable,
+    comparable_metrics,
+)
 from gradeval.arrays import Floats
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import InputError, first_names
@@ -67,8 +73,7 @@ def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, *
     own, others = split_options(options)
     chosen, evaluation = CompareOptions.of(**own), Options.of(**others)
     given = separate_runs(runs)
-    specs = None if metrics is None else parse(metrics)
-    results, compared = evaluate_to_compare(qrels, given, specs, evaluation)
+    results, compared = evaluate_to_compare(qrels, given, metrics, evaluation)
     for failed in results.failed:
         raise failed.error
     return compare_results(results, compared, chosen)
@@ -77,9 +82,10 @@ def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, *
 def evaluate_to_compare(
     qrels: Any,
     runs: Runs,
-    specs: Sequence[Spec] | None,
+    metrics: str | Iterable[str] | None,
     options: Options,
     *,
+    why: str = "so runs cannot be compared by it",
     more: Sequence[Spec] = (),
     watch: Callable[[Source], None] | None = None,
     hashes: bool = False,
@@ -87,12 +93,12 @@ def evaluate_to_compare(
 ) -> tuple[Results, list[Spec]]:
     """The runs' results, with the metrics to compare and Judged@k; and which metrics to compare.
 
-    specs: None for those that all saved results have, or else the default metrics. more: evaluated too.
+    metrics: None for those that all saved results have, or else the default ones. why: a metric without a value
+    for each query is an error. more: evaluated too.
     """
-    if specs is not None:
-        check_comparable(specs)
+    specs, left_out = (None, ()) if metrics is None else comparable_metrics(metrics, why)
     qrels, opened = with_saved(qrels, runs)
-    excluded = [] if specs else excluded_metrics(opened)
+    excluded = left_out if specs else excluded_metrics(opened)
     compared = comparable(specs or saved_specs(opened) or parse(DEFAULT_METRICS))
     judged = [] if options.judged_only else [judged_spec(compared, opened)]
     results = evaluate_with_saved(

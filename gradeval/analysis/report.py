@@ -24,7 +24,7 @@ from gradeval.analysis.options import EXPLAINED, CompareOptions, split_options
 from gradeval.analysis.saved import Runs, with_saved
 from gradeval.analysis.stats.differences import mean_and_sd, summarize
 from gradeval.analysis.stats.intervals import Interval, t_interval
-from gradeval.analysis.values import QueryValues, check_comparable
+from gradeval.analysis.values import QueryValues
 from gradeval.errors import OptionError
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.given import separate_runs
@@ -165,8 +165,7 @@ def report(
         raise OptionError("explain must be a number of queries")
     own, others = split_options(options)
     compared_as, evaluation = CompareOptions.of(**own), Options.of(**others)
-    specs = None if metrics is None else parse(metrics)
-    evaluated = evaluate_to_report(qrels, separate_runs(runs), specs, evaluation)
+    evaluated = evaluate_to_report(qrels, separate_runs(runs), metrics, evaluation)
     complete(evaluated.results)
     return report_of(evaluated, compared_as, text=text, title=title, explain=explain)
 
@@ -184,7 +183,7 @@ class Evaluated(NamedTuple):
 def evaluate_to_report(
     qrels: Any,
     runs: Runs,
-    specs: Sequence[Spec] | None,
+    metrics: str | Iterable[str] | None,
     options: Options,
     *,
     watch: Callable[[Source], None] | None = None,
@@ -195,12 +194,19 @@ def evaluate_to_report(
 
     watch: is shown each source before it is read. query_ids: that of Evaluator.of(). Raises GradevalError.
     """
-    check_comparable(specs or (), "and a report shows these")
     # a pipe is read twice, from the copy that its Source has; other data are read once
     qrels, opened = with_saved(source_of(qrels) if is_path(qrels) else open_qrels(qrels, options), runs)
     more = parse(COVERAGE if options.judged_only else f"{COVERAGE} {JUDGED}")
     results, compared = evaluate_to_compare(
-        qrels, opened, specs, options, more=more, watch=watch, hashes=True, query_ids=query_ids
+        qrels,
+        opened,
+        metrics,
+        options,
+        why="and a report shows these",
+        more=more,
+        watch=watch,
+        hashes=True,
+        query_ids=query_ids,
     )
     for source in (qrels, *(run for _, run in opened)):
         if isinstance(source, Source):

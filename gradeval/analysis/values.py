@@ -17,7 +17,7 @@ from gradeval.formats.sources import Source
 from gradeval.formats.values import LARGEST, ValueTable, metric_names, read_values
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.registry.notation import split
-from gradeval.registry.spec import Spec, parse
+from gradeval.registry.spec import Spec, parse, usable
 from gradeval.results import Results
 from gradeval.tables.run_names import run_names
 
@@ -140,11 +140,33 @@ def is_num_q(spec: Spec) -> bool:
     return spec.metric.name == "num_q"
 
 
+def comparable_metrics(
+    metrics: str | Iterable[str], why: str = "so runs cannot be compared by it"
+) -> tuple[list[Spec], tuple[Notice, ...]]:
+    """The metrics that have a number for each query, and a notice of those of groups that have none.
+
+    why: that one which is named itself is an error. Raises MetricError.
+    """
+    specs, left_out = usable(metrics, lambda spec: bool(comparable([spec])), lambda spec: _refused(spec, why))
+    return specs, left_out_of_groups(left_out)
+
+
+def left_out_of_groups(names: Sequence[str]) -> tuple[Notice, ...]:
+    """The notice of metrics that groups have, and that are left out."""
+    if not names:
+        return ()
+    return (Notice(Kind.EXCLUDED_METRICS, "", len(names), rule=", ".join(names), informational=True),)
+
+
+def _refused(spec: Spec, why: str) -> MetricError:
+    return MetricError(f"{spec} has no value for each query, {why}")
+
+
 def check_comparable(specs: Sequence[Spec], why: str = "so runs cannot be compared by it") -> None:
     """Raise MetricError for the first metric that has no number for each query. why: that is an error."""
     for spec in specs:
         if spec not in comparable([spec]):
-            raise MetricError(f"{spec} has no value for each query, {why}")
+            raise _refused(spec, why)
 
 
 def missing_notices(results: Results, r: int) -> list[Notice]:

@@ -206,14 +206,13 @@ def _compare_runs(
 ) -> Comparison | None:
     """The runs compared; None where one could not be read, which has been reported."""
     from gradeval.analysis.compare import compare_results, evaluate_to_compare
-    from gradeval.registry.spec import parse
     from gradeval.render.progress import Progress
 
     with Progress(enabled=False if quiet else None) as progress:
         results, specs = evaluate_to_compare(
             qrels,
             runs or [(None, qrels)],
-            parse(metrics) if metrics else None,
+            metrics or None,
             evaluation,
             watch=progress.watch,
             hashes=hashes,

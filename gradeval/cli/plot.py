@@ -80,13 +80,12 @@ def queries_command(
 
     def draw(progress: Progress, options: dict[str, Any]) -> Picture:
         from gradeval.analysis.plot.queries import METRIC, draw_queries
-        from gradeval.registry.spec import parse
 
         own, chosen = _split(options, "confidence")
         return draw_queries(
             qrels,
             labelled or [(None, qrels)],
-            parse(metrics or METRIC),
+            metrics or METRIC,
             chosen,
             baseline=baseline,
             watch=progress.watch,

@@ -118,7 +118,6 @@ def report_command(
         raise click.UsageError("-o FILE is missing: a page of HTML is not for a terminal.")
 
     from gradeval.analysis.report import evaluate_to_report, report_of
-    from gradeval.registry.spec import parse
     from gradeval.render.progress import Progress
 
     out.treat_warnings(quiet, strict)
@@ -131,7 +130,7 @@ def report_command(
         evaluated = evaluate_to_report(
             qrels,
             named or [(None, qrels)],
-            parse(metrics) if metrics else None,
+            metrics or None,
             evaluation,
             watch=progress.watch,
             query_ids=None if asked is None else asked.chosen,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -85,6 +85,26 @@ def named_specs(text: str | Iterable[str]) -> list[tuple[str, list[Spec]]]:
     if not found:
         raise MetricError("no metrics given", hint="for example nDCG@10")
     return found
+
+
+def usable(
+    metrics: str | Iterable[str], is_usable: Callable[[Spec], bool], refused: Callable[[Spec], MetricError]
+) -> tuple[list[Spec], list[str]]:
+    """The metrics that can be used, and the names of those of groups that cannot be, which are left out.
+
+    refused: makes the error for one that is named itself. Raises MetricError.
+    """
+    chosen: dict[Spec, None] = {}
+    left_out: dict[str, None] = {}
+    for name, found in named_specs(metrics):
+        for spec in found:
+            if is_usable(spec):
+                chosen[spec] = None
+            elif group_of(name) is None:
+                raise refused(spec)
+            else:
+                left_out[str(spec)] = None
+    return list(chosen), list(left_out)
 
 
 def parse_one(text: str) -> list[Spec]:

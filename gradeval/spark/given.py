@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradeval.analysis.judged_share import judged_spec
 from gradeval.analysis.options import CompareOptions
-from gradeval.analysis.values import check_comparable
+from gradeval.analysis.values import comparable_metrics, left_out_of_groups
 from gradeval.errors import InputError, MetricError, OptionError, described
 from gradeval.evaluation.given import check_labels
 from gradeval.formats.names import ARGUMENT
-from gradeval.notices import Kind, Notice
+from gradeval.notices import Notice
 from gradeval.options import Options, check_known
-from gradeval.registry.spec import Spec, group_of, named_specs
+from gradeval.registry.spec import Spec, usable
 from gradeval.spark.frames import MOST_BUCKETS, split_columns
 from gradeval.spark.session import check_modules
 
@@ -60,7 +60,15 @@ class Request(NamedTuple):
         """
         columns, own = split_columns(options.get("columns", ()))
         chosen = Options.of(**{**options, "columns": columns})
-        specs, texts = _numeric(metrics)
+        if compared is None:
+            specs, left_out = usable(
+                metrics,
+                lambda spec: not spec.metric.text,
+                lambda spec: MetricError(f"{spec} is text", hint="on Spark, metrics are numbers"),
+            )
+            notices = left_out_of_groups(left_out)
+        else:
+            specs, notices = comparable_metrics(metrics)
         if chosen.ties == "input" and "order" not in own:
             what = "ties 'input' requires a column that orders the rows of the runs: a shuffle keeps no order"
             raise OptionError(f"{what}. Name it with {naming.format('order')}")
@@ -69,35 +77,15 @@ class Request(NamedTuple):
         ):
             raise OptionError(f"buckets must be an integer from 1 to {MOST_BUCKETS}, not {described(buckets)}")
         count = None if buckets is None else int(buckets)  # Spark takes no other integers
-        judged = None
-        if compared is not None:
-            check_comparable(specs)
-            judged = None if chosen.judged_only else judged_spec(specs, ())
-        left_out = Notice(Kind.EXCLUDED_METRICS, "", len(texts), rule=", ".join(texts), informational=True)
+        judged = None if compared is None or chosen.judged_only else judged_spec(specs, ())
         if judged in specs:
             judged = None
-        notices = (left_out,) if texts else ()
         return cls(tuple(specs), chosen, own, count, naming, compared, judged, notices)
 
     @property
     def evaluated(self) -> tuple[Spec, ...]:
         """The metrics, with that which the comparison needs."""
         return self.specs if self.judged is None else (*self.specs, self.judged)
-
-
-def _numeric(metrics: str | Iterable[str]) -> tuple[list[Spec], list[str]]:
-    """The metrics, and the names of those that groups have and that are text. Raises MetricError."""
-    specs: dict[Spec, None] = {}
-    texts: dict[str, None] = {}
-    for name, found in named_specs(metrics):
-        for spec in found:
-            if not spec.metric.text:
-                specs[spec] = None
-            elif group_of(name) is None:
-                raise MetricError(f"{spec} is text", hint="on Spark, metrics are numbers")
-            else:
-                texts[str(spec)] = None
-    return list(specs), list(texts)
 
 
 def check_options(options: Iterable[str]) -> None:

@@ -11,6 +11,7 @@ from scipy import stats
 import gradeval
 from gradeval.analysis.options import CompareOptions
 from gradeval.errors import MetricError, OptionError
+from gradeval.notices import Kind
 
 from .comparisons import NAN, compared, random_runs
 
@@ -118,3 +119,13 @@ def test_json_has_no_number_that_is_not_finite() -> None:
     assert math.isinf(found.comparisons[0].low)  # with 4 queries no difference is too large
     text = json.dumps(found.to_dict(per_query=True), allow_nan=False)
     assert json.loads(text)["comparisons"][0]["low"] is None
+
+
+def test_of_groups_the_metrics_with_a_number_for_each_query_are_compared() -> None:
+    found = gradeval.compare(*judged(), "official")
+    names = [column.name for column in found.values.metrics]
+    assert "AP" in names
+    assert not {"runid", "num_q", "gm_map"}.intersection(names)
+    [notice] = [one for one in found.notices if one.kind is Kind.EXCLUDED_METRICS]
+    assert str(notice) == "3 metrics of groups have no number for each query, excluded: runid, num_q, gm_map"
+    assert notice.informational

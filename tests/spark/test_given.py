@@ -118,7 +118,7 @@ def test_groups_leave_out_text() -> None:
     assert "runid" not in names
     assert names[:3] == ["AP", "num_q", "num_ret"]
     [notice] = request.notices
-    assert str(notice) == "1 metric is text, not evaluated on Spark: runid"
+    assert str(notice) == "1 metric of a group has no number for each query, excluded: runid"
     assert notice.informational
     [notice] = Request.of(["all_trec"], {}).notices
     assert notice.rule == "runid, relstring"

@@ -14,13 +14,12 @@ from gradeval.analysis.comparison import PairComparison
 from gradeval.analysis.options import CompareOptions
 from gradeval.analysis.plot.picture import Axis, Bars, Panel, Picture, checked_confidence, interval_of_mean
 from gradeval.analysis.tabled import Row, Table
-from gradeval.analysis.values import QueryValues, check_comparable
+from gradeval.analysis.values import QueryValues
 from gradeval.arrays import Floats, Ints
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.given import separate_runs
 from gradeval.notices import Notice
 from gradeval.options import Options
-from gradeval.registry.spec import Spec, parse
 
 METRIC = "nDCG@10"
 
@@ -159,7 +158,7 @@ def queries(
     return draw_queries(
         qrels,
         separate_runs(runs),
-        parse(metrics),
+        metrics,
         Options.of(**options),
         baseline=baseline,
         confidence=confidence,
@@ -169,7 +168,7 @@ def queries(
 def draw_queries(
     qrels: Any,
     runs: Sequence[tuple[str | None, Any]],
-    specs: Sequence[Spec],
+    metrics: str | Iterable[str],
     options: Options,
     *,
     baseline: str | int | None = None,
@@ -178,8 +177,7 @@ def draw_queries(
 ) -> Queries:
     """The same with parsed arguments. how: watch and query_ids of evaluate_to_compare()."""
     confidence = checked_confidence(confidence)
-    check_comparable(specs)
-    results, compared = evaluate_to_compare(qrels, runs, specs, options, **how)
+    results, compared = evaluate_to_compare(qrels, runs, metrics, options, **how)
     complete(results)
     given = QueryValues.of(results, compared)
     values = given.select(given.by_id)
