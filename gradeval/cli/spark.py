@@ -98,7 +98,8 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
     "--buckets",
     type=Integer(1, 100_000),
     metavar="N",
-    help="Number of parts that the queries are divided into. Default: one for about a million rows.",
+    help="Number of parts that the queries are divided into. Default: as many for each core, of a million rows "
+    "at most.",
 )
 @warning_options()
 def spark_command(

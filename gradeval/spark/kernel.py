@@ -258,7 +258,7 @@ def _wanted(qrels: Qrels, ids: tuple[str, ...] | None) -> tuple[Bools, tuple[str
 
 def _rows_of_runs(table: Any, job: Job) -> Iterator[TableRows]:
     """The rows of each run, in the order of its places if it has any; of equal places, by document id from the
-    last to the first, so that the values do not hang on the order of the rows.
+    last to the first, so that the values do not depend on the order of the rows.
     """
     read = read_rows(table, job.run_names)
     if job.by_rank:

@@ -104,7 +104,7 @@ def check(buckets: Sequence[Bucket], job: Job) -> None:
     """Raise what is wrong with the qrels or the options."""
     failures = [bucket.failure for bucket in buckets if bucket.failure is not None]
     if failures:
-        raise joined_error(job.qrels_names.path, failures)
+        raise joined_error(failures)
     if job.options.query_ids is not None:
         known = {one for bucket in buckets for one in bucket.known}
         unknown = [one for one in job.options.query_ids if one not in known]
@@ -112,7 +112,7 @@ def check(buckets: Sequence[Bucket], job: Job) -> None:
             raise UnknownQueryError(unknown, job.qrels_names.path)
 
 
-def joined_error(path: str, failures: Sequence[Failure]) -> GradevalError:
+def joined_error(failures: Sequence[Failure]) -> GradevalError:
     """The errors of all buckets as one: the first by their text, which the order of rows does not change."""
     errors = [error for failure in failures for error in failure.errors]
     wrong = [error for error in errors if isinstance(error, InputError)]
@@ -142,7 +142,7 @@ def merged(buckets: Sequence[Bucket], job: Job, noted: Sequence[Notice] = ()) ->
         kept = [bucket.runs[r] for bucket in buckets]
         failures = [one for one in kept if isinstance(one, Failure)]
         if failures:
-            failed.append(FailedRun(path, joined_error(path, failures)))
+            failed.append(FailedRun(path, joined_error(failures)))
             continue
         parts = [one for one in kept if isinstance(one, Part)]
         if not any(part.found for part in parts):

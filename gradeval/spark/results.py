@@ -54,12 +54,12 @@ def evaluate(
     of the runs. metrics: as gradeval.evaluate() takes them, without runid and relstring.
 
     buckets: how many parts the queries are divided into, each of which is evaluated by one task at once (None:
-    one for about a million rows). options: those of gradeval.evaluate() that are not about files; columns may
-    name the roles 'run' and 'order' of the runs too, and ties='input' requires the latter.
+    as many for each core, of a million rows at most). options: those of gradeval.evaluate() that are not about
+    files; columns may name the roles 'run' and 'order' of the runs too, and ties='input' requires the latter.
 
     What is wrong with the columns or the options is raised here, before any job; what is wrong with rows, by
-    the action that reads them. Frames that are expensive to compute should be persisted: the qrels are read
-    twice, and the runs are counted unless `buckets` is given and they have no column of runs.
+    the methods of the results that read them. Frames that are expensive to compute should be persisted: the
+    qrels are read twice, and the runs are counted unless `buckets` is given and they have no column of runs.
     """
     check_options(options)
     request = Request.of(metrics, options, buckets)
