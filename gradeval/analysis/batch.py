@@ -16,7 +16,6 @@ import numpy as np
 from gradeval.analysis.batch_cells import TEST, CollectionCells
 from gradeval.analysis.batch_table import Batch, BatchCollection, Cell, Key
 from gradeval.analysis.comparison import PairComparison, Verdict
-from gradeval.analysis.stats.corrections import holm
 from gradeval.analysis.values import ComparedMetric, comparable
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import InputError, MetricError, OptionError
@@ -25,6 +24,7 @@ from gradeval.formats.manifest import Collection, Manifest, manifest_of, read_ma
 from gradeval.formats.sources import Source
 from gradeval.options import DEFAULT_METRICS
 from gradeval.registry.spec import Spec, parse
+from gradeval.statistics.corrections import holm
 from gradeval.version import __version__
 
 ALPHA = TEST.alpha

@@ -28,15 +28,6 @@ from gradeval.analysis.comparison import (
 from gradeval.analysis.judged_share import Judged, judged_spec
 from gradeval.analysis.options import MAXT, TUKEY, CompareOptions, split_options
 from gradeval.analysis.saved import Runs, evaluate_with_saved, excluded_metrics, saved_specs, with_saved
-from gradeval.analysis.stats.anova import TwoWayAnova, two_way_anova
-from gradeval.analysis.stats.corrections import CORRECTIONS, maxt
-from gradeval.analysis.stats.differences import summarize
-from gradeval.analysis.stats.intervals import agreeing
-from gradeval.analysis.stats.power import queries_needed, smallest_effect_size
-from gradeval.analysis.stats.sampling import Sampling
-from gradeval.analysis.stats.tests import NO_P as NO_P_BY_DESIGN
-from gradeval.analysis.stats.tests import Outcome, paired_tests, without_p
-from gradeval.analysis.stats.tukey_hsd import randomized_tukey_hsd
 from gradeval.analysis.values import (
     ComparedMetric,
     QueryValues,
@@ -53,6 +44,15 @@ from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results
+from gradeval.statistics.anova import TwoWayAnova, two_way_anova
+from gradeval.statistics.corrections import CORRECTIONS, maxt
+from gradeval.statistics.differences import summarize
+from gradeval.statistics.intervals import agreeing
+from gradeval.statistics.power import queries_needed, smallest_effect_size
+from gradeval.statistics.sampling import Sampling
+from gradeval.statistics.tests import NO_P as NO_P_BY_DESIGN
+from gradeval.statistics.tests import Outcome, paired_tests, without_p
+from gradeval.statistics.tukey_hsd import randomized_tukey_hsd
 
 
 def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:

@@ -11,14 +11,14 @@ import numpy as np
 
 from gradeval.analysis.judged_share import Judged
 from gradeval.analysis.options import TUKEY, CompareOptions
-from gradeval.analysis.stats.anova import Source as Variance
-from gradeval.analysis.stats.anova import TwoWayAnova
-from gradeval.analysis.stats.tests import TESTS
 from gradeval.analysis.values import QueryValues
 from gradeval.arrays import Floats
 from gradeval.errors import GradevalError
 from gradeval.notices import Notice, lines
 from gradeval.registry.spec import Spec
+from gradeval.statistics.anova import Source as Variance
+from gradeval.statistics.anova import TwoWayAnova
+from gradeval.statistics.tests import TESTS
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1

@@ -22,8 +22,6 @@ from gradeval.analysis.explain import explain_runs, titles_of
 from gradeval.analysis.explanation import Explanation, Selection
 from gradeval.analysis.options import EXPLAINED, CompareOptions, split_options
 from gradeval.analysis.saved import Runs, with_saved
-from gradeval.analysis.stats.differences import mean_and_sd, summarize
-from gradeval.analysis.stats.intervals import Interval, t_interval
 from gradeval.analysis.values import QueryValues
 from gradeval.errors import OptionError
 from gradeval.evaluation.evaluator import complete
@@ -34,6 +32,8 @@ from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results
+from gradeval.statistics.differences import mean_and_sd, summarize
+from gradeval.statistics.intervals import Interval, t_interval
 from gradeval.tables.load import is_path, open_qrels, source_of
 from gradeval.version import __version__
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gradeval.analysis.stats.differences import paired_differences
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.errors import GradevalError, InputError, MetricError, UnknownQueryError, first_names
 from gradeval.evaluation.given import Planned, check_labels, names_of
@@ -19,6 +18,7 @@ from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.registry.notation import split
 from gradeval.registry.spec import Spec, parse, usable
 from gradeval.results import Results
+from gradeval.statistics.differences import paired_differences
 from gradeval.tables.run_names import run_names
 
 

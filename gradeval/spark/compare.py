@@ -13,10 +13,6 @@ from gradeval.analysis.compare import notices_of_sections, pairs_of, verdict
 from gradeval.analysis.comparison import Comparison, PairComparison, Section
 from gradeval.analysis.judged_share import Judged, share
 from gradeval.analysis.options import MAXT, OF_SUMS, CompareOptions
-from gradeval.analysis.stats.corrections import CORRECTIONS
-from gradeval.analysis.stats.differences import ALL_EQUAL, TOO_FEW_PAIRS
-from gradeval.analysis.stats.sampling import TOLERANCE
-from gradeval.analysis.stats.tests import Outcome, t_outcome
 from gradeval.analysis.values import ComparedMetric, QueryValues, check_comparable, comparable
 from gradeval.errors import InputError, OptionError
 from gradeval.evaluation.evaluator import complete
@@ -26,6 +22,10 @@ from gradeval.registry.spec import parse
 from gradeval.results import Results
 from gradeval.spark.kernel import Bucket, Job, Pair
 from gradeval.spark.merge import SparkSummary, merged
+from gradeval.statistics.corrections import CORRECTIONS
+from gradeval.statistics.differences import ALL_EQUAL, TOO_FEW_PAIRS
+from gradeval.statistics.sampling import TOLERANCE
+from gradeval.statistics.tests import Outcome, t_outcome
 
 
 def chosen_options(given: Mapping[str, Any]) -> CompareOptions:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.stats.differences import paired_differences
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.numbers import natural_log
 from gradeval.arrays.segments import ranges, stable_order
@@ -28,6 +27,7 @@ from gradeval.registry.spec import Spec
 from gradeval.run_result import RunResult
 from gradeval.spark.moments import Moments
 from gradeval.spark.rows import Names, TableRows, raised, read_rows
+from gradeval.statistics.differences import paired_differences
 from gradeval.tables.qrels import RESCALE, Qrels, Rows, out_of_range
 from gradeval.tables.ranking import Lines
 from gradeval.tables.reduced import Reduced, Total

@@ -90,7 +90,7 @@ class SparkSummary(Results):
         confidence: in percent. Raises OptionError for any other.
         """
         from gradeval.analysis.options import CompareOptions
-        from gradeval.analysis.stats.intervals import t_interval
+        from gradeval.statistics.intervals import t_interval
 
         alpha = CompareOptions.of(confidence=confidence).alpha
         r, m = self._run(run), self._numeric(metric)

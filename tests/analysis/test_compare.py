@@ -7,20 +7,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import statistics_reference as reference
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from statistics_examples import SAKAI, TEN_QUERIES
 
 from gradeval.analysis.comparison import POWER
 from gradeval.analysis.options import CORRECTIONS, TESTS
-from gradeval.analysis.stats import corrections, tests
 from gradeval.analysis.values import ComparedMetric, QueryValues
 from gradeval.errors import GradevalError
 from gradeval.notices import Kind
+from gradeval.statistics import corrections, tests
 
 from .comparisons import EXACT, NAN, QUERIES, compared, pairs_of, random_runs, table
-from .stats import reference
-from .stats.examples import SAKAI, TEN_QUERIES
 
 
 def test_the_options_name_the_tests_and_corrections_that_there_are() -> None:

@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from gradeval.analysis.options import TESTS
-from gradeval.analysis.stats import tests
 from gradeval.errors import InputError, MetricError
 from gradeval.notices import Kind
+from gradeval.statistics import tests
 
 from .comparisons import EXACT, NAN, QUERIES, compared, pairs_of, random_runs, table
 

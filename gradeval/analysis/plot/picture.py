@@ -13,11 +13,11 @@ import numpy as np
 
 from gradeval.analysis.comparison import PairComparison
 from gradeval.analysis.options import CONFIDENCE
-from gradeval.analysis.stats.differences import mean_and_sd
-from gradeval.analysis.stats.intervals import Interval, t_interval
 from gradeval.analysis.tabled import Tabled
 from gradeval.arrays import Floats
 from gradeval.errors import OptionError, described
+from gradeval.statistics.differences import mean_and_sd
+from gradeval.statistics.intervals import Interval, t_interval
 
 
 class Axis(NamedTuple):

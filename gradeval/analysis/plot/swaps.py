@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gradeval.analysis.plot.picture import Axis, Line, Panel, Picture, checked_confidence
-from gradeval.analysis.stats.intervals import t_intervals
 from gradeval.analysis.study.swaps import METRICS, USES, Swaps
 from gradeval.analysis.study.swaps import swaps as study_swaps
 from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Floats
+from gradeval.statistics.intervals import t_intervals
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

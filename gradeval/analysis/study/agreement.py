@@ -10,13 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.stats.corrections import CORRECTIONS, maxt
-from gradeval.analysis.stats.differences import paired_differences
-from gradeval.analysis.stats.fixed_point import FixedPoint
-from gradeval.analysis.stats.intervals import check_alpha
-from gradeval.analysis.stats.sampling import Sampling
-from gradeval.analysis.stats.tests import TESTS, paired_tests
-from gradeval.analysis.stats.tukey_hsd import randomized_tukey_hsd
 from gradeval.analysis.study.agreement_data import (
     Agreement,
     Confusion,
@@ -40,6 +33,13 @@ from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
 from gradeval.scoring import Scored
+from gradeval.statistics.corrections import CORRECTIONS, maxt
+from gradeval.statistics.differences import paired_differences
+from gradeval.statistics.fixed_point import FixedPoint
+from gradeval.statistics.intervals import check_alpha
+from gradeval.statistics.sampling import Sampling
+from gradeval.statistics.tests import TESTS, paired_tests
+from gradeval.statistics.tukey_hsd import randomized_tukey_hsd
 from gradeval.tables.qrels import Qrels
 
 METRICS = "muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"

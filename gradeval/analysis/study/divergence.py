@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradeval.analysis.stats.differences import paired_differences
 from gradeval.analysis.study.synthetic import full_rankings, shares
 from gradeval.analysis.study.tables import MAX_SEED, Study, averaged_metrics, whole
 from gradeval.analysis.tabled import Row, Table
@@ -22,6 +21,7 @@ from gradeval.formats.sources import Source
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
 from gradeval.scoring import score
+from gradeval.statistics.differences import paired_differences
 
 METRICS = "nDCG(gain=exp,top={top})@{k} nDCGphi@{k}"
 DISTRIBUTIONS = ("balanced", "imbalanced")

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from gradeval.analysis.stats.sampling import TOLERANCE
 from gradeval.arrays import Floats, Ints
+from gradeval.statistics.sampling import TOLERANCE
 
 
 def levels_of(values: Floats) -> Ints:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from gradeval.analysis.comparison import MEAN_DIFFERENCE, Comparison, PairComparison, Section, estimand, title
 from gradeval.analysis.options import RANDOM_TESTS, TUKEY
-from gradeval.analysis.stats.sign_flips import EXHAUSTIVE
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render.grids import ABSENT, Cell, Grid, number, signed
+from gradeval.statistics.sign_flips import EXHAUSTIVE
 
 BETTER, WORSE = "▲", "▼"
 _SMALLEST = math.ulp(0.0)  # an end of an interval that leaves out 0 but begins next to it

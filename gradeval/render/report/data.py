@@ -18,7 +18,6 @@ from gradeval.analysis.comparison import Comparison, PairComparison
 from gradeval.analysis.documents import Document
 from gradeval.analysis.explanation import Explanation
 from gradeval.analysis.report import Explained, ExplainedQuery, Report
-from gradeval.analysis.stats.sampling import TOLERANCE
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render.comparison.layout import interval, probability
@@ -26,6 +25,7 @@ from gradeval.render.explanation.cells import Block, grade_of
 from gradeval.render.explanation.details import details
 from gradeval.render.explanation.layout import fraction, no_sum, no_sum_of_differences, notes
 from gradeval.render.grids import ABSENT, Grid, number, signed
+from gradeval.statistics.sampling import TOLERANCE
 
 _SEPARATOR = "\t"  # of the texts of a list; visible() leaves none in them
 _SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that was no UTF-8

@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from gradeval.analysis.stats.differences import reason_without_p, root_sum_of_squares, valid_pairs
-from gradeval.analysis.stats.fixed_point import FixedPoint
-from gradeval.analysis.stats.sampling import TOLERANCE, Sampling
-from gradeval.analysis.stats.sign_flips import EXHAUSTIVE, flip_count, over_flips
 from gradeval.arrays import Floats, Ints
+from gradeval.statistics.differences import reason_without_p, root_sum_of_squares, valid_pairs
+from gradeval.statistics.fixed_point import FixedPoint
+from gradeval.statistics.sampling import TOLERANCE, Sampling
+from gradeval.statistics.sign_flips import EXHAUSTIVE, flip_count, over_flips
 
 
 def uncorrected(p: Floats) -> Floats:

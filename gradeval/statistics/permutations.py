@@ -15,9 +15,9 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from gradeval.analysis.stats.sampling import PERMUTATIONS, Sampling, Stream, scaled
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import ordered_map
+from gradeval.statistics.sampling import PERMUTATIONS, Sampling, Stream, scaled
 
 MOST_LISTED = 8  # systems whose permutations are listed: there are 40,320
 MOST_SPLIT = 12  # systems that are split into three groups: there are 34,650 ways

@@ -1,7 +1,7 @@
 """The paired tests by name: the two-sided p of each comparison, and the interval that belongs to it.
 
 scipy.special has the distributions that these tests need, and its import takes a third of the time that
-scipy.stats takes; so scipy.stats, whose results these are (tests/analysis/stats), is not imported.
+scipy.stats takes; so scipy.stats, whose results these are (tests/statistics), is not imported.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from typing import Final
 
 import numpy as np
 
-from gradeval.analysis.stats.bootstrap import resampled_means
-from gradeval.analysis.stats.differences import (
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.errors import OptionError
+from gradeval.statistics.bootstrap import resampled_means
+from gradeval.statistics.differences import (
     ALL_EQUAL,
     mean_and_sd,
     reason_without_p,
     valid_pairs,
 )
-from gradeval.analysis.stats.fixed_point import FixedPoint
-from gradeval.analysis.stats.intervals import (
+from gradeval.statistics.fixed_point import FixedPoint
+from gradeval.statistics.intervals import (
     agreeing,
     bca_interval,
     check_alpha,
@@ -31,10 +33,8 @@ from gradeval.analysis.stats.intervals import (
     t_interval,
     walsh_order_statistic,
 )
-from gradeval.analysis.stats.sampling import TOLERANCE, Sampling
-from gradeval.analysis.stats.sign_flips import EXHAUSTIVE, flip_count, over_flips
-from gradeval.arrays import Bools, Floats, Ints
-from gradeval.errors import OptionError
+from gradeval.statistics.sampling import TOLERANCE, Sampling
+from gradeval.statistics.sign_flips import EXHAUSTIVE, flip_count, over_flips
 
 NO_P: Final = "the bootstrap has an interval and no p"
 

@@ -9,11 +9,11 @@ from typing import Final
 
 import numpy as np
 
-from gradeval.analysis.stats.anova import TOO_FEW
-from gradeval.analysis.stats.intervals import check_alpha, least_accepted
-from gradeval.analysis.stats.permutations import permuted_ranges
-from gradeval.analysis.stats.sampling import TOLERANCE, Sampling
 from gradeval.arrays import Floats, Ints
+from gradeval.statistics.anova import TOO_FEW
+from gradeval.statistics.intervals import check_alpha, least_accepted
+from gradeval.statistics.permutations import permuted_ranges
+from gradeval.statistics.sampling import TOLERANCE, Sampling
 
 EQUAL_SYSTEMS: Final = "all systems have equal values"
 _MOST_TRIED = 1 << 16  # permutations up to which all are tried

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from gradeval.analysis.stats.intervals import check_alpha
 from gradeval.arrays import Floats
 from gradeval.errors import OptionError
+from gradeval.statistics.intervals import check_alpha
 
 MOST_QUERIES: Final = 10**9
 """More queries than anybody has: a difference that needs more needs infinitely many."""

@@ -8,18 +8,17 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+import statistics_reference as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statistics_examples import SAKAI
 
-from gradeval.analysis.stats.anova import TOO_FEW
-from gradeval.analysis.stats.permutations import permuted_ranges
-from gradeval.analysis.stats.sampling import Sampling
-from gradeval.analysis.stats.tests import paired_tests
-from gradeval.analysis.stats.tukey_hsd import EQUAL_SYSTEMS, randomized_tukey_hsd
 from gradeval.errors import OptionError
-
-from . import reference
-from .examples import SAKAI
+from gradeval.statistics.anova import TOO_FEW
+from gradeval.statistics.permutations import permuted_ranges
+from gradeval.statistics.sampling import Sampling
+from gradeval.statistics.tests import paired_tests
+from gradeval.statistics.tukey_hsd import EQUAL_SYSTEMS, randomized_tukey_hsd
 
 NAN = math.nan
 

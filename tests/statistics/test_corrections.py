@@ -7,11 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import statistics_reference as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from statistics_examples import THROMBOLYSIS
 
-from gradeval.analysis.stats.corrections import (
+from gradeval.statistics.corrections import (
     CORRECTIONS,
     benjamini_hochberg,
     bonferroni,
@@ -19,11 +21,8 @@ from gradeval.analysis.stats.corrections import (
     maxt,
     uncorrected,
 )
-from gradeval.analysis.stats.sampling import Sampling
-from gradeval.analysis.stats.tests import paired_tests
-
-from . import reference
-from .examples import THROMBOLYSIS
+from gradeval.statistics.sampling import Sampling
+from gradeval.statistics.tests import paired_tests
 
 NAN = math.nan
 family = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.5, 1.0]), st.just(NAN)), max_size=12)

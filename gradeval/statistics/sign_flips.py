@@ -14,9 +14,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gradeval.analysis.stats.sampling import SIGNS, Sampling, Stream
 from gradeval.arrays import Floats
 from gradeval.arrays.threads import ordered_map
+from gradeval.statistics.sampling import SIGNS, Sampling, Stream
 
 EXHAUSTIVE = 16  # all sets of signs are tried up to this number of queries
 _BLOCK = 1024  # flips that share a random stream

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from statistics_reference import random_signs
 
-from gradeval.analysis.stats.sampling import Sampling
-from gradeval.analysis.stats.sign_flips import flip_count, over_flips
-
-from .reference import random_signs
+from gradeval.statistics.sampling import Sampling
+from gradeval.statistics.sign_flips import flip_count, over_flips
 
 
 def sums(columns: np.ndarray, **sampling: int) -> np.ndarray:

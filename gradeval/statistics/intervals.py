@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gradeval.analysis.stats.sampling import TOLERANCE
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.errors import OptionError
+from gradeval.statistics.sampling import TOLERANCE
 
 Interval = tuple[float, float]
 

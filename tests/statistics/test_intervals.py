@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradeval.analysis.stats import intervals
-from gradeval.analysis.stats.intervals import (
+from gradeval.statistics import intervals
+from gradeval.statistics.intervals import (
     agreeing,
     bca_interval,
     least_accepted,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradeval.analysis.stats.fixed_point import FixedPoint
+from gradeval.statistics.fixed_point import FixedPoint
 
 # what metric values differ by: nothing below 2^-20 of the largest but 0, so that every bit is on the grid
 differences = st.one_of(st.just(0.0), st.floats(2**-20, 1), st.floats(-1, -(2**-20)))

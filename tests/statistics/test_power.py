@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 from scipy import integrate, stats
 
-from gradeval.analysis.stats.power import power_of_t_test, queries_needed, smallest_effect_size
 from gradeval.errors import OptionError
+from gradeval.statistics.power import power_of_t_test, queries_needed, smallest_effect_size
 
 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 199), (0.5, 34), (0.8, 15)])

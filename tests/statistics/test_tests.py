@@ -7,17 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import statistics_reference as reference
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from statistics_examples import DEPRESSION, MAIZE, SAKAI, SLEEP, TEN_QUERIES
 
-from gradeval.analysis.stats.differences import ALL_EQUAL, TOO_FEW_PAIRS
-from gradeval.analysis.stats.sampling import Sampling
-from gradeval.analysis.stats.tests import NO_P, TESTS, Outcome, paired_tests
 from gradeval.errors import OptionError
-
-from . import reference
-from .examples import DEPRESSION, MAIZE, SAKAI, SLEEP, TEN_QUERIES
+from gradeval.statistics.differences import ALL_EQUAL, TOO_FEW_PAIRS
+from gradeval.statistics.sampling import Sampling
+from gradeval.statistics.tests import NO_P, TESTS, Outcome, paired_tests
 
 NAN = math.nan
 WITH_P = [name for name in TESTS if name != "bootstrap"]
@@ -155,7 +154,7 @@ def test_all_flips_are_scipys_permutation_test(n: int) -> None:
 
 @pytest.mark.parametrize("alpha", [0.5, 0.05, 0.002])
 def test_bca_is_scipys_for_the_same_resamples(alpha: float) -> None:
-    from gradeval.analysis.stats.bootstrap import resampled_means
+    from gradeval.statistics.bootstrap import resampled_means
 
     d = np.random.default_rng(7).exponential(size=30) - 0.6
     sampling = Sampling(2000, seed=3)

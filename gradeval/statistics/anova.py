@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from gradeval.analysis.stats.sampling import TOLERANCE
 from gradeval.arrays import Floats
+from gradeval.statistics.sampling import TOLERANCE
 
 TOO_FEW: Final = "fewer than 2 queries with a value of every system"
 NO_RESIDUAL: Final = "the differences between systems are equal for all queries"

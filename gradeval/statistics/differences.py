@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from gradeval.analysis.stats.sampling import TOLERANCE
 from gradeval.arrays import Floats
+from gradeval.statistics.sampling import TOLERANCE
 
 TOO_FEW_PAIRS: Final = "fewer than 2 pairs"
 ALL_EQUAL: Final = "all differences are equal"

@@ -7,10 +7,9 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from statistics_examples import SAKAI
 
-from gradeval.analysis.stats.anova import NO_RESIDUAL, TOO_FEW, two_way_anova
-
-from .examples import SAKAI
+from gradeval.statistics.anova import NO_RESIDUAL, TOO_FEW, two_way_anova
 
 NAN = math.nan
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradeval.analysis.stats.sampling import Sampling, Stream, scaled
 from gradeval.errors import OptionError
+from gradeval.statistics.sampling import Sampling, Stream, scaled
 
 
 def test_the_stream_of_a_seed_is_fixed() -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import statistics_reference as reference
 from scipy.stats import binom, poisson
 
-from gradeval.analysis.stats.bootstrap import poisson_thresholds, resampled_means
-from gradeval.analysis.stats.sampling import Sampling
-
-from . import reference
+from gradeval.statistics.bootstrap import poisson_thresholds, resampled_means
+from gradeval.statistics.sampling import Sampling
 
 
 @pytest.mark.parametrize(("n", "restarted"), [(2, 0), (9, 0), (17, 0), (50, 0), (200, 1)])

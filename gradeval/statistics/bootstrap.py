@@ -8,10 +8,10 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from gradeval.analysis.stats.fixed_point import FixedPoint
-from gradeval.analysis.stats.sampling import RESAMPLES, Sampling, Stream, scaled
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import ordered_map
+from gradeval.statistics.fixed_point import FixedPoint
+from gradeval.statistics.sampling import RESAMPLES, Sampling, Stream, scaled
 
 _COUNTS = 1 << 17  # how often queries are drawn, in a block of resamples: 1 MB
 _UNKNOWN = 255  # a count that 16 bits do not decide

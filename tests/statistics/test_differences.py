@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from statistics_examples import SAKAI, SLEEP, TEN_QUERIES
 
-from gradeval.analysis.stats.differences import (
+from gradeval.statistics.differences import (
     ALL_EQUAL,
     TOO_FEW_PAIRS,
     Summary,
@@ -19,8 +20,6 @@ from gradeval.analysis.stats.differences import (
     root_sum_of_squares,
     summarize,
 )
-
-from .examples import SAKAI, SLEEP, TEN_QUERIES
 
 NAN = math.nan
 

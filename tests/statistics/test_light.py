@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pkgutil import iter_modules
 
-from gradeval.analysis import stats
+from gradeval import statistics
 
 
 def test_numpy_alone_is_imported() -> None:
-    modules = [f"gradeval.analysis.stats.{module.name}" for module in iter_modules(stats.__path__)]
+    modules = [f"gradeval.statistics.{module.name}" for module in iter_modules(statistics.__path__)]
     code = f"import sys, {', '.join(modules)}\n"
     code += "print(*(name for name in ('scipy', 'click', 'rich', 'numpy.random') if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,6 +1,6 @@
 """Permutation tests once more: slow, in plain Python, one flip or permutation at a time, in exact fractions.
 
-The random streams are read here as the docstrings of gradeval.analysis.stats describe them.
+The random streams are read here as the docstrings of gradeval.statistics describe them.
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""Tests of the statistics, against scipy, published examples and slow enumerations."""
