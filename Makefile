@@ -8,6 +8,11 @@ SEED := $(shell date +%s)
 SEARCH := sample_data/search
 SHARES := sample_data/popularity
 
+ifdef PYTHONDONTWRITEBYTECODE  # compiled files stay out of the folders, but no process compiles all of them anew
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX ?= $(CURDIR)/$(VENV)/pycache
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-spark thorough lint fuzz bench peers clean
 

@@ -11,11 +11,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.command import gradeval
 from helpers import examples
 from registry import test_invariants, test_metric
 
@@ -53,30 +55,41 @@ def commands(block: str) -> Iterator[tuple[str, str]]:
 COMMANDS = [one for block in blocks("console") for one in commands(block)]
 
 
-def run(command: str) -> str:
-    """What a command shows on a terminal without colours: standard error, then standard output."""
-    leader, follower = os.openpty()
+ENVIRONMENT = {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+
+
+def bash(script: str, given: bytes = b"") -> bytes:
+    """What a script writes to standard output; gradeval is a process of its own there."""
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
-    more = {"PATH": path, "COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "xterm", "LC_ALL": "C.UTF-8"}
-    process = subprocess.Popen(
-        ["bash", "-c", command],
-        cwd=ROOT,
-        env=os.environ | more,
-        stdin=subprocess.DEVNULL,
-        stdout=follower,
-        stderr=subprocess.PIPE,
-    )
-    os.close(follower)
-    shown = bytearray()
-    try:
-        while chunk := os.read(leader, 1 << 16):
-            shown += chunk
-    except OSError:  # this is how Linux says that the other end is closed
-        pass
-    finally:
-        os.close(leader)
-    _, said = process.communicate(timeout=60)
-    return (said + bytes(shown).replace(b"\r\n", b"\n")).decode()
+    more = {"env": os.environ | ENVIRONMENT | {"PATH": path}, "stdout": subprocess.PIPE, "timeout": 60}
+    return subprocess.run(["bash", "-c", script], cwd=ROOT, input=given, check=False, **more).stdout
+
+
+def run(command: str) -> str:
+    """What a command shows on a terminal without colours: standard error, then standard output.
+
+    gradeval runs in this process, and bash does the rest: what it makes of the words, and other programs.
+    """
+    if "<(" in command or "2>&1" in command:
+        return bash(command).decode()
+    pipeline, *then = re.split("(?=; echo | && echo )", command)
+    stages = re.split(r" \| ", pipeline)
+    said, shown, code = "", b"", 0
+    for place, stage in enumerate(stages, 1):
+        program, _, words = stage.partition(" ")
+        if program != "gradeval":
+            shown = bash(stage, shown)
+            continue
+        args = bash(f"printf '%s\\0' {words}").decode().split("\0")[:-1]
+        with pytest.MonkeyPatch.context() as patch, tempfile.NamedTemporaryFile() as file:
+            patch.chdir(ROOT)
+            for name, value in ENVIRONMENT.items():
+                patch.setenv(name, value)
+            file.write(shown)
+            file.flush()
+            code, out, err = gradeval(*args, stdin=file.name, terminal=place == len(stages))
+        said, shown = said + err, out.encode()
+    return said + (shown + b"".join(bash(f"(exit {code}){more}") for more in then)).decode()
 
 
 def row(*cells: str) -> str:
@@ -198,7 +211,7 @@ def test_completion(shell):
     assert any(f"_GRADEVAL_COMPLETE={shell}_source gradeval" in block for block in blocks("sh"))
     if shell == "bash" and not shutil.which("bash"):
         pytest.skip("there is no bash")
-    assert "_GRADEVAL_COMPLETE" in run(f"_GRADEVAL_COMPLETE={shell}_source gradeval")
+    assert "_GRADEVAL_COMPLETE" in bash(f"_GRADEVAL_COMPLETE={shell}_source gradeval").decode()
 
 
 def test_python_examples(monkeypatch):

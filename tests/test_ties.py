@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, permutations, product
 
 import numpy as np
@@ -63,21 +63,17 @@ def differ(cases: Sequence[Case], names: Sequence[str], **options: object) -> di
     return found
 
 
-def noticed(cases: Mapping[int, Case], names: str | Sequence[str], **options: object) -> set[int]:
-    """The cases with the notice: each is a query of the same qrels, with a run of its own."""
-    qrels = {str(number): grades for number, (grades, _) in cases.items()}
-    runs = {str(number): {str(number): dict(ranking)} for number, (_, ranking) in cases.items()}
-    notices = evaluated(qrels, runs, names, **options).notices
-    return {int(notice.subject) for notice in notices if notice.kind is Kind.TIES}
-
-
-def check_changes_are_noticed(
-    cases: Sequence[Case], changes: Mapping[str, set[int]], **options: object
-) -> None:
-    for name, expected in changes.items():
-        if expected:
-            missing = expected - noticed({n: cases[n] for n in expected}, name, **options)
-            assert not missing, (name, cases[min(missing)], options)
+def noticed(cases: Sequence[Case], names: Sequence[str], **options: object) -> dict[str, set[int]]:
+    """metric -> the cases that its notice names; every order is tried on each, and every case is named."""
+    qrels = {str(number): grades for number, (grades, _) in enumerate(cases)}
+    run = {str(number): dict(ranking) for number, (_, ranking) in enumerate(cases)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gradeval.evaluation.one_run.TRIALS", None)
+        patch.setattr("gradeval.findings.MAX_QUERIES", len(cases))
+        notices = [one for one in evaluated(qrels, run, names, **options).notices if one.kind is Kind.TIES]
+    found = {one.metric: set(map(int, one.queries)) for one in notices}
+    assert [one.count for one in notices] == [len(of) for of in found.values()]
+    return {name: set() for name in names} | found
 
 
 @pytest.mark.parametrize(
@@ -87,12 +83,9 @@ def test_exact(options: dict[str, object]) -> None:
     """The notice comes where an order changes the value, and nowhere else."""
     draw = random.Random(str(options))
     names = [str(spec) for spec in parse(EXACT) if "depth" not in options or "judged_only" not in spec.params]
-    cases = [collection(draw) for _ in range(50)]
+    cases = [collection(draw) for _ in range(100)]
     changes = differ(cases, names, **options)
-    check_changes_are_noticed(cases, changes, **options)
-    for number, case in enumerate(cases):
-        same = [name for name, of in changes.items() if number not in of]
-        assert not noticed({number: case}, same, **options), (same, case)
+    assert noticed(cases, names, **options) == changes
     assert sum(0 < len(of) < len(cases) for of in changes.values()) > 5  # both ways
 
 
@@ -139,20 +132,16 @@ def test_never_missing() -> None:
     """No metric, whatever is set, changes without the notice."""
     load()
     draw = random.Random(7)
-    names = [metric.usage for metric in REGISTRY.values() if not metric.text]
-    names += [
-        "nDCG(gain=0:1/1:0)@2",
-        "RR(judged_only=true)@2",
-        "nDCG(top=1/2)@2",
-        "rbp(rel=2)@2",
-        "BPM(max_rel=2)@2",
-    ]
+    usual = [metric.usage for metric in REGISTRY.values() if not metric.text]
+    more = "nDCG(gain=0:1/1:0)@2 RR(judged_only=true)@2 nDCG(top=1/2)@2 rbp(rel=2)@2 BPM(max_rel=2)@2"
+    names = [str(spec) for spec in parse([*usual, more])]
     changed = set()
     for depth, judged_only, rel in product([None, 1, 2, 3], [False, True], [None, 0, 2]):
         options = {"depth": depth, "judged_only": judged_only, "rel": rel}
-        cases = [collection(draw) for _ in range(4)]
-        changes = differ(cases, names, **options)
-        check_changes_are_noticed(cases, changes, **options)
+        cases = [collection(draw) for _ in range(8)]
+        changes, found = differ(cases, names, **options), noticed(cases, names, **options)
+        missing = {name: cases[min(of - found[name])] for name, of in changes.items() if of - found[name]}
+        assert missing == {}, options
         changed |= {name for name, of in changes.items() if of}
     assert len(changed) > 60
 

@@ -1,55 +1,35 @@
-"""Random queries and random parameters."""
+"""Random queries and random parameters.
+
+Hypothesis draws seeds: what it draws itself repeats itself much, and is slow.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from random import Random
 
 from helpers import Query
 from hypothesis import strategies as st
 
-from gradeval.grades import is_grade
 from gradeval.registry.families import load
 from gradeval.registry.metric import REGISTRY, Metric
 
 load()
 
-WORDS = {
-    "rounding": ("nearest", "up"),
-    "variant": ("paper", "released"),
-    "discount": ("log2", "letor", "zipf", "none"),
-    "ideal": ("global", "max", "local"),
-}
+SEEDS = st.integers(0, 2**32)
 
 # eighths are exact, so that no rounding decides what is beyond a fence
-grades = st.one_of(
-    st.sampled_from([0.0, 1.0, 2.0, 3.0]),
-    st.integers(-2, 4).map(float),
-    st.integers(0, 32).map(lambda n: n / 8),
-    st.integers(0, 900).map(float),
-)
-scores = st.one_of(st.integers(0, 3).map(float), st.integers(-8000, 8000).map(lambda n: n / 8))
-
-
-@st.composite
-def queries(draw, most=14):
-    """(qrels, run): with tied grades and scores, unjudged and unretrieved documents, either of them empty."""
-    names = [f"d{place}" for place in range(draw(st.integers(0, most)))]
-    grade = draw(st.sampled_from([st.sampled_from([0.0, 1.0]), st.integers(-1, 3).map(float), grades]))
-    qrels = {name: draw(grade) for name in names if draw(st.integers(0, 4))}
-    seen = draw(st.sampled_from([0, 1, 4, 4, 4]))
-    run = {name: draw(scores) for name in names if draw(st.integers(0, 4)) < seen}
-    return qrels, run
-
-
-tables = st.lists(queries(), max_size=4)
-
-
-KINDS = {"binary": [0, 1], "graded": range(-1, 4), "eighths": [n / 8 for n in range(33)], "shares": range(901)}
+KINDS = {
+    "binary": [0, 1],
+    "graded": range(-1, 4),
+    "eighths": [n / 8 for n in range(33)],
+    "shares": range(901),
+    "mixed": [*range(-2, 5), *(n / 8 for n in range(33)), *range(0, 900, 10)],
+}
 
 
 def crowd(seed: int, kind: str, most: int, count: int) -> list[Query]:
-    """So many queries, with grades of one kind: hypothesis itself repeats much of what it drew, and is slow.
+    """So many queries, with grades of one kind, tied scores, unjudged and unretrieved documents, or none.
 
     Where the largest grade of all queries counts, as in ERR, one of 900 would leave nothing of the others.
     """
@@ -57,7 +37,7 @@ def crowd(seed: int, kind: str, most: int, count: int) -> list[Query]:
 
     def query() -> Query:
         names = [f"d{place}" for place in range(random.randint(0, most))]
-        seen, spread = random.choice([0, 0.2, 0.8, 0.8, 0.8]), random.choice([4, 16000])
+        seen, spread = random.choice([0, 0.2, 0.8, 0.8, 0.8]), random.choice([4, 16, 16000])
         qrels = {name: float(random.choice(KINDS[kind])) for name in names if random.random() < 0.8}
         run = {name: random.randrange(spread) / 8 - 1 for name in names if random.random() < seen}
         return qrels, run
@@ -67,69 +47,97 @@ def crowd(seed: int, kind: str, most: int, count: int) -> list[Query]:
 
 def crowds(count: int, kinds: Iterable[str] = KINDS) -> st.SearchStrategy[list[Query]]:
     sizes = [1, 2, 3, 4, 6, 8, *[14] * 12]  # mostly large, but a failure shrinks
-    seeds, kind = st.integers(0, 2**32), st.sampled_from([*kinds])
-    return st.builds(crowd, seeds, kind, st.sampled_from(sizes), st.just(count))
+    return st.builds(crowd, SEEDS, st.sampled_from([*kinds]), st.sampled_from(sizes), st.just(count))
 
 
-positive = st.one_of(st.integers(1, 9).map(float), st.floats(0.125, 1e6))
+Draw = Callable[[Random], object]
 
 
-@st.composite
-def points(draw):
-    x = sorted(draw(st.sets(st.integers(-4, 40).map(float), min_size=2, max_size=6)))
-    y = sorted(draw(st.lists(st.integers(0, 16).map(lambda n: n / 16), min_size=len(x), max_size=len(x))))
-    return tuple(zip(x, y, strict=True))
+def one_of(*choices: object) -> Draw:
+    return lambda random: random.choice(choices)
 
 
-def numbers(least, most):
-    """Those that a parameter takes."""
-    return st.floats(least, most).filter(is_grade)
+def number(least: float, most: float) -> Draw:
+    """Either end, a number between them of few digits, of many, or near the least."""
+
+    def draw(random: Random) -> float:
+        between = random.uniform(least, most)
+        kept = max(least, min(most, round(between * 8) / 8))
+        return random.choice([least, most, between, between, kept, kept, least + (most - least) * 2**-20])
+
+    return draw
 
 
-fraction = st.floats(0.01, 0.99)
-share = st.one_of(st.integers(0, 10).map(lambda n: n / 10), numbers(0, 1))
-VALUES = {
-    "judged_only": st.booleans(),
-    "T": st.one_of(st.integers(1, 4).map(float), st.floats(0.125, 50)),
-    "min_rel": st.sampled_from([-1.0, 0.0, 0.5, 1.0]),
-    "max_rel": st.one_of(st.integers(2, 5).map(float), st.floats(1.125, 900)),
-    "n": st.one_of(st.integers(1, 20), st.just(1000)),
-    "p": fraction,
+def some(draw: Draw, most: int, least: int = 1) -> Draw:
+    return lambda random: tuple(draw(random) for _ in range(random.randint(least, most)))
+
+
+def whole(least: int, most: int) -> Draw:
+    return lambda random: random.randint(least, most)
+
+
+def positive(random: Random) -> float:
+    return random.choice([float(random.randint(1, 9)), 2 ** random.uniform(-3, 20)])
+
+
+def points(random: Random) -> tuple[tuple[float, float], ...]:
+    x = sorted(random.sample(range(-4, 41), random.randint(2, 6)))
+    return tuple(zip(map(float, x), sorted(random.randint(0, 16) / 16 for _ in x), strict=True))
+
+
+def gain(random: Random) -> object:
+    grades = sorted(random.sample(range(5), random.randint(1, 5)))
+    table = tuple((float(grade), number(0, 20)(random)) for grade in grades)
+    return random.choice(["linear", "exp", table, table])
+
+
+share = number(0, 1)
+flag = one_of(False, True)
+VALUES: dict[str, Draw] = {  # a parameter that nothing is said of has the value of its example
+    param.name: one_of(param.parse(param.example)) for metric in REGISTRY.values() for param in metric.params
+} | {
+    "rounding": one_of("nearest", "up"),
+    "variant": one_of("paper", "released"),
+    "discount": one_of("log2", "letor", "zipf", "none"),
+    "ideal": one_of("global", "max", "local"),
+    "judged_only": flag,
+    "T": lambda random: random.choice([float(random.randint(1, 4)), random.uniform(0.125, 50)]),
+    "min_rel": one_of(-1.0, 0.0, 0.5, 1.0),
+    "max_rel": lambda random: random.choice([float(random.randint(2, 5)), random.uniform(1.125, 900)]),
+    "n": one_of(*range(1, 21), 1000),
+    "p": number(0.01, 0.99),
     "beta": positive,
-    "base": st.floats(1.125, 20),
-    "normalize": st.booleans(),
+    "base": number(1.125, 20),
+    "normalize": flag,
     "recall": share,
-    "points": st.lists(share, min_size=1, max_size=4).map(tuple),
-    "multiple": st.one_of(st.integers(0, 10).map(lambda n: n / 5), numbers(0, 9)),
-    "weights": st.lists(st.integers(-8, 8).map(lambda n: n / 4), min_size=4, max_size=4).map(tuple),
-    "size": st.integers(0, 100).map(float),
-    "length": st.integers(1, 20),
-    "cutoff": st.integers(1, 16),
-    "rel": st.one_of(st.integers(-1, 4).map(float), numbers(0, 5)),
-    "gain": st.one_of(
-        st.sampled_from(["linear", "exp"]),
-        st.dictionaries(st.integers(0, 4).map(float), numbers(0, 20), min_size=1).map(
-            lambda gains: tuple(sorted(gains.items()))
-        ),
-    ),
-    "top": st.sets(st.integers(1, 15), min_size=1, max_size=4).map(lambda places: tuple(sorted(places))),
-    "max_grade": st.integers(900, 950).map(float),
+    "points": some(share, 4),
+    "multiple": number(0, 9),
+    "weights": some(lambda random: random.randint(-8, 8) / 4, 4, least=4),
+    "size": lambda random: float(random.randint(0, 100)),
+    "length": whole(1, 20),
+    "cutoff": whole(1, 16),
+    "rel": lambda random: random.choice([float(random.randint(-1, 4)), number(0, 5)(random)]),
+    "gain": gain,
+    "top": lambda random: tuple(sorted(random.sample(range(1, 16), random.randint(1, 4)))),
+    "max_grade": lambda random: float(random.randint(900, 950)),
     "x": positive,
     "a": positive,
-    "b": positive.map(lambda number: -number),
+    "b": lambda random: -positive(random),
     "s": positive,
-} | {name: st.sampled_from(words) for name, words in WORDS.items()}
-OTHERS = {  # a parameter that nothing is said of has the value of its example
-    param.name: st.just(param.parse(param.example)) for metric in REGISTRY.values() for param in metric.params
+    "nDCGphi.points": points,
+    "rbp.gain": lambda random: random.choice(["binary", gain(random)]),
 }
-VALUES = OTHERS | VALUES
-OWN_VALUES = {"nDCGphi.points": points(), "rbp.gain": st.just("binary") | VALUES["gain"]}
 
 Parameters = dict[str, tuple[bool, object]]
-parameters: st.SearchStrategy[Parameters] = st.fixed_dictionaries(
-    {name: st.tuples(st.booleans(), values) for name, values in (VALUES | OWN_VALUES).items()}
-)
 """A value for each parameter that a metric may have, and whether it is given where a metric can do without."""
+
+
+def drawn(seed: int) -> Parameters:
+    random = Random(seed)
+    return {name: (random.random() < 0.5, draw(random)) for name, draw in VALUES.items()}
+
+
+parameters: st.SearchStrategy[Parameters] = st.builds(drawn, SEEDS)
 
 
 def params_of(metric: Metric, parameters: Parameters) -> dict[str, object]:

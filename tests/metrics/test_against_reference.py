@@ -57,7 +57,7 @@ LEVELS = st.sampled_from([None, None, 0.0, 1.0, 2.0])
 
 
 @examples(times=1)
-@given(strategies.tables, LEVELS, strategies.parameters)
+@given(strategies.crowds(8), LEVELS, strategies.parameters)
 def test_agrees(queries, level, parameters):
     check_reference(queries, level, parameters)
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 import pytest
 from helpers import ranked, scored, value, values, with_needed
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import gradeval
 from gradeval import MetricError
@@ -94,7 +93,7 @@ def test_they_leave_other_queries_alone(query):
 
 
 @settings(max_examples=25, deadline=None)
-@given(queries=st.lists(strategies.queries(), min_size=1, max_size=3))
+@given(strategies.crowds(3))
 def test_a_unit_changes_no_bit(queries):
     """A power of two as the unit of all grades rounds nothing, if nothing over- or underflows."""
     queries = [({d: min(grade, 9.0) for d, grade in qrels.items()}, run) for qrels, run in queries]

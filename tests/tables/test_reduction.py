@@ -24,36 +24,38 @@ from gradeval.tables.reduction import reduce_blocks, reduce_columns
 from .runs import JOBS, QRELS, SIZES, as_plain, runs, table_of, texts
 
 
-@examples(times=4)
-@given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS)
-def test_reduce_blocks(folder, data, qrels, run, ties, size, jobs):
-    table = table_of(folder, qrels)
-    path = folder / "run"
-    text, _ = data.draw(texts(run))
-    path.write_bytes(text)
-    result = reduce_blocks(Cut(path, size), run_columns, table, ties, jobs)
-    assert as_plain(result, table) == reduced(qrels, run, ties)
-
-
-def _sorted(path, size, table, ties, jobs):
+def by_sorting(path, size, table, ties, jobs):
     total = Total(table, ties)
     return sorting.collect_by_sorting(Cut(path, size), run_columns, total, Problems(str(path)), jobs).reduced()
 
 
 @examples(times=1.5)
-@given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS, st.sampled_from([8, 64, 8 << 20]))
-def test_by_sorting(folder, data, qrels, run, ties, size, jobs, share):
-    """The way through a temporary file gives the same for any run, however many shares it is sorted into."""
-    table = table_of(folder, qrels)
+@given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS)
+def test_every_way_gives_the_same(folder, data, qrels, run, ties, size, jobs):
+    """In one pass, through a temporary file of so many shares, and from memory; also where keys collide."""
     path = folder / "run"
-    path.write_bytes(data.draw(texts(run))[0])
+    text, _ = data.draw(texts(run))
+    path.write_bytes(text)
+    share, keys = data.draw(st.sampled_from([8, 64, 8 << 20])), data.draw(st.sampled_from([1, 3]))
+    expected = reduced(qrels, run, ties)
+    table = table_of(folder, qrels)
+    assert as_plain(reduce_blocks(Cut(path, size), run_columns, table, ties, jobs), table) == expected
+    *ids, score = zip(*run, strict=True)
+    columns = Columns.whole(*map(Ids.of, ids), np.array(score))
+    assert as_plain(reduce_columns(columns, table, ties, "run"), table) == expected
+    plain_keys = Ids.keys
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sorting, "_SHARE", share)
-        result = _sorted(path, size, table, ties, jobs)
-    assert as_plain(result, table) == reduced(qrels, run, ties)
+        assert as_plain(by_sorting(path, size, table, ties, jobs), table) == expected
+        patch.setattr(Ids, "keys", lambda ids: plain_keys(ids) % np.uint64(keys))
+        patch.setattr(Ids, "short", False)
+        table = table_of(folder, qrels)
+        assert as_plain(reduce_blocks(Cut(path, size), run_columns, table, ties, 1), table) == expected
+        patch.setattr(sorting, "_SHARE", 8 << 20)
+        assert as_plain(by_sorting(path, size, table, ties, 1), table) == expected
 
 
-@examples(times=0.6)
+@examples(times=0.4)
 @given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS)
 def test_through_a_pipe(folder, data, qrels, run, ties, size, jobs):
     table = table_of(folder, qrels)
@@ -62,37 +64,6 @@ def test_through_a_pipe(folder, data, qrels, run, ties, size, jobs):
         stack.enter_context(pytest.MonkeyPatch.context()).setattr(Cut, "expected_size", 1 << 10)
         result = reduce_blocks(Cut(path, size), run_columns, table, ties, jobs)
     assert as_plain(result, table) == reduced(qrels, run, ties)
-
-
-@given(QRELS, runs(), st.sampled_from(TIES))
-def test_reduce_columns(folder, qrels, run, ties):
-    table = table_of(folder, qrels)
-    score = np.array([score for _, _, score in run])
-    queries, documents = (Ids.of(column) for column in list(zip(*run, strict=True))[:2])
-    columns = Columns.whole(queries, documents, score)
-    assert as_plain(reduce_columns(columns, table, ties, "run"), table) == reduced(qrels, run, ties)
-
-
-@examples(times=1.5)
-@given(
-    QRELS,
-    runs(),
-    st.sampled_from(TIES),
-    st.integers(1, 300),
-    st.sampled_from([1, 3]),
-)
-def test_colliding_keys_change_nothing(folder, qrels, run, ties, size, keys):
-    """Ids whose keys are equal though they differ."""
-    plain_keys = Ids.keys
-    path = folder / "run"
-    path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in run))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Ids, "keys", lambda ids: plain_keys(ids) % np.uint64(keys))
-        patch.setattr(Ids, "short", False)
-        table = table_of(folder, qrels)
-        result = reduce_blocks(Cut(path, size), run_columns, table, ties, 1)
-        sorted_result = _sorted(path, size, table, ties, 1)
-    assert as_plain(result, table) == as_plain(sorted_result, table) == reduced(qrels, run, ties)
 
 
 @pytest.mark.parametrize("scattered", [False, True])
