@@ -106,10 +106,12 @@ def convert(
     path, name = os.fsdecode(source), os.fsdecode(target)
     conversion = Conversion(to or format_by_ending(name), role, sort, top, tag, ties)
     letor = None if qrels is None else Source(qrels)
-    file = OutputFile(name, [path, *([] if letor is None else [letor.path])], "target")
+    chosen = Options.of(**options)
+    inputs = [one for one in (path, None if letor is None else letor.path, chosen.groups) if one is not None]
+    file = OutputFile(name, inputs, "target")
     try:
         with file.stream() as sink:
-            return convert_file(Source(path), sink, name, conversion, Options.of(**options), letor)
+            return convert_file(Source(path), sink, name, conversion, chosen, letor)
     except OSError as error:
         raise GradevalError(f"{name} cannot be written ({error.strerror or error})") from None
 

@@ -170,6 +170,23 @@ def has_config(file: TomlFile) -> bool:
     return isinstance(tool, Mapping) and "gradeval" in tool
 
 
+def named_files(file: TomlFile) -> list[str]:
+    """The files that a configuration names, even where it has errors: the baseline and the group sizes."""
+    content = _mapping(file.content)
+    for name in TABLE.split(".") if os.path.basename(file.path) == PYPROJECT else ():
+        content = _mapping(content.get(name))
+    named = (content.get("baseline"), _mapping(content.get("options")).get("groups"))
+    return [_relative_to(file, path) for path in named if isinstance(path, str)]
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _relative_to(file: TomlFile, path: str) -> str:
+    return os.path.join(os.path.dirname(file.path), path)
+
+
 def read_config(file: TomlFile) -> GateConfig:
     """The configuration in a TOML file, or in the table TABLE of a pyproject.toml. Raises InputError."""
     content, table = _table(file)
@@ -187,7 +204,7 @@ def read_config(file: TomlFile) -> GateConfig:
     if baseline is not None:
         if not isinstance(baseline, str) or baseline in ("", "-") or "\0" in baseline:
             raise _wrong(file, "baseline", f"must be the path of a file, not {described(baseline)}", table)
-        baseline = os.path.join(os.path.dirname(file.path), baseline)
+        baseline = _relative_to(file, baseline)
     if coverage is not None and (
         not isinstance(coverage, (int, float)) or isinstance(coverage, bool) or not 0 <= coverage <= 100
     ):
@@ -205,7 +222,7 @@ def _options(file: TomlFile, given: Any, table: str) -> Mapping[str, Any]:
         if key not in OPTIONS:
             raise _unknown(file, key, [*OPTIONS], "option", table)
     if isinstance(given.get("groups"), str):
-        given = {**given, "groups": os.path.join(os.path.dirname(file.path), given["groups"])}
+        given = {**given, "groups": _relative_to(file, given["groups"])}
     try:
         found = Options.of(**given)
     except OptionError as error:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gradeval.cli.types import File, OutputPath
 from gradeval.errors import UnknownQueryError
-from gradeval.options import GROUP_SUFFIXES
 
 if TYPE_CHECKING:
     from gradeval.cli.query_ids import QueryIds
@@ -38,10 +38,22 @@ def expand_runs(
     return tuple(str(file) for path in paths for file in run_files(path))
 
 
-def check_inputs(inputs: Sequence[str]) -> None:
-    """Raise UsageError where two of the files are standard input."""
-    if inputs.count("-") > 1:
+def input_files(*listed: str) -> list[str]:
+    """The files that the command reads: those of its arguments and options, and those that a file lists.
+
+    Raises UsageError where two of them are standard input.
+    """
+    from gradeval.tables.run_names import labelled
+
+    context = click.get_current_context()
+    files = list(listed)
+    for param in context.command.params:
+        if isinstance(param.type, File) and not isinstance(param.type, OutputPath):
+            given = context.params.get(param.name or "") or ()
+            files += [labelled(path)[1] for path in ([given] if isinstance(given, str) else given)]
+    if files.count("-") > 1:
         raise click.UsageError("'-' can be given once only: there is one standard input.")
+    return files
 
 
 def check_new(output: str | None) -> None:
@@ -50,16 +62,13 @@ def check_new(output: str | None) -> None:
         raise click.UsageError(f"--output {output}: the file exists, and --init replaces none.")
 
 
-def output_file(
-    path: str | None, inputs: Iterable[str], with_groups: Iterable[str] = (), option: str = "--output"
-) -> OutputFile | None:
-    """The file of --output, None for standard output. with_groups: inputs with group sizes beside."""
+def output_file(path: str | None, inputs: Iterable[str], option: str = "--output") -> OutputFile | None:
+    """The file of --output, None for standard output. inputs: those of input_files, and others read."""
     if path is None or path == "-":
         return None
     from gradeval.formats.output_file import OutputFile
 
-    beside = [each + suffix for each in with_groups for suffix in GROUP_SUFFIXES]
-    return OutputFile(path, [*inputs, *beside], option)
+    return OutputFile(path, inputs, option)
 
 
 def asked_queries(given: str | None) -> QueryIds | None:

@@ -9,7 +9,7 @@ import click
 
 from gradeval import heap
 from gradeval.cli import output as out
-from gradeval.cli.arguments import check_new, output_file
+from gradeval.cli.arguments import input_files, output_file
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import other_options, output_options, section, sectioned_command
 from gradeval.cli.types import File
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Examples:
-  gradeval batch --init data/ -o batch.toml
-                                       a manifest of the qrels and runs in a folder
   gradeval batch batch.toml            a table for each metric: collections as columns
   gradeval batch batch.toml --baseline bm25 -f latex
                                        with significance, for a paper
@@ -54,7 +52,7 @@ _RESUMED = ("json", "jsonl")
 
 
 @sectioned_command("batch", "Evaluate systems on several collections.", EPILOG)
-@click.argument("paths", metavar="MANIFEST", type=File(), nargs=-1)
+@click.argument("path", metavar="MANIFEST", type=File())
 @_batch("--baseline", metavar="SYSTEM", help="Mark cells that are significantly better or worse than its.")
 @_batch(
     "--pool", is_flag=True, help="Average over all queries together, instead of the mean of the collections."
@@ -65,15 +63,13 @@ _RESUMED = ("json", "jsonl")
     help="Keep what the file of -o (json or jsonl) has with the same hashes, metrics and options; it is "
     "written after each collection.",
 )
-@_batch("--init", is_flag=True, help="Write a manifest of the qrels and runs in folders, given for MANIFEST.")
 @output_options(FORMATS)
 @other_options()
 def batch_command(
-    paths: tuple[str, ...],
+    path: str,
     baseline: str | None,
     pool: bool,
     resume: bool,
-    init: bool,
     format_: str | None,
     digits: Digits,
     spreadsheet: bool,
@@ -88,11 +84,6 @@ def batch_command(
     MANIFEST is a TOML file: collections, each with qrels, metrics and options, and the systems, with the path
     of their runs. For each metric it prints a table with the collections as columns and their average.
     """
-    if init:
-        return _init(paths, output)
-    if len(paths) != 1:
-        raise click.UsageError("Missing argument 'MANIFEST'." if not paths else "batch takes one MANIFEST.")
-
     from gradeval.analysis.batch import evaluate_batch, read_earlier
     from gradeval.formats.manifest import read_manifest
     from gradeval.formats.sources import Source
@@ -101,10 +92,11 @@ def batch_command(
 
     out.treat_warnings(quiet, strict)
     heap.imported()
-    manifest = read_manifest(Source(paths[0]))
+    manifest = read_manifest(Source(path))
     qrels = [collection.qrels for collection in manifest.collections]
     runs = [path for collection in manifest.collections for path in collection.runs.values() if path]
-    file = output_file(output, [*paths, *qrels, *runs], with_groups=qrels)
+    groups = [collection.options.groups for collection in manifest.collections if collection.options.groups]
+    file = output_file(output, [*input_files(), *qrels, *runs, *groups])
     destination = Destination.of(file, format_, FORMATS, spreadsheet=spreadsheet)
     if resume and (file is None or destination.format not in _RESUMED):
         raise click.UsageError("--resume requires -o FILE in json or jsonl.")
@@ -148,16 +140,3 @@ def batch_command(
     if "done" in statuses:
         write(batch)
     return 2 if "failed" in statuses else 0
-
-
-def _init(folders: tuple[str, ...], output: str | None) -> int:
-    """Write a manifest."""
-    from gradeval.formats.manifest_draft import draft
-
-    if not folders:
-        raise click.UsageError("--init takes the folders of qrels and runs.")
-    check_new(output)
-    file = output_file(output, ())
-    text = draft(folders, os.path.dirname(output) or "." if output not in (None, "-") else ".")
-    out.write(text, file)
-    return 0

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from gradeval import heap
 from gradeval.analysis.options import RANGES, CompareOptions, split_options
 from gradeval.cli import output as out
-from gradeval.cli.arguments import asked_queries, check_inputs, check_queries, naming_queries, output_file
+from gradeval.cli.arguments import asked_queries, check_queries, input_files, naming_queries, output_file
 from gradeval.cli.compare_options import comparison_options, with_baseline
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
@@ -130,9 +130,7 @@ def compare_command(
     qrels, arguments = ((), files) if of_values else (files[:1], files[1:])
     runs = with_baseline(arguments, given["baseline"])
     files = (*qrels, *(path for _, path in runs))
-    extra = [one for one in (by, given["groups"], query_ids) if one]
-    check_inputs([*files, *extra])
-    file = output_file(output, [*files, *extra], with_groups=files)
+    file = output_file(output, [*input_files(), *files])
     destination = Destination.of(file, format_, FORMATS, spreadsheet=spreadsheet)
 
     from gradeval.render.comparison import render

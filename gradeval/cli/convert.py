@@ -8,9 +8,9 @@ import click
 
 from gradeval import heap
 from gradeval.cli import output as out
-from gradeval.cli.arguments import check_inputs
+from gradeval.cli.arguments import input_files, output_file
 from gradeval.cli.options import input_options, inputs, jobs_option, quiet_option, section, sectioned_command
-from gradeval.cli.types import File, Integer
+from gradeval.cli.types import File, Integer, OutputPath
 from gradeval.notices import many
 
 EPILOG = """\b
@@ -39,7 +39,7 @@ _rows = section("Documents")
 
 @sectioned_command("convert", "Convert qrels and runs to other formats.", EPILOG)
 @click.argument("source", metavar="IN", type=File())
-@click.argument("target", metavar="OUT", type=File())
+@click.argument("target", metavar="OUT", type=OutputPath())
 @_target(
     "--to",
     type=click.Choice(FORMATS),
@@ -79,7 +79,6 @@ def convert_command(
     """
     heap.imported()
     from gradeval.analysis.convert import Conversion, convert_file, format_by_ending
-    from gradeval.formats.output_file import OutputFile
     from gradeval.formats.sources import Source
     from gradeval.options import Options
     from gradeval.render.progress import Progress
@@ -87,11 +86,9 @@ def convert_command(
     if to is None and target == "-":
         raise click.UsageError("standard output has no ending: choose a format with --to.")
     conversion = Conversion(to or format_by_ending(target), role, sort, top, tag, ties)
-    paths = [one for one in (source, qrels) if one is not None]
-    check_inputs(paths)
-    file = None if target == "-" else OutputFile(target, paths, "OUT")
+    file = output_file(target, input_files(), "OUT")
     options = Options.of(**{name: value for name, value in given.items() if value is not None})
-    opened, *letor = map(Source, paths)
+    opened, *letor = (Source(one) for one in (source, qrels) if one is not None)
     with Progress(enabled=False if quiet else None) as progress, out.stream(file) as sink:
         for each in (opened, *letor):
             progress.watch(each)

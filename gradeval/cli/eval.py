@@ -13,10 +13,10 @@ from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import (
     asked_queries,
-    check_inputs,
     check_queries,
     check_runs,
     expand_runs,
+    input_files,
     naming_queries,
     output_file,
 )
@@ -120,10 +120,7 @@ def eval_command(
         check_runs(runs, options["features"])
     _check_no_command(qrels)
     given = _runs(runs, runs_from)
-    paths = [qrels, *(path for _, path in given)]
-    read = [*paths, *filter(None, [options["groups"], runs_from, query_ids])]
-    check_inputs(read)
-    file = output_file(output, read, with_groups=paths)
+    file = output_file(output, input_files(*(path for _, path in given[len(runs) :])))
     destination = Destination.of(file, format_, FORMATS, spreadsheet=spreadsheet)
     if wide and not per_query:
         raise click.UsageError("--wide requires -q.")

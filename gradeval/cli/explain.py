@@ -9,7 +9,7 @@ import click
 
 from gradeval import heap
 from gradeval.cli import output as out
-from gradeval.cli.arguments import check_inputs, output_file
+from gradeval.cli.arguments import input_files, output_file
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
     input_options,
@@ -120,9 +120,7 @@ def explain_command(
         raise click.UsageError("Missing argument 'RUN' (or --feature, for LETOR files).")
     named = labelled(run or qrels)
     other = None if against is None else labelled(against)
-    inputs = [qrels, named[1], *filter(None, [other and other[1], text, options["groups"]])]
-    check_inputs(inputs if run is not None else [qrels, *inputs[2:]])
-    file = output_file(output, inputs, with_groups=inputs[:2])
+    file = output_file(output, input_files())
     destination = Destination.of(file, format_, FORMATS, otherwise="table")
 
     from gradeval.analysis.explain import METRIC, explain_run, one_metric

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from gradeval import heap
 from gradeval.cli import output as out
-from gradeval.cli.arguments import asked_queries, check_inputs, check_new, check_queries, naming_queries
+from gradeval.cli.arguments import asked_queries, check_new, check_queries, input_files, naming_queries
 from gradeval.cli.gate_reports import Reports
 from gradeval.cli.options import (
     input_options,
@@ -23,7 +23,7 @@ from gradeval.cli.options import (
     section,
     sectioned_command,
 )
-from gradeval.cli.types import File, Integer, Percentage
+from gradeval.cli.types import File, Integer, OutputPath, Percentage
 from gradeval.errors import GradevalError
 from gradeval.notices import Kind, lines
 from gradeval.options import Options
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gradeval.analysis.saved import Runs
     from gradeval.cli.query_ids import QueryIds
     from gradeval.formats.output_file import OutputFile
+    from gradeval.formats.toml import TomlFile
     from gradeval.registry.spec import Spec
     from gradeval.results import Results
 
@@ -136,7 +137,7 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
     metavar="N",
     help="Queries to list for each check that did not hold.",
 )
-@_reports("--junit", type=File(), metavar="FILE", help="Write a JUnit file too.")
+@_reports("--junit", type=OutputPath(), metavar="FILE", help="Write a JUnit file too.")
 @_reports(
     "--github",
     is_flag=True,
@@ -185,28 +186,30 @@ def gate_command(
         raise click.UsageError("Missing argument 'RUN'.")
     if init:
         check_new(output)
-    from gradeval.tables.run_names import labelled
-
-    paths = [labelled(one)[1] for one in (run, baseline) if one is not None]
-    inputs = [qrels, *paths, *(one for one in (config, given["groups"], query_ids) if one)]
-    check_inputs(inputs)
+    inputs = input_files()
     if junit is not None and output is not None and os.path.realpath(junit) == os.path.realpath(output):
         raise click.UsageError("--junit and --output name the same file.")
     out.treat_warnings(quiet, strict)
     heap.imported()
 
     from gradeval.analysis.gate import check_baseline, first_checks, judge
-    from gradeval.analysis.gate_checks import GateConfig
+    from gradeval.analysis.gate_checks import PYPROJECT, GateConfig, named_files
     from gradeval.analysis.gate_report import GateReport
+    from gradeval.tables.run_names import labelled
 
     reports = Reports(digits, github)
     warnings: list[str] = []
     try:
+        if config is None and not init:
+            inputs.append(PYPROJECT)
         reports.open(output, junit, inputs)
         if not init:
             reports.format = format_ or out.default_format(reports.file, FORMATS, "table")
         asked = asked_queries(query_ids)
-        settings = GateConfig() if init else _settings(config, own, baseline, min_coverage)
+        file = None if init else _config_file(config)
+        if file is not None:
+            reports.open(output, junit, [*inputs, *(labelled(path)[1] for path in named_files(file))])
+        settings = GateConfig() if init else _settings(file, own, baseline, min_coverage)
         options = _options(given, settings.options, complete)
         judged = (None, qrels) if run is None else labelled(run)
         evaluate = partial(_evaluated, qrels, judged, options, asked, quiet)
@@ -216,8 +219,6 @@ def gate_command(
             _write_config(results, checks, baseline and labelled(baseline)[1], options, reports.file)
             return 0
         check_baseline(settings.checks, settings.baseline)
-        if baseline is None and settings.baseline is not None:  # that of the configuration
-            reports.open(output, junit, [settings.baseline])
         results, checks = evaluate(
             settings.baseline, lambda _: settings.checks, hashes=reports.format == "json"
         )
@@ -259,21 +260,26 @@ def _options(given: Mapping[str, Any], of_config: Mapping[str, Any], complete: b
     return Options.of(**{**given, **kept, "jobs": given["jobs"] or 0})
 
 
-def _settings(
-    config: str | None, own: Mapping[str, Sequence[str]], baseline: str | None, min_coverage: float | None
-) -> GateConfig:
-    """The checks of the file, then those of the command line, whose baseline and coverage come first."""
-    from gradeval.analysis.gate_checks import PYPROJECT, GateConfig, has_config, parse_checks, read_config
+def _config_file(config: str | None) -> TomlFile | None:
+    """The file of --config, or pyproject.toml where it says anything about gradeval."""
+    from gradeval.analysis.gate_checks import PYPROJECT, has_config
     from gradeval.formats.sources import Source
     from gradeval.formats.toml import read_toml
 
+    if config is not None:
+        return read_toml(Source(config))
+    return file if os.path.isfile(PYPROJECT) and has_config(file := read_toml(Source(PYPROJECT))) else None
+
+
+def _settings(
+    file: TomlFile | None, own: Mapping[str, Sequence[str]], baseline: str | None, min_coverage: float | None
+) -> GateConfig:
+    """The checks of the file, then those of the command line, whose baseline and coverage come first."""
+    from gradeval.analysis.gate_checks import GateConfig, parse_checks, read_config
+
     checks = [check for kind, texts in own.items() for text in texts for check in parse_checks(kind, text)]
     settings = GateConfig(tuple(checks), baseline, min_coverage)
-    if config is not None:
-        return read_config(read_toml(Source(config))).with_more(settings)
-    if os.path.isfile(PYPROJECT) and has_config(file := read_toml(Source(PYPROJECT))):
-        return read_config(file).with_more(settings)
-    return settings
+    return settings if file is None else read_config(file).with_more(settings)
 
 
 def _evaluated(

@@ -23,20 +23,28 @@ WITH_PROBLEMS = ("json", "md")  # formats that say too why nothing could be judg
 
 @dataclass
 class Reports:
-    """Where the report goes. file: of --output; junit: of --junit; None where it is not asked for."""
+    """Where the report goes. file: of --output; junit: of --junit; summary: the file of GITHUB_STEP_SUMMARY;
+    None where it is not asked for.
+    """
 
     digits: Digits
     github: bool
     format: str = "table"
     file: OutputFile | None = None
     junit: OutputFile | None = None
+    summary: str | None = None
 
     def open(self, output: str | None, junit: str | None, inputs: Sequence[str]) -> None:
         """Find problems with the files before the evaluation. Raises OptionError."""
-        self.junit = self.file = None  # nothing is written where one is wrong
-        junit_file = output_file(junit, inputs, option="--junit")
-        self.file = output_file(output, inputs, with_groups=inputs)
-        self.junit = junit_file
+        from gradeval.formats.output_file import check_appended
+
+        self.junit = self.file = self.summary = None  # nothing is written where one is wrong
+        summary = os.environ.get("GITHUB_STEP_SUMMARY") if self.github else None
+        if summary:
+            check_appended(summary, inputs, "GITHUB_STEP_SUMMARY")
+        junit_file = output_file(junit, inputs, "--junit")
+        self.file = output_file(output, inputs)
+        self.junit, self.summary = junit_file, summary
 
     def publish(self, report: GateReport, warnings: Sequence[str]) -> int:
         """Write and print the report; the exit code."""
@@ -67,13 +75,13 @@ class Reports:
         if not self.github:
             return
         out.command_runner(github.render(report, options, warnings))
-        if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        if self.summary:
             text = f"## gradeval gate\n\n{md.render(report, options)}\n"
             try:
-                with open(summary, "ab") as file:
+                with open(self.summary, "ab") as file:
                     file.write(text.encode("utf-8", "backslashreplace"))
             except OSError as error:
-                what = f"{summary} cannot be written ({error.strerror or error})"
+                what = f"{self.summary} cannot be written ({error.strerror or error})"
                 raise GradevalError(f"GITHUB_STEP_SUMMARY: {what}") from None
 
     def _is_printed(self, report: GateReport) -> bool:

@@ -11,7 +11,7 @@ import click
 
 from gradeval.cli.command import Command
 from gradeval.cli.metrics import complete_metric
-from gradeval.cli.types import DigitsOrFull, File, Finite, Integer, Kinds
+from gradeval.cli.types import DigitsOrFull, File, Finite, Integer, Kinds, OutputPath
 from gradeval.notices import Kind
 from gradeval.options import (
     NO_RELEVANT,
@@ -193,7 +193,7 @@ def table_option(tables: Sequence[str]) -> Callable[[Decorated], Decorated]:
 
 def output_option(about: str) -> Callable[[Decorated], Decorated]:
     """Where to write."""
-    return output("-o", "--output", type=File(), metavar="FILE", help=about)
+    return output("-o", "--output", type=OutputPath(), metavar="FILE", help=about)
 
 
 def text_option(option: OptionOf) -> Callable[[Decorated], Decorated]:

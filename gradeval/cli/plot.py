@@ -92,7 +92,7 @@ def queries_command(
             **own,
         )
 
-    return run_plot(draw, given, [qrels, *(path for _, path in labelled)])
+    return run_plot(draw, given, [path for _, path in labelled])
 
 
 @plot_command.command(
@@ -143,7 +143,7 @@ def curve_command(
         curves = curves_of(metrics or METRIC, at)
         return draw_curve(qrels, named or [(None, qrels)], curves, chosen, watch=progress.watch, **own)
 
-    return run_plot(draw, given, [qrels, *(path for _, path in named)])
+    return run_plot(draw, given)
 
 
 @plot_command.command(
@@ -176,7 +176,7 @@ def phi_command(qrels: str, asked: tuple[str, ...], metrics: tuple[str, ...], **
         spec = phi_spec(metrics or METRIC)
         return draw_phi(qrels, spec, Options.of(**options), queries=asked, watch=progress.watch)
 
-    return run_plot(draw, given, [qrels])
+    return run_plot(draw, given)
 
 
 @plot_command.command(

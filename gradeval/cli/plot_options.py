@@ -11,11 +11,11 @@ import click
 
 from gradeval import heap
 from gradeval.cli import output as out
-from gradeval.cli.arguments import asked_queries, check_inputs, naming_queries, output_file
+from gradeval.cli.arguments import asked_queries, input_files, naming_queries, output_file
 from gradeval.cli.compare_options import confidence_option
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import output_options, section, table_option, together
-from gradeval.cli.types import File
+from gradeval.cli.types import OutputPath
 from gradeval.options import parse_number
 from gradeval.render.plot import FORMATS, SUFFIXES
 
@@ -59,7 +59,7 @@ def picture_options(*tables: str) -> Callable[[Decorated], Decorated]:
     return together(
         drawing(
             "--save",
-            type=File(),
+            type=OutputPath(),
             metavar="FILE",
             help=f"Save the picture too, atomically. Its ending sets the format: {', '.join(SUFFIXES)}. "
             "Requires matplotlib: pip install 'gradeval[plot]'.",
@@ -85,19 +85,17 @@ def run_plot(
 ) -> int:
     """Draw a picture, print it, and save it. given: its options, and those that all pictures have.
 
-    draw: is given those of its own. inputs: the files that are read.
+    draw: is given those of its own. inputs: files that are read, though no argument of type File names them.
     """
     common = ("format_", "table", "digits", "output", "save", "size", "ascii", "spreadsheet", "quiet")
     format_, table, digits, output, path, size, ascii_only, spreadsheet, quiet = map(given.pop, common)
     strict, allow = given.pop("strict", False), given.pop("allow", ())
-    read = [*inputs, *filter(None, [given.get("groups")])]
-    check_inputs(read)
+    read = [*input_files(), *inputs]
     asked = asked_queries(given.pop("query_ids", None))
     if asked is not None:
         given["query_ids"] = asked.chosen
-    kept = [*read, *([asked.given] if asked else [])]
-    file = output_file(output, kept, inputs)
-    picture_file, kind = _picture_file(path, size, kept, inputs)
+    file = output_file(output, read)
+    picture_file, kind = _picture_file(path, size, read)
     if file is not None and picture_file is not None and os.path.realpath(output) == os.path.realpath(path):
         raise click.UsageError("--output and --save name the same file.")
     destination = Destination.of(
@@ -137,9 +135,7 @@ def run_plot(
     return 0
 
 
-def _picture_file(
-    path: str | None, size: object, read: Sequence[str], inputs: Sequence[str]
-) -> tuple[OutputFile | None, str]:
+def _picture_file(path: str | None, size: object, read: Sequence[str]) -> tuple[OutputFile | None, str]:
     """The file of --save and its format; what would prevent it is found before anything is read."""
     if path is None:
         if size is not None:
@@ -149,7 +145,7 @@ def _picture_file(
 
     kind = format_of(path, "--save")
     check_matplotlib()
-    return output_file(path, read, inputs, "--save"), kind
+    return output_file(path, read, "--save"), kind
 
 
 def _lacks_blocks() -> bool:

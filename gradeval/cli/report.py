@@ -13,9 +13,9 @@ from gradeval.analysis.options import EXPLAINED, CompareOptions, split_options
 from gradeval.cli import output as out
 from gradeval.cli.arguments import (
     asked_queries,
-    check_inputs,
     check_queries,
     check_runs,
+    input_files,
     naming_queries,
     output_file,
 )
@@ -105,10 +105,7 @@ def report_command(
     check_queries(complete, given["queries"])
     check_runs(runs, given["features"])
     named = with_baseline(runs, given["baseline"])
-    files = (qrels, *(path for _, path in named))
-    extra = [one for one in (text, given["groups"], query_ids) if one]
-    check_inputs([*files, *extra])
-    file = output_file(output, [*files, *extra], with_groups=files)
+    file = output_file(output, [*input_files(), *(path for _, path in named)])
     if file is not None and not file.is_device:
         ending = os.path.splitext(file.path)[1]
         if ending.lower() not in _ENDINGS:

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from gradeval import heap
 from gradeval.analysis.options import OF_SUMS
 from gradeval.cli import output as out
-from gradeval.cli.arguments import asked_queries, check_queries, naming_queries, output_file
+from gradeval.cli.arguments import asked_queries, check_queries, input_files, naming_queries, output_file
 from gradeval.cli.compare_options import t_test_options
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
@@ -127,12 +127,12 @@ def spark_command(
     -o OUT.parquet writes the values of all queries, by Spark; the summary is printed in any case. With
     --baseline or --all-pairs the runs are compared, as by 'gradeval compare'.
     """
-    from gradeval.tables.run_names import labelled
+    from gradeval.spark.files import local_files
 
     check_queries(complete, options["queries"])
     how = _comparison_options({name: options.pop(name) for name in OF_SUMS})
     values = output if output is not None and output.endswith(_VALUES) else None
-    read = [qrels, *(labelled(run)[1] for run in runs), *filter(None, [query_ids])]
+    read = [file for path in input_files() for file in local_files(path)]
     file = output_file(None if values else output, read)
     formats = COMPARISON_FORMATS if how else FORMATS
     destination = Destination.of(file, format_, formats, spreadsheet=spreadsheet, more=(_VALUES,))

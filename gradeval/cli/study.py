@@ -116,7 +116,7 @@ def levels_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], 
 
         return levels(qrels, runs or None, metrics or METRICS, **options, watch=progress.watch)
 
-    return run_study(run, given, [qrels, *runs], needs_runs=True)
+    return run_study(run, given, runs)
 
 
 @study_command.command(
@@ -159,7 +159,7 @@ def divergence_command(qrels: str | None, runs: tuple[str, ...], metrics: tuple[
     own, other = ("items", "draws", "seed"), (*EVALUATION, *INPUT)
     check_apart(other if qrels is None else own, "requires QRELS" if qrels is None else "is for random scores")
     given = {name: value for name, value in given.items() if name not in (other if qrels is None else own)}
-    return run_study(run, given, [] if qrels is None else [qrels, *runs], needs_runs=qrels is not None)
+    return run_study(run, given, None if qrels is None else runs)
 
 
 @study_command.command(
@@ -273,4 +273,4 @@ def agreement_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...
     [given["alpha"]] = given["alpha"]
     if given["test"] == "tukey":
         check_apart(("correction",), "does not go with --test tukey, which corrects for all pairs")
-    return run_study(run, given, [qrels, *filter(None, [given["qrels2"]]), *runs], needs_runs=True)
+    return run_study(run, given, runs)

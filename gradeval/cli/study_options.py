@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gradeval.cli import output as out
-from gradeval.cli.arguments import check_inputs, check_runs, output_file
+from gradeval.cli.arguments import check_runs, input_files, output_file
 from gradeval.cli.destination import Destination
 from gradeval.cli.eval import eval_command
 from gradeval.cli.options import digits_option, metric_option, output_option, table_option, together
@@ -123,18 +123,17 @@ def check_apart(names: Iterable[str], why: str) -> None:
 def run_study(
     run: Callable[[Progress, dict[str, Any]], Study],
     given: dict[str, Any],
-    files: Sequence[str] = (),
-    needs_runs: bool = False,
+    runs: Sequence[str] | None = None,
 ) -> int:
-    """Run a study, and print it. given: its options, and those that all studies have."""
+    """Run a study, and print it. given: its options, and those that all studies have. runs: None where it needs
+    none.
+    """
     format_, table, digits = (given.pop(name) for name in ("format_", "table", "digits"))
     output, quiet, strict = (given.pop(name, None) for name in ("output", "quiet", "strict"))
     allow = given.pop("allow", ())
-    if needs_runs:
-        check_runs(files[1:], given["features"])
-    inputs = [*files, *filter(None, [given.get("groups")])]
-    check_inputs(inputs)
-    file = output_file(output, inputs, files)
+    if runs is not None:
+        check_runs(runs, given["features"])
+    file = output_file(output, input_files())
     destination = Destination.of(file, format_, FORMATS, table=table)
 
     from gradeval.render.progress import Progress

@@ -32,6 +32,10 @@ class File(click.ParamType):  # type: ignore[type-arg]
         return [CompletionItem(incomplete, type="file")]
 
 
+class OutputPath(File):
+    """The name of a file that is written; a File is read."""
+
+
 class Integer(click.ParamType):  # type: ignore[type-arg]
     """An integer in a range."""
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gradeval import heap
-from gradeval.cli.arguments import check_inputs, expand_runs, output_file
+from gradeval.cli.arguments import expand_runs, input_files, output_file
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
     input_options,
@@ -83,8 +83,7 @@ def validate_command(
     """
     if not files:
         raise click.UsageError("Missing argument '[QRELS] [RUN]...': no files given.")
-    check_inputs(files)
-    destination = Destination.of(output_file(output, files, with_groups=files), format_, FORMATS)
+    destination = Destination.of(output_file(output, input_files()), format_, FORMATS)
     heap.imported()
     from gradeval.analysis.validate import validate_files
     from gradeval.render.progress import Progress

@@ -12,6 +12,7 @@ from io import BufferedWriter
 from typing import Any, BinaryIO
 
 from gradeval.errors import OptionError
+from gradeval.options import GROUP_SUFFIXES
 from gradeval.waiting import write_all
 
 _IN_MEMORY = 8 << 20  # bytes of what is written at the end that need no temporary file
@@ -20,7 +21,8 @@ _IN_MEMORY = 8 << 20  # bytes of what is written at the end that need no tempora
 class OutputFile:
     """A file to write to. Problems are found before the evaluation begins.
 
-    path: as the user named it. inputs: the files that are read, '-' for standard input; it must not be one.
+    path: as the user named it. inputs: the files that are read, '-' for standard input; it must not be one, nor
+    a file of group sizes beside one.
     is_device: whether it is one, such as /dev/null. option: that which named it. Raises OptionError.
     """
 
@@ -66,8 +68,8 @@ class OutputFile:
         self.is_device = about is not None and (stat.S_ISCHR(about.st_mode) or stat.S_ISBLK(about.st_mode))
         if about is not None and stat.S_ISDIR(about.st_mode):
             return "it is a directory"
-        if about is not None and is_plain and any(_is_file(about, path) for path in inputs):
-            return "it is one of the input files"
+        if is_plain and (problem := _as_input(self.path, about, inputs)):
+            return problem
         target = _followed(self.path)
         folder, name = os.path.split(target)
         if _holds_descriptors(folder):
@@ -98,6 +100,23 @@ def _stat(path: str) -> os.stat_result | None:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def _as_input(path: str, about: os.stat_result | None, inputs: Iterable[str]) -> str:
+    """What is wrong where the path is that of an input; '' where it is not. about: its status."""
+    read = [each + suffix for each in inputs for suffix in ("", *GROUP_SUFFIXES)]
+    if about is not None:
+        return "it is one of the input files" if any(_is_file(about, each) for each in read) else ""
+    target = os.path.realpath(path)
+    is_one = any("\0" not in each and os.path.realpath(each) == target for each in read)
+    return "it would be one of the input files" if is_one else ""
+
+
+def check_appended(path: str, inputs: Iterable[str], name: str) -> None:
+    """Raise OptionError where a file to which lines are to be appended is one of the inputs."""
+    about = _stat(path)
+    if about is not None and stat.S_ISREG(about.st_mode) and (problem := _as_input(path, about, inputs)):
+        raise OptionError(f"{name} {path}: {problem}")
 
 
 def _is_file(about: os.stat_result, path: str) -> bool:

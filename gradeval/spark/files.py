@@ -49,6 +49,8 @@ _NOTHING_THERE = {
 _PATTERN = re.compile(r"[*?]|\[[^]]*\]|\{[^}]*\}")
 _OF_SPARK = ("part", "part-r", "part-m")  # names of the files that Spark and Hadoop write
 _JSON_LINES = "Spark reads JSON Lines, an object on each line"
+_FILE_URI = re.compile(r"^file:(//)?(?=/)")
+_BRACES = re.compile(r"\{[^{}]*\}")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 
@@ -97,6 +99,15 @@ def _pattern_name(path: str) -> str | None:
         if name and name not in _OF_SPARK:
             return name
     return None
+
+
+def local_files(path: str) -> Iterator[str]:
+    """The files of this machine that are read for a path, a folder, a pattern or a file: URI."""
+    pattern = _BRACES.sub("*", _FILE_URI.sub("", path))  # braces stand for a part of what * stands for
+    for found in glob(pattern) or [path]:
+        yield found
+        for folder, _, names in os.walk(found):
+            yield from (os.path.join(folder, name) for name in names)
 
 
 def _check_local(path: str, number: str) -> None:

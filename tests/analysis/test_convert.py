@@ -215,6 +215,16 @@ def test_queries_that_come_again_are_joined(tmp_path):
     assert target.read_text() == "1 Q0 a 2 3 t\n1 Q0 b 1 4 t\n2 Q0 a 1 1 t\n"
 
 
+def test_no_file_of_group_sizes_is_written(tmp_path):
+    plain, sizes = tmp_path / "plain", tmp_path / "sizes"
+    plain.write_text("1 1:2\n0 1:3\n")
+    for path, more in ((sizes, {"groups": str(sizes)}), (tmp_path / "plain.query", {})):
+        path.write_text("2\n")
+        with pytest.raises(OptionError, match="it is one of the input files"):
+            gradeval.convert(plain, path, "trec", role="run", features=[1], **more)
+        assert path.read_text() == "2\n"
+
+
 @pytest.mark.parametrize("size", [1, 20, 40, 100])
 def test_blocks_change_nothing(tmp_path, monkeypatch, size):
     monkeypatch.setattr(Source.blocks, "__defaults__", (size,))

@@ -96,6 +96,50 @@ def test_junit() -> None:
     )
 
 
+PLAIN = "plain plain --feature 1 --require 'AP > 0' --quiet"
+READ = {
+    f"{PLAIN} --groups sizes -o sizes": "--output",
+    f"{PLAIN} --groups sizes --junit sizes": "--junit",
+    f"{PLAIN} --junit plain.query": "--junit",
+    f"{PLAIN} --github plain.query": "GITHUB_STEP_SUMMARY",
+    f"{PLAIN} --config ci/groups.toml --junit ci/sizes": "--junit",
+    f"{PLAIN} --config ci/groups.toml --github ci/sizes": "GITHUB_STEP_SUMMARY",
+    "qrels good.run --config ci/baseline.toml -f tsv -o ci/old": "--output",
+    "qrels good.run --config ci/wrong.toml --junit ci/old": "--junit",
+    "qrels good.run --baseline A=ci/old --max-drop 'AP 1' --junit ci/old": "--junit",
+    "qrels good.run --junit pyproject.toml": "--junit",
+    "qrels good.run --github qrels": "GITHUB_STEP_SUMMARY",
+}
+
+
+@pytest.mark.parametrize("command", READ)
+def test_no_file_that_is_read_is_written(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that a configuration names too, even one with errors."""
+    files = {
+        "plain": "".join(f"{d % 2} 1:{d}\n" for d in range(8)),
+        "plain.query": "4\n4\n",
+        "sizes": "4\n4\n",
+        "ci/sizes": "4\n4\n",
+        "ci/old": Path("good.run").read_text(),
+        "ci/groups.toml": "[options]\ngroups = 'sizes'\n",
+        "ci/baseline.toml": "max-drop = 'AP 1'\nbaseline = 'old'\n",
+        "ci/wrong.toml": "max-fall = 'AP 1'\nbaseline = 'old'\n",
+        "pyproject.toml": "[tool.gradeval.gate]\nrequire = 'AP > 0'\n",
+    }
+    Path("ci").mkdir()
+    for path, text in files.items():
+        Path(path).write_text(text)
+    option, name = READ[command], command.split()[-1]
+    if option == "GITHUB_STEP_SUMMARY":
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", name)
+        command = command.removesuffix(f" {name}")
+    before = Path(name).read_text()
+    done = gate(command)
+    assert (done.code, done.out) == (2, "")
+    assert done.lines[0] == f"gradeval: {option} {name}: it is one of the input files"
+    assert Path(name).read_text() == before
+
+
 def annotations(done: Done) -> list[str]:
     return [line for line in done.lines if line.startswith("::")]
 

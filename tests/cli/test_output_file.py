@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -132,6 +133,14 @@ def test_where_no_file_can_be_written(folder: Path) -> None:
     assert fails("q", "r", "-o", "") == "gradeval: --output: no file given"
 
 
+MANIFEST = """\
+systems = ["scores", "later"]
+metrics = ["AP"]
+[collections.c]
+qrels = "plain"
+runs = { scores = "s", later = "later" }
+options = { groups = "sizes" }
+"""
 READ = {
     "q r -o q": "q",
     "q r -o ./r": "r",
@@ -146,23 +155,56 @@ READ = {
     "plain s -o plain.query": "plain.query",
     "plain plain --feature 1 -o plain.query": "plain.query",
     "l plain --feature 1 -o plain.group": "plain.group",
+    "q --runs-from list -o r": "r",
+    "q --runs-from list -o list": "list",
+    "compare q r A=other -o other": "other",
+    "compare q r other --by groups -o groups": "groups",
+    "explain plain --query 1 --against plain2 --feature 1 -f json -o plain2.query": "plain2.query",
+    "plot curve q A=r --query-ids ids -o ids": "ids",
+    "plot queries q r --baseline other -o other": "other",
+    "plot phi plain --groups sizes.svg --save sizes.svg": "sizes.svg",
+    "report q r --baseline other -o other": "other",
+    "study levels plain s --groups sizes -o sizes": "sizes",
+    "study agreement q r other --qrels2 again -o again": "again",
+    "validate plain s --groups sizes -o sizes": "sizes",
+    "validate plain s -o plain.query": "plain.query",
+    "convert plain --feature 1 --as run --to trec plain.query": "plain.query",
+    "convert plain --groups sizes --feature 1 --as run --to trec sizes": "sizes",
+    "convert s --qrels plain --as run --to trec plain.query": "plain.query",
+    "batch m.toml -o sizes": "sizes",
+    "batch m.toml -o plain.query": "plain.query",
 }
 
 
 @pytest.mark.parametrize("command", READ)
 def test_no_file_that_is_read_is_written(command: str, folder: Path) -> None:
-    (folder / "ids").write_text("q1\n")
-    (folder / "plain").write_text("2 1:3\n0 1:2\n1 1:1\n0 1:4\n")
-    for name in ("sizes", "plain.query", "plain.group"):
+    for name, text in {"ids": "q1\n", "list": "r\n", "groups": "q1\tx\n", "m.toml": MANIFEST}.items():
+        (folder / name).write_text(text)
+    for name in ("plain", "plain2"):
+        (folder / name).write_text("2 1:3\n0 1:2\n1 1:1\n0 1:4\n")
+    for name in ("sizes", "sizes.svg", "plain.query", "plain.group", "plain2.query"):
         (folder / name).write_text("2\n2\n")
+    shutil.copy("r", "other")
+    shutil.copy("q", "again")
     os.symlink("r", "link")
     os.link("r", "hard")
     name, args = READ[command], command.split()
     stdin = {"q - -o r": "r", "- r -o q": "q"}.get(command)
     before = Path(name).read_text()
-    assert fails(*args, stdin=stdin) == f"gradeval: --output {args[-1]}: it is one of the input files"
+    option = {"-o": "--output", "--save": "--save"}.get(args[-2], "OUT")
+    assert fails(*args, stdin=stdin) == f"gradeval: {option} {args[-1]}: it is one of the input files"
     assert Path(name).read_text() == before
-    assert gradeval(*args[:-1], "out", stdin=stdin).code == 0
+    assert gradeval(*args[:-1], "out.svg" if option == "--save" else "out", stdin=stdin).code == 0
+
+
+def test_no_file_is_written_where_an_input_is_missing(folder: Path) -> None:
+    """It would be read the next time."""
+    (folder / "m.toml").write_text(MANIFEST)
+    assert fails("batch", "m.toml", "-o", "./later") == (
+        "gradeval: --output ./later: it would be one of the input files"
+    )
+    assert fails("q", "r", "-o", "q.query") == "gradeval: --output q.query: it would be one of the input files"
+    assert sorted(os.listdir(folder)) == ["l", "m.toml", "q", "r", "s"]
 
 
 def test_a_device_may_be_read_and_written() -> None:

@@ -82,6 +82,16 @@ def test_endings_and_orders_are_complete() -> None:
     assert fails("spark", "q.txt", "a.txt", "--ties", "input").endswith(NAMED)
 
 
+@pytest.mark.parametrize(
+    "run", ["X=runs/of a", "runs/*", "runs/{of a,b}", "file://{cwd}/runs", "runs", "runs/[o]*/"]
+)
+def test_no_file_that_is_read_is_written(run: str) -> None:
+    os.makedirs("runs/of a")
+    Path("runs/of a/part.tsv").write_text("q1 Q0 a 1 2 t\n")
+    args = ("q.txt", run.replace("{cwd}", os.getcwd()), "-o", "runs/of a/part.tsv")
+    assert fails("spark", *args) == "gradeval: --output runs/of a/part.tsv: it is one of the input files"
+
+
 def test_nothing_is_wrong() -> None:
     """PySpark is looked for then; what is a URI, or may be one, is left to it."""
     for args in ("q.txt a.txt", "q.txt a.txt b.txt --baseline b.txt", "s3a://x/y hdfs:/z", "{q,r}.txt a.txt"):
