@@ -70,12 +70,8 @@ def manifest_of(content: Mapping[str, Any]) -> Manifest:
     return _Reader("manifest", "", lambda text, table="": None).manifest(content)
 
 
-def toml_string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
-def toml_key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else toml_string(name)
+def _toml_key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
 class _Reader:
@@ -143,7 +139,7 @@ class _Reader:
     def collection(
         self, name: str, given: Any, content: Mapping[str, Any], systems: Mapping[str, Any]
     ) -> Collection:
-        table = f"collections.{toml_key(name)}"
+        table = f"collections.{_toml_key(name)}"
         own = {} if given is None else given
         if not isinstance(own, Mapping):
             self.fail(f"[{table}] must be a table", name)

@@ -1,4 +1,4 @@
-"""gradeval batch: tables, formats, what is missing or wrong, exit codes, --init."""
+"""gradeval batch: tables, formats, what is missing or wrong, exit codes."""
 
 from __future__ import annotations
 
@@ -167,14 +167,11 @@ def test_notices_name_collection_and_system() -> None:
     ("args", "what"),
     [
         ([], "gradeval: Missing argument 'MANIFEST'. Try 'gradeval batch --help'."),
-        (["m.toml", "m.toml"], "gradeval: batch takes one MANIFEST. Try 'gradeval batch --help'."),
+        (["m.toml", "m.toml"], "gradeval: Got unexpected extra argument (m.toml)."),
         (["none.toml"], "none.toml: no such file. Check the path"),
         (["m.toml", "--baseline", "x"], "gradeval: no system x for the baseline: they are good, bad <b>"),
         (["m.toml", "--resume"], "gradeval: --resume requires -o FILE in json or jsonl."),
         (["m.toml", "--resume", "-o", "x.csv"], "gradeval: --resume requires -o FILE in json or jsonl."),
-        (["--init"], "gradeval: --init takes the folders of qrels and runs."),
-        (["--init", "none"], "none: this is not a folder. --init takes the folders of qrels and runs"),
-        (["--init", "north", "-o", "m.toml"], "gradeval: --output m.toml: the file exists, and --init"),
         (["m.toml", "-o", "north/good.run"], "gradeval: --output north/good.run: it is one of the input files"),
     ],
 )  # fmt: skip
@@ -189,22 +186,6 @@ def test_a_wrong_manifest() -> None:
     assert fails("batch", "m.toml") == "m.toml: metrics of north: nDGC@10: did you mean nDCG@10?"
     Path("m.toml").write_text(MANIFEST.replace("AP P@2", "runid"))
     assert fails("batch", "m.toml") == "m.toml: metrics of north: runid has no summary value"
-
-
-# Manifests of folders
-
-
-def test_init() -> None:
-    batch("--init", "north", "south", "-o", "new.toml")
-    expected = batch("m.toml", "--quiet").out.splitlines()
-    Path("new.toml").write_text(Path("new.toml").read_text().replace('nDCG@10", "AP', 'AP", "P@2'))
-    assert sorted(batch("new.toml", "--quiet").out.splitlines()) == sorted(expected)
-    assert batch("--init", "north", "south").out.startswith("# What 'gradeval batch' evaluates.")
-
-
-def test_help() -> None:
-    out = batch("--help").out
-    assert "gradeval batch --init data/ -o batch.toml" in out and "--resume" in out
 
 
 def test_qrels_that_do_not_exist_are_an_error_without_runs_too() -> None:

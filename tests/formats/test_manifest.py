@@ -1,4 +1,4 @@
-"""Manifests of batches: what they say, what is wrong with them, and those made from folders."""
+"""Manifests of batches: what they say, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 from gradeval.errors import InputError
 from gradeval.formats.manifest import manifest_of, read_manifest
-from gradeval.formats.manifest_draft import draft
 from gradeval.formats.sources import Source
 
 WHOLE = """\
@@ -164,69 +163,3 @@ def test_a_pattern_that_matches_several_files() -> None:
         "m.toml:2: runs: a/x-*.run matches 7 files: a/x-0.run, a/x-1.run, a/x-2.run, a/x-3.run, a/x-4.run, …. "
         "A pattern must match one file for each collection and system"
     )
-
-
-# From folders
-
-
-def write(*paths: str) -> None:
-    for path in paths:
-        is_qrels = "qrels" in path
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        Path(path).write_text("q1 0 a 1\n" if is_qrels else "q1 Q0 a 1 2.5 t\n")
-
-
-LAYOUTS = [
-    ["d/covid/qrels.txt", "d/covid/bm25.run", "d/covid/dense.run", "d/news/qrels.txt", "d/news/bm25.run"],
-    ["d/qrels/covid.txt", "d/qrels/news.txt", "d/runs/covid/bm25.run", "d/runs/covid/dense.run",
-     "d/runs/news/bm25.run"],
-    ["d/qrels.covid", "d/qrels.news", "d/runs/bm25/covid.run", "d/runs/bm25/news.run",
-     "d/runs/dense/covid.run"],
-    ["d/covid_qrels.txt", "d/news_qrels.txt", "d/bm25.covid.run", "d/bm25.news.run", "d/dense.covid.run"],
-    ["d/covid/qrels.txt", "d/covid/bm25.covid.txt", "d/covid/dense.covid.txt.gz", "d/news/qrels.txt",
-     "d/news/bm25.news.txt"],
-    ["d/covid/qrels.txt", "d/covid/bm25.run", "d/covid/old/dense.run", "d/news/qrels.txt", "d/news/bm25.txt"],
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("paths", LAYOUTS)
-def test_manifests_of_folders(paths: list[str]) -> None:
-    write(*paths)
-    os.mkdir("to")
-    Path("to/m.toml").write_text(draft(["d"], "to"))
-    found = read_manifest(Source("to/m.toml"))
-    assert found.systems == ("bm25", "dense")
-    assert {one.name: os.path.normpath(one.qrels) for one in found.collections} == {
-        name: path for path in paths if "qrels" in path for name in ("covid", "news") if name in path
-    }
-    there = {os.path.normpath(path) for one in found.collections for path in one.runs.values()}
-    assert {path for path in paths if "qrels" not in path} <= there
-    assert "# no run of dense" in Path("to/m.toml").read_text()
-
-
-def test_a_folder_of_letor_files() -> None:
-    os.mkdir("d")
-    for fold in "12":
-        Path(f"d/Fold{fold}.test").write_text("1 qid:1 1:2 2:3 7:1 # a\n")
-    Path("m.toml").write_text(draft(["d"]))
-    found = read_manifest(Source("m.toml"))
-    assert [one.name for one in found.collections] == ["Fold1.test", "Fold2.test"]
-    assert len(found.features) == 7
-
-
-def test_files_that_are_nothing_are_ignored() -> None:
-    write("d/qrels", "d/a.run")
-    Path("d/README").write_text("Four words are here\n")
-    Path("d/.hidden").write_text("q1 0 a 1\n")
-    Path("d/data.bin").write_bytes(b"\0\1")
-    Path("d/empty").touch()
-    text = draft(["d"])
-    assert 'systems = ["a"]' in text and "README" not in text and "hidden" not in text
-
-
-def test_folders_that_are_refused() -> None:
-    os.mkdir("d")
-    with pytest.raises(InputError, match=r"^d: no qrels found"):
-        draft(["d"])
-    with pytest.raises(InputError, match=r"^none: this is not a folder"):
-        draft(["none"])
