@@ -33,8 +33,7 @@ from gradeval.formats.memory import Numeric, floats_of, types_of
 from gradeval.formats.python import Nested, are_mappings
 from gradeval.metrics.rprec import RECALLS
 from gradeval.options import Options
-from gradeval.registry.dialects.trec_eval import MEASURES
-from gradeval.registry.groups import TREC_EVAL
+from gradeval.registry.dialects import MEASURES, TREC_EVAL
 from gradeval.registry.measures import Measure, parse_trec_eval
 from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec, parse

@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import settings
 
 from gradeval.arrays.segments import Segments
-from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY, Metric
+from gradeval.registry.metric import REGISTRY, Metric, load
 from gradeval.registry.spec import parse
 from gradeval.tables.judgments import Judgments
 

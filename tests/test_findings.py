@@ -11,8 +11,7 @@ import pytest
 
 from gradeval import OptionError, evaluate
 from gradeval.notices import Kind, Notice, lines
-from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry.metric import REGISTRY, load
 
 Data = dict[str, dict[str, Any]]
 

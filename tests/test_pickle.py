@@ -20,8 +20,7 @@ from gradeval.evaluation import evaluate_all
 from gradeval.formats.columns import Columns
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
-from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
 from gradeval.results import Results
 from gradeval.run_result import RunResult

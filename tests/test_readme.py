@@ -27,11 +27,10 @@ from gradeval.cli.eval import eval_command
 from gradeval.cli.gate import gate_command
 from gradeval.options import DEFAULT_METRICS
 from gradeval.registry import spec
-from gradeval.registry.families import load
-from gradeval.registry.groups import BENCHMARKS, TREC_EVAL
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry.dialects import BENCHMARKS, TREC_EVAL
+from gradeval.registry.metric import REGISTRY, load
+from gradeval.registry.pages import page
 from gradeval.render import FORMATS
-from gradeval.render.metrics import page
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"

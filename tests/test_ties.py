@@ -11,8 +11,7 @@ import pytest
 
 import gradeval
 from gradeval.notices import Kind
-from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
 from gradeval.results import Results
 from gradeval.ties import rises

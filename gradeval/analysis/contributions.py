@@ -20,7 +20,7 @@ from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.evaluation.one_run import prepared
 from gradeval.formats.columns import Columns
 from gradeval.options import Options
-from gradeval.registry.example import columns_of
+from gradeval.registry.pages import columns_of
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import Qrels

@@ -12,8 +12,7 @@ from gradeval.errors import GradevalError, InputError, MetricError, OptionError,
 from gradeval.formats.manifest import OPTIONS
 from gradeval.formats.toml import TomlFile
 from gradeval.options import Options, parse_number
-from gradeval.registry.spec import Spec, parse
-from gradeval.registry.suggest import nearest
+from gradeval.registry.spec import Spec, nearest, parse
 
 COVERAGE = "coverage"  # the share of the judged queries that are in the run
 REQUIRE, MAX_DROP, NO_WORSE, NON_INFERIOR, MAX_QUERY_DROP = KINDS = (

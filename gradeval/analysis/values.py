@@ -15,8 +15,7 @@ from gradeval.evaluation.given import Planned, check_labels, names_of
 from gradeval.formats.sources import Source
 from gradeval.formats.values import LARGEST, ValueTable, metric_names, read_values
 from gradeval.notices import MAX_QUERIES, Kind, Notice
-from gradeval.registry.notation import split
-from gradeval.registry.spec import Spec, parse, usable
+from gradeval.registry.spec import Spec, parse, split, usable
 from gradeval.results import Results
 from gradeval.statistics.differences import paired_differences
 from gradeval.tables.run_names import run_names

@@ -199,7 +199,7 @@ def run(args: Sequence[str] | None = None) -> int:
 
 def _with_typos(error: click.NoSuchOption) -> click.NoSuchOption:
     """The error, which suggests an option only where the unknown one is a typo of it."""
-    from gradeval.registry.suggest import nearest
+    from gradeval.registry.spec import nearest
 
     known = {name.lstrip("-"): name for name in error.possibilities or ()}
     near = nearest(error.option_name.lstrip("-"), known)  # dashes are no letters that match

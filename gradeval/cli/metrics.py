@@ -23,8 +23,7 @@ def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 def complete_trec_eval(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The completions of a measure of trec_eval, or of a gradeval metric."""
-    from gradeval.registry.dialects.trec_eval import MEASURES
-    from gradeval.registry.groups import TREC_EVAL
+    from gradeval.registry.dialects import MEASURES, TREC_EVAL
     from gradeval.registry.metric import REGISTRY
 
     ours = _ours()
@@ -34,18 +33,18 @@ def complete_trec_eval(ctx: click.Context, param: click.Parameter, incomplete: s
 
 def complete_ir_measures(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The completions of a measure of ir_measures, or of a gradeval metric."""
-    from gradeval.registry.dialects.ir_measures import MEASURES
+    from gradeval.registry.dialects import IR_MEASURES
     from gradeval.registry.spec import metric_of
 
     ours = _ours()
-    return _completed(incomplete, {name: metric_of(name).summary for name in MEASURES} | ours)
+    return _completed(incomplete, {name: metric_of(name).summary for name in IR_MEASURES} | ours)
 
 
 def complete_family(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The first words of the names of families: bash would take a name with spaces as several."""
     from click.shell_completion import CompletionItem
 
-    from gradeval.registry.families import FAMILIES
+    from gradeval.registry.metric import FAMILIES
 
     words = {name.split()[0]: name for name in FAMILIES.values()}
     return [
@@ -57,10 +56,8 @@ def complete_family(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 def _ours() -> dict[str, str]:
     """The names that -m accepts, with a line about each."""
-    from gradeval.registry.dialects.trec_eval import names_of
-    from gradeval.registry.families import load
-    from gradeval.registry.groups import GROUPS
-    from gradeval.registry.metric import REGISTRY
+    from gradeval.registry.dialects import GROUPS, names_of
+    from gradeval.registry.metric import REGISTRY, load
 
     load()
     names = {metric.name: metric.summary for metric in REGISTRY.values()}
@@ -97,8 +94,8 @@ def _completed(incomplete: str, names: Mapping[str, str]) -> list[CompletionItem
 def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: str) -> None:
     """List the metrics, or show the formula, parameters, range and source of NAME."""
     from gradeval.cli import output as out
+    from gradeval.registry.pages import page, table
     from gradeval.registry.plugins import load_plugins
-    from gradeval.render.metrics import page, table
 
     if names and (family or graded or search):
         raise click.UsageError("NAME and --family, --graded or --search are mutually exclusive.")

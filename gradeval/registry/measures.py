@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gradeval.errors import MetricError
-from gradeval.registry.dialects import ir_measures
-from gradeval.registry.dialects.trec_eval import MEASURES
-from gradeval.registry.groups import TREC_EVAL
+from gradeval.registry.dialects import MEASURES, TREC_EVAL, translated
 from gradeval.registry.spec import Spec, parse, parse_one
 
 _OTHER_INPUT = re.compile(r"(all_)?prefs|prefs_\w+|qrels_jg|\w+_avgjg")
@@ -107,10 +105,10 @@ def _names(text: str) -> list[str]:
 
 
 def _of_ir_measures(text: str) -> list[Measure]:
-    translated = ir_measures.translated(text)
-    if translated is None:
+    translation = translated(text)
+    if translation is None:
         return [Measure(spec, str(spec)) for spec in parse_one(text)]
-    ours, printed = translated
+    ours, printed = translation
     specs = parse_one(ours)
     at = specs[0].metric.at
     if len(specs) > 1 and at is not None:  # trec_eval's default cutoffs, which ir_measures does not have

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
+from importlib import import_module
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats
 from gradeval.errors import MetricError
-from gradeval.registry.families import family_of
 from gradeval.registry.invariants import Invariant
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
 from gradeval.tables.judgments import Judgments
@@ -261,3 +261,40 @@ def metric(name: str, **fields: Any) -> Callable[[_Declared], _Declared]:
         return function
 
     return declare
+
+
+FAMILIES = {
+    "average_precision": "average precision",
+    "dcg": "nDCG",
+    "ndcg_phi": "nDCG",
+    "rankdcg": "correlation and order",
+    "precision": "precision and recall",
+    "rprec": "precision and recall",
+    "rndcg": "nDCG",
+    "rbp": "user models",
+    "bpref": "incomplete judgments",
+    "gm_map": "average precision",
+    "gp": "precision and recall",
+    "correlation": "correlation and order",
+    "utility": "utility",
+    "err": "user models",
+    "cwl": "user models",
+    "q_measure": "NTCIR",
+    "compat": "correlation and order",
+    "judged": "incomplete judgments",
+    "counts": "counts",
+    "relstring": "text",
+}
+
+
+def family_of(module: str) -> str:
+    """The display name of a module's family; for other packages, the module name."""
+    name = module.rsplit(".", 1)[-1]
+    return FAMILIES.get(name, name.replace("_", " "))
+
+
+@cache
+def load() -> None:
+    """Import the built-in families, in the order of FAMILIES."""
+    for family in FAMILIES:
+        import_module(f"gradeval.metrics.{family}")

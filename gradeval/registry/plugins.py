@@ -11,9 +11,8 @@ from typing import Any
 from gradeval.errors import MetricError, described, named
 from gradeval.registry import metric as registry
 from gradeval.registry.containment import contain, contained, is_bound, one_line, plugin_of
-from gradeval.registry.families import load
 from gradeval.registry.invariants import Invariant
-from gradeval.registry.metric import REGISTRY, Declaration, Kind, Metric, in_ascii
+from gradeval.registry.metric import REGISTRY, Declaration, Kind, Metric, in_ascii, load
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
 
 
@@ -90,9 +89,7 @@ def _names(metric: Metric) -> list[str]:
 
 def _names_in_use() -> dict[str, str]:
     """All names in use, folded -> their meaning."""
-    from gradeval.registry.dialects.other import aliases
-    from gradeval.registry.dialects.trec_eval import MEASURES
-    from gradeval.registry.groups import GROUPS
+    from gradeval.registry.dialects import GROUPS, MEASURES, aliases
     from gradeval.registry.spec import fold
 
     return (

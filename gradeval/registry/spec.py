@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gradeval.errors import MetricError, described
-from gradeval.registry.dialects import trec_eval
-from gradeval.registry.dialects.trec_eval import to_ours, to_theirs
-from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY, Metric, in_ascii
-from gradeval.registry.notation import example, items_of, parts_of, split
+from gradeval.registry.dialects import (
+    GROUPS,
+    MEASURES,
+    Group,
+    aliases,
+    measure_of,
+    named,
+    names_of,
+    printed,
+    resolve,
+    spelling_of,
+    to_ours,
+    to_theirs,
+)
+from gradeval.registry.metric import REGISTRY, Metric, in_ascii, load
 from gradeval.registry.params import Param
-
-if TYPE_CHECKING:
-    from gradeval.registry.groups import Group
 
 
 class Spec(NamedTuple):
@@ -54,7 +61,7 @@ class Spec(NamedTuple):
     @property
     def trec(self) -> str:
         """The name that trec_eval prints, or the canonical name if trec_eval does not have the measure."""
-        return trec_eval.printed(self.metric.name, self.texts) or str(self)
+        return printed(self.metric.name, self.texts) or str(self)
 
 
 def _unpickled(name: str) -> Spec:
@@ -63,7 +70,7 @@ def _unpickled(name: str) -> Spec:
 
 
 _LONGEST = 200  # of what is wrong with a plugin, where it is only a guess that the metric is there
-_TAIL = re.compile(r"[._][\d.,]+$")
+_TAIL = r"[._][\d.,]+$"
 
 
 def parse(text: str | Iterable[str]) -> list[Spec]:
@@ -116,7 +123,7 @@ def parse_one(text: str) -> list[Spec]:
     if found is not None:
         return found
     name, items, cutoffs = _in_our_spelling(text)
-    metric, takes = _named(name, text), trec_eval.measure_of(name)
+    metric, takes = _named(name, text), measure_of(name)
     params: dict[str, Any] = {}
     for key, given in items:
         if given is None:
@@ -141,10 +148,9 @@ def parse_one(text: str) -> list[Spec]:
 
 
 def group_of(text: str) -> Group | None:
-    """The group of this name, None for other texts. Groups are imported only if the name is not gradeval's."""
+    """The group of this name, None for other texts."""
     if "(" in text or "@" in text or fold(text) in _names():
         return None
-    from gradeval.registry.groups import GROUPS
 
     return GROUPS.get(fold(text))
 
@@ -157,14 +163,11 @@ def metric_of(text: str) -> Metric:
     return _named(_in_our_spelling(text)[0], text)
 
 
-# The names of other tools are imported only if a name is not gradeval's.
 def _in_our_spelling(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
     """Name, parameters and cutoffs of a text; None if there is no '@'."""
     name, inside, cutoffs = parts_of(text)
     items = items_of(inside)
     if fold(name) not in _names():
-        from gradeval.registry.dialects.other import resolve
-
         name, items = resolve(name, items, cutoffs is not None)
     return name, items, cutoffs
 
@@ -182,8 +185,6 @@ def _dotted_or_plugin(text: str) -> list[Spec] | None:
 
 def _suggest(text: str) -> None:
     """Raise MetricError if the text stands for a metric in a notation that is not parsed."""
-    from gradeval.registry.suggest import meant
-
     for name in filter(None, map(_parseable, meant(text, _names()))):
         raise MetricError(text, hint=f"did you mean {name}?")
 
@@ -206,7 +207,7 @@ def dotted(text: str) -> list[Spec] | None:
     if "(" in text or "@" in text:
         return None
     for separator, (name, found, values) in ((".", text.partition(".")), ("_", text.rpartition("_"))):
-        metric, takes = _names().get(fold(name)), trec_eval.measure_of(name)
+        metric, takes = _names().get(fold(name)), measure_of(name)
         if not found or metric is None or (separator == "_" and _is_name(text)):
             continue
         if takes is None or not takes.param:
@@ -223,7 +224,6 @@ def dotted(text: str) -> list[Spec] | None:
 
 def _is_name(text: str) -> bool:
     """Whether the whole text is a name, of gradeval or of another tool."""
-    from gradeval.registry.dialects.other import named
 
     return fold(text) in _names() or bool(named(text))
 
@@ -232,8 +232,8 @@ def _at_cutoff(metric: Metric, name: str, values: str) -> str:
     """The hint for cutoffs after a name that does not take them there, in the notation of the name."""
     if "cutoff" not in metric.by_name or not values.replace(",", "").isdigit():
         return ""
-    names = trec_eval.names_of(metric.name)
-    cut = [f"{cut}." for cut in names if trec_eval.MEASURES[cut].param == "cutoff"]
+    names = names_of(metric.name)
+    cut = [f"{cut}." for cut in names if MEASURES[cut].param == "cutoff"]
     return f"did you mean {cut[0] if cut and name in names else name + '@'}{values}?"
 
 
@@ -283,7 +283,6 @@ def _param(metric: Metric, key: str, value: str, text: str) -> tuple[Param, str]
     for param in metric.params:
         if name in (param.name.lower(), *param.aliases):
             return param, value
-    from gradeval.registry.dialects.other import spelling_of
 
     spelling = spelling_of(metric.name, name)
     if spelling is None or spelling.param not in metric.by_name:
@@ -315,7 +314,7 @@ def _names(plugins: bool = False) -> dict[str, Metric]:
         load()
     names: dict[str, Metric] = {}
     for metric in REGISTRY.values():
-        for name in (metric.name, *metric.aliases, *trec_eval.names_of(metric.name)):
+        for name in (metric.name, *metric.aliases, *names_of(metric.name)):
             names[fold(name)] = metric
     return names
 
@@ -334,12 +333,9 @@ def _named(name: str, text: str) -> Metric:
         if fold(name) in _names(plugins):
             return _names(plugins)[fold(name)]
     _suggest(text)
-    from gradeval.registry.dialects.other import aliases
-    from gradeval.registry.groups import GROUPS
     from gradeval.registry.plugins import load_plugins
-    from gradeval.registry.suggest import nearest
 
-    stem = _TAIL.sub("", name)
+    stem = re.sub(_TAIL, "", name)
     near = nearest(fold(stem), [*_names(True), *GROUPS, *(alias.name.lower() for alias in aliases())])
     unread = _ignored(load_plugins())  # it may be the metric's home
     spelled = next((own for own in REGISTRY if fold(own) == near), near or "")
@@ -350,3 +346,204 @@ def _named(name: str, text: str) -> Metric:
     if not suggested:
         raise MetricError(f"{text}: unknown metric", hint=f"'gradeval metrics' lists the metrics{unread}")
     raise MetricError(text, hint=f"did you mean {suggested}?{unread}")
+
+
+# The notation as text
+
+
+def split(text: str) -> list[str]:
+    """'AP nDCG@5,10, P(rel=2)@5' -> the single names, separated by spaces, or by commas before a letter."""
+    names, start, depth = [], 0, 0
+    for i, char in enumerate(text):
+        depth = max(depth + (char == "(") - (char == ")"), 0)
+        following = text[i + 1 : i + 2]
+        if depth == 0 and (char.isspace() or (char == "," and (following.isalpha() or following.isspace()))):
+            names.append(text[start:i])
+            start = i + 1
+    names.append(text[start:])
+    return [name.strip().rstrip(",") for name in names if name.strip(" ,\t\n")]
+
+
+def parts_of(text: str) -> tuple[str, str, str | None]:
+    """'nDCG(gain=exp)@10' -> 'nDCG', 'gain=exp', '10'; None where there is no '@'."""
+    opened, closed = text.find("("), text.rfind(")")
+    if opened < 0:
+        if closed >= 0:
+            raise MetricError(f"{text}: ')' without '('")
+        name, at, cutoffs = text.partition("@")
+        inside = ""
+    else:
+        if closed < opened:
+            raise MetricError(f"{text}: '(' is not closed")
+        name, inside, rest = text[:opened], text[opened + 1 : closed], text[closed + 1 :]
+        for char in "()":
+            if char in inside:
+                raise MetricError(f"{text}: '{char}' inside the parentheses")
+        if "@" in name:
+            raise MetricError(f"{text}: the cutoff comes last", hint=example("nDCG(gain=exp)@10"))
+        left, at, cutoffs = rest.partition("@")
+        if left:
+            raise MetricError(f"{text}: '{left}' after ')'", hint=example("nDCG(gain=exp)@10"))
+    if not name:
+        raise MetricError(f"{text}: the metric name is missing", hint=example("nDCG@10"))
+    return name, inside, cutoffs if at else None
+
+
+def items_of(inside: str) -> list[tuple[str, str | None]]:
+    """'a=1, b={0:0,1:5}, c="x,y"' -> key and value of each; commas in quotes and braces do not separate."""
+    found, start, closing = [], 0, ""
+    for i, char in enumerate(inside):
+        if closing:
+            closing = "" if char == closing else closing
+        elif char in "{'\"":
+            closing = "}" if char == "{" else char
+        elif char == ",":
+            found.append(inside[start:i])
+            start = i + 1
+    found = [*found, inside[start:]] if inside.strip() else []
+    pairs = [[part.strip() for part in item.partition("=")] for item in found]
+    return [(key, _unquoted(value) if equals else None) for key, equals, value in pairs]
+
+
+def _unquoted(value: str) -> str:
+    """A value in Python's notation, in ours: without quotes, {0:0,1:5} as 0:0/1:5."""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1]
+    if value.startswith("{") and value.endswith("}"):
+        return "/".join(sorted(("".join(one.split()) for one in value[1:-1].split(",")), key=_grade))
+    return value
+
+
+def _grade(pair: str) -> float:
+    try:
+        return float(pair.partition(":")[0])
+    except ValueError:
+        return 0.0  # the error is raised where the value is parsed
+
+
+def example(text: str) -> str:
+    return f"for example {text}"
+
+
+# Suggestions for misspelled names, and for names in notations that nobody parses
+
+# names in papers and libraries -> ours, where no tool's notation has them (those are in dialects/)
+_WORDS = {
+    "hit": "Success",
+    "hitrate": "Success",
+    "hitratio": "Success",
+    "hr": "Success",
+    "avgprec": "AP",
+    "averageprecision": "AP",
+    "meanaverageprecision": "AP",
+    "prec": "P",
+    "reciprocalrank": "RR",
+    "meanreciprocalrank": "RR",
+    "fmeasure": "F",
+    "fscore": "F",
+    "f1measure": "F",
+    "f1score": "F",
+    "kendallstau": "tau",
+    "spearmanrho": "rho",
+    "spearmansrho": "rho",
+}
+_SHORT = 3  # letters: each other letter makes another acronym, RBO and RBP
+_AT_THE_END = r"(.*[^\d,._-])([-._]?)(\d[\d,]*)"  # a cutoff: nDCG10, nDCG-10
+_KEYS = {"rel": ("l",)}  # options of trec_eval for parameters
+
+
+def meant(text: str, metrics: Mapping[str, Metric]) -> Iterator[str]:
+    """Names in our notation that a text may stand for: 'nDCG_exp' -> 'nDCG(gain=exp)', 'map-l2' -> 'AP(rel=2)'.
+
+    metrics: by their names in lower case. A name may still be wrong, as where the metric has no cutoff.
+    """
+    end = min((text + "(").index("("), (text + "@").index("@"))
+    name, rest = text[:end], text[end:]
+    known = _known(name, "@" in rest, metrics)
+    if known:
+        yield known + rest
+    ending = re.fullmatch(_AT_THE_END, name) if "@" not in rest else None
+    if ending:
+        stem, separator, cutoffs = ending.groups()
+        known = _known(stem, True, metrics)
+        is_dotted = separator in (".", "_") and stem.lower() in metrics  # trec_eval's notation
+        if known and not is_dotted and not _has_numbers(stem, metrics):
+            yield f"{known}{rest}@{cutoffs}"
+    for separator in re.finditer("[-_.:]", name):
+        metric = metrics.get(name[: separator.start()].lower())
+        texts = metric and _written_value(metric, name[separator.end() :])
+        if metric and texts:
+            written = metric.written(metric.name, texts)
+            yield f"{written[:-1]},{rest[1:]}" if rest.startswith("(") else written + rest
+
+
+def _known(name: str, has_cutoff: bool, metrics: Mapping[str, Metric]) -> str | None:
+    """A known name that differs in hyphens and underscores only, in our notation."""
+    word = _plain(name)
+    if word in _WORDS:
+        return _WORDS[word]
+    for key, metric in metrics.items():
+        if _plain(key) == word:
+            return metric.name if has_cutoff or key == metric.name.lower() else key
+    fitting = [alias for alias in aliases() if _plain(alias.name) == word and not alias.param]
+    return next((alias.target for alias in sorted(fitting, key=lambda one: one.cutoff != has_cutoff)), None)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"(?<=\w)[-_](?=\w)", "", name.lower())
+
+
+def _has_numbers(stem: str, metrics: Mapping[str, Metric]) -> bool:
+    """Whether digits can be part of a name that begins so, as in NERR8, F1 and rbp.95."""
+    known = (*metrics, *(alias.name for alias in aliases()))
+    return any(re.fullmatch(re.escape(_plain(stem)) + r"\.?\d+", _plain(name)) for name in known)
+
+
+def _written_value(metric: Metric, text: str) -> dict[str, str]:
+    """The parameter and the value of 'exp', 'l2' or 'p=0.8'; {} if it is none of the metric."""
+    for param in metric.params:
+        values = [] if text.replace(".", "").isdigit() else [text]
+        for key in (param.name, *param.aliases, *_KEYS.get(param.name, ())):
+            if text.lower().startswith(key.lower()):
+                values.append(text[len(key) :].lstrip("=:_-"))
+        for value in () if param.after_at else values:
+            try:
+                return {param.name: param.text(param.parse(value))}
+            except ValueError:
+                continue
+    return {}
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word at the smallest edit distance; None if that is too large for a typo.
+
+    In a short word only transposed letters are a typo. Digits are no typo of others.
+    """
+    most = min(len(word) // 3, 2)
+    near = [
+        (slips(word, one), one)
+        for one in known
+        if abs(len(one) - len(word)) <= most
+        and _digits(one) == _digits(word)
+        and (len(word) > _SHORT or sorted(one) == sorted(word))
+    ]
+    fewest, best = min(near, key=lambda pair: pair[0], default=(most + 1, None))
+    return best if fewest <= most else None
+
+
+def _digits(text: str) -> str:
+    return re.sub(r"\D", "", text)
+
+
+def slips(a: str, b: str) -> int:
+    """The edit distance: insertions, deletions, substitutions and transpositions of adjacent letters."""
+    before, last = [0], list(range(len(b) + 1))
+    for i, x in enumerate(a):
+        row = [i + 1]
+        for j, y in enumerate(b):
+            least = min(last[j] + (x != y), last[j + 1] + 1, row[j] + 1)
+            if i and j and (x, a[i - 1]) == (b[j - 1], y):
+                least = min(least, before[j - 1] + 1)
+            row.append(least)
+        before, last = last, row
+    return last[-1]

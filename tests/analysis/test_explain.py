@@ -11,8 +11,7 @@ from helpers import judgments_of, one_by_one, ranked, with_needed
 import gradeval
 from gradeval.analysis.explanation import Explanation, Phi
 from gradeval.errors import OptionError
-from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import Spec, parse
 
 from .explained import GRADES, OTHER, QRELS, RUN, TIES, Data

@@ -15,9 +15,8 @@ import pytest
 from gradeval import __version__, cli
 from gradeval.cli import app
 from gradeval.cli.eval import eval_command
-from gradeval.registry.families import load
-from gradeval.registry.groups import GROUPS
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry.dialects import GROUPS
+from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.plugins import load_plugins
 
 from .command import RUN, fails, gradeval, values

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from gradeval.cli import app
 from gradeval.options import RUN_FORMATS
-from gradeval.registry.families import load
+from gradeval.registry.metric import load
 
 from .command import gradeval
 

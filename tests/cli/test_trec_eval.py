@@ -8,8 +8,7 @@ import pytest
 
 from gradeval.cli.trec_eval import DIFFERENCES
 from gradeval.errors import MetricError
-from gradeval.registry.dialects.trec_eval import MEASURES
-from gradeval.registry.groups import TREC_EVAL
+from gradeval.registry.dialects import MEASURES, TREC_EVAL
 from gradeval.registry.measures import parse_trec_eval
 
 from .command import fails, gradeval

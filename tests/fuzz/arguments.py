@@ -6,9 +6,8 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradeval.registry.families import load
-from gradeval.registry.groups import GROUPS
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry.dialects import GROUPS
+from gradeval.registry.metric import REGISTRY, load
 
 from . import damage
 from .call import gradeval, require

@@ -9,8 +9,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry.metric import REGISTRY, load
 
 from .slow import Metric
 

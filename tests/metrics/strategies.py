@@ -11,8 +11,7 @@ from random import Random
 from helpers import Query
 from hypothesis import strategies as st
 
-from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY, Metric
+from gradeval.registry.metric import REGISTRY, Metric, load
 
 load()
 

@@ -14,8 +14,7 @@ import pytest
 from helpers import ranking, with_needed
 
 import gradeval
-from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry.metric import REGISTRY, load
 from gradeval.tables import qrels as qrels_table
 
 load()

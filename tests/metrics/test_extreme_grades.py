@@ -11,9 +11,8 @@ from hypothesis import given, settings
 
 import gradeval
 from gradeval import MetricError
-from gradeval.registry.families import load
 from gradeval.registry.invariants import SCALE_FREE
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
 from metrics import strategies
 

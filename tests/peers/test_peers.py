@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import gradeval
-from gradeval.registry.dialects.other import aliases
-from gradeval.registry.dialects.trec_eval import MEASURES
+from gradeval.registry.dialects import MEASURES, aliases
 from gradeval.registry.spec import parse
 
 from . import __main__ as command

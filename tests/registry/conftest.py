@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from gradeval.registry import plugins, spec
-from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry.metric import REGISTRY, load
 
 
 @pytest.fixture

@@ -17,11 +17,10 @@ from helpers import judgments_of, ranked
 from gradeval import MetricError
 from gradeval.arrays.segments import Segments
 from gradeval.registry import plugins
-from gradeval.registry.families import load
-from gradeval.registry.metric import Kind
+from gradeval.registry.metric import Kind, load
+from gradeval.registry.pages import page, table
 from gradeval.registry.params import Cutoff, Param
 from gradeval.registry.spec import parse
-from gradeval.render.metrics import page, table
 from gradeval.tables import qrels
 from gradeval.tables.terms import DiscountedTerms, Terms
 

@@ -9,10 +9,9 @@ from typing import Annotated
 import pytest
 
 from gradeval import metrics
-from gradeval.registry import families, invariants, spec
-from gradeval.registry.dialects import trec_eval
-from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY, Kind, Metric
+from gradeval.registry import invariants, spec
+from gradeval.registry.dialects import MEASURES, names_of
+from gradeval.registry.metric import FAMILIES, REGISTRY, Kind, Metric, load
 from gradeval.registry.params import Cutoff, fraction
 
 load()
@@ -75,11 +74,11 @@ def test_the_page_says_where_a_value_is_undefined():
 
 def test_every_family_is_loaded():
     modules = {module.name for module in iter_modules(metrics.__path__) if not module.name.startswith("_")}
-    assert modules == set(families.FAMILIES), "list it in FAMILIES of gradeval/registry/families.py"
+    assert modules == set(FAMILIES), "list it in FAMILIES of gradeval/registry/metric.py"
 
 
 def test_measures_of_trec_eval_are_metrics():
-    for name, measure in trec_eval.MEASURES.items():
+    for name, measure in MEASURES.items():
         known = REGISTRY[measure.metric].by_name
         assert {measure.param, measure.digits, *measure.named} - {""} <= set(known)
         if measure.example:  # which shows the defaults, where it shows a parameter
@@ -90,7 +89,7 @@ def test_measures_of_trec_eval_are_metrics():
 def test_names_are_unique():
     seen: dict[str, str] = {}
     for metric in REGISTRY.values():
-        names = (metric.name, metric.display, *metric.aliases, *trec_eval.names_of(metric.name))
+        names = (metric.name, metric.display, *metric.aliases, *names_of(metric.name))
         for name in set(map(spec.fold, names)):
             assert seen.setdefault(name, metric.name) == metric.name
 

@@ -18,14 +18,12 @@ import gradeval
 from gradeval import MetricError
 from gradeval.registry import metric as registry
 from gradeval.registry import plugins
-from gradeval.registry.dialects.other import aliases
-from gradeval.registry.dialects.trec_eval import MEASURES
-from gradeval.registry.families import load
+from gradeval.registry.dialects import MEASURES, aliases
 from gradeval.registry.invariants import PROMOTION_HELPS, Condition
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry.metric import REGISTRY, load
+from gradeval.registry.pages import page, table
 from gradeval.registry.params import flag
 from gradeval.registry.spec import parse
-from gradeval.render.metrics import page, table
 
 from .plugged import FAILING, LEVEL, MINE, OTHERS, changing, declaring, evaluated, taking, total
 

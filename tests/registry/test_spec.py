@@ -12,8 +12,7 @@ from metrics import strategies
 
 from gradeval.errors import MetricError
 from gradeval.registry.metric import REGISTRY
-from gradeval.registry.notation import split
-from gradeval.registry.spec import Spec, parse, parse_one
+from gradeval.registry.spec import Spec, nearest, parse, parse_one, slips, split
 
 
 def names(text: str | list[str]) -> list[str]:
@@ -334,3 +333,51 @@ def test_no_suggestion_is_better_than_a_wrong_one(text: str) -> None:
     with pytest.raises(MetricError) as caught:
         parse(text)
     assert "did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "count"),
+    [
+        ("ndcg", "ndcg", 0),
+        ("ndcg", "ndgc", 1),
+        ("ndcg", "nddcg", 1),
+        ("ndcg", "dcg", 1),
+        ("ndcg", "ndch", 1),
+        ("", "map", 3),
+        ("num_rle", "num_ret", 2),
+        ("abcd", "badc", 2),
+    ],
+)
+def test_slips(a: str, b: str, count: int) -> None:
+    assert slips(a, b) == slips(b, a) == count
+
+
+@given(st.text("abc", max_size=7), st.text("abc", max_size=7))
+def test_slips_are_a_distance(a: str, b: str) -> None:
+    assert (slips(a, b) == 0) == (a == b)
+    assert abs(len(a) - len(b)) <= slips(a, b) <= max(len(a), len(b))
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("map", "map"),
+        ("mpa", "map"),
+        ("pa", None),  # too short to tell
+        ("nap", None),
+        ("mab", None),
+        ("ndcg2", None),
+        ("num_rel2", None),
+        ("recll", "recall"),
+        ("rcll", None),  # two slips in four letters
+        ("num_rle", "num_rel"),  # the nearer one, wherever it stands
+        ("alpha_ndcg", None),
+        ("", None),
+    ],
+)
+def test_nearest(word: str, found: str | None) -> None:
+    assert nearest(word, ["num_ret", "num_rel", "map", "p", "recall", "ideal_dcg", "ndcg"]) == found
+
+
+def test_no_word_is_known() -> None:
+    assert nearest("map", []) is None

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from gradeval.options import Options
-from gradeval.registry.families import load
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
 from gradeval.results import Results
 from gradeval.spark.kernel import Bucket, Job, RunValues, evaluate_bucket

@@ -19,8 +19,7 @@ from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.given import separate_runs
 from gradeval.options import Options
 from gradeval.registry.metric import Kind
-from gradeval.registry.notation import split
-from gradeval.registry.spec import Spec, dotted, group_of, metric_of, parse_one
+from gradeval.registry.spec import Spec, dotted, group_of, metric_of, parse_one, split
 from gradeval.results import Results
 
 METRIC = "nDCG"

@@ -8,14 +8,11 @@ import re
 import pytest
 
 import gradeval
-from gradeval.registry import example
-from gradeval.registry.dialects.other import NAMES
-from gradeval.registry.dialects.trec_eval import names_of
-from gradeval.registry.families import load
-from gradeval.registry.groups import GROUPS
-from gradeval.registry.metric import REGISTRY
+from gradeval.registry import pages
+from gradeval.registry.dialects import GROUPS, NAMES, names_of
+from gradeval.registry.metric import REGISTRY, load
+from gradeval.registry.pages import WIDTH, page, table
 from gradeval.registry.spec import parse
-from gradeval.render.metrics import WIDTH, page, table
 
 load()
 
@@ -237,7 +234,7 @@ def test_a_list_of_nothing(which, what):
 
 def test_examples_say_something():
     """A value that is undefined would explain nothing."""
-    assert all("nan" not in example.value_of(parse(metric.usage)[0]) for metric in REGISTRY.values())
+    assert all("nan" not in pages.value_of(parse(metric.usage)[0]) for metric in REGISTRY.values())
 
 
 def test_names_elsewhere():

@@ -1,0 +1,573 @@
+"""How other tools spell our metrics: their names, parameters and groups of measures, a table for each tool."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+# trec_eval: what stands after the dot, and what it prints
+
+
+class Measure(NamedTuple):
+    """One of trec_eval's measures; all texts use its separators: 1=3,2=9 for our 1:3/2:9.
+
+    metric: the name of our metric. param: the parameter set after the dot, '' if none. values: the default
+    values. example: a value that contains commas, a list (utility.1,-1,0,0) or pairs (ndcg.1=3,2=9);
+    otherwise commas separate values, one measure each (P.5,10). named: parameters that a pair can set
+    (rbp.p=0.8). digits: the one of these that can be given by its decimals alone, as in ranx (rbp.95).
+    decimals: of the value in the printed name, None for all.
+    """
+
+    metric: str
+    param: str = ""
+    values: str = ""
+    example: str = ""
+    named: tuple[str, ...] = ()
+    digits: str = ""
+    decimals: int | None = None
+
+    @property
+    def has_pairs(self) -> bool:
+        return "=" in self.example
+
+    @property
+    def takes(self) -> str:
+        """The text after the dot: an example, or the name of a single value."""
+        return self.example or ("k" if self.param == "cutoff" else self.param)
+
+    @property
+    def pairs(self) -> str:
+        """A description of the pairs it takes."""
+        gains = [] if self.param in self.named else ["grade=gain pairs"]
+        return " and ".join([*(f"{key}=" for key in self.named), *gains])
+
+    def read(self, values: str, separator: str) -> list[dict[str, str]]:
+        """The parameters after the dot, as texts: a dict for each metric.
+
+        Raises ValueError for incomplete pairs.
+        """
+        if not self.example:
+            return [{self.param: value} for value in values.split(",")]
+        if not self.has_pairs:
+            return [{self.param: values}]
+        if self.digits and separator == "." and values.isdigit():
+            return [{self.digits: f"0.{values}"}]
+        given = [pair.partition("=") for pair in values.split(",")]
+        texts = {key: value for key, _, value in given if key in self.named}
+        gains = sorted((float(key), f"{key}={value}") for key, _, value in given if key not in self.named)
+        if not all(equals for _, equals, _ in given) or (gains and self.param in self.named):
+            raise ValueError("pairs are incomplete")
+        if gains:
+            texts[self.param] = ",".join(pair for _, pair in gains)
+        return [texts]
+
+    def written(self, name: str, texts: Mapping[str, str]) -> str | None:
+        """The name that trec_eval prints with these parameters, None if it does not take them."""
+        if not texts:
+            return name
+        rest = dict(texts)
+        parts = [f"{key}={rest.pop(key)}" for key in self.named if key in rest]
+        if self.param in rest:
+            text = to_theirs(rest.pop(self.param))
+            if self.has_pairs and "=" not in text:
+                return None
+            parts.append(self.rounded(text))
+        return None if rest else f"{name}_{','.join(parts)}"
+
+    def rounded(self, text: str) -> str:
+        """A value with the decimals that trec_eval prints, if that is exact."""
+        short = text if self.decimals is None else f"{float(text):.{self.decimals}f}"
+        return short if self.decimals is None or float(short) == float(text) else text
+
+
+_CUTOFFS = "5,10,15,20,30,100,200,500,1000"
+_RECALLS = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1"
+_MULTIPLES = "0.2,0.4,0.6,0.8,1,1.2,1.4,1.6,1.8,2"
+_GAINS = "1=3,2=9"
+
+MEASURES = {  # in the order of its output
+    "runid": Measure("runid"),
+    "num_q": Measure("num_q"),
+    "num_ret": Measure("num_ret"),
+    "num_rel": Measure("num_rel"),
+    "num_rel_ret": Measure("num_rel_ret"),
+    "map": Measure("AP"),
+    "gm_map": Measure("gm_map"),
+    "Rprec": Measure("Rprec"),
+    "bpref": Measure("bpref"),
+    "recip_rank": Measure("RR"),
+    "iprec_at_recall": Measure("iprec_at_recall", "recall", _RECALLS, decimals=2),
+    "P": Measure("P", "cutoff", _CUTOFFS),
+    "relstring": Measure("relstring", "length"),
+    "recall": Measure("R", "cutoff", _CUTOFFS),
+    "infAP": Measure("infAP"),
+    "gm_bpref": Measure("gm_bpref"),
+    "Rprec_mult": Measure("Rprec_mult", "multiple", _MULTIPLES, decimals=2),
+    "utility": Measure("utility", "weights", example="1,-1,0,0"),
+    "11pt_avg": Measure("11pt_avg", "points", example=_RECALLS),
+    "binG": Measure("binG"),
+    "G": Measure("G", "gain", example=_GAINS),
+    "dcg": Measure("DCG", "gain", example=_GAINS),
+    "ideal_dcg": Measure("ideal_dcg", "gain", example=_GAINS),
+    "ndcg": Measure("nDCG", "gain", example=_GAINS),
+    "ndcg_rel": Measure("ndcg_rel", "gain", example=_GAINS),
+    "ndcg_p": Measure("ndcg_p", "gain", example=_GAINS),
+    "Rndcg": Measure("Rndcg", "gain", example=_GAINS),
+    "ndcg_cut": Measure("nDCG", "cutoff", _CUTOFFS),
+    "map_cut": Measure("AP", "cutoff", _CUTOFFS),
+    "relative_P": Measure("relative_P", "cutoff", _CUTOFFS),
+    "success": Measure("Success", "cutoff", "1,5,10"),
+    "set_P": Measure("set_P"),
+    "set_relative_P": Measure("set_relative_P"),
+    "set_recall": Measure("set_recall"),
+    "set_map": Measure("set_map"),
+    "set_F": Measure("set_F", "x"),
+    "num_nonrel_judged_ret": Measure("num_nonrel_judged_ret"),
+    "yaap": Measure("yaap"),
+    "rbp": Measure("rbp", "gain", example=f"p=0.9,{_GAINS}", named=("p",), digits="p"),
+    "rbp_resid": Measure("rbp_resid", "p", example="p=0.9", named=("p",)),
+    "unj": Measure("unj", "cutoff", "5,10,20"),
+}
+_BY_NAME = {name.lower(): measure for name, measure in MEASURES.items()}
+
+
+def measure_of(name: str) -> Measure | None:
+    """The measure of this name, ignoring case."""
+    return _BY_NAME.get(name.lower())
+
+
+@cache
+def _names_by_metric() -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for name, measure in MEASURES.items():
+        names.setdefault(measure.metric, []).append(name)
+    return names
+
+
+def names_of(metric: str) -> list[str]:
+    """trec_eval's names of a gradeval metric."""
+    return _names_by_metric().get(metric, [])
+
+
+def printed(metric: str, texts: Mapping[str, str]) -> str | None:
+    """The name that trec_eval prints for a gradeval metric with these parameters, None if it has none."""
+    names = (MEASURES[name].written(name, texts) for name in names_of(metric))
+    return next(filter(None, names), None)
+
+
+def to_ours(text: str) -> str:
+    """A value, or a message about it, with our separators."""
+    return text.translate(str.maketrans(",=", "/:"))
+
+
+def to_theirs(text: str) -> str:
+    """A value, or a message about it, with trec_eval's separators."""
+    return text.translate(str.maketrans("/:", ",="))
+
+
+# Names and parameters in other tools
+
+Items = list[tuple[str, str | None]]
+"""The parameters given with a name: key and value; the value is None for a text without '='."""
+
+# A name in the tool's notation -> the same in ours. '@k' on both sides is an optional cutoff. 'name(param)' is
+# the name with that parameter, 'name(param=value)' with that value. Names equal to ours are listed for the
+# pages only. trec_eval's names are in MEASURES.
+NAMES: dict[str, dict[str, str]] = {
+    "ir_measures": {
+        "AP@k": "AP@k",
+        "MAP@k": "AP@k",
+        "Accuracy@k": "Accuracy@k",
+        "BPM@k": "BPM@k",
+        "Bpref": "bpref",
+        "Compat": "Compat",
+        "ERR@k": "ERR@k",
+        "infAP": "infAP",
+        "INSQ": "INSQ",
+        "INST": "INST",
+        "IPrec@k": "iprec_at_recall(rounding=up)@k",
+        "Judged@k": "Judged@k",
+        "NERR8@k": "NERR8@k",
+        "NERR9@k": "NERR9@k",
+        "NERR10": "NERR10",
+        "NERR11": "NERR11",
+        "NumQ": "num_q",
+        "NumRel": "num_rel",
+        "NumRet": "num_ret",
+        "NumRet(rel)": "num_rel_ret",
+        "NumRelRet": "num_rel_ret",
+        "P@k": "P@k",
+        "Precision@k": "P@k",
+        "R@k": "R@k",
+        "Recall@k": "R@k",
+        "RBP(p)@k": "rbp@k",
+        "Rprec": "Rprec",
+        "RR@k": "RR@k",
+        "MRR@k": "RR@k",
+        "SDCG@k": "SDCG@k",
+        "SetAP": "set_map",
+        "SetF": "set_F",
+        "SetP": "set_P",
+        "SetP(relative=False)": "set_P",
+        "SetP(relative=True)": "set_relative_P",
+        "SetR": "set_recall",
+        "SetRelP": "set_relative_P",
+        "Success@k": "Success@k",
+        "nDCG@k": "nDCG@k",
+        "NDCG@k": "nDCG@k",
+    },
+    "ranx": {
+        "dcg@k": "DCG@k",
+        "dcg_burges@k": "DCG(gain=exp)@k",
+        "f1": "set_F",
+        "f1@k": "F@k",
+        "hit_rate@k": "Success@k",
+        "hits@k": "num_rel_ret@k",
+        "map@k": "AP@k",
+        "mrr@k": "RR@k",
+        "ndcg@k": "nDCG@k",
+        "ndcg_burges@k": "nDCG(gain=exp)@k",
+        "precision": "set_P",
+        "precision@k": "P@k",
+        "r-precision": "Rprec",
+        "rbp.95": "rbp(p=0.95)",
+        "recall@k": "R@k",
+    },
+    "scikit-learn": {
+        "average_precision_score": "AP",
+        "dcg_score": "DCG",
+        "dcg_score(k)": "DCG",
+        "ndcg_score": "nDCG",
+        "ndcg_score(k)": "nDCG",
+        "roc_auc_score": "AUC",
+    },
+    "SciPy": {
+        "kendalltau": "tau",
+        "pearsonr": "pearson",
+        "spearmanr": "rho",
+    },
+    "NTCIREVAL": {
+        "MSnDCG@k": "nDCG@k",
+        "Q-measure": "Q",
+    },
+}
+
+
+# metric -> its names in tools, for the pages only: in gradeval these names mean another metric
+SAME_NAMES: dict[str, dict[str, str]] = {
+    "nDCG": {
+        "LightGBM": "ndcg@k (gain=exp, with --ties input --no-relevant 1)",
+        "XGBoost": "ndcg@k (gain=exp, with --ties input --no-relevant 1; ndcg_exp_gain=false: gain=linear)",
+    }
+}
+
+
+class Spelling(NamedTuple):
+    """The gradeval parameter that is equivalent to one of another tool.
+
+    metric: the metric it applies to, '' for every metric with this parameter. words: its values -> ours, None
+    if they are equal. example: a value whose notation differs from ours.
+    """
+
+    param: str
+    metric: str = ""
+    words: Mapping[str, str] | None = None
+    example: str = ""
+
+
+PARAMS = {
+    "ir_measures": {
+        "gains": Spelling("gain", example="{0:0,1:5}"),
+        "dcg": Spelling("gain", words={"log2": "linear", "exp-log2": "exp"}),
+        "beta": Spelling("x", "set_F"),
+    },
+    "NTCIREVAL": {"logb": Spelling("base", "JKnDCG")},
+}
+
+
+def spelling_of(metric: str, name: str) -> Spelling | None:
+    """The gradeval parameter that is equivalent to another tool's, None if there is none."""
+    found = (names[name] for names in PARAMS.values() if name in names)
+    return next((one for one in found if one.metric in ("", metric)), None)
+
+
+def spellings(metric: str, param: str) -> Iterator[tuple[str, str, Spelling]]:
+    """(tool, name there, spelling) of a gradeval parameter."""
+    for tool, names in PARAMS.items():
+        for name, spelling in names.items():
+            if spelling.param == param and spelling.metric in ("", metric):
+                yield tool, name, spelling
+
+
+class Alias(NamedTuple):
+    """One line of NAMES; param and value: the parameter that it requires, if any."""
+
+    tool: str
+    spelled: str
+    name: str
+    param: str
+    value: str
+    cutoff: bool
+    target: str
+
+
+@cache
+def aliases() -> tuple[Alias, ...]:
+    """Every line of NAMES."""
+    return tuple(_aliases())
+
+
+def _aliases() -> Iterator[Alias]:
+    for tool, names in NAMES.items():
+        for spelled, target in names.items():
+            match = re.fullmatch(r"([^(@]+)(?:\((\w+)(?:=(\w+))?\))?(@k)?", spelled)
+            assert match is not None, spelled
+            name, param, value, cutoff = match.groups(default="")
+            yield Alias(tool, spelled, name, param, value, bool(cutoff), target.removesuffix("@k"))
+
+
+def named(name: str) -> list[Alias]:
+    """The lines for a name, the most specific first, ignoring case."""
+    return sorted(
+        (alias for alias in aliases() if alias.name.lower() == name.lower()),
+        key=lambda alias: (not alias.value, not alias.param),
+    )
+
+
+def resolve(name: str, items: Items, with_cutoff: bool) -> tuple[str, Items]:
+    """A name and its parameters in another tool's notation, in ours; other names are returned unchanged."""
+    given = {key.lower(): (value or "").lower() for key, value in items}
+    fitting = [
+        alias
+        for alias in named(name)
+        if not alias.param
+        or (alias.param in given and (not alias.value or given[alias.param] == alias.value.lower()))
+    ]
+    if not fitting:
+        return name, items
+    alias = next((one for one in fitting if one.param or one.cutoff == with_cutoff), fitting[0])
+    target, _, inside = alias.target.rstrip(")").partition("(")
+    meant: Items = [(key, value) for key, _, value in (one.partition("=") for one in inside.split(",") if one)]
+    return target, meant + [one for one in items if not (alias.value and one[0].lower() == alias.param)]
+
+
+# ir_measures: the parameters of its measures, as it prints them, and its providers' orders of ties
+
+_REL = {"rel": 1}
+_BINARY = {"rel": 1, "judged_only": False}
+_RANGE = {"min_rel": 0, "max_rel": None}
+
+# The parameters of each besides the cutoff, with their defaults, which it does not print; None for no default.
+IR_MEASURES: dict[str, dict[str, Any]] = {
+    "AP": _BINARY,
+    "Accuracy": _REL,
+    "BPM": {"T": 1.0, **_RANGE},
+    "Bpref": _REL,
+    "Compat": {"p": 0.95, "normalize": True},
+    "ERR": {},
+    "INSQ": {"T": 1.0, **_RANGE},
+    "INST": {"T": 1.0, **_RANGE},
+    "IPrec": _BINARY,
+    "infAP": _REL,
+    "Judged": {},
+    "NERR8": _RANGE,
+    "NERR9": _RANGE,
+    "NERR10": {"p": 0.9, **_RANGE},
+    "NERR11": {"T": 1.0, **_RANGE},
+    "NumQ": {},
+    "NumRel": _REL,
+    "NumRet": {"rel": None},
+    "P": _BINARY,
+    "R": _BINARY,
+    "RBP": {"p": 0.8, "rel": None},
+    "RR": _BINARY,
+    "Rprec": _BINARY,
+    "SDCG": {"dcg": "log2", **_RANGE},
+    "SetAP": _BINARY,
+    "SetF": {"beta": 1.0, **_BINARY},
+    "SetP": {"relative": False, **_BINARY},
+    "SetR": _REL,
+    "Success": _BINARY,
+    "nDCG": {"dcg": "log2", "gains": None, "judged_only": False},
+}
+_SAME: dict[str, tuple[str, dict[str, Any]]] = {
+    "BPref": ("Bpref", {}),
+    "MAP": ("AP", {}),
+    "MRR": ("RR", {}),
+    "NDCG": ("nDCG", {}),
+    "NumRelRet": ("NumRet", {"rel": 1}),
+    "Precision": ("P", {}),
+    "RPrec": ("Rprec", {}),
+    "Recall": ("R", {}),
+    "SetRelP": ("SetP", {"relative": True}),
+}
+_OWN_DEFAULTS = {"RBP": {"p": 0.8}}  # that differ from ours
+
+
+def translated(text: str) -> tuple[str, str] | None:
+    """A measure in our notation, and as ir_measures prints it; None if it is not one of ir_measures'."""
+    read = _read(text)
+    if read is None:
+        return None
+    name, params, at = read
+    given = {**_OWN_DEFAULTS.get(name, {}), **params}
+    for key, value in IR_MEASURES[name].items():  # one at its default may not be a gradeval parameter
+        if value is not None and given.get(key) == value and key not in _OWN_DEFAULTS.get(name, {}):
+            del given[key]
+    ours = name + ("(" + ",".join(f"{k}={v!r}" for k, v in given.items()) + ")" if given else "")
+    return ours + ("" if at is None else f"@{at!r}"), _printed(name, params, at)
+
+
+def _read(text: str) -> tuple[str, dict[str, Any], Any] | None:
+    """Name, parameters and the value after '@'; None if it is not a measure of ir_measures."""
+    import ast
+
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+        at = None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            at, node = ast.literal_eval(node.right), node.left
+        params: dict[str, Any] = {}
+        if isinstance(node, ast.Call) and not node.args:
+            params = {word.arg or "": ast.literal_eval(word.value) for word in node.keywords}
+            node = node.func
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    if not isinstance(node, ast.Name):
+        return None
+    name, more = _SAME.get(node.id, (node.id, {}))
+    if name not in IR_MEASURES:
+        return None
+    at_name = "recall" if name == "IPrec" else "cutoff"
+    params = {**more, **params}
+    at = params.pop(at_name, at)
+    return (name, params, at) if set(params) <= set(IR_MEASURES[name]) else None
+
+
+def _printed(name: str, params: dict[str, Any], at: Any) -> str:
+    defaults = IR_MEASURES[name]
+    inside = ",".join(f"{key}={_value(value)}" for key, value in params.items() if value != defaults[key])
+    return name + (f"({inside})" if inside else "") + ("" if at is None else f"@{at}")
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):  # a gain equal to its grade is not printed
+        return "{" + ",".join(f"{grade}:{gain}" for grade, gain in sorted(value.items()) if grade != gain) + "}"
+    return repr(value)
+
+
+class Provider(NamedTuple):
+    """One of the tools that compute measures for ir_measures.
+
+    ties: its order of documents with equal scores. metrics: those that it computes and ties affect.
+    """
+
+    ties: str
+    metrics: tuple[str, ...]
+
+
+_AS_GRADEVAL = "by document id descending, as in gradeval"
+_AS_RUN = "in the order of the run file"
+_ASCENDING = "by document id ascending"
+_USER_MODELS = ("rbp", "BPM", "SDCG", "NERR8", "NERR9", "NERR10", "NERR11", "INST", "INSQ")
+_RANKED = ("AP", "P", "RR", "Rprec", "nDCG")
+
+# in the order in which it selects them; the last one only by name
+PROVIDERS = {
+    "pytrec_eval": Provider(
+        f"{_AS_GRADEVAL}, but with scores as 32-bit floats",
+        (*_RANKED, "R", "Success", "bpref", "infAP", "iprec_at_recall"),
+    ),
+    "cwl_eval": Provider(_AS_RUN, ("AP", "P", "RR", *_USER_MODELS)),
+    "compat": Provider(f"{_ASCENDING}, in the ideal ranking in the order of the qrels", ("Compat",)),
+    "judged": Provider(_ASCENDING, ("Judged",)),
+    "msmarco": Provider(_ASCENDING, ("RR",)),
+    "gdeval": Provider(_AS_GRADEVAL, ("nDCG", "ERR")),
+    "accuracy": Provider(_AS_RUN, ("Accuracy",)),
+    "ranx": Provider("undefined", (*_RANKED, "R", "Success")),
+    "trectools": Provider(_AS_RUN, (*_RANKED, "bpref", "rbp")),
+}
+
+
+def ties(metric: str) -> list[tuple[str, str]]:
+    """(provider, its order of ties) for each that computes the metric."""
+    return [(name, provider.ties) for name, provider in PROVIDERS.items() if metric in provider.metrics]
+
+
+# Groups of metrics under one name: trec_eval's, and what benchmarks report
+
+
+class Group(NamedTuple):
+    """A group of metrics, with a description of one line, and what its page says about them.
+
+    use, not_use: when to use them, and when not.
+    """
+
+    about: str
+    measures: tuple[str, ...]
+    source: str
+    use: str
+    not_use: str
+
+
+_SAME_CUTOFFS = "Cutoffs are those of trec_eval."
+_ALL = tuple(MEASURES)
+_SEPARATE = {"dcg", "ideal_dcg", "ndcg_p", "yaap"}  # in trec_eval, but in none of its groups
+_SET = {*_ALL[:5], "set_P", "set_relative_P", "set_recall", "set_map", "set_F", "utility"}
+
+TREC_EVAL = {
+    "official": Group(
+        "The measures that trec_eval prints by default.",
+        _ALL[: _ALL.index("relstring")],
+        _SAME_CUTOFFS,
+        "the output is to be compared with that of TREC, or of trec_eval without options.",
+        "relevance is graded: none of these distinguishes grades above the threshold.",
+    ),
+    "set": Group(
+        "trec_eval's measures of the retrieved set, independent of its order.",
+        tuple(name for name in _ALL if name in _SET),
+        _SAME_CUTOFFS,
+        "the system returns a set without an order, as in filtering.",
+        "the system ranks: the order has no effect.",
+    ),
+    "all_trec": Group(
+        f"All measures of trec_eval for qrels, except {', '.join(sorted(_SEPARATE))}.",
+        tuple(name for name in _ALL if name not in _SEPARATE),
+        _SAME_CUTOFFS,
+        "a run is to be searched for anything unusual.",
+        "a few values are to be reported: choose these before looking at all.",
+    ),
+}
+
+BENCHMARKS = {
+    "trec-dl": Group(
+        "TREC Deep Learning, passages: grades 0 to 3, of which 2 and 3 are relevant.",
+        ("nDCG@10", "AP(rel=2)", "RR(rel=2)", "R(rel=2)@100", "Judged@10"),
+        'Source: Craswell, Mitra, Yilmaz, Campos, "Overview of the TREC 2020 Deep Learning Track", TREC 2020: '
+        "nDCG@10 is the main metric; grade 1 counts as non-relevant in binary metrics of the passage task. For "
+        "the document task it counts as relevant: 'nDCG@10 AP RR R@100 Judged@10'.",
+        "results on the passages of TREC Deep Learning are to be compared with published ones.",
+        "the judgments are MS MARCO's own, with about one relevant passage for a query (msmarco).",
+    ),
+    "beir": Group(
+        "BEIR: the main metric, and recall for rerankers.",
+        ("nDCG@10", "R@100"),
+        'Source: Thakur, Reimers, Rücklé, Srivastava, Gurevych, "BEIR: A Heterogeneous Benchmark for Zero-shot '
+        'Evaluation of Information Retrieval Models", NeurIPS Datasets and Benchmarks 2021. BEIR reports a '
+        "recall with a capped denominator for TREC-COVID; R@100 is not capped.",
+        "results are to be compared with those of BEIR.",
+        "the judgments are so incomplete that new systems retrieve many unjudged documents (Judged@10).",
+    ),
+    "msmarco": Group(
+        "MS MARCO passage ranking: the official metric, and recall of the first stage.",
+        ("RR@10", "R@1000"),
+        'Source: Bajaj et al., "MS MARCO: A Human Generated MAchine Reading COmprehension Dataset", 2016; '
+        "MRR@10 is the metric of the leaderboard for passage ranking.",
+        "judgments are MS MARCO's own, with about one relevant passage for a query.",
+        "passages have grades (trec-dl).",
+    ),
+}
+
+GROUPS = TREC_EVAL | BENCHMARKS

@@ -1,1 +1,0 @@
-"""How other tools spell our metrics."""
