@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -139,10 +140,20 @@ def tie_notices(
         changed = np.zeros(len(counted), bool)
         changed[ties.queries[ties.changes[m]]] = True
         if changed.any():
-            numbers = {} if spec.metric.text else {"value": value, "low": low_end, "high": high_end}
-            at_most = bool(ties.whole[m])
-            ids = _ids(qrels, changed)
-            yield Notice(Kind.TIES, "", int(changed.sum()), str(spec), ids, rule, **numbers, at_most=at_most)
+            ends_of = {"value": value, "low": low_end, "high": high_end}
+            numbers = {name: end for name, end in ends_of.items() if not math.isnan(end)}
+            undefined = 0 if spec.metric.text else int((ties.undefined[m] & counted[ties.queries]).sum())
+            yield Notice(
+                Kind.TIES,
+                "",
+                int(changed.sum()),
+                str(spec),
+                _ids(qrels, changed),
+                rule,
+                **numbers,
+                at_most=bool(ties.whole[m]),
+                undefined=undefined,
+            )
 
 
 def undefined_notices(qrels: Qrels, specs: Sequence[Spec], found: Scored, counted: Bools) -> Iterator[Notice]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
@@ -47,11 +47,15 @@ class Kind(str, Enum):
     NOT_IN_BOTH = "not_in_both"  # queries that only one of two sets of judgments has
 
 
+OF_QRELS = (Kind.DUPLICATES, Kind.ALL_RELEVANT, Kind.NONE_RELEVANT, Kind.NO_RELEVANT)
+
+
 @dataclass(frozen=True)
 class Notice:
     """One thing that a user should know about a result.
 
-    subject: the run; for DUPLICATES and the three about relevance, the qrels; '' for a comparison. metric: the
+    subject: the run; for DUPLICATES and the three about relevance, the qrels; '' for a comparison; of a batch,
+    the collection or COLLECTION/SYSTEM. metric: the
     canonical name of the metric it is about, '' where it is about all; for the JUDGED_ kinds the metric that
     measures the share; for MISSING_VALUES, the metrics for which the queries are excluded though they count for
     the others.
@@ -62,9 +66,10 @@ class Notice:
     for NO_RELEVANT, the threshold for NONE_RELEVANT; the reason for NO_P, the names for EXCLUDED_METRICS,
     SMALL_GROUPS and MISSING_RUNS; 'gate' for FEW_QUERIES of a gate.
     value: for TIES, the summary value that was printed; for JUDGED_SHARE, the share. low, high: for TIES, the
-    range of the summary value over the orders tried, None where it is no number; for NONE_RELEVANT, high is the
-    highest grade; for JUDGED_DIFFERS, the range of the shares. at_most: whether no other order goes beyond the
-    range. informational: whether it was asked for, or is no fault of the files: --strict lets it pass.
+    range of the summary value over the orders tried, None for texts; value is None where it is undefined; for
+    NONE_RELEVANT, high is the highest grade; for JUDGED_DIFFERS, the range of the shares. at_most: whether no
+    other order goes beyond the range. undefined: for TIES, queries whose value another order makes undefined.
+    informational: whether it was asked for, or is no fault of the files: --strict lets it pass.
     judgments: of two sets of judgments, the one by which a run has it, '' for both.
     """
 
@@ -81,6 +86,7 @@ class Notice:
     total: int = 0
     informational: bool = False
     judgments: str = ""
+    undefined: int = 0
 
     def __str__(self) -> str:
         return next(lines([self]))
@@ -93,14 +99,14 @@ class Notice:
         return max(self.high - self.value, self.value - self.low)
 
     def to_dict(self) -> dict[str, Any]:
-        """The notice as in JSON, with its sentence; empty fields are left out."""
-        fields = {name: value for name, value in asdict(self).items() if value not in ("", None, (), 0, False)}
-        fields["count"] = self.count
+        """The notice as in JSON, with its sentence; fields that have their default are left out."""
+        values = {field: getattr(self, field.name) for field in fields(self)}
+        content = {field.name: value for field, value in values.items() if value not in ("", (), field.default)}
         if self.kind is Kind.TIES:
-            fields["at_most"] = self.at_most
+            content["at_most"] = self.at_most
         if self.queries:
-            fields["queries"] = list(self.queries)
-        return {**fields, "kind": self.kind.value, "text": str(self)}
+            content["queries"] = list(self.queries)
+        return {**content, "kind": self.kind.value, "text": str(self)}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], subject: str) -> Notice:
@@ -253,21 +259,27 @@ def _judged_share(group: Sequence[Notice], runs: int) -> str:
 
 
 def _ties(group: Sequence[Notice], runs: int) -> str:
-    notice, others = max(group, key=lambda notice: notice.change), _others(group)
+    notice, others = max(group, key=lambda notice: (notice.change, notice.undefined)), _others(group)
     by = "up to" if notice.at_most else "at least"
-    digits = 4 if notice.change >= 0.00005 else 8
+    digits = 8 if 0 < notice.change < 0.00005 else 4
     change, low, high = (f"{number or 0:.{digits}f}" for number in (notice.change, notice.low, notice.high))
+    defined = "becomes undefined" if notice.undefined else "is undefined in some orders"
     if len(_subjects(group)) > 1:
-        return (
-            f"{_runs(group, runs)} have tied scores whose order could change values, by {by} {change} in "
-            f"{notice.metric} of {notice.subject}; --tie-range shows all"
-        )
+        most = f"values, by {by} {change} in {notice.metric} of {notice.subject}"
+        if not notice.change and notice.low is not None:
+            most = f"values; {notice.metric} of {notice.subject} {defined}"
+        return f"{_runs(group, runs)} have tied scores whose order could change {most}; --tie-range shows all"
     where = many(notice.count, "query", "queries")
     more = f", and {others} by less" if others else ""
-    if notice.low is None or notice.high is None:
+    if notice.low is None:
         could = f"ties could change {notice.metric} in {where}; they are ordered by --ties {notice.rule}"
+    elif notice.value is None:
+        could = f"{notice.metric} is undefined, and other orders of ties in {where} make it {low} to {high}"
+    elif not notice.change:
+        could = f"ties in {where} could change {notice.metric}, which {defined}"
     else:
         could = f"ties in {where} could change {notice.metric} by {by} {change} ({low} to {high})"
+        could += f"; it becomes undefined for {notice.undefined:,} of them" if notice.undefined else ""
     return f"{notice.subject}: {could}{more}"
 
 
@@ -339,11 +351,15 @@ def _no_p(group: Sequence[Notice], runs: int) -> str:
 
 
 def _judged_differs(group: Sequence[Notice], runs: int) -> str:
-    [notice] = group
+    notice = max(group, key=lambda notice: (notice.high or 0) - (notice.low or 0))
     low, high = 100 * (notice.low or 0), 100 * (notice.high or 0)
+    scope = f"{notice.subject}: " if notice.subject else ""
+    more = (
+        f" (and on {many(len(group) - 1, 'other collection', 'other collections')})" if len(group) > 1 else ""
+    )
     return (
-        f"{notice.metric} of the runs differs, from {low:.1f} % to {high:.1f} %: unjudged documents count as "
-        "not relevant, which favors older systems"
+        f"{scope}{notice.metric} of the runs differs, from {low:.1f} % to {high:.1f} %{more}: unjudged "
+        "documents count as not relevant, which favors older systems"
     )
 
 

@@ -36,13 +36,15 @@ class Spread(NamedTuple):
     """The lowest and highest value of each metric over the orders tried.
 
     queries: those of the qrels with ties that can matter, (A,). low, high: (M, A). changes: where they differ,
-    or the words of a text do, (M, A). whole: whether no other order goes beyond low and high, (M,).
+    or the words of a text do, (M, A). undefined: where the value of the run is defined, and that of another
+    order is not, (M, A). whole: whether no other order goes beyond low and high, (M,).
     """
 
     queries: Ints
     low: Floats
     high: Floats
     changes: Bools
+    undefined: Bools
     whole: Bools
 
     def ends(self, values: Floats) -> tuple[Floats, Floats]:
@@ -134,11 +136,11 @@ def spread(
     groups = _Groups(reduced.ties, qrels, queries)
     tied = distinct(groups.query[groups.mixed()])
     low = found.values[:, tied]
-    high = low.copy()
-    changes = np.zeros(low.shape, bool)
+    high, has_value = low.copy(), ~np.isnan(low)
+    changes, undefined = np.zeros(low.shape, bool), np.zeros(low.shape, bool)
     whole = np.array([rises(spec, qrels.scale, depth) for spec in specs], np.bool_)
     if not len(tied):
-        return Spread(tied, low, high, changes, whole)
+        return Spread(tied, low, high, changes, undefined, whole)
     rank = reduced.rank.copy()
 
     def attempt(chosen: list[int], some: slice) -> list[int]:
@@ -148,6 +150,7 @@ def spread(
         becomes_undefined = np.isnan(other.values) != np.isnan(low[at])
         beyond = (other.values < low[at]) | (other.values > high[at]) | becomes_undefined
         changes[at] |= becomes_undefined
+        undefined[at] |= has_value[at] & np.isnan(other.values)
         low[at], high[at] = np.fmin(low[at], other.values), np.fmax(high[at], other.values)
         for place, texts in other.texts.items():
             before = found.texts[chosen[place]]
@@ -173,7 +176,7 @@ def spread(
             rank[groups.row] = ranks
             attempt(others, sample)
     changes |= high - low > _SAME * np.maximum(np.abs(high), np.abs(low))
-    return Spread(tied, low, high, changes, whole)
+    return Spread(tied, low, high, changes, undefined, whole)
 
 
 def rises(spec: Spec, scale: Floats, depth: int | None = None) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradeval
-from gradeval.notices import Kind
+from gradeval.notices import Kind, Notice, lines
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
 from gradeval.results import Results
@@ -192,3 +192,47 @@ def test_what_a_cut_does_to_pairs_is_at_least() -> None:
     notices = gradeval.evaluate(qrels, run, "rankDCG P@2", depth=2).notices
     at_most = {notice.metric: notice.at_most for notice in notices if notice.kind is Kind.TIES}
     assert at_most == {"rankDCG": False, "P@2": True}
+
+
+def tie_notes(qrels: dict[str, Grades], runs: object, metrics: str, depth: int) -> tuple[Notice, str]:
+    """The first notice of ties, and the line of all."""
+    found = [
+        one for one in gradeval.evaluate(qrels, runs, metrics, depth=depth).notices if one.kind is Kind.TIES
+    ]
+    return found[0], next(lines(found, 2))
+
+
+def test_undefined_values_are_said_as_such() -> None:
+    qrels = {"q": {"y": 1.0, "x": 0.0}}
+    tied = {"q": {"y": 1, "x": 1, "A": 1}}
+    one, text = tie_notes(qrels, {"r": tied}, "Accuracy", 2)
+    assert (one.value, one.low, one.high, one.undefined) == (1.0, 0.0, 1.0, 1)
+    assert text.endswith("by at least 1.0000 (0.0000 to 1.0000); it becomes undefined for 1 of them")
+    one, text = tie_notes(qrels, {"r": {"q": {"y": 2, "x": 1, "A": 1}}}, "tau", 2)
+    assert (one.value, one.low, one.high, one.undefined) == (1.0, 1.0, 1.0, 1)
+    assert text == "r: ties in 1 query could change tau, which becomes undefined"
+    unlike = {"q": {"zz": 1, "z": 1, "y": 1, "x": 1}}
+    one, text = tie_notes(qrels, {"r": unlike}, "Accuracy", 2)
+    assert (one.value, one.low, one.high, one.undefined) == (None, 0.0, 1.0, 0)
+    assert text == "r: Accuracy is undefined, and other orders of ties in 1 query make it 0.0000 to 1.0000"
+    assert "nan" not in str(one.to_dict()).lower()
+    cut = {"q": {"y": 2, "x": 1, "A": 1}}
+    _, text = tie_notes(qrels, {"r": cut, "s": cut}, "tau", 2)
+    assert "could change values; tau of r becomes undefined; " in text
+
+
+def test_an_undefined_value_hides_no_larger_change() -> None:
+    qrels = {"q": {"y": 1.0, "x": 0.0}}
+    unlike = {"q": {"zz": 1, "z": 1, "y": 1, "x": 1}}
+    _, text = tie_notes(qrels, {"a": unlike, "b": {"q": {"y": 1, "x": 1}}}, "Accuracy", 2)
+    assert "by at least 1.0000 in Accuracy of b; " in text
+
+
+def test_ends_of_zero_are_written_and_read() -> None:
+    [one] = [
+        one
+        for one in gradeval.evaluate({"q": {"y": 1, "x": 0}}, {"q": {"y": 1, "x": 1}}, "P@1").notices
+        if one.kind is Kind.TIES
+    ]
+    assert (one.low, one.high) == (0.0, 1.0)
+    assert Notice.from_dict(one.to_dict(), one.subject) == one
