@@ -48,8 +48,9 @@ class Results:
     queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
     options: the options of the evaluation, as JSON types. notices: what a user should know about it; those of
     Evaluator.evaluate() are found on first access.
-    failed: the runs that could not be evaluated. A run is selected by its name or position, a metric by any
-    spelling that the command accepts or its position. Text metrics (runid, relstring) are in texts() only.
+    failed: the runs that could not be evaluated. groups_sha256: of the group sizes of qrels without qid. A run
+    is selected by its name or position, a metric by any spelling that the command accepts or its position. Text
+    metrics (runid, relstring) are in texts() only.
     """
 
     qrels: str
@@ -60,10 +61,17 @@ class Results:
     options: Mapping[str, object] = field(default_factory=dict)
     notices: _Deferred = _Deferred()
     failed: tuple[FailedRun, ...] = ()
+    groups_sha256: str | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """With the notices, not with what finds them, which holds on to the judgments."""
         return {**self.__dict__, "notices": self.notices}
+
+    @property
+    def judged_by(self) -> dict[str, str | None]:
+        """The qrels as in JSON, with the SHA-256 of the files that they are from."""
+        of_groups = {} if self.groups_sha256 is None else {"groups_sha256": self.groups_sha256}
+        return {"path": self.qrels, "sha256": self.qrels_sha256, **of_groups}
 
     @property
     def warnings(self) -> tuple[str, ...]:

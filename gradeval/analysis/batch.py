@@ -54,7 +54,8 @@ def batch(
 def read_earlier(source: Source) -> dict[Key, Cell]:
     """The cells of an output in json or jsonl. Raises InputError."""
     try:
-        cells = [Cell.from_dict(one) for one in read_cells(source) if one["gradeval"] == __version__]
+        same = (one for one in read_cells(source) if one["gradeval"] == __version__ and "judged" in one)
+        cells = [Cell.from_dict(one) for one in same]
     except (ValueError, TypeError, KeyError, AttributeError):
         hint = "Save one with gradeval batch MANIFEST -f json -o FILE"
         raise InputError(source.name, "this is not an output of gradeval batch", hint=hint) from None

@@ -10,11 +10,13 @@ from typing import Any
 
 from gradeval.analysis.batch_table import Cell, Key, Value
 from gradeval.analysis.compare import compare_values
+from gradeval.analysis.judged_share import Judged, judged_spec, without_judged
 from gradeval.analysis.options import CompareOptions
 from gradeval.analysis.saved import Runs, evaluate_with_saved, with_saved
 from gradeval.analysis.values import QueryValues, comparable
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GradevalError, InputError, InputErrors
+from gradeval.formats.letor import group_sizes
 from gradeval.formats.manifest import Collection, Manifest
 from gradeval.formats.saved import SavedResult
 from gradeval.formats.sources import Source
@@ -36,7 +38,7 @@ class CollectionCells:
         self.manifest, self.features = manifest.path, manifest.features
         self.systems = manifest.systems
         self.options = replace(collection.options, jobs=jobs)
-        self.compared = comparable(specs)
+        self.compared = without_judged(comparable(specs))
 
     def path(self, system: str) -> str:
         return self.collection.runs.get(system, self.collection.qrels)
@@ -63,7 +65,9 @@ class CollectionCells:
         kept = {
             one: replace(cell, path=self.path(one))
             for one, cell in known.items()
-            if cell.sha256 == hashes[self.path(one)] and cell.qrels_sha256 == hashes[self.collection.qrels]
+            if cell.sha256 == hashes[self.path(one)]
+            and cell.qrels_sha256 == hashes[self.collection.qrels]
+            and cell.groups_sha256 in (None, self.groups_sha256())
         }
         if self.baseline is None or of_baseline is None:  # nothing to compare with
             return {one: _alone(cell) for one, cell in kept.items()}
@@ -72,6 +76,13 @@ class CollectionCells:
             for one, cell in kept.items()
             if one == self.baseline or self.is_compared(cell, of_baseline)
         }
+
+    def groups_sha256(self) -> str | None:
+        """The hash of the group sizes that qrels without qid are read with."""
+        try:
+            return group_sizes(Source(self.collection.qrels), self.options.groups).sha256()
+        except (InputError, OSError):  # there are none, which the evaluation reports if they are needed
+            return None
 
     def is_same(self, cell: Cell) -> bool:
         """Whether it was made with these metrics and options."""
@@ -122,6 +133,7 @@ class CollectionCells:
         for part, runs, options in self._parts(wanted):
             try:
                 qrels, opened = with_saved(self.collection.qrels, runs)
+                judged = [] if options.judged_only else [judged_spec(self.compared, opened)]
                 results = evaluate_with_saved(
                     qrels,
                     [(name, self.single(run)) for name, run in opened],
@@ -132,6 +144,8 @@ class CollectionCells:
                     on_run=on_run,
                     keep_values=False,
                     is_part=True,
+                    optional=judged,
+                    unlisted=[spec for spec in judged if spec not in self.specs],
                 )
             except GradevalError as error:  # of the qrels, or of options that do not suit them
                 for system in part:
@@ -194,6 +208,7 @@ class CollectionCells:
             both = replace(of_baseline, runs=(*of_baseline.runs, run), notices=())
             pairs = QueryValues.of(both, self.compared)
             comparisons = {one.metric: one for one in compare_values(pairs, TEST).comparisons}
+        judged = Judged.of(results)
         place = f"{self.collection.name}/{run.name}"
         return self.cell(
             run.name,
@@ -205,6 +220,8 @@ class CollectionCells:
             baseline=self.baseline if comparisons else None,
             baseline_sha256=of_baseline.runs[0].sha256 if comparisons and of_baseline is not None else None,
             notices=tuple(replace(one, subject=place) for one in results.notices),
+            groups_sha256=results.groups_sha256,
+            judged={} if judged is None else {judged.name: float(judged.means[0])},
         )
 
 

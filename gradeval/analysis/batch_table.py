@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from gradeval.analysis.comparison import PairComparison
+from gradeval.analysis.judged_share import Judged
 from gradeval.errors import GradevalError, MetricError, first_names
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.registry.metric import Kind as MetricKind
@@ -35,6 +38,8 @@ class Cell:
 
     path, sha256: of the run. qrels_sha256: of the judgments. options: of the evaluation, as JSON types.
     values, comparisons: by the canonical name of the metric. baseline_sha256: of the run compared with.
+    groups_sha256: of the group sizes of qrels without qid. judged: the share of judged documents, NaN where it
+    is unknown, by the name of the metric that measures it.
     """
 
     collection: str
@@ -50,6 +55,8 @@ class Cell:
     baseline_sha256: str | None = None
     notices: tuple[Notice, ...] = ()
     errors: tuple[str, ...] = ()
+    groups_sha256: str | None = None
+    judged: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The cell as in JSON."""
@@ -61,8 +68,10 @@ class Cell:
             "path": self.path,
             "sha256": self.sha256,
             "qrels_sha256": self.qrels_sha256,
+            "groups_sha256": self.groups_sha256,
             "options": dict(self.options),
             "values": {name: {"mean": _exact(of.mean), "n": of.n} for name, of in self.values.items()},
+            "judged": {name: _exact(share) for name, share in self.judged.items()},
             "baseline": self.baseline,
             "baseline_sha256": self.baseline_sha256,
             "comparisons": {name: one.to_dict() for name, one in self.comparisons.items()},
@@ -87,6 +96,8 @@ class Cell:
             content["baseline"],
             content["baseline_sha256"],
             tuple(Notice.from_dict(one, str(one["subject"])) for one in content["notices"]),
+            groups_sha256=content["groups_sha256"],
+            judged={str(name): _number(share) for name, share in content["judged"].items()},
         )
 
 
@@ -155,6 +166,7 @@ class Batch:
                 [
                     *self._missing(),
                     *self._without_baseline(),
+                    *self._judged(),
                     *(one for cell in self.cells.values() for one in cell.notices),
                 ]
             )
@@ -186,6 +198,17 @@ class Batch:
             names = first_names(lacking, MAX_SUBJECTS)
             total = len(self.collections)
             yield Notice(Kind.NO_BASELINE, self.baseline, len(lacking), rule=names, total=total)
+
+    def _judged(self) -> Iterator[Notice]:
+        """Where the systems that are compared differ in how much of them was judged, or that is unknown."""
+        done = [cell for cell in self.cells.values() if cell.status == "done"]
+        for name in (cell.collection for cell in done if cell.system == self.baseline):
+            cells = [cell for cell in done if cell.collection == name]
+            for measure in dict.fromkeys(measure for cell in cells for measure in cell.judged):
+                having = [cell for cell in cells if measure in cell.judged]
+                judged = Judged(measure, np.array([cell.judged[measure] for cell in having]))
+                for notice in judged.notices([f"{name}/{cell.system}" for cell in having]):
+                    yield replace(notice, subject=notice.subject or name)
 
     def _spec(self, metric: str | Spec) -> Spec:
         specs = parse(metric) if isinstance(metric, str) else [metric]

@@ -25,7 +25,7 @@ from gradeval.analysis.comparison import (
     Section,
     Verdict,
 )
-from gradeval.analysis.judged_share import Judged, judged_spec
+from gradeval.analysis.judged_share import Judged, is_judged, judged_spec, without_judged
 from gradeval.analysis.options import MAXT, TUKEY, CompareOptions, split_options
 from gradeval.analysis.saved import Runs, evaluate_with_saved, excluded_metrics, saved_specs, with_saved
 from gradeval.analysis.values import (
@@ -98,8 +98,8 @@ def evaluate_to_compare(
     """
     specs, left_out = (None, ()) if metrics is None else comparable_metrics(metrics, why)
     qrels, opened = with_saved(qrels, runs)
-    excluded = left_out if specs else excluded_metrics(opened)
-    compared = comparable(specs or saved_specs(opened) or parse(DEFAULT_METRICS))
+    excluded = left_out if specs else excluded_metrics(opened, is_judged)
+    compared = comparable(specs or without_judged(comparable(saved_specs(opened) or parse(DEFAULT_METRICS))))
     judged = [] if options.judged_only else [judged_spec(compared, opened)]
     results = evaluate_with_saved(
         qrels,
@@ -115,14 +115,16 @@ def evaluate_to_compare(
 
 
 def compare_results(results: Results, specs: Sequence[Spec] | None, options: CompareOptions) -> Comparison:
-    """Compare the runs of results by these metrics, by default by all that have a number for each query."""
+    """Compare the runs of results by these metrics, by default by all that have a number for each query, but
+    Judged@k.
+    """
     if specs is None:
-        specs = comparable(results.specs)
+        specs = without_judged(comparable(results.specs))
     check_comparable(specs)
     values = QueryValues.of(results, specs)
     _check_common(values, options)
     inputs = {
-        "qrels": {"path": results.qrels, "sha256": results.qrels_sha256},
+        "qrels": results.judged_by,
         "options": dict(results.options),
     }
     judged = Judged.of(results)
@@ -167,13 +169,14 @@ def compare_values(
     more = [*notices_of_sections(sections), *group_notices]
     if judged is not None:
         more += judged.notices(values.runs)
+    names = [column.name for column in values.metrics]
     return Comparison(
         values,
         pairs,
         options,
         sections,
         tuple(change for group, part in parts for change in _changes(group, part, pairs, options)),
-        judged if judged is not None and judged.differs else None,
+        judged if judged is not None and judged.differs and judged.name not in names else None,
         (*notices, *more),
         inputs or {},
     )

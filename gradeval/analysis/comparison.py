@@ -135,7 +135,8 @@ class Comparison:
 
     values: those of each query. pairs: (baseline, run), positions in values.runs, in the order of the
     comparisons. sections: all queries, then each group. changes: the queries with the largest changes. judged:
-    None where that is unknown or the runs hardly differ in it. inputs: what was compared, as JSON can hold it.
+    None where that is unknown, the runs hardly differ in it, or it is compared itself. inputs: what was
+    compared, as JSON can hold it.
     """
 
     values: QueryValues

@@ -122,7 +122,7 @@ def judge(
     if any(check.needs_baseline for check in checks) and (judged := Judged.of(results)) is not None:
         notices += judged.notices([one.name for one in covered])
     inputs = {
-        "qrels": {"path": results.qrels, "sha256": results.qrels_sha256},
+        "qrels": results.judged_by,
         "options": dict(results.options),
     }
     return GateReport(tuple(outcomes), covered, min_coverage, tuple(notices), inputs=inputs)

@@ -33,7 +33,7 @@ class Judged:
     @classmethod
     def of(cls, results: Results) -> Judged | None:
         """By the last such metric of the results, None if there is none."""
-        spec = next((spec for spec in reversed(results.specs) if spec.metric.name == "Judged"), None)
+        spec = next((spec for spec in reversed(results.specs) if is_judged(spec)), None)
         if spec is None:
             return None
         return cls(str(spec), np.array([judged_mean(results, run, spec) for run in range(len(results.runs))]))
@@ -71,11 +71,22 @@ def judged_spec(specs: Sequence[Spec], runs: Runs) -> Spec:
     """Judged@k that all saved results among the runs have, or else with the deepest cutoff of the metrics."""
     saved = [set(run.metrics) for _, run in runs if isinstance(run, SavedResult)]
     if saved:
-        common = [one for one in parse(sorted(set.intersection(*saved))) if one.metric.name == "Judged"]
+        names = sorted(name for name in set.intersection(*saved) if name.startswith("Judged"))
+        common = [one for one in parse(names) if is_judged(one)] if names else []
         if common:
             return max(common, key=_cutoff)
     [spec] = parse(f"Judged@{max(map(_cutoff, specs), default=0) or _DEPTH}")
     return spec
+
+
+def is_judged(spec: Spec) -> bool:
+    """Whether it is Judged@k, which says how far the values of other metrics can be compared."""
+    return spec.metric.name == "Judged"
+
+
+def without_judged(specs: Sequence[Spec]) -> list[Spec]:
+    """What to test where nobody chose: all but Judged@k, if there are others."""
+    return [spec for spec in specs if not is_judged(spec)] or list(specs)
 
 
 def _cutoff(spec: Spec) -> int:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 
-from gradeval.analysis.values import is_num_q
-from gradeval.errors import GradevalError, InputError, named
+from gradeval.analysis.values import MOST_NAMES, is_num_q
+from gradeval.arrays import Bools
+from gradeval.errors import GradevalError, InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation import evaluate_all
+from gradeval.evaluation.evaluator import Evaluator
 from gradeval.evaluation.given import Planned, check_labels, names_of
 from gradeval.formats.saved import SavedResult, SavedRun, is_saved, read_saved
 from gradeval.formats.sources import Source
-from gradeval.notices import Kind, Notice
+from gradeval.notices import Kind, Notice, many
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results
 from gradeval.run_result import FailedRun, RunResult
+from gradeval.scoring import summarize
 from gradeval.tables.load import is_file, is_path, source_of
 
 Runs = Sequence[tuple[str | None, Any]]
@@ -41,6 +45,7 @@ _DECIDING = (
 )
 _DEFAULTS = Options().to_dict()  # of a saved result that does not have them
 _SHORT_HASH = 12
+_SAME = 1e-9  # of a summary and the mean of its values
 
 
 def with_saved(qrels: Any, runs: Runs) -> tuple[Any, list[tuple[str | None, Any]]]:
@@ -67,9 +72,71 @@ def with_saved(qrels: Any, runs: Runs) -> tuple[Any, list[tuple[str | None, Any]
 
 def _read(source: Source) -> SavedResult | FailedRun:
     try:
-        return read_saved(source)
+        saved = read_saved(source)
+        _check_options(saved)
+        _check_notices(saved)
+        for run in saved.runs:
+            _check_values(saved, run)
+        return saved
     except InputError as error:
         return FailedRun(source.name, error)
+
+
+def _check_options(saved: SavedResult) -> None:
+    """Raise InputError for a value that an option cannot have."""
+    try:
+        Options.of(**{name: saved.options[name] for name in _DECIDING if name in saved.options})
+    except OptionError as error:
+        raise InputError(saved.path, f"an option in it is not valid ({error})") from None
+
+
+def _check_notices(saved: SavedResult) -> None:
+    """Raise InputError for one that cannot be read, or has no sentence."""
+    try:
+        for one in saved.notices:
+            str(Notice.from_dict(one, str(one.get("subject", ""))))
+    except (TypeError, ValueError, KeyError):
+        raise InputError(saved.path, "a notice in it is not valid") from None
+
+
+def _check_values(saved: SavedResult, run: SavedRun) -> None:
+    """Raise InputError where a run has not the values that it says, or their summary is another one."""
+
+    def fail(what: str) -> NoReturn:
+        raise InputError(saved.path, f"run {named(run.name)}: {what}", hint="Evaluate the run again")
+
+    columns = next(iter(run.values.values()), {})
+    for name in columns:
+        if name not in saved.metrics:
+            fail(f"there are values of {named(name)}, which is not among its metrics")
+    for name in saved.metrics:
+        spec = _known(name)
+        if spec is None or not spec.metric.per_query or spec.metric.text:
+            continue
+        if name not in columns:
+            fail(f"there are no numbers of {name}")
+        if run.summary is None:
+            continue
+        values = np.array([[row[name] for row in run.values.values()]])
+        undefined, stated = int(np.isnan(values).sum()), run.undefined.get(name, 0)
+        if undefined != stated:
+            fail(f"{name} is undefined for {many(undefined, 'query', 'queries')}, and not for {stated:,}")
+        [mean] = summarize([spec], values, np.ones(values.shape[1], np.bool_)).tolist()
+        if name not in run.summary:
+            fail(f"there is no summary of {name}")
+        summary = run.summary[name]
+        is_same = math.isclose(mean, summary, rel_tol=_SAME, abs_tol=_SAME)
+        if not is_same and not (math.isnan(mean) and math.isnan(summary)):
+            fail(f"the summary of {name} is {summary!r}, and that of its values {mean!r}")
+
+
+def _known(name: str) -> Spec | None:
+    """The metric, None without the plugin that has it."""
+    try:
+        [spec] = parse(name)
+    except (MetricError, ValueError):
+        return None
+    return spec
 
 
 def _is_saved(source: Source) -> bool:
@@ -87,22 +154,38 @@ def saved_specs(runs: Runs) -> list[Spec] | None:
     saved = [run for _, run in runs if isinstance(run, SavedResult)]
     if not saved:
         return None
-    first, *others = ([spec for spec in parse(run.metrics) if _has_numbers(spec)] for run in saved)
+    first, *others = (_specs(run) for run in saved)
     common = [spec for spec in first if all(spec in other for other in others)]
     if first and not common:
-        names = ", ".join(dict.fromkeys(run.path for run in saved))
-        raise InputError(saved[-1].path, f"the saved results {names} have no metric in common")
+        what = f"no metric is in every saved result ({_metrics_by_file(saved)})"
+        raise InputError(saved[-1].path, what, hint="Evaluate the runs again, with the same metrics")
     return common or None
 
 
-def excluded_metrics(runs: Runs) -> list[Notice]:
-    """That saved results have metrics that are not among saved_specs."""
-    names = dict.fromkeys(name for _, run in runs if isinstance(run, SavedResult) for name in run.metrics)
-    if not names:
-        return []
+def excluded_metrics(runs: Runs, unlisted: Callable[[Spec], bool] = lambda spec: False) -> list[Notice]:
+    """That saved results have metrics that are not among saved_specs. unlisted: of which nobody need know."""
+    saved = [run for _, run in runs if isinstance(run, SavedResult)]
     common = saved_specs(runs) or []
-    left = [str(spec) for spec in parse(list(names)) if _has_numbers(spec) and spec not in common]
-    return [Notice(Kind.EXCLUDED_METRICS, "", len(left), rule=", ".join(left))] if left else []
+    every = dict.fromkeys(spec for run in saved for spec in _specs(run))
+    left = [str(spec) for spec in every if spec not in common and not unlisted(spec)]
+    if not left:
+        return []
+    rule = f"{', '.join(left)} ({_metrics_by_file(saved)})"
+    return [Notice(Kind.EXCLUDED_METRICS, "", len(left), rule=rule)]
+
+
+def _specs(saved: SavedResult) -> list[Spec]:
+    """The metrics that can be taken from it. Raises InputError."""
+    try:
+        return [spec for spec in parse(saved.metrics) if _has_numbers(spec)]
+    except MetricError as error:
+        raise InputError(saved.path, f"its metrics: {error}") from None
+
+
+def _metrics_by_file(saved: Sequence[SavedResult]) -> str:
+    """'a.json has AP, nDCG@10; b.json has P@5'."""
+    of_file = {run.path: first_names(list(map(str, _specs(run))), MOST_NAMES) for run in saved}
+    return "; ".join(f"{path} has {names}" for path, names in of_file.items())
 
 
 def _has_numbers(spec: Spec) -> bool:
@@ -120,6 +203,7 @@ def evaluate_with_saved(
     *,
     optional: Sequence[Spec] = (),
     hashes: bool = False,
+    is_part: bool = False,
     **how: Any,
 ) -> Results:
     """evaluation.evaluate_all for runs and saved results; they keep their order.
@@ -130,20 +214,21 @@ def evaluate_with_saved(
     """
     metrics = list(dict.fromkeys([*specs, *optional]))
     if not any(isinstance(run, (SavedResult, FailedRun)) for _, run in runs):
-        return evaluate_all(qrels, runs, metrics, options, on_run, keep_values, hashes=hashes, **how)
+        return evaluate_all(qrels, runs, metrics, options, on_run, keep_values, is_part, hashes=hashes, **how)
     check_labels(runs)
     fresh = [(name, run) for name, run in runs if not isinstance(run, (SavedResult, FailedRun))]
     parts: deque[Results] = deque()
-    how |= {"is_part": True, "hashes": True}
-    results = evaluate_all(qrels, fresh, metrics, options, parts.append, **how)
-    wanted = [spec for spec in results.specs if spec not in optional]
+    evaluator = Evaluator.of(qrels, metrics, options, runs=fresh, hashes=True, **how)
+    results = evaluator.evaluate_each(fresh, parts.append)
+    empty = evaluator.without_relevant()
+    wanted = [spec for spec in results.specs if spec in specs or spec not in optional]
     each = len(options.features) or 1  # runs of a file
     merged: list[_Merged] = []
     for name, run in runs:
         if isinstance(run, FailedRun):
             merged.append(_Merged(run))
         elif isinstance(run, SavedResult):
-            merged += _of_saved(name, run, results, wanted, options)
+            merged += _of_saved(name, run, evaluator, results, wanted, options, empty)
         else:
             merged += (_Merged.of(part, name is not None) for part in _taken(parts, run, each))
     found = [(one.run, one.notices) for one in merged if isinstance(one.run, RunResult)]
@@ -161,8 +246,12 @@ def evaluate_with_saved(
             else:
                 run, notices = next(of_runs)
                 on_run(replace(results, runs=(run,), notices=notices, failed=()))
-    evaluated = {run.name for run in results.runs}
-    of_qrels = (notice for notice in results.notices if notice.subject not in evaluated)
+    counted = np.any([run.counted for run in renamed], axis=0) if renamed else np.empty(0, np.bool_)
+    # it shows that enough was judged; of a saved run nothing else does
+    saved = (notice for _, run in runs if isinstance(run, SavedResult) for notice in run.notices)
+    kinds = {*(notice.kind.value for notice in results.notices), *(notice["kind"] for notice in saved)}
+    share = 1.0 if Kind.ALL_RELEVANT.value in kinds else 0.0
+    of_qrels = evaluator.notices_of_qrels(counted, share, empty if renamed else None)
     whole = replace(
         results,
         runs=tuple(renamed),
@@ -199,19 +288,33 @@ def _path_of(part: Results) -> str:
 
 
 def _of_saved(
-    name: str | None, saved: SavedResult, results: Results, specs: Sequence[Spec], options: Options
+    name: str | None,
+    saved: SavedResult,
+    evaluator: Evaluator,
+    results: Results,
+    specs: Sequence[Spec],
+    options: Options,
+    empty: Bools,
 ) -> list[_Merged]:
-    """The runs of a saved result, or why it cannot be used."""
+    """The runs of a saved result, or why it cannot be used.
+
+    empty: which queries have nothing relevant to a metric of the results that needs it, (M, Q).
+    """
     try:
         if options.tie_range:
             raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
         _check(saved, results, specs)
         several = len(saved.runs) > 1
-        names = [run.name if not name else f"{name}:{run.name}" if several else name for run in saved.runs]
-        return [
-            _Merged(_run_result(own, saved, run, results), tuple(_notices(saved, run)), bool(name))
-            for own, run in zip(names, saved.runs, strict=True)
-        ]
+        lacking = [spec for spec in results.specs if not is_num_q(spec) and str(spec) not in saved.metrics]
+        merged = []
+        for run in saved.runs:
+            own = run.name if not name else f"{name}:{run.name}" if several else name
+            result = _run_result(own, saved, run, results)
+            noted = (one for one in saved.notices if one.get("subject") == run.name)
+            notices = (Notice.from_dict(one, own) for one in noted)
+            kept = evaluator.notices_of_saved(result, notices, empty, lacking)
+            merged.append(_Merged(result, tuple(kept), bool(name)))
+        return merged
     except GradevalError as error:
         return [_Merged(FailedRun(saved.path, error))]
 
@@ -225,6 +328,11 @@ def _check(saved: SavedResult, results: Results, specs: Sequence[Spec]) -> None:
             f"not {results.qrels} ({ours})"
         )
         raise InputError(saved.path, what, hint="Evaluate the run again with these qrels")
+    if saved.groups_sha256 != results.groups_sha256:
+        hashes = (saved.groups_sha256, results.groups_sha256)
+        theirs, ours = ("no file of them" if one is None else f"SHA-256 {one[:_SHORT_HASH]}" for one in hashes)
+        what = f"it was made with other group sizes ({theirs}), not those of this command ({ours})"
+        raise InputError(saved.path, what, hint="Give the same --groups, or evaluate the run again")
     for name in _DECIDING:
         theirs, ours = (
             _comparable(name, of) for of in (saved.options.get(name, _DEFAULTS[name]), results.options[name])
@@ -286,6 +394,14 @@ def _run_result(name: str, saved: SavedResult, run: SavedRun, results: Results) 
     unknown = [query for query in run.values if query not in position]
     if unknown:
         raise InputError(saved.path, f"query {named(unknown[0])} is not in {results.qrels}")
+    asked = results.options["query_ids"]
+    wanted = position if asked is None else set(cast("tuple[str, ...]", asked))
+    if other := next((query for query in run.values if query not in wanted), None):
+        raise InputError(saved.path, f"query {named(other)} of run {named(run.name)} was not asked for")
+    if results.options["queries"] == "judged" and len(run.values) < len(wanted):
+        lacking = next(query for query in wanted if query not in run.values)
+        what = f"run {named(run.name)} has no values of query {named(lacking)}"
+        raise InputError(saved.path, what, hint="Evaluate the run again")
     values = np.full((len(results.specs), len(position)), np.nan)
     counted = np.zeros(len(position), np.bool_)
     at = [position[query] for query in run.values]
@@ -297,14 +413,6 @@ def _run_result(name: str, saved: SavedResult, run: SavedRun, results: Results) 
             continue
         values[m, at] = [row.get(column, np.nan) for row in run.values.values()]
     return RunResult(name, saved.path, run.sha256, values, counted, ties=run.ties or DEFAULT_TIES)
-
-
-def _notices(saved: SavedResult, run: SavedRun) -> list[Notice]:
-    """What was noted of the run when it was evaluated."""
-    try:
-        return [Notice.from_dict(one, run.name) for one in saved.notices if one.get("subject") == run.name]
-    except (TypeError, ValueError, KeyError):
-        raise InputError(saved.path, "a notice in it is not valid") from None
 
 
 def _names(runs: Sequence[tuple[RunResult, bool]]) -> list[str]:

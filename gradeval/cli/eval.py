@@ -269,7 +269,7 @@ def _may_be_saved(path: str) -> bool:
             start = file.read(64)
     except OSError:
         return False
-    return start.lstrip()[:1] == b"{" or bool(compression_of(start))
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" or bool(compression_of(start))
 
 
 def _runs(arguments: Sequence[str], path: str | None) -> list[tuple[str | None, str]]:

@@ -21,14 +21,15 @@ from gradeval.evaluation.given import (
     plan,
     separate_runs,
 )
-from gradeval.evaluation.one_run import Noticed, Outcome, outcome_of
-from gradeval.findings import relevance_notices
+from gradeval.evaluation.one_run import Noticed, Outcome, outcome_of, without_relevant
+from gradeval.findings import judged_notices, relevance_notices, undefined_notices
 from gradeval.formats.sources import Source
-from gradeval.notices import Notice
+from gradeval.notices import OF_QRELS, Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results
-from gradeval.run_result import FailedRun
+from gradeval.run_result import FailedRun, RunResult
+from gradeval.scoring import Scored
 from gradeval.tables.load import (
     Run,
     is_file,
@@ -59,6 +60,7 @@ class Evaluator:
     """
 
     _at_once = False  # whether notices are found with the values
+    _unlisted: Sequence[Spec] = ()
 
     def __init__(self, qrels: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> None:
         self._open(qrels, parse(metrics), Options.of(**options))
@@ -74,15 +76,17 @@ class Evaluator:
         watch: Callable[[Source], None] | None = None,
         hashes: bool = False,
         query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
+        unlisted: Sequence[Spec] = (),
     ) -> Evaluator:
         """An evaluator of these (name, run) pairs, which needs no more of the qrels than they do.
 
         Notices are found with the values, so that nothing else is kept of a run, however many there are.
         watch: is shown each source before it is read. hashes: whether to take the SHA-256 of the files.
         query_ids: chooses options.query_ids, given the ids of all judged queries and the name of the qrels.
+        unlisted: those of the metrics that the user does not see.
         """
         evaluator = cls.__new__(cls)
-        evaluator._at_once = True
+        evaluator._at_once, evaluator._unlisted = True, unlisted
         with_features = is_path(qrels) and any(is_file(run, source_of(qrels).name) for _, run in runs)
         evaluator._open(qrels, specs, options, watch, hashes, query_ids, with_features)
         return evaluator
@@ -153,7 +157,16 @@ class Evaluator:
 
         table, source = self._given.qrels, self._given.source
         sha256 = source.sha256() if self._hashes and source else None
-        nothing = Results(table.path, sha256, self._queries, self._specs, (), self._options.to_dict())
+        groups = self._given.letor.groups if self._given.letor else None
+        nothing = Results(
+            table.path,
+            sha256,
+            self._queries,
+            self._specs,
+            (),
+            self._options.to_dict(),
+            groups_sha256=groups.sha256() if self._hashes and groups else None,
+        )
         parts: list[Results] = []
         noticed: list[Callable[[], Noticed]] = []
         empty: Bools | None = None
@@ -179,7 +192,9 @@ class Evaluator:
             return one
         name, run = one
         try:
-            outcome = outcome_of(self._judged, name, run, self._specs, self._options, jobs, self._wanted)
+            outcome = outcome_of(
+                self._judged, name, run, self._specs, self._options, jobs, self._wanted, self._unlisted
+            )
             if at_once:
                 noticed = outcome.noticed()
                 outcome = outcome._replace(noticed=lambda: noticed)
@@ -198,11 +213,48 @@ class Evaluator:
             return list(ordered_map(lambda find: find(), noticed, max(1, min(jobs, len(noticed)))))
 
         found = with_fewer(find, self._jobs)
-        notices = list(self._given.qrels.notices)
-        if empty is not None:  # what is relevant does not depend on the run
-            share = max(each.judged_share for each in found)
-            notices += relevance_notices(self._judged, self._specs, empty, counted, self._options, share)
+        share = max((each.judged_share for each in found), default=0.0)
+        notices = list(self.notices_of_qrels(counted, share, empty))
         return (*notices, *(notice for each in found for notice in each.notices))
+
+    def notices_of_qrels(self, counted: Bools, share: float, empty: Bools | None) -> Iterator[Notice]:
+        """counted: the queries of any run, (Q,). share: the largest judged share of the runs. empty: which
+        queries have nothing relevant to a metric that needs it, (M, Q), None where there is no run.
+        """
+        yield from self._given.qrels.notices
+        if empty is not None:
+            yield from relevance_notices(self._judged, self._specs, empty, counted, self._options, share)
+
+    def without_relevant(self) -> Bools:
+        """Which queries have nothing relevant to a metric that needs it, (M, Q), whatever the run."""
+        return without_relevant(self._judged, self._specs, self._options, self._jobs)
+
+    def notices_of_saved(
+        self, run: RunResult, saved: Iterable[Notice], empty: Bools, lacking: Sequence[Spec]
+    ) -> Iterator[Notice]:
+        """The notices of a run whose values were saved.
+
+        saved: those that were found with the values, of which only those that are about the metrics, and that
+        the values do not show, are taken. lacking: metrics of which it has no values.
+        """
+        specs = [spec for spec in self._specs if spec not in lacking]
+        names = {str(spec) for spec in specs}
+        shares: list[Notice] = []
+        for notice in saved:
+            if notice.kind is Kind.JUDGED_SHARE:
+                shares.append(notice)
+            elif notice.kind is Kind.TIES:
+                if notice.metric in names and self._options.ties is None:
+                    yield notice
+            elif notice.kind not in (*OF_QRELS, Kind.UNDEFINED):
+                yield notice
+        known = [m for m, spec in enumerate(self._specs) if spec in specs]
+        of_known = Scored(run.values[known], {}, empty[known])
+        yield from undefined_notices(self._judged, specs, of_known, run.counted)
+        listed = [spec for spec in specs if spec not in self._unlisted]
+        for notice in shares:
+            cutoff = int(notice.metric.partition("@")[2])
+            yield from judged_notices(notice.value or 0.0, cutoff, listed, self._judged.scale, self._options)
 
 
 _Opened = tuple[str, Run] | FailedRun

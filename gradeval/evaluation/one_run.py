@@ -29,6 +29,7 @@ from gradeval.scoring import Scored, scored
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run
 from gradeval.tables.qrels import Qrels
+from gradeval.tables.ranking import NO_TIES
 from gradeval.tables.reduced import Reduced
 from gradeval.ties import TRIALS, Spread, spread
 
@@ -99,15 +100,32 @@ def score_queries(qrels: Qrels, judge: Judge, rank: Floats, specs: Sequence[Spec
     return Scored.joined(with_fewer(lambda jobs: list(ordered_map(found_of, qrels.shares(), jobs)), jobs))
 
 
+def without_relevant(qrels: Qrels, specs: Sequence[Spec], options: Options, jobs: int) -> Bools:
+    """Which queries have nothing relevant to a metric that needs it, (M, Q), whatever the run."""
+    rank = np.full(len(qrels.grade), np.inf)
+    retrieved = np.zeros(len(qrels.queries), np.int64)
+    nothing = Reduced(rank, -rank, retrieved, 0, NO_TIES)
+    return score_queries(qrels, judge_of(qrels, nothing, options), rank, specs, jobs).empty
+
+
 def outcome_of(
-    qrels: Qrels, name: str, run: Run, specs: Sequence[Spec], options: Options, jobs: int, wanted: Bools
+    qrels: Qrels,
+    name: str,
+    run: Run,
+    specs: Sequence[Spec],
+    options: Options,
+    jobs: int,
+    wanted: Bools,
+    unlisted: Sequence[Spec] = (),
 ) -> Outcome:
-    """The outcome of a run. Raises GradevalError."""
+    """The outcome of a run. unlisted: metrics that the user does not see. Raises GradevalError."""
     reduced = run.reduce(qrels, options.ties or run.ties, jobs)
     if not ((reduced.retrieved > 0) & wanted).any():
         raise no_common_query(run.path, qrels.path, _hint(run, qrels))
     tag = reduced.tag or run.name or run.short_name or run.path
-    return outcome_of_reduced(qrels, name, run.path, reduced, run.ties, tag, specs, options, jobs, wanted)
+    return outcome_of_reduced(
+        qrels, name, run.path, reduced, run.ties, tag, specs, options, jobs, wanted, unlisted
+    )
 
 
 def no_common_query(path: str, qrels: str, hint: str = "Check the query ids") -> InputError:
@@ -149,6 +167,7 @@ def outcome_of_reduced(
     options: Options,
     jobs: int,
     wanted: Bools,
+    unlisted: Sequence[Spec] = (),
 ) -> Outcome:
     """The outcome of what is kept of a run, which may lack all queries. run_rule: its default order of ties."""
     judge = judge_of(qrels, reduced, options, tag)
@@ -172,7 +191,8 @@ def outcome_of_reduced(
         notices += undefined_notices(qrels, specs, found, counted)
         cutoff = first_ranks(specs, options)
         share = judged_share(qrels, reduced, counted, cutoff)
-        notices += judged_notices(share, cutoff, specs, qrels.scale, options)
+        listed = [spec for spec in specs if spec not in unlisted]
+        notices += judged_notices(share, cutoff, listed, qrels.scale, options)
         return Noticed(tuple(replace(notice, subject=name) for notice in notices), share)
 
     tie_range = None if ties is None else np.array(ties.ends(found.values))

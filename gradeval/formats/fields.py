@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from gradeval.errors import InputError
 from gradeval.formats.scan import binary_data
@@ -43,3 +44,20 @@ def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
             raise InputError(source.name, what, hint=hint)
         yield before, text
         before += text.count(b"\n")
+
+
+class RepeatedKey(ValueError):
+    """A key that a JSON object has twice."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(key)
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object_pairs_hook of json.loads; raises RepeatedKey where one of the values would be ignored."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise RepeatedKey(next(key for place, key in enumerate(keys) if key in keys[:place]))
+    return members

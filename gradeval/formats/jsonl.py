@@ -16,6 +16,7 @@ from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, described, named
 from gradeval.formats.columns import Columns, Table, grouped
 from gradeval.formats.diagnostics import LineProblems, Problem
+from gradeval.formats.fields import RepeatedKey, unique_keys
 from gradeval.formats.json_text import are_numbers
 from gradeval.formats.memory import Wrong, object_ids, object_numbers
 from gradeval.formats.names import Chosen, choose
@@ -47,29 +48,13 @@ def table(source: Source, number: str, options: Options) -> Table:
     raise InputError(source.name, "the file is empty" if not before else "no data: all lines are blank")
 
 
-class _Repeated(ValueError):
-    """A key that an object has twice."""
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; raises _Repeated where one of its values would be ignored."""
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _Repeated(next(key for place, key in enumerate(keys) if key in keys[:place]))
-    return members
-
-
 def _object(line: bytes) -> dict[str, Any] | str:
     """The object of a line, or what is wrong with it."""
     try:
-        value = json.loads(line.decode("utf-8", "surrogateescape"), object_pairs_hook=_unique)
+        value = json.loads(line.decode("utf-8", "surrogateescape"), object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
         return f"not valid JSON ({error.msg} in column {error.colno})"
-    except _Repeated as error:
+    except RepeatedKey as error:
         return f"the key {named(error.key)} is in the object twice"
     except RecursionError:
         return "the JSON is nested too deeply"
@@ -101,7 +86,7 @@ def _columns(block: Block, chosen: Chosen, number: str) -> Columns:
         kept = [at for at, row in enumerate(rows) if row.strip(_BLANK)]
         rows, line = [rows[at] for at in kept], np.array(kept, np.int64)
     keys = (f'"{name}"'.encode("utf-8", "surrogatepass") for name in chosen[:3])
-    hook = None if all(text.count(key) == len(rows) for key in keys) else _unique  # which takes time
+    hook = None if all(text.count(key) == len(rows) for key in keys) else unique_keys  # which takes time
     try:
         joined = b",".join(rows).decode("utf-8", "surrogateescape")
         objects = json.loads(f"[{joined}]", object_pairs_hook=hook)

@@ -45,7 +45,8 @@ class Letor:
 
     path: as the user named it. queries: the ids of the queries, in order of first appearance, (Q,). query:
     which of them each line is of. documents, label, line (0-based in the file): of each line, (n,). numbered:
-    whether no line has an id, so that documents are named by their positions.
+    whether no line has an id, so that documents are named by their positions. groups: the file that the sizes
+    of the queries are from, None where the lines have a qid.
     """
 
     path: str
@@ -55,6 +56,7 @@ class Letor:
     label: Floats
     line: Ints
     numbered: bool
+    groups: Source | None
     _values: list[_Values]
 
     def columns(self, number: Floats) -> Columns:
@@ -153,6 +155,7 @@ def read_letor(
     if not len(label):
         raise no_data(source.name, problems.lines)
     line = np.concatenate([part.line for part in parts])
+    sizes: Source | None = None
     ids = Ids.joined([part.query for part in parts])
     without = np.flatnonzero(ids.length == 0)
     if groups is not None and len(without) < len(ids):
@@ -167,10 +170,13 @@ def read_letor(
             source.name, "no qid: here, though other lines have one", line=int(line[without[0]]) + 1
         )
     else:
-        queries, query = _grouped(source, groups, len(label))
+        sizes = group_sizes(source, groups)
+        queries, query = _grouped(source, sizes, len(label))
     ids = Ids.joined([part.document for part in parts])
     documents, numbered = _named_by_rank(ids, query), not ids.length.any()
-    return Letor(source.name, queries, query, documents, label, line, numbered, [part.values for part in parts])
+    return Letor(
+        source.name, queries, query, documents, label, line, numbered, sizes, [part.values for part in parts]
+    )
 
 
 def _read_block(block: Block, is_wanted: Bools) -> _Part:
@@ -283,8 +289,8 @@ def _named_by_rank(documents: Ids, query: Ints) -> Ids:
     return Ids.joined([documents, names]).take(row)
 
 
-def _grouped(source: Source, groups: str | None, lines: int) -> tuple[Ids, Ints]:
-    """Queries 1, 2, … of the sizes that the groups file gives."""
+def group_sizes(source: Source, groups: str | None) -> Source:
+    """The file of group sizes of a file without qid: the one given, or that beside it. Raises InputError."""
     import os
 
     beside = [groups] if groups else [source.path + suffix for suffix in GROUP_SUFFIXES]
@@ -293,10 +299,16 @@ def _grouped(source: Source, groups: str | None, lines: int) -> tuple[Ids, Ints]
         place = "with" if source.path == "-" else f"in {source.path}.query or with"
         hint = f"Give their sizes, one per line, {place} --groups FILE"
         raise InputError(source.name, "no line has a qid:, so the queries are unknown", hint=hint)
-    sizes, _ = read_numbers(Source(path), "group size", lines, integers=True)
+    return Source(path)
+
+
+def _grouped(source: Source, groups: Source, lines: int) -> tuple[Ids, Ints]:
+    """Queries 1, 2, … of the sizes that the groups file gives."""
+    groups.hash_while_reading()
+    sizes, _ = read_numbers(groups, "group size", lines, integers=True)
     if sizes.sum() != lines:
         raise InputError(
-            path, f"the group sizes add up to {sizes.sum():.0f} lines, but {source.name} has {lines}"
+            groups.path, f"the group sizes add up to {sizes.sum():.0f} lines, but {source.name} has {lines}"
         )
     counts = sizes[sizes > 0].astype(np.int64)
     return Ids.of([b"%d" % n for n in range(1, len(counts) + 1)]), np.repeat(np.arange(len(counts)), counts)

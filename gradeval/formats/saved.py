@@ -7,11 +7,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any, NoReturn, TypeVar
 
 from gradeval.errors import InputError, named
-from gradeval.formats.fields import read_text
+from gradeval.formats.fields import RepeatedKey, read_text, unique_keys
 from gradeval.formats.sources import Source
+from gradeval.options import TIES
 
 FORMAT_VERSION = 1
 """The version of the json format that is written and read."""
@@ -29,7 +31,8 @@ Values = Mapping[str, Mapping[str, float]]
 class SavedRun:
     """One run of a saved result. name, path, sha256: of the run when it was evaluated.
 
-    ties: the order of tied scores, None where it is not said.
+    values: the numbers of each query; all queries have those of the same metrics. ties: the order of tied
+    scores, None where it is not said. summary, undefined: of metrics; None where no summary was saved.
     """
 
     name: str
@@ -37,18 +40,22 @@ class SavedRun:
     sha256: str | None
     values: Values = field(repr=False)
     ties: str | None = None
+    summary: Mapping[str, float] | None = field(default=None, repr=False)
+    undefined: Mapping[str, int] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
 class SavedResult:
     """What a saved result holds. path: its own; qrels, qrels_sha256, options: what it was made from.
 
-    metrics: canonical names. notices: as JSON has them.
+    groups_sha256: of the group sizes of qrels without qid, None for others. metrics: canonical names. notices:
+    as JSON has them.
     """
 
     path: str
     qrels: str
     qrels_sha256: str
+    groups_sha256: str | None
     options: Mapping[str, Any]
     metrics: tuple[str, ...]
     runs: tuple[SavedRun, ...]
@@ -85,14 +92,24 @@ def read_saved(source: Source) -> SavedResult:
     if qrels.get("sha256") is None:
         raise _invalid(source, _unnamed_qrels(content.get("runs")))
     metrics = _item(source, content, "metrics", list)
+    if not all(isinstance(name, str) for name in metrics) or len(set(metrics)) < len(metrics):
+        raise _invalid(source, "'metrics' is not valid")
+    notices = _item(source, content, "notices", list)
+    if not all(isinstance(one, dict) for one in notices):
+        raise _invalid(source, "'notices' is not valid")
+    runs = tuple(_run(source, run) for run in _item(source, content, "runs", list))
+    names = [run.name for run in runs]
+    if len(set(names)) < len(names):
+        raise _invalid(source, f"two runs have the name {named(max(names, key=names.count))}")
     return SavedResult(
         source.name,
         str(qrels.get("path")),
         _item(source, qrels, "sha256", str),
+        None if qrels.get("groups_sha256") is None else _item(source, qrels, "groups_sha256", str),
         _item(source, content, "options", dict),
-        tuple(map(str, metrics)),
-        tuple(_run(source, run) for run in _item(source, content, "runs", list)),
-        tuple(one for one in content.get("notices", ()) if isinstance(one, dict)),
+        tuple(metrics),
+        runs,
+        tuple(notices),
     )
 
 
@@ -110,9 +127,12 @@ def _parsed(source: Source) -> Any:
         raise _invalid(source, f"{name} is not JSON")
 
     try:
-        return json.loads(read_text(source).decode("utf-8"), parse_constant=refused)
+        text = read_text(source).decode("utf-8")
+        return json.loads(text, parse_constant=refused, object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
         raise InputError(source.name, f"this is not JSON ({error.msg})", line=error.lineno) from None
+    except RepeatedKey as error:
+        raise _invalid(source, f"{named(error.key)} is in an object twice") from None
     except (ValueError, RecursionError) as error:  # bytes that are not UTF-8, an integer without end, [[[[…
         raise InputError(source.name, f"this JSON cannot be read ({type(error).__name__})") from None
 
@@ -123,34 +143,49 @@ def _run(source: Source, run: Any) -> SavedRun:
     name = _item(source, run, "name", str)
     if "per_query" not in run:
         raise _invalid(source, f"run {named(name)} has no values per query, since it was made without -q")
+    of_run = f" of run {named(name)}"
     rows = _item(source, run, "per_query", dict)
-    values = {query: _row(source, query, row) for query, row in rows.items()}
-    sha256, ties = (None if run.get(key) is None else str(run[key]) for key in ("sha256", "ties"))
-    return SavedRun(name, str(run.get("path")), sha256, values, ties)
+    if _item(source, run, "queries", int) != len(rows) or isinstance(run["queries"], bool):
+        what = f"run {named(name)} has {run['queries']} queries, and values of {len(rows)}"
+        raise _invalid(source, what)
+    values = {}
+    for query, row in rows.items():
+        place = f" of query {named(query)}{of_run}"
+        if not isinstance(row, dict):
+            raise _invalid(source, f"the values{place} are not an object")
+        values[query] = _numbers(source, row, place)
+    columns = dict.fromkeys(metric for row in rows.values() for metric in row)
+    numeric = {metric for row in values.values() for metric in row}
+    for query, row in rows.items():
+        for metric in columns:
+            if metric not in row or (metric in numeric and metric not in values[query]):
+                what = "is not a finite number" if metric in row else "is missing"
+                raise _invalid(source, f"{metric} of query {named(query)}{of_run} {what}")
+    sha256, ties, path = (run.get(key) for key in ("sha256", "ties", "path"))
+    if not isinstance(sha256, (str, NoneType)) or ties not in (None, *TIES) or not isinstance(path, str):
+        raise _invalid(source, f"'sha256', 'ties' or 'path'{of_run} is not valid")
+    summary = run.get("summary")
+    undefined = _item(source, run, "undefined", dict) if summary is not None else {}
+    if any(type(count) is not int for count in undefined.values()):
+        raise _invalid(source, f"'undefined'{of_run} is not valid")
+    if summary is not None:
+        summary = _numbers(source, _item(source, run, "summary", dict), f" in the summary{of_run}")
+    return SavedRun(name, path, sha256, values, ties, summary, undefined)
 
 
-def _row(source: Source, query: str, row: Any) -> dict[str, float]:
-    """The numbers of one query; the strings of text metrics are ignored."""
-    if not isinstance(row, dict):
-        raise _invalid(source, f"the values of query {named(query)} are not an object")
-    return {
-        metric: _number(source, query, metric, value)
-        for metric, value in row.items()
-        if not isinstance(value, str)
-    }
-
-
-def _number(source: Source, query: str, metric: str, value: Any) -> float:
-    if value is None:
-        return math.nan
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+def _numbers(source: Source, row: Mapping[str, Any], place: str) -> dict[str, float]:
+    """The numbers of a query or of the summary, NaN for null; the strings of text metrics are ignored."""
+    found = {}
+    for metric, value in row.items():
+        if isinstance(value, str):
+            continue
         try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if math.isfinite(number):
-            return number
-    raise _invalid(source, f"{metric} of query {named(query)} is not a finite number")
+            found[metric] = math.nan if value is None else float(value)
+        except (TypeError, OverflowError):
+            found[metric] = math.inf
+        if math.isinf(found[metric]) or isinstance(value, bool):
+            raise _invalid(source, f"{metric}{place} is not a finite number")
+    return found
 
 
 def _item(source: Source, content: Mapping[str, Any], key: str, kind: type[T]) -> T:

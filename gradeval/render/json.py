@@ -54,7 +54,7 @@ def content(results: Results, per_query: bool, summary: bool) -> dict[str, Any]:
     return {
         "gradeval": __version__,
         "format": FORMAT_VERSION,
-        "qrels": {"path": results.qrels, "sha256": results.qrels_sha256},
+        "qrels": results.judged_by,
         "options": dict(results.options),
         "metrics": [str(spec) for spec in results.specs],
         "warnings": list(results.warnings),

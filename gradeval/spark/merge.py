@@ -170,8 +170,8 @@ def merged(buckets: Sequence[Bucket], job: Job, noted: Sequence[Notice] = ()) ->
         job.options.to_dict(),
         (*noted, *(one for one in of_qrels if not (few_judged and one.kind is Kind.ALL_RELEVANT)), *notices),
         tuple(failed),
-        np.array(errors).reshape(shape),
-        np.array(counts).reshape(shape),
+        standard_errors=np.array(errors).reshape(shape),
+        counts=np.array(counts).reshape(shape),
     )
 
 

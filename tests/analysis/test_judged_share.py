@@ -96,3 +96,51 @@ def test_a_saved_result_without_it_is_noted() -> None:
     [note] = [notice for notice in found.notices if notice.kind is Kind.JUDGED_UNKNOWN]
     assert str(note) == f"Judged@3 of old {UNKNOWN} Judged@3 among the metrics" and note.informational
     assert gradeval.compare("q", ["old.run", "new.run"], judged_only=True).judged is None
+
+
+def test_it_is_not_tested_where_it_was_saved_for_the_comparison() -> None:
+    for name in ("old", "new"):
+        save(name, "nDCG@3 Judged@3")
+    found = gradeval.compare("q", ["old.json", "new.json"])
+    assert [one.metric for one in found.comparisons] == ["nDCG@3"]
+    assert found.judged is not None and Kind.EXCLUDED_METRICS not in {one.kind for one in found.notices}
+    results = gradeval.evaluate("q", ["old.run", "new.run"], "nDCG@3 Judged@3")
+    assert [one.metric for one in results.compare().comparisons] == ["nDCG@3"]
+
+
+def test_it_stands_once_in_the_means_where_it_is_compared() -> None:
+    found = gradeval.compare("q", ["old.run", "new.run"], "nDCG@3 Judged@3")
+    assert [one.metric for one in found.comparisons] == ["nDCG@3", "Judged@3"]
+    assert found.judged is None and Kind.JUDGED_DIFFERS in {one.kind for one in found.notices}
+
+
+def test_it_is_asked_of_a_saved_result_where_it_is_compared() -> None:
+    save("old", "nDCG@3")
+    with pytest.raises(gradeval.InputError, match="it has no values of Judged@3, only of nDCG@3"):
+        gradeval.compare("q", ["old.json", "new.run"], "nDCG@3 Judged@3")
+
+
+def test_a_batch_says_where_it_differs() -> None:
+    manifest = {
+        "metrics": "nDCG@3 Judged@3",
+        "systems": ["old", "new"],
+        "qrels": "q",
+        "runs": "{system}.run",
+        "collections": ["one", "two"],
+    }
+    found = gradeval.batch(manifest, baseline="old")
+    assert {metric for _, _, metric in found.comparisons} == {"nDCG@3"}
+    differs = [one for one in found.notices if one.kind is Kind.JUDGED_DIFFERS]
+    assert [(one.subject, one.metric, one.high) for one in differs] == [
+        (name, "Judged@3", 1.0) for name in ("one", "two")
+    ]
+    line = "one: Judged@3 of the runs differs, from 66.7 % to 100.0 % (and on 1 other collection): unjudged"
+    assert any(text.startswith(line) for text in found.warnings)
+    assert Kind.JUDGED_DIFFERS not in {one.kind for one in gradeval.batch(manifest).notices}
+    Path("out.json").write_text(found.render("json"))
+    kept = gradeval.batch(manifest, baseline="old", resume="out.json")
+    assert kept.warnings == found.warnings
+    [unseen] = {str(one) for one in found.notices if one.kind is Kind.JUDGED_SHARE} or {""}
+    assert not unseen
+    shares = gradeval.batch({**manifest, "metrics": "nDCG@3"}, baseline="old").notices
+    assert Kind.JUDGED_SHARE in {one.kind for one in shares}

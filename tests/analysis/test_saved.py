@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,14 @@ import numpy as np
 import pytest
 
 import gradeval
+from gradeval.analysis.saved import evaluate_with_saved, with_saved
 from gradeval.errors import InputError
+from gradeval.evaluation import evaluate_all
 from gradeval.formats.saved import is_saved, read_saved
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind
+from gradeval.options import Options
+from gradeval.registry.spec import parse
 
 QRELS = "".join(f"q{q} 0 d{d} {(q * d) % 3}\n" for q in range(4) for d in range(5)) + "\xff 0 d1 1\n"
 
@@ -37,10 +42,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def save(path: str, *runs: str, metrics: str = "AP nDCG@3 num_q relstring rankDCG", **options: Any) -> None:
-    from gradeval.evaluation import evaluate_all
-    from gradeval.options import Options
-    from gradeval.registry.spec import parse
-
     results = evaluate_all(
         "q", [(None, run) for run in runs], parse(metrics), Options.of(**options), hashes=True
     )
@@ -172,14 +173,67 @@ def test_without_a_metric() -> None:
             "run 'a' has no values per query, since it was made without -q",
         ),
         (lambda c: c["runs"][0].update(per_query=[]), "'per_query' is not valid"),
-        (lambda c: c["runs"][0]["per_query"].update(q1=5), "the values of query 'q1' are not an object"),
-        (lambda c: c["runs"][0]["per_query"]["q1"].update(AP=[]), "AP of query 'q1' is not a finite number"),
-        (lambda c: c["runs"][0]["per_query"]["q1"].update(AP=True), "AP of query 'q1' is not a finite number"),
+        (
+            lambda c: c["runs"][0]["per_query"].update(q1=5),
+            "the values of query 'q1' of run 'a' are not an object",
+        ),
+        (
+            lambda c: c["runs"][0]["per_query"]["q1"].update(AP=[]),
+            "AP of query 'q1' of run 'a' is not a finite number",
+        ),
+        (
+            lambda c: c["runs"][0]["per_query"]["q1"].update(AP=True),
+            "AP of query 'q1' of run 'a' is not a finite number",
+        ),
         (
             lambda c: c["runs"][0]["per_query"]["q1"].update(AP=10**400),
-            "AP of query 'q1' is not a finite number",
+            "AP of query 'q1' of run 'a' is not a finite number",
         ),
-        (lambda c: c["runs"][0]["per_query"].update(other={}), "query 'other' is not in q"),
+        (
+            lambda c: c["runs"][0]["per_query"]["q1"].update(AP="0.5"),
+            "AP of query 'q1' of run 'a' is not a finite number",
+        ),
+        (lambda c: c["runs"][0]["per_query"]["q1"].pop("AP"), "AP of query 'q1' of run 'a' is missing"),
+        (
+            lambda c: c["runs"][0]["per_query"]["q1"].update(AP=None),
+            "run 'a': AP is undefined for 1 query, and",
+        ),
+        (
+            lambda c: c["runs"][0]["per_query"]["q1"].update(AP=0.123),
+            "run 'a': the summary of AP is 0.",
+        ),
+        (lambda c: c["runs"][0]["summary"].pop("AP"), "run 'a': there is no summary of AP"),
+        (lambda c: c["runs"][0]["per_query"].pop("q1"), "run 'a' has 5 queries, and values of 4"),
+        (
+            lambda c: (c["runs"][0]["per_query"].pop("q0"), c["runs"][0].update(queries=4)),
+            "run 'a': the summary of AP is 0.",
+        ),
+        (
+            lambda c: (
+                c["runs"][0]["per_query"].pop("q0"),
+                c["runs"][0].update(queries=4),
+                c["runs"][0].pop("summary"),
+            ),
+            "run 'a' has no values of query 'q0'",
+        ),
+        (lambda c: c["runs"][0].update(queries=True), "run 'a' has True queries, and values of 5"),
+        (lambda c: c["runs"][0].update(sha256=1), "'sha256', 'ties' or 'path' of run 'a' is not valid"),
+        (lambda c: c["runs"][0].update(undefined={"AP": "1"}), "'undefined' of run 'a' is not valid"),
+        (lambda c: c["runs"].append(c["runs"][0]), "two runs have the name 'a'"),
+        (
+            lambda c: [row.pop("AP") for row in c["runs"][0]["per_query"].values()],
+            "run 'a': there are no numbers",
+        ),
+        (
+            lambda c: [row.update(x=1) for row in c["runs"][0]["per_query"].values()],
+            "run 'a': there are values of 'x'",
+        ),
+        (lambda c: c["metrics"].append("AP"), "'metrics' is not valid"),
+        (lambda c: c["metrics"].append(5), "'metrics' is not valid"),
+        (lambda c: c["options"].update(columns=[5]), "an option in it is not valid (columns"),
+        (lambda c: c["options"].update(depth="x"), "an option in it is not valid (depth must be an integer"),
+        (lambda c: c.update(notices=5), "'notices' is not valid"),
+        (lambda c: c.update(notices=[5]), "'notices' is not valid"),
         (lambda c: note_of_a(c).update(count="x"), "a notice in it is not valid"),
         (lambda c: note_of_a(c).update(kind="x"), "a notice in it is not valid"),
     ],
@@ -194,6 +248,7 @@ def test_damaged(edit: Callable[[Any], object], message: str) -> None:
     ("text", "message"),
     [
         ('{"gradeval": 1,\n "x": }', "a.json:2: this is not JSON (Expecting value)"),
+        ('{"gradeval": "1", "format": 1, "format": 1}', "a.json: 'format' is in an object twice"),
         ('{"gradeval": NaN}', "a.json: NaN is not JSON"),
         ('{"gradeval": ' + "[" * 200_000, "a.json: this JSON cannot be read (RecursionError)"),
         ('{"gradeval": ' + "9" * 9999 + "}", "a.json: this JSON cannot be read (ValueError)"),
@@ -280,12 +335,16 @@ def test_metrics_are_those_that_all_saved_results_have() -> None:
         found = gradeval.compare("q", runs)
         assert [metric.name for metric in found.values.metrics] == ["AP"]
         [notice] = [one for one in found.notices if one.kind is Kind.EXCLUDED_METRICS]
-        assert sorted(notice.rule.split(", ")) == ["nDCG@3", "nDCG@5", "rankDCG"]
+        names, _, files = notice.rule.removesuffix(")").partition(" (")
+        assert sorted(names.split(", ")) == ["nDCG@3", "nDCG@5", "rankDCG"]
+        has = {"few.json has num_q, nDCG@5, AP", "a.json has AP, nDCG@3, num_q, rankDCG"}
+        assert set(files.split("; ")) == has
         assert "3 metrics are not in every table or saved result, excluded: " in str(notice)
     assert Kind.EXCLUDED_METRICS not in {one.kind for one in gradeval.compare("q", runs, "AP").notices}
     save("other.json", "b.run", metrics="P@1")
     assert refused("a.json", "other.json", metrics=None) == (
-        "other.json: the saved results a.json, other.json have no metric in common"
+        "other.json: no metric is in every saved result (a.json has AP, nDCG@3, num_q, rankDCG; "
+        "other.json has P@1). Evaluate the runs again, with the same metrics"
     )
 
 
@@ -298,3 +357,61 @@ def test_no_query_in_common() -> None:
         "--queries judged"
     )
     assert gradeval.compare("q", ["first.run", "second.run"], "AP").comparisons[0].n == 5
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("saved", ["AP nDCG@10 rankDCG tau", "AP rankDCG"])
+@pytest.mark.parametrize("asked", ["AP rankDCG", "AP"])
+@pytest.mark.parametrize("queries", ["judged", "both"])
+def test_notices_are_those_of_the_run(saved: str, asked: str, queries: str) -> None:
+    with open("q", "a") as file:
+        file.write("q0 0 d1 0\nnothing 0 d1 0\n")
+    for name in "ab":
+        rows = (f"{q} Q0 d{d} 1 {d % 2} t\n" for q in ("q1", "q2", "nothing", name) for d in range(9))
+        Path(f"{name}.run").write_text("".join(rows))
+    options = {"queries": queries}
+    for name in "ab":
+        save(f"{name}.json", f"{name}.run", metrics=saved, **options)
+    for runs in (["a", "b"], ["b"]):
+        own = gradeval.evaluate("q", [f"{name}.run" for name in runs], asked, **options).notices
+        assert {Kind.DUPLICATES, Kind.NO_RELEVANT, Kind.TIES} <= {one.kind for one in own}
+        for ends in product((".run", ".json"), repeat=len(runs)):
+            read = with_saved("q", [(None, f"{name}{end}") for name, end in zip(runs, ends, strict=True)])
+            found = evaluate_with_saved(*read, parse(asked), Options.of(**options))
+            assert [str(one) for one in found.notices] == [str(one) for one in own]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_run_named_as_the_qrels_takes_none_of_their_notices() -> None:
+    with open("q", "a") as file:
+        file.write("nothing 0 d1 0\n")
+    Path("q.run").write_text(run_text(0))
+    save("q.json", "q.run", metrics="AP")
+    [name] = with_saved("q", [(None, "q.json")])[1][0][1].runs
+    assert name.name == "q"
+    found = evaluate_with_saved(*with_saved("q", [(None, "q.json")]), parse("AP"), Options())
+    assert [one.kind for one in found.notices].count(Kind.NO_RELEVANT) == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_with_a_byte_order_mark() -> None:
+    expected = gradeval.compare("q", ["a.json", "b.run"], "AP").comparisons
+    Path("a.json").write_bytes(b"\xef\xbb\xbf" + Path("a.json").read_bytes())
+    assert gradeval.compare("q", ["a.json", "b.run"], "AP").comparisons == expected
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_a_summary() -> None:
+    change("a.json", lambda content: (content["runs"][0].pop("summary"), content["runs"][0].pop("undefined")))
+    gradeval.compare("q", ["a.json", "b.run"], "AP")
+
+
+@pytest.mark.usefixtures("folder")
+def test_judgments_that_are_all_relevant_are_noted() -> None:
+    Path("q").write_text("".join(f"q{q} 0 d{d} {1 + d % 2}\n" for q in range(4) for d in range(5)))
+    for name in "ab":
+        Path(f"{name}.run").write_text(run_text("ab".index(name)))
+        save(f"{name}.json", f"{name}.run", metrics="AP nDCG@3")
+    for runs in (["a.json"], ["a.run", "b.json"]):
+        found = evaluate_with_saved(*with_saved("q", [(None, run) for run in runs]), parse("AP"), Options())
+        assert [one.kind for one in found.notices if one.subject == "q"] == [Kind.ALL_RELEVANT]

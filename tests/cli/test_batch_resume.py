@@ -133,3 +133,13 @@ def test_resume_from_another_file() -> None:
     )
     Path("out.json").write_text("")
     assert batch("m.toml", "-o", "out.json", "--resume", "--quiet").code == 0
+
+
+def test_group_sizes_that_changed_are_evaluated_again() -> None:
+    Path("x").write_text("2 1:3 2:1\n0 1:2 2:5\n1 1:1 2:2\n0 1:0 2:4\n2 1:2 2:2\n")
+    Path("m.toml").write_text('metrics = "AP"\nqrels = "x"\ncollections = ["c"]\nfeatures = "1,2"\n')
+    for sizes in ("3\n2\n", "1\n4\n"):
+        Path("x.query").write_text(sizes)
+        batch("m.toml", "--baseline", "feature1", "-o", "out.json", "--resume", "--quiet")
+        fresh = batch("m.toml", "--baseline", "feature1", "-f", "json", "--quiet").out
+        assert Path("out.json").read_text() == fresh

@@ -141,3 +141,59 @@ def test_a_result_of_spark() -> None:
     assert fails("explain", "qrels", "spark.json", "-m", "AP", "--query", "q1") == (
         "spark.json: a saved result has no documents. Give the run that it was made from"
     )
+
+
+LETOR = "2 1:3 2:1\n0 1:2 2:5\n1 1:1 2:2\n0 1:0 2:4\n2 1:2 2:2\n"
+
+
+def test_group_sizes_are_part_of_what_a_result_is_made_from() -> None:
+    Path("x").write_text(LETOR)
+    for name, sizes in {"x.query": "3\n2\n", "same": "3\n2\n", "other": "1\n4\n"}.items():
+        Path(name).write_text(sizes)
+    options = ("--feature", "2", "-m", "AP", "--quiet")
+    assert gradeval("x", *options, "-q", "-f", "json", "-o", "s.json").code == 0
+    assert gradeval("x", *options, "--groups", "same", "-q", "-f", "json", "-o", "given.json").code == 0
+    for saved in ("s.json", "given.json"):
+        for groups in ((), ("--groups", "same")):
+            assert gradeval("x", saved, "--quiet", *groups).code == 0
+        error = f"{saved}: it was made with other group sizes (SHA-256 "
+        assert fails("x", saved, "--groups", "other").startswith(error)
+    Path("x.query").write_text("1\n4\n")
+    assert fails("x", "s.json").startswith("s.json: it was made with other group sizes (SHA-256 ")
+    assert gradeval("gate", "x", "s.json", "--require", "AP >= 0").code == 2
+    assert fails("compare", "x", "s.json", "given.json", "--groups", "other").startswith("s.json: it was made")
+    content = json.loads(Path("s.json").read_text())
+    del content["qrels"]["groups_sha256"]  # as before there were any
+    Path("s.json").write_text(json.dumps(content))
+    assert "with other group sizes (no file of them)" in fails("x", "s.json")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("qrels", "b.json"),
+        ("compare", "qrels", "a.run", "b.json"),
+        ("gate", "qrels", "b.json", "--require", "AP >= 0"),
+        ("gate", "qrels", "a.run", "--baseline", "b.json", "--max-drop", "AP 50%"),
+        ("report", "qrels", "a.run", "b.json", "-o", "report.html"),
+    ],
+)
+def test_an_edited_result_is_an_error_everywhere(command: tuple[str, ...]) -> None:
+    content = json.loads(Path("b.json").read_text())
+    content["runs"][0]["per_query"]["q1"]["AP"] = "1"
+    Path("b.json").write_text(json.dumps(content))
+    done = gradeval(*command)
+    assert done.code == 2
+    assert "b.json: AP of query 'q1' of run 'b' is not a finite number. " in done.err
+
+
+def test_a_gate_is_as_strict_with_a_saved_result() -> None:
+    Path("qrels").write_text(QRELS + "".join(f"n{q} 0 d0 {int(q > 0)}\n" for q in range(60)))
+    save("b.json", "b.run")
+    outcomes = []
+    for run in ("b.run", "b.json"):
+        gate = ("gate", "qrels", run, "--require", "AP >= 0", "--min-coverage", "0", "--strict")
+        done = gradeval(*gate, "--allow", "missing,ties,few_queries")
+        outcomes.append((done.code, done.err))
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][0] == 2 and "no relevant document" in outcomes[0][1]
