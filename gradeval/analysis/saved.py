@@ -94,7 +94,10 @@ def _check_notices(saved: SavedResult) -> None:
     """Raise InputError for one that cannot be read, or has no sentence."""
     try:
         for one in saved.notices:
-            str(Notice.from_dict(one, str(one.get("subject", ""))))
+            notice = Notice.from_dict(one, str(one.get("subject", "")))
+            str(notice)
+            if notice.kind is Kind.JUDGED_SHARE:
+                int(notice.metric.removeprefix("Judged@"))
     except (TypeError, ValueError, KeyError):
         raise InputError(saved.path, "a notice in it is not valid") from None
 

@@ -164,12 +164,12 @@ def _run(source: Source, run: Any) -> SavedRun:
     sha256, ties, path = (run.get(key) for key in ("sha256", "ties", "path"))
     if not isinstance(sha256, (str, NoneType)) or ties not in (None, *TIES) or not isinstance(path, str):
         raise _invalid(source, f"'sha256', 'ties' or 'path'{of_run} is not valid")
-    summary = run.get("summary")
-    undefined = _item(source, run, "undefined", dict) if summary is not None else {}
+    summary, undefined = None, {}
+    if "summary" in run or "undefined" in run:
+        summary = _numbers(source, _item(source, run, "summary", dict), f" in the summary{of_run}")
+        undefined = _item(source, run, "undefined", dict)
     if any(type(count) is not int for count in undefined.values()):
         raise _invalid(source, f"'undefined'{of_run} is not valid")
-    if summary is not None:
-        summary = _numbers(source, _item(source, run, "summary", dict), f" in the summary{of_run}")
     return SavedRun(name, path, sha256, values, ties, summary, undefined)
 
 

@@ -213,6 +213,7 @@ def test_without_a_metric() -> None:
                 c["runs"][0]["per_query"].pop("q0"),
                 c["runs"][0].update(queries=4),
                 c["runs"][0].pop("summary"),
+                c["runs"][0].pop("undefined"),
             ),
             "run 'a' has no values of query 'q0'",
         ),
@@ -236,6 +237,8 @@ def test_without_a_metric() -> None:
         (lambda c: c.update(notices=[5]), "'notices' is not valid"),
         (lambda c: note_of_a(c).update(count="x"), "a notice in it is not valid"),
         (lambda c: note_of_a(c).update(kind="x"), "a notice in it is not valid"),
+        (lambda c: note_of_a(c).update(kind="judged_share", metric="AP"), "a notice in it is not valid"),
+        (lambda c: c["runs"][0].update(summary=None), "'summary' is not valid"),
     ],
 )
 def test_damaged(edit: Callable[[Any], object], message: str) -> None:

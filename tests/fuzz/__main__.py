@@ -23,6 +23,7 @@ ATTACKS = {
     "options": "metrics and options against a slow pipeline",
     "library": "the Python function against the slow pipeline",
     "damage": "damaged files of every format",
+    "saved": "edited saved results",
     "borders": "blocks of any size",
     "keys": "colliding keys of ids",
     "arguments": "any words on the command line",

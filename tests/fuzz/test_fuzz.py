@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gradeval import cli
+from gradeval.analysis import saved
 from gradeval.arrays.strings import Ids
 from gradeval.formats import diagnostics as problems
 from gradeval.formats import scan, sources
@@ -27,6 +28,7 @@ CASES = {
     "options": 15,
     "library": 15,
     "damage": 25,
+    "saved": 35,
     "borders": 3,
     "keys": 20,
     "arguments": 25,
@@ -65,6 +67,8 @@ def plant(name: str, patch: pytest.MonkeyPatch) -> None:
         patch.setattr(judgments.Judgments, "cut", lambda table, depth: table)
     elif name == "damage":
         patch.setattr(problems.Problems, "check", lambda kept: None)
+    elif name == "saved":
+        patch.setattr(saved, "_check_values", lambda *_: None)
     elif name == "borders":
         patch.setattr(sources, "_after_last_line", lambda buffer, filled: filled)
     elif name == "keys":

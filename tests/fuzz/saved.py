@@ -1,0 +1,128 @@
+"""Attack: saved results, edited: refused with their name, or as good as the runs that they were made from."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import damage, data
+from .call import gradeval, printed, require, same
+
+UNIT = "files"
+
+METRICS = ("AP", "nDCG@3", "nDCG@10", "P@2", "tau", "num_rel", "num_q", "Judged@10", "relstring", "rankDCG")
+VALUES: tuple[Any, ...] = (
+    None, True, False, 0, 0.0, -0.0, 1, -1, 0.5, 1e-12, 1e308, -1e308, 10**400, float("nan"), float("inf"),
+    "", "0.5", "x", "AP", "trec", "\udcff", "\x1b[2J", "\0", [], [5], [[]], {}, {"q1": 1}, [None], ["AP"],
+)  # fmt: skip
+UNREAD = ("relstring",)  # a text, which is not read back
+COMMANDS = ("eval", "eval", "compare", "gate", "batch")
+
+
+@dataclass(frozen=True)
+class Case:
+    """files: the qrels and the runs. saving: options of the saved result. seed: of its changes. command: that
+    reads it. by_text: whether bytes change, not the content.
+    """
+
+    files: dict[str, bytes]
+    saving: list[str]
+    seed: int
+    command: str
+    by_text: bool
+
+
+def make(rng: random.Random) -> Case:
+    collection = data.made(rng, runs=2)
+    files = {"q": data.dressed(rng, data.qrels_rows(collection.qrels))}
+    files |= {
+        name: data.dressed(rng, data.run_rows(lines)) for name, lines in zip("ab", collection.runs, strict=True)
+    }
+    saving = ["-m", ",".join([*rng.sample(METRICS, rng.randint(2, 5)), "AP"])]
+    saving += rng.choice([[], [], ["--queries", "both"], ["-l", "2"], ["--ties", "best"]])
+    return Case(files, saving, rng.randrange(2**32), rng.choice(COMMANDS), rng.random() < 0.25)
+
+
+def places(content: Any) -> list[tuple[Any, Any]]:
+    """(container, key) of everything in it."""
+    if not isinstance(content, (dict, list)):
+        return []
+    items = list(content.items() if isinstance(content, dict) else enumerate(content))
+    return [place for key, value in items for place in ((content, key), *places(value))]
+
+
+def edited(rng: random.Random, content: dict[str, Any]) -> dict[str, Any]:
+    """The content with a few changes, many of them among the values of queries."""
+    for _ in range(rng.choice([1, 1, 1, 2, 4])):
+        every = places(content)
+        values = [place for place in every if isinstance(place[0], dict) and "AP" in place[0]]
+        choices = values if values and rng.random() < 0.6 else every
+        if not choices:
+            break
+        container, key = rng.choice(choices)
+        kind = rng.random()
+        if kind < 0.2:
+            del container[key]
+        elif kind < 0.3 and isinstance(container, dict):
+            container[rng.choice(["x", "q1", "AP", "zz"])] = container[key]
+        elif kind < 0.7 and isinstance(container[key], (int, float)):
+            container[key] = rng.choice([container[key] * (1 + 1e-6), 2 * container[key], 1 - container[key]])
+        else:
+            container[key] = rng.choice(VALUES)
+    return content
+
+
+def tampered(case: Case, text: str) -> bytes:
+    rng = random.Random(case.seed)
+    if case.by_text:
+        return damage.changed(rng, text.encode())
+    return json.dumps(edited(rng, json.loads(text))).encode()
+
+
+def check(case: Case) -> int:
+    for name, content in case.files.items():
+        Path(name).write_bytes(content)
+    options = case.saving[2:]
+    plain = gradeval("q", "a", *case.saving, "-q", "-f", "json", "--quiet")
+    metrics = ",".join(name for name in case.saving[1].split(",") if name not in UNREAD)
+    expected = gradeval("q", "a", "-m", metrics, "-q", "--digits", "full", "--quiet", *options)
+    if plain.code or expected.code:
+        return 0
+    text = tampered(case, plain.out)
+    if b'"summary"' not in text:  # as with -n: nothing shows whether values are those that were saved
+        return 0
+    Path("s.json").write_bytes(text)
+    call = _call(case.command, metrics, options)
+    done = gradeval(*call)
+    if case.command == "eval" and done.code == 0:
+        found, wanted = (list(printed(one.out, "tsv")) for one in (done, expected))
+        alike = [row[:2] for row in found] == [row[:2] for row in wanted] and all(
+            same(float(one[2]), float(other[2]), 1e-8) for one, other in zip(found, wanted, strict=True)
+        )
+        require(alike, f"another value than that of the run\n{expected.out}", call, done)
+    if case.command != "eval" and done.code == 0:
+        own = gradeval(*(["a" if word == "s.json" else word for word in call]))
+        require(own.code == 0, "a saved result is taken where its run is not", call, own)
+    if done.code == 2:
+        lines = [line for line in done.lines if not line.startswith(("warning: ", "note: "))]
+        named = all(line.startswith(("s.json", "gate not judged", "gradeval: ", "b:", "a:")) for line in lines)
+        require(named, "an error does not name its file", call, done)
+    return 1
+
+
+def _call(command: str, metrics: str, options: list[str]) -> list[str]:
+    if command == "eval":
+        return ["q", "s.json", "-m", metrics, "-q", "--digits", "full", "--quiet", *options]
+    if command == "compare":
+        return ["compare", "q", "a", "s.json", "-m", "AP", "--quiet", *options]
+    if command == "gate":
+        return ["gate", "q", "s.json", "--require", "AP >= -1", "--min-coverage", "0", "--quiet", *options]
+    text = 'metrics = "AP"\nqrels = "q"\nruns = "{system}"\nsystems = ["a", "s.json"]\ncollections = ["c"]\n'
+    names = {"--queries": "queries", "-l": "rel", "--ties": "ties"}
+    pairs = zip(options[::2], options[1::2], strict=True)
+    lines = (f"{names[flag]} = {value if flag == '-l' else json.dumps(value)}\n" for flag, value in pairs)
+    Path("m.toml").write_text(text + "[options]\n" + "".join(lines))
+    return ["batch", "m.toml", "--baseline", "a", "--quiet"]
