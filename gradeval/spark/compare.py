@@ -11,7 +11,7 @@ import numpy as np
 
 from gradeval.analysis.compare import notices_of_sections, pairs_of, verdict
 from gradeval.analysis.comparison import Comparison, PairComparison, Section
-from gradeval.analysis.judged_share import Judged, share
+from gradeval.analysis.judged_share import Judged, is_judged, share, without_judged
 from gradeval.analysis.options import MAXT, OF_SUMS, CompareOptions
 from gradeval.analysis.values import ComparedMetric, QueryValues, check_comparable, comparable
 from gradeval.errors import InputError, OptionError
@@ -96,13 +96,14 @@ def comparison(
     ]
     inputs = {"qrels": {"path": summary.qrels, "sha256": None}, "options": dict(summary.options)}
     notices = (*known, *notices_of_sections(sections), *(judged.notices(job.runs) if judged else ()))
-    return Comparison(values, pairs, options, sections, (), judged, notices, inputs)
+    shown = judged if judged is not None and judged.name not in names else None
+    return Comparison(values, pairs, options, sections, (), shown, notices, inputs)
 
 
 def _places(job: Job, metrics: str | Iterable[str] | None) -> list[int]:
     """The positions of the metrics to compare. Raises MetricError."""
     if metrics is None:
-        return [job.specs.index(spec) for spec in comparable(job.specs)]
+        return [job.specs.index(spec) for spec in without_judged(comparable(job.specs))]
     evaluated = Results("", None, (), job.specs, ())
     places = [evaluated._metric(spec) for spec in parse(metrics)]
     check_comparable([job.specs[m] for m in places])
@@ -112,7 +113,7 @@ def _places(job: Job, metrics: str | Iterable[str] | None) -> list[int]:
 def _judged(summary: SparkSummary) -> Judged | None:
     """How much of the runs was judged, if that was evaluated and differs."""
     for m, spec in reversed([*enumerate(summary.specs)]):
-        if spec.metric.name == "Judged":
+        if is_judged(spec):
             totals, counts = summary.means[:, m] * summary.counts[:, m], summary.counts[:, m]
             shares = [share(summary, r, totals[r], counts[r]) for r in range(len(summary.runs))]
             judged = Judged(str(spec), np.array(shares))

@@ -254,6 +254,7 @@ def _merged_notices(notices: Iterable[Notice]) -> list[Notice]:
                 before,
                 count=before.count + one.count,
                 total=before.total + one.total,
+                undefined=before.undefined + one.undefined,
                 queries=(*before.queries, *one.queries)[:MAX_QUERIES],
             )
     return list(merged.values())
@@ -269,16 +270,19 @@ def _with_ends(notice: Notice, parts: Sequence[Part], values: Moments, job: Job)
         {(one.kind, one.metric): one for one in part.notices}.get((Kind.TIES, notice.metric)) for part in parts
     ]
 
-    def end(given: Sequence[float | None]) -> float:
+    def defined(value: float) -> float | None:
+        return None if math.isnan(value) else value
+
+    def end(given: Sequence[float | None]) -> float | None:
         moments = [
             part.values if summary is None else _of_summary(part.values, summary, m, job.specs[m])
             for part, summary in zip(parts, given, strict=True)
         ]
-        return float(summaries(Moments.joined(moments), job.specs)[m])
+        return defined(float(summaries(Moments.joined(moments), job.specs)[m]))
 
     return replace(
         notice,
-        value=float(summaries(values, job.specs)[m]),
+        value=defined(float(summaries(values, job.specs)[m])),
         low=end([None if one is None else one.low for one in own]),
         high=end([None if one is None else one.high for one in own]),
     )

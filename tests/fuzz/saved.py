@@ -68,7 +68,7 @@ def edited(rng: random.Random, content: dict[str, Any]) -> dict[str, Any]:
             del container[key]
         elif kind < 0.3 and isinstance(container, dict):
             container[rng.choice(["x", "q1", "AP", "zz"])] = container[key]
-        elif kind < 0.7 and isinstance(container[key], (int, float)):
+        elif (kind < 0.7 and container[key] in range(100)) or isinstance(container[key], float):
             container[key] = rng.choice([container[key] * (1 + 1e-6), 2 * container[key], 1 - container[key]])
         else:
             container[key] = rng.choice(VALUES)
