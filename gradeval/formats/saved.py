@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from types import NoneType
 from typing import Any, NoReturn, TypeVar
 
@@ -154,10 +155,10 @@ def _run(source: Source, run: Any) -> SavedRun:
         if not isinstance(row, dict):
             raise _invalid(source, f"the values{place} are not an object")
         values[query] = _numbers(source, row, place)
-    columns = dict.fromkeys(metric for row in rows.values() for metric in row)
-    numeric = {metric for row in values.values() for metric in row}
+    columns = dict.fromkeys(chain.from_iterable(rows.values()))
+    numeric = set(chain.from_iterable(values.values()))
     for query, row in rows.items():
-        for metric in columns:
+        for metric in columns if (len(row), len(values[query])) != (len(columns), len(numeric)) else ():
             if metric not in row or (metric in numeric and metric not in values[query]):
                 what = "is not a finite number" if metric in row else "is missing"
                 raise _invalid(source, f"{metric} of query {named(query)}{of_run} {what}")
