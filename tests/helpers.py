@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from hypothesis import settings
 
 from gradeval.arrays.segments import Segments
-from gradeval.registry.metric import REGISTRY, Metric, load
+from gradeval.registry import spec
+from gradeval.registry.metric import DECLARED, REGISTRY, Metric, load
 from gradeval.registry.spec import parse
 from gradeval.tables.judgments import Judgments
 
@@ -19,6 +21,26 @@ Query = tuple[Mapping[str, float], Mapping[str, float]]
 
 
 NEEDED = {"cutoff": "3", "max_rel": "3", "recall": "0.5", "multiple": "0.6"}
+
+
+@contextmanager
+def own_metrics_only() -> Iterator[Callable[[], None]]:
+    """Metrics that are declared or loaded within are forgotten at the end, and where it is called."""
+    spec._names()
+    declared, registered, names = len(DECLARED), dict(REGISTRY), dict(spec._NAMES)
+
+    def forget() -> None:
+        del DECLARED[declared:]
+        spec._looked_at = declared
+        for known, before in ((REGISTRY, registered), (spec._NAMES, names)):
+            known.clear()
+            known.update(before)
+        spec.load_plugins.cache_clear()
+
+    try:
+        yield forget
+    finally:
+        forget()
 
 
 def with_needed(name: str, **more: object) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from cli.command import gradeval
-from helpers import examples
+from helpers import examples, own_metrics_only
 from registry import test_invariants, test_metric
 
 from gradeval.cli.batch import batch_command
@@ -26,7 +26,6 @@ from gradeval.cli.compare import compare_command
 from gradeval.cli.eval import eval_command
 from gradeval.cli.gate import gate_command
 from gradeval.options import DEFAULT_METRICS
-from gradeval.registry import spec
 from gradeval.registry.dialects import BENCHMARKS, TREC_EVAL
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.pages import page
@@ -227,8 +226,7 @@ def test_the_metric_that_is_added():
     """It passes its own test and those that find it by themselves."""
     function, test = blocks("python")
     added: dict[str, Any] = {"__name__": "readme"}
-    spec._names.cache_clear()
-    try:
+    with own_metrics_only():
         exec(function, added)
         exec(test, added)
         added["test_graded_reciprocal_rank"]()
@@ -239,9 +237,6 @@ def test_the_metric_that_is_added():
         for invariant in metric.invariants:
             test_invariants.try_out(invariant, [metric], examples(times=0.2))
         assert page("grr").startswith("GRR\n\nGraded reciprocal rank.\n\nUse when the user wants one result")
-    finally:
-        del REGISTRY["GRR"]
-        spec._names.cache_clear()
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make")

@@ -95,7 +95,7 @@ def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: s
     """List the metrics, or show the formula, parameters, range and source of NAME."""
     from gradeval.cli import output as out
     from gradeval.registry.pages import page, table
-    from gradeval.registry.plugins import load_plugins
+    from gradeval.registry.spec import load_plugins
 
     if names and (family or graded or search):
         raise click.UsageError("NAME and --family, --graded or --search are mutually exclusive.")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from importlib import import_module
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -123,6 +122,11 @@ class Metric:
         """The name of its family, from the module of its function."""
         return family_of(self.function.__module__)
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is one of gradeval's own."""
+        return str(getattr(self.function, "__module__", None)).startswith("gradeval.")
+
     @cached_property
     def about(self) -> str:
         """The whole page: the function's docstring."""
@@ -203,37 +207,11 @@ def in_ascii(name: str) -> str:
     return "".join(_GREEK.get(letter, letter) for letter in name)
 
 
-class Declaration(NamedTuple):
-    """A metric as declared. made: returns the metric, or raises if the declaration is wrong."""
-
-    name: str
-    function: Function
-    made: Callable[[], Metric]
-
+DECLARED: list[Metric] = []
+"""Every metric as declared, by gradeval, other packages or the program."""
 
 REGISTRY: dict[str, Metric] = {}
-_collected: list[Declaration] | None = None
-
-
-@contextmanager
-def collected() -> Iterator[list[Declaration]]:
-    """Collect declarations instead of registering them, so that those of plugins are checked first."""
-    global _collected  # noqa: PLW0603
-    before, _collected = _collected, []
-    try:
-        yield _collected
-    finally:
-        _collected = before
-
-
-def add(metric: Metric) -> None:
-    if metric.name in REGISTRY:
-        raise ValueError(f"two metrics are named {metric.name}")
-    REGISTRY[metric.name] = metric
-
-
-def is_ours(function: Function) -> bool:
-    return str(getattr(function, "__module__", None)).startswith("gradeval.")
+"""The metrics that can be used, by name: gradeval's after load(); registry/spec.py adds those of plugins."""
 
 
 def metric(name: str, **fields: Any) -> Callable[[_Declared], _Declared]:
@@ -241,23 +219,11 @@ def metric(name: str, **fields: Any) -> Callable[[_Declared], _Declared]:
 
     name: as tables show it. fields: those of Metric. The function's docstring is the metric's page, its module
     the metric's family. Every metric has the parameter judged_only, which the function does not see. A metric
-    of another package is checked, and its errors are contained.
+    of another package is checked where names of metrics are looked up, and its errors are contained.
     """
 
-    def made(function: Function) -> Metric:
-        return Metric(name, function, **fields)
-
     def declare(function: _Declared) -> _Declared:
-        if _collected is None and is_ours(function):
-            add(made(function))
-            return function
-        declaration = Declaration(name, function, partial(made, function))
-        if _collected is None:
-            from gradeval.registry.plugins import register
-
-            register(declaration)
-        else:
-            _collected.append(declaration)
+        DECLARED.append(Metric(name, function, **fields))
         return function
 
     return declare
@@ -295,6 +261,7 @@ def family_of(module: str) -> str:
 
 @cache
 def load() -> None:
-    """Import the built-in families, in the order of FAMILIES."""
+    """Import the built-in families, in the order of FAMILIES, and register their metrics."""
     for family in FAMILIES:
         import_module(f"gradeval.metrics.{family}")
+    REGISTRY.update({metric.name: metric for metric in DECLARED if metric.is_ours})

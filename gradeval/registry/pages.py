@@ -15,8 +15,7 @@ from gradeval.errors import MetricError
 from gradeval.registry.dialects import GROUPS, MEASURES, SAME_NAMES, Group, aliases, names_of, spellings, ties
 from gradeval.registry.metric import REGISTRY, Metric
 from gradeval.registry.params import Param
-from gradeval.registry.plugins import load_plugins
-from gradeval.registry.spec import Spec, fold, metric_of, parse
+from gradeval.registry.spec import Spec, fold, load_plugins, metric_of, parse
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 

@@ -1,121 +1,235 @@
-"""Metrics of other packages: found by their entry points, checked, and registered if their names are free."""
+"""Metrics of other packages: found by their entry points, checked, and contained.
+
+A plugin is any code. Whatever it raises, also by sys.exit, is a MetricError of one line; what it prints goes to
+standard error; and a metric gets a table of its own. Nothing more is promised.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
-from typing import Any
+from functools import wraps
+from typing import Any, TextIO, TypeVar
 
-from gradeval.errors import MetricError, described, named
-from gradeval.registry import metric as registry
-from gradeval.registry.containment import contain, contained, is_bound, one_line, plugin_of
-from gradeval.registry.invariants import Invariant
-from gradeval.registry.metric import REGISTRY, Declaration, Kind, Metric, in_ascii, load
+import numpy as np
+from numpy.typing import NDArray
+
+from gradeval.arrays import Floats
+from gradeval.arrays.segments import Segments
+from gradeval.errors import MetricError, described, named, printable
+from gradeval.registry.invariants import Condition, Invariant
+from gradeval.registry.metric import Kind, Metric, in_ascii
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
+from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
+
+_Result = TypeVar("_Result")
+_LONGEST = 300  # characters of an error's text
 
 
-@cache
-def load_plugins() -> tuple[str, ...]:
-    """Add what other packages offer under the entry point group 'gradeval.metrics': modules that use @metric.
+def loaded() -> Iterator[str]:
+    """Load what other packages offer under the entry point group 'gradeval.metrics': modules that use @metric.
 
-    Finding them takes longer than importing all our own metrics, so it is done only where a name is not one of
-    ours, or all are listed. Returns a line for each plugin, metric or name that is ignored; the others work.
+    After each of them what is wrong with it, '' if nothing.
     """
     from importlib.metadata import entry_points
 
-    load()
     try:
-        points = contained("plugins cannot be listed: ", lambda: list(entry_points(group="gradeval.metrics")))
+        points = contained("plugins cannot be listed: ", lambda: list(entry_points(group="gradeval.metrics")))()
     except MetricError as error:
-        return (str(error),)
-    taken = _names_in_use()
-    failed: list[str] = []
+        yield str(error)
+        return
     for point in points:
-        with registry.collected() as declarations:
-            try:
-                contained(f"plugin {point.value} cannot be loaded: ", point.load)
-            except MetricError as error:
-                failed.append(str(error))
-        for declaration in declarations:
-            failed += _register(declaration, taken)
-    return tuple(failed)
+        try:
+            contained(f"plugin {point.value} cannot be loaded: ", point.load)()
+            yield ""
+        except MetricError as error:
+            yield str(error)
 
 
-def register(declaration: Declaration) -> None:
-    """Register a metric that a program declares itself. Raises ValueError where it or a name is ignored."""
-    from gradeval.registry import spec
-
-    load()
-    known = dict(REGISTRY)
-    failed = _register(declaration, _names_in_use())
-    if failed:
-        REGISTRY.clear()
-        REGISTRY.update(known)
-        raise ValueError(failed[0])
-    spec._names.cache_clear()
+# Containment
 
 
-def _register(declaration: Declaration, taken: dict[str, str]) -> list[str]:
-    """Register a metric with those of its names that are free; a line for each other name.
+def contained(
+    prefix: str, function: Callable[..., _Result], passing: tuple[type[Exception], ...] = ()
+) -> Callable[..., _Result]:
+    """The function, which raises MetricError with the prefix for whatever it raises; `passing` stay."""
 
-    taken: folded name -> what has it; the names of the metric are added.
+    @wraps(function)
+    def call(*args: Any, **params: Any) -> _Result:
+        try:
+            with _DIVERSION, np.errstate(all="ignore"):  # which also restores what the plugin sets
+                return function(*args, **params)
+        except BaseException as error:  # sys.exit and KeyboardInterrupt do not end the program
+            text = _one_line(error)
+            for kind in passing:
+                if isinstance(error, kind):
+                    raise kind(text) from None
+            if not isinstance(error, MetricError):
+                text = f"{type(error).__name__}: {text}".removesuffix(": ")
+            raise MetricError(prefix + text) from error
+
+    return call
+
+
+class _Diversion:
+    """Standard output is standard error while any thread runs code of a plugin: only results go to stdout.
+
+    Not redirect_stdout: of two threads that overlap, the last one would restore what the first one had set.
     """
-    from gradeval.registry.spec import fold
 
-    who = plugin_of(declaration.function)
-    ignored = f"{who}: metric {described(declaration.name)} is ignored: "
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.depth = 0
+        self.before: TextIO | None = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.depth:
+                self.before, sys.stdout = sys.stdout, sys.stderr
+            self.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.depth -= 1
+            if not self.depth:
+                sys.stdout, self.before = self.before, None
+
+
+_DIVERSION = _Diversion()
+
+
+def _one_line(error: BaseException) -> str:
+    """The error's text, short and printable."""
     try:
-        metric = contained(ignored, lambda: _checked(declaration.made()))
-    except MetricError as error:
-        return [str(error)]
-    owners = {name: taken.get(fold(name)) or _value_after_a_name(name) for name in _names(metric)}
-    if owners[metric.name]:
-        return [f"{ignored}the name is already used for {owners[metric.name]}"]
-    aliases = tuple(name for name in metric.aliases if not owners[name])
-    registry.add(replace(metric, aliases=aliases))
-    taken |= {fold(name): metric.name for name in (metric.name, *aliases)}
-    return [
-        f"{who}: alias {named(name)} of metric {metric.name} is ignored: it is already used for {owner}"
-        for name, owner in owners.items()
-        if owner
-    ]
-
-
-def _names(metric: Metric) -> list[str]:
-    return list(dict.fromkeys([metric.name, *metric.aliases]))
-
-
-def _names_in_use() -> dict[str, str]:
-    """All names in use, folded -> their meaning."""
-    from gradeval.registry.dialects import GROUPS, MEASURES, aliases
-    from gradeval.registry.spec import fold
-
-    return (
-        {alias.name.lower(): alias.target for alias in aliases()}
-        | {name.lower(): measure.metric for name, measure in MEASURES.items()}
-        | {fold(name): metric.name for metric in REGISTRY.values() for name in _names(metric)}
-        | {name: f"the group {name}" for name in GROUPS}
-    )
-
-
-def _value_after_a_name(name: str) -> str:
-    """The meaning of a name with a value, such as P_10; '' for other names."""
-    from gradeval.registry.spec import dotted
-
-    try:
-        specs = dotted(name)
-    except MetricError:
+        text = printable(" ".join(str(error).split()))
+    except Exception:  # of a class of its own
         return ""
-    return str(specs[0]) if specs else ""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
+    """The metric with its function, its check, and the code of its parameters and invariants contained."""
+    function, check = metric.function, metric.check
+
+    @wraps(function)
+    def compute(judgments: Judgments, **params: Any) -> Any:
+        return _checked_result(function(_copied(judgments), **params), metric.kind, judgments, prefix)
+
+    def within(condition: Condition) -> Condition:
+        return replace(condition, is_met=contained(prefix, condition.is_met))
+
+    own = replace(
+        metric,
+        function=contained(prefix, compute),
+        invariants=[replace(one, conditions=tuple(map(within, one.conditions))) for one in metric.invariants],
+        check=None if check is None else contained(prefix, check, (ValueError,)),
+        undefined=True,
+    )
+    parsed = [param.but(parse=contained(prefix, _parser(param), (ValueError,))) for param in params]
+    own.__dict__["params"] = (*parsed, JUDGED_ONLY)  # fills the cached property
+    return own
+
+
+def _parser(param: Param) -> Callable[[str], Any]:
+    """What reads a parameter's value, which must be hashable and have a text."""
+
+    @wraps(param.parse)
+    def parse(text: str) -> Any:
+        value = param.parse(text)
+        hash(value)
+        param.text(value)
+        return value
+
+    return parse
+
+
+def _copied(judgments: Judgments) -> Judgments:
+    """The table with read-only arrays of its own: nothing that is done to them reaches another metric."""
+
+    def copied(column: NDArray[Any]) -> NDArray[Any]:
+        column = column.copy()
+        column.flags.writeable = False
+        return column
+
+    names = ("grade", "rank", "score", "document", "retrieved", "scale")
+    columns: dict[str, Any] = {name: copied(getattr(judgments, name)) for name in names}
+    return replace(judgments, segments=Segments(copied(judgments.segments.offsets)), **columns)
+
+
+def _checked_result(result: Any, kind: Kind, judgments: Judgments, prefix: str) -> Any:
+    """What a metric returned: Terms, strings (Q,), or else new float64 (Q,). Raises MetricError."""
+    count = judgments.segments.count
+    if kind is Kind.TEXT:
+        texts = None if isinstance(result, (str, bytes)) else np.asarray(result).tolist()
+        if not isinstance(texts, list) or len(texts) != count or not all(isinstance(one, str) for one in texts):
+            raise MetricError(f"it did not return {count} strings")
+        return texts
+    if isinstance(result, Terms):
+        _numbers(result.values(), count, kind)
+        rows, table = np.asarray(result.row), np.arange(-1, len(judgments.grade))
+        is_whole = rows.shape == (result.segments.offsets[-1],) and result.is_empty.shape == (count,)
+        if not is_whole or not np.isin(rows, table).all():
+            raise MetricError("it returned Terms whose rows are not those of the table")
+        return replace(result, ideal=None if result.ideal is None else contained(prefix, result.ideal))
+    return _numbers(result, count, kind)
+
+
+def _numbers(values: Any, count: int, kind: Kind) -> Floats:
+    """Values as float64 (Q,); masked ones are undefined."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf" or array.shape != (count,):
+        is_array = array.ndim or array.dtype != object
+        what = f"an array of {array.dtype.name}, shape {array.shape}" if is_array else type(values).__name__
+        raise MetricError(f"it returned {what}, not numbers of shape ({count},)")
+    numbers: Floats = np.array(array, np.float64)
+    if hasattr(values, "filled"):  # a masked array, without an import of numpy.ma
+        numbers = values.astype(np.float64).filled(np.nan)
+    if np.isinf(numbers).any():
+        raise MetricError("it returned an infinite number")
+    if kind is Kind.COUNT and (numbers % 1 > 0).any():
+        raise MetricError("it returned a number that is not an integer, as those of Kind.COUNT are")
+    return numbers
 
 
 # What a declaration must be
 
 
-def _checked(metric: Metric) -> Metric:
-    """The metric, contained. Raises MetricError for what is wrong with its declaration."""
+def plugin_of(metric: Metric) -> str:
+    """The plugin as messages name it."""
+    function = metric.function
+    return f"plugin {getattr(function, '__module__', None) or type(function).__module__}"
+
+
+def admitted(metric: Metric, owner: Callable[[str], str]) -> tuple[Metric | None, list[str]]:
+    """A metric of another package, contained, with those of its names that are free; a line for each other.
+
+    None for a metric whose declaration is wrong, or whose name is not free. owner: what a name is already used
+    for, '' if it is free.
+    """
+    who = plugin_of(metric)
+    ignored = f"{who}: metric {described(metric.display)} is ignored: "
+    try:
+        params = contained(ignored, _checked)(metric)
+        owners = {name: owner(name) for name in (metric.name, *metric.aliases)}
+        if owners[metric.name]:
+            raise MetricError(f"{ignored}the name is already used for {owners[metric.name]}")
+        free = replace(metric, aliases=[name for name in metric.aliases if not owners[name]])
+        own = contained(ignored, _contain)(free, params, f"{who} failed: ")
+    except MetricError as error:
+        return None, [str(error)]
+    return own, [
+        f"{who}: alias {named(name)} of metric {metric.name} is ignored: it is already used for {used}"
+        for name, used in owners.items()
+        if used
+    ]
+
+
+def _checked(metric: Metric) -> tuple[Param, ...]:
+    """The parameters of the metric. Raises MetricError for what is wrong with its declaration."""
     for field, (must, is_right) in _MUST.items():
         value = getattr(metric, field)
         if not is_right(value):
@@ -124,13 +238,11 @@ def _checked(metric: Metric) -> Metric:
     try:
         params = tuple(declared(metric.function))
     except ValueError as error:
-        raise MetricError(one_line(error)) from error
+        raise MetricError(_one_line(error)) from error
     for param in params:
         if not _is_param(param):
             raise MetricError(f"parameter {param.name} is not declared as in gradeval/registry/params.py")
-    own = contain(metric, params)
-    assert own.usage and own.summary is not None  # which are made of more that can be wrong
-    return own
+    return params
 
 
 def _is_line(value: Any) -> bool:
@@ -152,10 +264,6 @@ def _is_list_of(value: Any, is_right: Callable[[Any], object]) -> bool:
     return isinstance(value, (list, tuple)) and all(map(is_right, value))
 
 
-def _is_invariant(value: Any) -> bool:
-    return isinstance(value, Invariant) and _is_line(str(value))
-
-
 def _is_form(form: str) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, str) and re.fullmatch(form, in_ascii(value)) is not None
 
@@ -164,20 +272,23 @@ def _is_a(*types: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, types)
 
 
+def _is_bound(value: Any) -> bool:
+    return value is None or (isinstance(value, (int, float)) and value == value)
+
+
 _NONE = type(None)
+_TRUTH = "true or false", _is_a(bool)
+_LINE = "a string of one line", _is_line
 _MUST: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "display": ("letters, digits, '_' and '-'", _is_form(r"[A-Za-z0-9_-]+")),
     "function": (
         "a function whose docstring is a string",
         lambda value: callable(value) and isinstance(value.__doc__, (str, _NONE)),
     ),
-    "range": (
-        "(lowest, highest)",
-        lambda value: _is_list_of(value, is_bound) and len(value) == 2,
-    ),
+    "range": ("(lowest, highest)", lambda value: _is_list_of(value, _is_bound) and len(value) == 2),
     "invariants": (
         "a list of those in gradeval/registry/invariants.py",
-        lambda value: _is_list_of(value, _is_invariant),
+        lambda value: _is_list_of(value, lambda one: isinstance(one, Invariant) and _is_line(str(one))),
     ),
     "aliases": (
         "a list of names without spaces and any of (),@=.",
@@ -185,10 +296,10 @@ _MUST: dict[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "kind": ("a member of Kind", _is_a(Kind)),
     "higher_is_better": ("true, false or None", _is_a(bool, _NONE)),
-    "undefined": ("true or false", _is_a(bool)),
-    "needs_relevant": ("true or false", _is_a(bool)),
+    "undefined": _TRUTH,
+    "needs_relevant": _TRUTH,
     "check": ("a function or None", lambda value: value is None or callable(value)),
-    "constant": ("true or false", _is_a(bool)),
-    "example": ("a string of one line", _is_line),
-    "group": ("a string of one line", _is_line),
+    "constant": _TRUTH,
+    "example": _LINE,
+    "group": _LINE,
 }

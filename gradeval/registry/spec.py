@@ -23,7 +23,7 @@ from gradeval.registry.dialects import (
     to_ours,
     to_theirs,
 )
-from gradeval.registry.metric import REGISTRY, Metric, in_ascii, load
+from gradeval.registry.metric import DECLARED, REGISTRY, Metric, in_ascii, load
 from gradeval.registry.params import Param
 
 
@@ -167,17 +167,19 @@ def _in_our_spelling(text: str) -> tuple[str, list[tuple[str, str | None]], str 
     """Name, parameters and cutoffs of a text; None if there is no '@'."""
     name, inside, cutoffs = parts_of(text)
     items = items_of(inside)
-    if fold(name) not in _names():
+    if fold(name) not in _NAMES:
         name, items = resolve(name, items, cutoffs is not None)
     return name, items, cutoffs
 
 
 def _dotted_or_plugin(text: str) -> list[Spec] | None:
     """dotted(text), or None if that is an error and the text is the name of a plugin's metric."""
+    _names()
     try:
         return dotted(text)
     except MetricError:
-        if fold(text) in _names(plugins=True):
+        load_plugins()
+        if fold(text) in _NAMES:
             return None
         _suggest(text)
         raise
@@ -185,7 +187,7 @@ def _dotted_or_plugin(text: str) -> list[Spec] | None:
 
 def _suggest(text: str) -> None:
     """Raise MetricError if the text stands for a metric in a notation that is not parsed."""
-    for name in filter(None, map(_parseable, meant(text, _names()))):
+    for name in filter(None, map(_parseable, meant(text, _NAMES))):
         raise MetricError(text, hint=f"did you mean {name}?")
 
 
@@ -203,11 +205,14 @@ def _parseable(text: str) -> str:
 
 
 def dotted(text: str) -> list[Spec] | None:
-    """The Specs of trec_eval's notation, such as ndcg_cut.5,10, ndcg_cut_10, P.5; None for other texts."""
+    """The Specs of trec_eval's notation, such as ndcg_cut.5,10, ndcg_cut_10, P.5; None for other texts.
+
+    Only of metrics whose names were looked up before, as group_of() does.
+    """
     if "(" in text or "@" in text:
         return None
     for separator, (name, found, values) in ((".", text.partition(".")), ("_", text.rpartition("_"))):
-        metric, takes = _names().get(fold(name)), measure_of(name)
+        metric, takes = _NAMES.get(fold(name)), measure_of(name)
         if not found or metric is None or (separator == "_" and _is_name(text)):
             continue
         if takes is None or not takes.param:
@@ -225,7 +230,7 @@ def dotted(text: str) -> list[Spec] | None:
 def _is_name(text: str) -> bool:
     """Whether the whole text is a name, of gradeval or of another tool."""
 
-    return fold(text) in _names() or bool(named(text))
+    return fold(text) in _NAMES or bool(named(text))
 
 
 def _at_cutoff(metric: Metric, name: str, values: str) -> str:
@@ -303,20 +308,76 @@ def fold(name: str) -> str:
     return in_ascii(name.lower())
 
 
-@cache
-def _names(plugins: bool = False) -> dict[str, Metric]:
-    """Every name, folded -> its metric."""
-    if plugins:
-        from gradeval.registry.plugins import load_plugins  # a start without them does not pay for it
+_NAMES: dict[str, Metric] = {}
+_ADMITTED: dict[Metric, tuple[Metric | None, list[str]]] = {}
+_looked_at = 0  # how many of DECLARED were registered or ignored
 
-        load_plugins()
-    else:
+
+def _names() -> dict[str, Metric]:
+    """Every name, folded -> its metric; those of plugins after load_plugins().
+
+    Raises MetricError, once, for a metric that the program declares itself and that is ignored.
+    """
+    if not _NAMES:
         load()
-    names: dict[str, Metric] = {}
-    for metric in REGISTRY.values():
-        for name in (metric.name, *metric.aliases, *names_of(metric.name)):
-            names[fold(name)] = metric
-    return names
+        names = {metric: (metric.name, *metric.aliases, *names_of(metric.name)) for metric in REGISTRY.values()}
+        _NAMES.update({fold(name): metric for metric in names for name in names[metric]})
+    for failed in _register():
+        raise MetricError(failed)
+    return _NAMES
+
+
+def _register() -> list[str]:
+    """Register what other packages or the program declared since; a line for each metric or name ignored.
+
+    Threads may do so at a time: each ends with the same metrics.
+    """
+    global _looked_at  # noqa: PLW0603
+    failed: list[str] = []
+    count = len(DECLARED)
+    for declared in DECLARED[_looked_at:count]:
+        if not declared.is_ours:
+            from gradeval.registry.plugins import admitted  # a start without them does not pay for it
+
+            metric, ignored = _ADMITTED.get(declared) or _ADMITTED.setdefault(
+                declared, admitted(declared, _owner)
+            )
+            failed += ignored
+            if metric is not None:
+                REGISTRY[metric.name] = metric
+                _NAMES.update({fold(name): metric for name in (metric.name, *metric.aliases)})
+    _looked_at = max(_looked_at, count)
+    return failed
+
+
+def _owner(name: str) -> str:
+    """What a name is already used for, '' if it is free."""
+    if fold(name) in _NAMES:
+        return _NAMES[fold(name)].name
+    if fold(name) in GROUPS:
+        return f"the group {fold(name)}"
+    for alias in named(name):
+        return alias.target
+    with suppress(MetricError):
+        return str(*(dotted(name) or [])[:1])  # P_10
+    return ""
+
+
+@cache
+def load_plugins() -> tuple[str, ...]:
+    """Register the metrics that other packages offer; a line for each plugin, metric or name that is ignored.
+
+    Finding them takes longer than importing all our own metrics, so it is done only where a name is not one of
+    ours, or all are listed.
+    """
+    from gradeval.registry.plugins import loaded
+
+    _names()
+    failed: list[str] = []
+    for error in loaded():
+        failed += [error] if error else []
+        failed += _register()
+    return tuple(failed)
 
 
 def _ignored(failed: Sequence[str]) -> str:
@@ -329,23 +390,22 @@ def _ignored(failed: Sequence[str]) -> str:
 
 
 def _named(name: str, text: str) -> Metric:
-    for plugins in (False, True):
-        if fold(name) in _names(plugins):
-            return _names(plugins)[fold(name)]
+    unread = () if fold(name) in _NAMES else load_plugins()  # one of them may be the metric's home
+    if fold(name) in _NAMES:
+        return _NAMES[fold(name)]
     _suggest(text)
-    from gradeval.registry.plugins import load_plugins
-
     stem = re.sub(_TAIL, "", name)
-    near = nearest(fold(stem), [*_names(True), *GROUPS, *(alias.name.lower() for alias in aliases())])
-    unread = _ignored(load_plugins())  # it may be the metric's home
+    near = nearest(fold(stem), [*_NAMES, *GROUPS, *(alias.name.lower() for alias in aliases())])
     spelled = next((own for own in REGISTRY if fold(own) == near), near or "")
     meant = spelled if spelled in GROUPS else text.replace(stem, spelled, 1)
     if meant == text:  # the name is right, what follows it is not
         raise MetricError(f"{text}: the cutoff is given more than once", hint=f"for example {spelled}@5")
     suggested = _parseable(meant) if near else ""
     if not suggested:
-        raise MetricError(f"{text}: unknown metric", hint=f"'gradeval metrics' lists the metrics{unread}")
-    raise MetricError(text, hint=f"did you mean {suggested}?{unread}")
+        raise MetricError(
+            f"{text}: unknown metric", hint=f"'gradeval metrics' lists the metrics{_ignored(unread)}"
+        )
+    raise MetricError(text, hint=f"did you mean {suggested}?{_ignored(unread)}")
 
 
 # The notation as text

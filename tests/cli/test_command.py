@@ -11,13 +11,13 @@ from pathlib import Path
 
 import click
 import pytest
+from helpers import own_metrics_only
 
 from gradeval import __version__, cli
 from gradeval.cli import app
 from gradeval.cli.eval import eval_command
 from gradeval.registry.dialects import GROUPS
 from gradeval.registry.metric import REGISTRY, load
-from gradeval.registry.plugins import load_plugins
 
 from .command import RUN, fails, gradeval, values
 
@@ -269,11 +269,8 @@ def test_metrics_of_others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     point = EntryPoint("mine", "others_metrics", "gradeval.metrics")
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point])
-    from gradeval.registry import spec
-
-    load_plugins.cache_clear()
-    spec._names.cache_clear()
-    try:
+    with own_metrics_only() as forget:
+        forget()
         assert values("q", "r", "-m", "mine", "-qn") == {
             ("q1", "Mine"): 4,
             ("q2", "Mine"): 3,
@@ -281,10 +278,6 @@ def test_metrics_of_others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         }
         assert "  Mine " in gradeval("metrics").out
         assert gradeval("metrics", "Mine").out.startswith("Mine\n\nMine alone.\n")
-    finally:
-        REGISTRY.pop("Mine", None)
-        load_plugins.cache_clear()
-        spec._names.cache_clear()
 
 
 def test_main_ends_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:

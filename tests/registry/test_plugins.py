@@ -1,40 +1,47 @@
-"""Plugins that cannot be loaded, claim names that are taken, or declare metrics wrongly: the others work."""
+"""Metrics of other packages: what is wrong with one is a message of one line, and the others work."""
 
 from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
+from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import Annotated
 
 import numpy as np
 import pytest
+from helpers import judgments_of, ranked
 from junk import junk
 
 import gradeval
 from gradeval import MetricError
+from gradeval.arrays.segments import Segments
 from gradeval.registry import metric as registry
-from gradeval.registry import plugins
 from gradeval.registry.dialects import MEASURES, aliases
 from gradeval.registry.invariants import PROMOTION_HELPS, Condition
-from gradeval.registry.metric import REGISTRY, load
+from gradeval.registry.metric import REGISTRY, Kind, load
 from gradeval.registry.pages import page, table
-from gradeval.registry.params import flag
-from gradeval.registry.spec import parse
+from gradeval.registry.params import Cutoff, Param, flag
+from gradeval.registry.spec import load_plugins, parse
+from gradeval.tables import qrels
+from gradeval.tables.terms import DiscountedTerms, Terms
 
-from .plugged import FAILING, LEVEL, MINE, OTHERS, changing, declaring, evaluated, taking, total
+from .plugged import FAILING, LEVEL, MINE, OTHERS, changing, declaring, evaluated, raising, taking, total
 
 load()
+
+HERE = f"plugin {__name__}"
 
 
 def test_a_metric_of_another_package(plugin):
     plugin(declaring("Toy", total, aliases=["plaything"]))
     assert str(parse("plaything")[0]) == "Toy"
     assert evaluated("toy AP").values(0, "Toy").tolist() == [4, 3, 1]
-    assert plugins.load_plugins() == ()
+    assert load_plugins() == ()
     with pytest.raises(MetricError, match=r"did you mean Toy\(judged_only=true\)\?"):
         parse("Toyy(judged_only=true)")
 
@@ -44,24 +51,17 @@ def test_a_metric_of_another_package(plugin):
 
 @pytest.mark.parametrize("what", ["SystemExit: 3", "KeyboardInterrupt", "Other: any", "Silent"])
 def test_a_plugin_that_cannot_be_loaded(plugin, what):
+    """What it declared before works, and so do the others."""
+
     def fail():
+        declaring("Middle", total)()
         FAILING[what](None)
 
     plugin(declaring("First", total), fail, declaring("Last", total))
-    assert plugins.load_plugins() == (f"plugin toy1 cannot be loaded: {what}",)
-    assert evaluated("first last AP").means[0, :2].tolist() == [8 / 3, 8 / 3]
+    assert load_plugins() == (f"plugin toy1 cannot be loaded: {what}",)
+    assert evaluated("first last middle AP").means[0, :3].tolist() == [8 / 3, 8 / 3, 8 / 3]
     with pytest.raises(MetricError, match=r"unknown metric: .* \(plugin toy1 cannot be loaded: "):
         parse("unknown")
-
-
-def test_what_is_declared_before_a_plugin_fails_works(plugin):
-    def half():
-        declaring("First", total)()
-        raise RuntimeError("half way")
-
-    plugin(half)
-    assert plugins.load_plugins() == ("plugin toy0 cannot be loaded: RuntimeError: half way",)
-    assert parse("First")
 
 
 def test_many_broken_plugins_leave_a_typo_short(plugin):
@@ -78,27 +78,13 @@ def test_many_broken_plugins_leave_a_typo_short(plugin):
         assert len(str(caught.value)) < 400
 
 
-def test_what_a_plugin_prints_is_no_result(plugin, capsys):
-    plugin(lambda: print("Welcome"))
-    assert plugins.load_plugins() == ()
-    assert capsys.readouterr() == ("", "Welcome\n")
-
-
-def test_a_package_that_is_gone(plugin):
-    plugin(EntryPoint("x", "no_such_package_at_all", "gradeval.metrics").load)
-    assert parse("AP")  # our own do not need it
-    with pytest.raises(MetricError, match=r"unknown metric.*plugin toy0 cannot be loaded: ModuleNot"):
-        parse("unknown")
-
-
-def test_plugins_that_cannot_be_listed(monkeypatch):
+def test_plugins_that_cannot_be_listed(plugin, monkeypatch):
     def entry_points(group):
         raise SystemExit("broken metadata")
 
+    plugin()
     monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
-    plugins.load_plugins.cache_clear()
-    assert plugins.load_plugins() == ("plugins cannot be listed: SystemExit: broken metadata",)
-    plugins.load_plugins.cache_clear()
+    assert load_plugins() == ("plugins cannot be listed: SystemExit: broken metadata",)
 
 
 # What it claims
@@ -119,7 +105,7 @@ def test_a_name_that_is_taken(plugin, name, owner):
     )
     meant = parse(name)
     expected = evaluated(name).means.tolist() if name not in ("set", "first") else None
-    assert plugins.load_plugins() == (
+    assert load_plugins() == (
         f"{MINE}: metric '{name}' is ignored: the name is already used for {owner}",
         f"{MINE}: alias '{name}' of metric Third is ignored: it is already used for {owner}",
     )
@@ -136,7 +122,7 @@ def test_every_name_of_ours_is_taken(plugin):
     names += [*MEASURES, *(alias.name for alias in aliases())]
     plugin(*(declaring(name, changing) for name in names))
     known = list(REGISTRY)
-    failed = plugins.load_plugins()
+    failed = load_plugins()
     assert len(failed) == len(names)
     assert all(
         "' is ignored: name" in line or "' is ignored: the name is already used for " in line for line in failed
@@ -157,13 +143,28 @@ def test_a_program_that_declares_a_metric_itself(plugin):
     declaring("Mine", total)()
     declaring("Also", total)()  # after names were looked up
     assert evaluated("Mine also").means.tolist() == [[8 / 3, 8 / 3]]
-    with pytest.raises(ValueError, match="metric 'AP' is ignored: the name is already used for AP"):
-        declaring("AP", total)()
-    with pytest.raises(ValueError, match="alias 'map' of metric Mapped is ignored: it is already used for AP"):
-        declaring("Mapped", total, aliases=["map"])()
-    assert "Mapped" not in REGISTRY
-    with pytest.raises(ValueError, match="metric 'Worse' is ignored: TypeError"):
+    declaring("AP", total)()
+    with pytest.raises(MetricError, match="metric 'AP' is ignored: the name is already used for AP"):
+        parse("AP")
+    declaring("Mapped", total, aliases=["map"])()
+    with pytest.raises(MetricError, match="alias 'map' of metric Mapped is ignored: it is already used for AP"):
+        parse("RR")
+    assert evaluated("map Mapped").means[0, 1] == 8 / 3  # once said, it is ignored
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         declaring("Worse", total, colour="red")()
+
+
+def test_threads_that_look_up_a_metric_of_the_program_find_the_same_one(plugin):
+    plugin()
+    for number in range(20):
+        declaring(f"Mine{number}", total)()
+    found: list[object] = []
+    threads = [Thread(target=lambda: found.append(parse("Mine19 AP"))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [parse("Mine19 AP")] * 8
 
 
 def declared(**more):
@@ -174,124 +175,403 @@ def judged_only_itself(judgments, *, judged_only: Annotated[bool, flag("a flag")
     return judgments.retrieved
 
 
+def wrong_docstring(judgments):
+    return judgments.retrieved
+
+
+wrong_docstring.__doc__ = 5
 WRONG_PARAM = "parameter size is not declared as in gradeval/registry/params.py"
+NAME, ANNOTATED = (
+    "name must be letters, digits, '_' and '-', not",
+    "size must be annotated as in 'cutoff: Cutoff'",
+)
+INVARIANTS = "invariants must be a list of those in gradeval/registry/invariants.py, not"
+ALIASES = "aliases must be a list of names without spaces and any of (),@=., not"
 DECLARATIONS = {
-    "name must be letters, digits, '_' and '-', not 5": declared(name=5),
-    "name must be letters, digits, '_' and '-', not ''": declared(name=""),
-    "name must be letters, digits, '_' and '-', not 'my metric'": declared(name="my metric"),
-    "name must be letters, digits, '_' and '-', not 'é'": declared(name="é"),
+    f"{NAME} 5": declared(name=5),
+    f"{NAME} ''": declared(name=""),
+    f"{NAME} 'my metric'": declared(name="my metric"),
+    f"{NAME} 'é'": declared(name="é"),
     "function must be a function whose docstring is a string, not 'x'": declared(function="x"),
-    "TypeError: Metric.__init__() got an unexpected keyword argument 'params'": declared(params=[LEVEL]),
     "range must be (lowest, highest), not (0,)": declared(range=(0,)),
     "range must be (lowest, highest), not ('a', 1)": declared(range=("a", 1)),
-    "range must be (lowest, highest), not 5": declared(range=5),
-    "invariants must be a list of those in gradeval/registry/invariants.py, not [5]": declared(invariants=[5]),
-    "invariants must be a list of those in gradeval/registry/invariants.py, not 'mine'": declared(
-        invariants="mine"
-    ),
-    "aliases must be a list of names without spaces and any of (),@=., not 'plaything'": declared(
-        aliases="plaything"
-    ),
-    "aliases must be a list of names without spaces and any of (),@=., not [None]": declared(aliases=[None]),
-    "aliases must be a list of names without spaces and any of (),@=., not ['a b']": declared(aliases=["a b"]),
+    f"{INVARIANTS} [5]": declared(invariants=[5]),
+    f"{INVARIANTS} 'mine'": declared(invariants="mine"),
+    f"{ALIASES} 'plaything'": declared(aliases="plaything"),
+    f"{ALIASES} [None]": declared(aliases=[None]),
+    f"{ALIASES} ['a b']": declared(aliases=["a b"]),
     "kind must be a member of Kind, not 'sum'": declared(kind="sum"),
     "higher_is_better must be true, false or None, not 1": declared(higher_is_better=1),
     "undefined must be true or false, not 1": declared(undefined=1),
     "check must be a function or None, not 5": declared(check=5),
     "constant must be true or false, not 'yes'": declared(constant="yes"),
     "example must be a string of one line, not None": declared(example=None),
-}
-PARAMETERS = {
-    "int": "size must be annotated as in 'cutoff: Cutoff' (no Param found)",
-    "Annotated[int, 'a cutoff']": "size must be annotated as in 'cutoff: Cutoff' (no Param found)",
-    "Cutof": "size must be annotated as in 'cutoff: Cutoff' (name 'Cutof' is not defined)",
-    "sys.exit(3)": "SystemExit: 3",
-}
-DECLARATIONS |= {
-    **{what: declared(function=taking(annotation)) for annotation, what in PARAMETERS.items()},
+    f"{ANNOTATED} (no Param found)": declared(function=taking("int")),
+    f"{ANNOTATED} (name 'Cutof' is not defined)": declared(function=taking("Cutof")),
+    "SystemExit: 3": declared(function=taking("sys.exit(3)")),
     WRONG_PARAM: declared(function=taking(Annotated[float, LEVEL.but(about=5)])),
     "TypeError: unhashable type: 'list'": declared(function=taking(Annotated[float, LEVEL], [])),
     WRONG_PARAM.replace("size", "judged_only"): declared(function=judged_only_itself),
+    "": declared(function=wrong_docstring),
 }
 
 
-def wrong_docstring(judgments):
-    return judgments.retrieved
-
-
-wrong_docstring.__doc__ = 5
-
-
-@pytest.mark.parametrize("what", [*DECLARATIONS, "docstring", "keyword"])
+@pytest.mark.parametrize("what", DECLARATIONS)
 def test_a_declaration_that_is_wrong(plugin, what):
-    own = {"docstring": declared(function=wrong_docstring), "keyword": declared(colour="red")}
-    given = DECLARATIONS.get(what) or own[what]
+    given = dict(DECLARATIONS[what])
     name, function = given.pop("name"), given.pop("function")
     plugin(
         lambda: [declaring(name, function, **given)(), declaring("Second", total)()], declaring("Third", total)
     )
-    [failed] = plugins.load_plugins()
+    [failed] = load_plugins()
     module = function.__module__ if callable(function) else "builtins"
     assert failed.startswith(f"plugin {module}: metric {name!r} is ignored: ")
-    assert what in own or failed.endswith(f": {what}")
+    assert failed.endswith(what)
     assert "\n  Second " in table()
     assert evaluated(f"second third {OTHERS}").means[0, 0] == 8 / 3
 
 
 def test_any_value_of_any_field_of_a_declaration(plugin):
     """Each is used as it should be, or left out; nothing else is raised, and the list is there."""
+
+    def checked(*loads):
+        plugin(*loads)
+        left_out = load_plugins()
+        toys = [name for name in REGISTRY if name.startswith("Toy")]
+        assert len(left_out) + len(toys) >= len(loads)
+        for name in toys:
+            page(name)
+        assert table()
+
     for field in registry.Metric.__annotations__:
         if field not in ("display", "function"):
-            plugin(*(declaring(f"Toy{i}", total, **{field: one}) for i, one in enumerate(junk().values())))
-            left_out = len(plugins.load_plugins())
-            toys = [name for name in REGISTRY if name.startswith("Toy")]
-            assert left_out + len(toys) >= len(junk()), field
-            assert table()
-            for name in toys:
-                page(name)
-            for name in toys:
-                REGISTRY.pop(name)
+            checked(*(declaring(f"Toy{i}", total, **{field: one}) for i, one in enumerate(junk().values())))
     for wrong in (taking, lambda one: taking(Annotated[float, LEVEL], one)):
-        plugin(*(declaring(f"Toy{i}", wrong(one)) for i, one in enumerate(junk().values())))
-        plugins.load_plugins()
-        for name in [name for name in REGISTRY if name.startswith("Toy")]:
-            page(name)
-            REGISTRY.pop(name)
-    for name, function in (("junk", one) for one in junk().values()):
-        plugin(declaring(name, function), declaring(function, total))
-        plugins.load_plugins()
-        assert table()
-        REGISTRY.pop("junk", None)
+        checked(*(declaring(f"Toy{i}", wrong(one)) for i, one in enumerate(junk().values())))
+    checked(*(declaring(f"Toy{i}", one) for i, one in enumerate(junk().values())))
+    plugin(*(declaring(one, total) for one in junk().values()))
+    load_plugins()
+    assert table()
 
 
-WARNING = """
+# Where a metric is computed
+
+
+def array_of(dtype):
+    return lambda judgments: np.zeros(judgments.segments.count, dtype)
+
+
+SHAPE = "not numbers of shape (3,)"
+RETURNING = {
+    f"an array of str32, shape (3,), {SHAPE}": array_of("U1"),
+    f"an array of object, shape (3,), {SHAPE}": array_of(object),
+    f"an array of timedelta64[s], shape (3,), {SHAPE}": array_of("m8[s]"),
+    f"NoneType, {SHAPE}": lambda judgments: None,
+    f"dict, {SHAPE}": lambda judgments: {},
+    f"an array of float64, shape (), {SHAPE}": lambda judgments: 1.0,
+    f"an array of float64, shape (6,), {SHAPE}": lambda judgments: judgments.grade,
+    f"an array of int64, shape (3, 1), {SHAPE}": lambda judgments: judgments.retrieved[:, None],
+    "an infinite number": lambda judgments: judgments.retrieved / 0.0,
+}
+DOES = FAILING | {f"it returned {what}": function for what, function in RETURNING.items()}
+
+
+@pytest.mark.parametrize("what", DOES)
+def test_what_a_metric_does_wrong(plugin, what):
+    expected = evaluated(OTHERS).to_dict(per_query=True)
+    state = np.geterr()
+    plugin(declaring("Toy", DOES[what]), declaring("Good", total))
+    who = f"plugin {DOES[what].__module__} failed"
+    with pytest.raises(MetricError) as caught:
+        evaluated(f"AP Toy {OTHERS}")
+    assert str(caught.value) == f"Toy: {who}: {what}"
+    assert evaluated(OTHERS).to_dict(per_query=True)["runs"] == expected["runs"]
+    assert evaluated("Good").values(0, "Good").tolist() == [4, 3, 1]
+    assert np.geterr() == state
+    assert f"\n  {who}: " in page("Toy")
+    assert "\n  Toy " in table()
+
+
+def test_an_error_in_a_thread_of_its_own(plugin, monkeypatch):
+    monkeypatch.setattr(qrels, "SHARE", 1)  # a part for each query
+    plugin(declaring("Toy", FAILING["SystemExit: 3"]))
+    with pytest.raises(MetricError, match=r"^Toy: plugin .* failed: SystemExit: 3$"):
+        evaluated("AP Toy", jobs=3)
+
+
+def test_ctrl_c_while_it_computes(plugin):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # where these tests ignore it
+    plugin(declaring("Toy", lambda judgments: signal.raise_signal(signal.SIGINT)))
+    try:
+        with pytest.raises(MetricError, match=f"^Toy: {HERE} failed: KeyboardInterrupt$"):
+            evaluated("Toy")
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+FINE = {
+    "int64": (lambda judgments: judgments.retrieved, [3, 2, 1]),
+    "bool": (lambda judgments: judgments.retrieved > 2, [1, 0, 0]),
+    "float16": (lambda judgments: judgments.retrieved.astype(np.float16), [3, 2, 1]),
+    "list": (lambda judgments: judgments.retrieved.tolist(), [3, 2, 1]),
+    "tuple": (lambda judgments: (1, 2.5, True), [1, 2.5, 1]),
+    "nan": (lambda judgments: [np.nan, 1, 2], [np.nan, 1, 2]),
+    "masked": (lambda judgments: np.ma.array(judgments.retrieved, mask=[0, 1, 0]), [3, np.nan, 1]),
+}
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_what_is_made_a_float(plugin, name):
+    function, expected = FINE[name]
+    plugin(declaring("Toy", function))
+    assert repr(evaluated("Toy").values(0, 0).tolist()) == repr(list(map(float, expected)))
+
+
+def test_a_buffer_that_is_used_again(plugin):
+    """What a metric returns is copied: it may be the same array each time."""
+    buffer = np.empty(3)
+
+    def toy(judgments, *, cutoff: Cutoff | None = None):
+        buffer[:] = judgments.segments.number(judgments.top(cutoff))
+        return buffer
+
+    plugin(declaring("Toy", toy))
+    results = evaluated("Toy@1 Toy")
+    assert results.values(0, "Toy@1").tolist() == [1, 1, 0]
+    assert results.values(0, "Toy").tolist() == [2, 2, 0]
+
+
+def test_the_table_is_its_own(plugin):
+    """Also where it makes the arrays writeable, or changes what is cached in the table."""
+
+    def toy(judgments):
+        for column in list(vars(judgments).values()):
+            if isinstance(column, np.ndarray):
+                assert not column.flags.writeable
+                column.flags.writeable = True
+                column[:] = 0
+        judgments.ideal[:] = 0
+        judgments.highest[:] = 0
+        judgments.segments.lengths[:] = 0
+        return judgments.once(("hits", None), lambda: judgments.retrieved)
+
+    expected = evaluated(OTHERS).means.tolist()[0]
+    plugin(declaring("Toy", toy))
+    assert evaluated(f"AP Toy {OTHERS}").means.tolist()[0][2:] == expected[1:]
+
+
+@pytest.mark.parametrize(
+    "words", [["a", "b"], "abc", [1, 2, 3], None, np.array([b"a", b"b", b"c"]), [["a"]] * 3]
+)
+def test_texts_that_are_none(plugin, words):
+    plugin(declaring("Toy", lambda judgments: words, kind=Kind.TEXT))
+    with pytest.raises(MetricError, match=f"^Toy: {HERE} failed: it did not return 3 strings$"):
+        evaluated("Toy AP")
+
+
+def test_texts(plugin):
+    plugin(declaring("Toy", lambda judgments: ["a", "b", "c"], kind=Kind.TEXT))
+    assert evaluated("Toy AP").texts(0, "Toy") == {"1": "a", "2": "b", "3": "c"}
+
+
+def graded_sum(judgments, *, cutoff: Cutoff | None = None):
+    """The sum of the grades in the first ranks, half of them."""
+    rows = np.flatnonzero(judgments.top(cutoff))
+    return Terms(judgments.segments.take(rows), rows, judgments.grade[rows], 2.0)
+
+
+def discounted(judgments):
+    rows = np.flatnonzero(judgments.top(None))
+    rank, grade = judgments.rank[rows], judgments.grade[rows]
+    terms = DiscountedTerms.of(judgments.segments.take(rows), rows, rank, grade, np.log2(rank + 1))
+    return replace(
+        terms, normalizer=judgments.segments.sum(judgments.grade), ideal=lambda: graded_sum(judgments)
+    )
+
+
+def test_terms(plugin):
+    """As of a built-in metric: its value is their sum, and explaining it has them."""
+    plugin(declaring("Toy", graded_sum), declaring("Other", discounted))
+    results = evaluated("Toy Toy@1 Toy(judged_only=true)@1 Other CG")
+    assert results.values(0, "Toy").tolist() == [1.5, 1.5, 0]
+    assert results.values(0, "Toy@1").tolist() == [0, 1, 0]
+    judgments = judgments_of([ranked([1, 3, None, 2], missed=[4])])
+    for name, function in (("Toy", graded_sum), ("Other", discounted)):
+        [spec] = parse(name)
+        terms, own = spec.metric.terms(judgments), function(judgments)
+        assert type(terms) is type(own)
+        assert terms.row.tolist() == own.row.tolist()
+        assert terms.values().tolist() == own.values().tolist()
+    assert terms.ideal().value.tolist() == own.ideal().value.tolist()
+
+
+def test_terms_of_a_metric_that_needs_relevant_documents(plugin):
+    """A query without one is left out or 0, as for a built-in metric."""
+
+    def toy(judgments):
+        rows = np.flatnonzero(judgments.grade > 2)
+        has_relevant = judgments.segments.number(judgments.grade > 2) > 0
+        return replace(Terms(judgments.segments.take(rows), rows, 1.0), has_relevant=has_relevant)
+
+    plugin(declaring("Toy", toy, needs_relevant=True))
+    [spec] = parse("Toy")
+    values, empty = spec.metric.values(judgments_of([ranked([3, 1]), ranked([1])]))
+    assert repr(values.tolist()) == "[1.0, nan]"
+    assert empty.tolist() == [False, True]
+
+
+ROWS = "it returned Terms whose rows are not those of the table"
+WRONG_TERMS = {
+    "row": ({"row": np.array([0, 1, 99])}, ROWS),
+    "fraction": ({"row": np.array([0.5, 1, 2])}, ROWS),
+    "fewer": ({"row": np.array([0, 1])}, ROWS),
+    "queries": ({"segments": Segments(np.array([0, 3]))}, f"shape (1,), {SHAPE}"),
+    "segments": ({"segments": None}, "AttributeError: 'NoneType' object has no attribute 'lengths'"),
+    "relevant": ({"has_relevant": np.array([True])}, ROWS),
+    "text": ({"value": "x"}, "UFuncTypeError"),
+    "infinite": ({"value": np.inf}, "it returned an infinite number"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_TERMS)
+def test_terms_that_are_wrong(plugin, name):
+    fields, what = WRONG_TERMS[name]
+
+    def toy(judgments):
+        rows = np.array([0, 1, 3])
+        return replace(Terms(Segments(np.array([0, 2, 3, 3])), rows, 1.0), **fields)
+
+    plugin(declaring("Toy", toy))
+    with pytest.raises(MetricError, match=f"^Toy: {HERE} failed: .*{re.escape(what)}"):
+        evaluated("Toy AP")
+
+
+def test_an_ideal_that_fails(plugin):
+    plugin(declaring("Toy", lambda judgments: replace(discounted(judgments), ideal=lambda: sys.exit(3))))
+    [spec] = parse("Toy")
+    terms = spec.metric.terms(judgments_of([ranked([1, 3])]))
+    with pytest.raises(MetricError, match=f"^{HERE} failed: SystemExit: 3$"):
+        terms.ideal()
+
+
+def test_sums_and_counts(plugin):
+    """Only what is declared a count is printed without decimals; a sum keeps its fraction."""
+    plugin(
+        declaring("Halves", lambda judgments: judgments.retrieved / 2, kind=Kind.SUM),
+        declaring("Count", lambda judgments: judgments.retrieved, kind=Kind.COUNT),
+        declaring("Wrong", lambda judgments: judgments.retrieved / 2, kind=Kind.COUNT),
+    )
+    results = evaluated("Halves Count")
+    assert results.means.tolist() == [[3, 6]]
+    assert results.render("trec").split()[2::3] == ["3.0000", "6"]
+    with pytest.raises(
+        MetricError, match=f"^Wrong: {HERE} failed: it returned a number that is not an integer"
+    ):
+        evaluated("Wrong")
+
+
+def test_an_error_of_its_own_stays(plugin):
+    plugin(declaring("Toy", raising(MetricError("the grades are not those of stars"))))
+    with pytest.raises(MetricError, match=f"^Toy: {MINE} failed: the grades are not those of stars$"):
+        evaluated("Toy")
+
+
+# Its parameters, its check and its invariants
+
+
+@pytest.mark.parametrize(
+    ("parse_text", "what"),
+    [
+        (lambda text: sys.exit(1), r"^Toy\(size=5\): plugin .* failed: SystemExit: 1$"),
+        (lambda text: [1], r"^Toy\(size=5\): plugin .* failed: TypeError: unhashable type: 'list'$"),
+        (lambda text: int("two\nlines"), r"^Toy\(size=5\): size must be invalid literal .*, not '5'$"),
+    ],
+)
+def test_a_parameter_that_cannot_be_read(plugin, parse_text, what):
+    plugin(declaring("Toy", taking(Annotated[float, Param("how much", parse_text, "a number", "2")], 1.0)))
+    assert evaluated("Toy").means.tolist() == [[8 / 3]]
+    with pytest.raises(MetricError, match=what) as caught:
+        evaluated("Toy(size=5)")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_check_that_fails(plugin):
+    plugin(declaring("Toy", taking(Annotated[float, LEVEL], 1.0), check=lambda params: params["size"]))
+    with pytest.raises(MetricError, match=rf"^Toy: {MINE} failed: KeyError: 'size'$"):
+        evaluated("Toy")
+    assert evaluated("Toy(size=5)").means.tolist() == [[8 / 3]]
+
+
+def test_a_condition_of_an_invariant_that_fails(plugin):
+    """It is code of the plugin, which the search for the orders of ties runs."""
+    broken = Condition("cutoff", "with luck", lambda given, scale: 1 / 0)
+    plugin(declaring("Toy", total, invariants=[PROMOTION_HELPS.where(broken)]))
+    assert not load_plugins()
+    assert "; only with luck" in page("Toy")
+    with pytest.raises(MetricError, match="failed: ZeroDivisionError"):
+        REGISTRY["Toy"].holds(PROMOTION_HELPS, {}, np.zeros(1))
+
+
+# What it prints
+
+
+def printing(judgments, *, level: Annotated[float, LEVEL] = 1.0):
+    for _ in range(20):  # in several threads at a time
+        print("computing")
+    return judgments.retrieved * level
+
+
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_what_it_prints_goes_to_standard_error(plugin, monkeypatch, capsys, jobs):
+    monkeypatch.setattr(qrels, "SHARE", 1)  # a part for each query
+    before = sys.stdout
+    plugin(lambda: print("loading"), declaring("Toy", printing), declaring("Mute", total))
+    results = evaluated("Toy(level=2) Mute AP", jobs=jobs)
+    assert results.mean(0, "Toy(level=2)") == pytest.approx(2 * (3 + 2 + 1) / 3)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert set(err.split()) == {"loading", "computing"}
+    assert sys.stdout is before
+
+
+# Installed
+
+MODULE = '''
+from __future__ import annotations
+
 import warnings
+
+import numpy as np
+
 from gradeval.registry.metric import metric
+from gradeval.registry.params import Cutoff
 
 warnings.warn("loaded\\nso", stacklevel=2)
 
-@metric("Toy")
-def toy(judgments):
+
+@metric("ToyGain", aliases=["plaything"], range=(0, None), example="ToyGain@2")
+def toy_gain(judgments, *, cutoff: Cutoff):
+    """What the first ranks add up to."""
     warnings.warn("computed", RuntimeWarning)
-    return judgments.retrieved
-"""
+    return judgments.segments.sum(np.where(judgments.top(cutoff), judgments.grade, 0.0))
+'''
 
 
 @pytest.fixture(scope="module")
-def warned(tmp_path_factory):
-    """The command with a plugin that warns where it is loaded and where it is computed."""
+def installed(tmp_path_factory):
+    """The command with a plugin, as pip installs it, that warns where it is loaded and where it is computed."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "toy-1.dist-info").mkdir()
     (folder / "toy-1.dist-info" / "METADATA").write_text("Name: toy\nVersion: 1\n")
     (folder / "toy-1.dist-info" / "entry_points.txt").write_text("[gradeval.metrics]\ntoy = toy_warns\n")
-    (folder / "toy_warns.py").write_text(WARNING)
-    (folder / "q").write_text("1 0 a 3\n")
-    (folder / "r").write_text("1 Q0 a 1 3 t\n")
+    (folder / "toy_warns.py").write_text(MODULE)
+    (folder / "q").write_text("1 0 a 3\n1 0 b 1\n")
+    (folder / "r").write_text("1 Q0 a 1 3 t\n1 Q0 x 2 2 t\n1 Q0 b 3 1 t\n")
     home = str(Path(gradeval.__file__).parents[1])
 
     def run(*args):
         return subprocess.run(
-            [sys.executable, "-m", "gradeval", *args, "q", "r"],
+            [sys.executable, "-m", "gradeval", *args],
             cwd=folder,
             env=os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), home])},
             capture_output=True,
@@ -302,26 +582,19 @@ def warned(tmp_path_factory):
     return run
 
 
-def test_warnings_of_a_plugin(warned):
-    """Each is a line like other warnings, which --quiet silences and --strict makes an error."""
-    done = warned("-m", "Toy")
-    assert (done.returncode, done.stdout.split()[-1]) == (0, "1.0000")
+def test_an_installed_plugin(installed):
+    """Its warnings are lines like others, which --quiet silences and --strict makes errors."""
+    done = installed("q", "r", "-m", "toygain@1,3 AP", "-f", "tsv")
+    assert [line.split("\t")[3] for line in done.stdout.splitlines()[1:]] == ["3.0000", "4.0000", "0.8333"]
     assert re.fullmatch(
-        r"warning: .+:\d+: UserWarning: loaded so\nwarning: .+toy_warns.py:9: RuntimeWarning: computed\n",
+        r"warning: .+: UserWarning: loaded so\nwarning: .+_warns.py:17: RuntimeWarning: computed\nnote: .*\n",
         done.stderr,
     )
-    done = warned("-m", "Toy", "--quiet")
-    assert (done.returncode, done.stderr, done.stdout.split()[-1]) == (0, "", "1.0000")
-    done = warned("-m", "Toy", "--strict")
+    done = installed("q", "r", "-m", "plaything@1", "--quiet")
+    assert (done.returncode, done.stderr, done.stdout.split()[-1]) == (0, "", "3.0000")
+    done = installed("q", "r", "-m", "ToyGain@1", "--strict")
     assert (done.returncode, done.stdout) == (2, "")
     assert "plugin toy_warns cannot be loaded: UserWarning: loaded so" in done.stderr
-
-
-def test_a_condition_of_an_invariant_is_contained(plugin):
-    """It is code of the plugin, which the search for the orders of ties runs."""
-    broken = Condition("cutoff", "with luck", lambda given, scale: 1 / 0)
-    plugin(declaring("Toy", total, invariants=[PROMOTION_HELPS.where(broken)]))
-    assert not plugins.load_plugins()
-    assert "; only with luck" in page("Toy")
-    with pytest.raises(MetricError, match="failed: ZeroDivisionError"):
-        REGISTRY["Toy"].holds(PROMOTION_HELPS, {}, np.zeros(1))
+    done = installed("metrics", "ToyGian")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "gradeval: ToyGian: did you mean ToyGain@2?\n" in done.stderr
