@@ -314,6 +314,18 @@ def test_what_is_no_run():
         gradeval.evaluate({"q": {"d": 1}}, 5)
 
 
+@pytest.mark.parametrize("name", ["Qrels", "Run"])
+def test_objects_of_ranx(name):
+    """They hold their rows in typed dicts of their own."""
+    ranx = type(name, (), {"__module__": f"ranx.data_structures.{name.lower()}"})()
+    given = [(ranx, RUN)] if name == "Qrels" else [(QRELS, ranx), (QRELS, [ranx]), (QRELS, {"bm25": ranx})]
+    for qrels, runs in given:
+        with pytest.raises(
+            InputError, match=rf": a {name} object of ranx is not readable\. Pass what its to_dict"
+        ):
+            evaluate(qrels, runs, "AP")
+
+
 def test_names_that_are_given_stay():
     qrels = {"q": {"d": 1}}
     runs = {"castorini/bm25": {"q": {"d": 1.0}}, "v1.run": {"q": {"x": 1.0}}}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradeval.errors import InputError, OptionError, named
-from gradeval.formats.python import are_mappings, is_frame, one_of_each_type, readable
+from gradeval.formats.python import are_mappings, is_frame, one_of_each_type, readable, refuse_ranx
 from gradeval.options import Options
 from gradeval.tables.load import (
     Run,
@@ -33,6 +33,7 @@ def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
 
 def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
     """(name, run) of each of the given runs."""
+    refuse_ranx(runs, "runs")
     if is_path(runs) or is_frame(runs) or isinstance(runs, RunTable):
         yield from ((None, run) for run in _files(runs))
     elif isinstance(runs, Mapping):

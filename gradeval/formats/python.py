@@ -108,6 +108,7 @@ def open_data(data: Any, path: str, name: str, columns: Mapping[str, str] = NO_N
     name: 'grade' or 'score', what the number is. path: what messages call the data. columns: names of those of
     a frame, by role. Raises InputError.
     """
+    refuse_ranx(data, path)
     with readable(path, _ROWS):
         if isinstance(data, Mapping):
             return Nested(path, data, name)
@@ -120,6 +121,13 @@ def open_data(data: Any, path: str, name: str, columns: Mapping[str, str] = NO_N
             labels = (_QUERY, _DOCUMENT, name)
             return _Table(path, [_array(data[field]) for field in data.dtype.names[:3]], labels)
         return _Rows(path, list(data), name)
+
+
+def refuse_ranx(data: Any, path: str) -> None:
+    """Raise InputError for the Qrels or a Run of ranx, which hold their rows in a form of their own."""
+    if type(data).__module__.partition(".")[0] == "ranx":
+        what = f"a {type(data).__name__} object of ranx is not readable"
+        raise InputError(path, what, hint="Pass what its to_dict() returns")
 
 
 class Nested(Data):

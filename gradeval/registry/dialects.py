@@ -260,8 +260,11 @@ SAME_NAMES: dict[str, dict[str, str]] = {
     "nDCG": {
         "LightGBM": "ndcg@k (gain=exp, with --ties input --no-relevant 1)",
         "XGBoost": "ndcg@k (gain=exp, with --ties input --no-relevant 1; ndcg_exp_gain=false: gain=linear)",
-    }
+    },
+    "Success": {"sentence-transformers": "accuracy@k"},
 }
+# a name in lower case -> the tool in which, with a cutoff, it is another metric than ours, and that metric
+AMBIGUOUS = {"accuracy": ("sentence-transformers", "Success")}
 
 
 class Spelling(NamedTuple):

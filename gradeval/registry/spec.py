@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from gradeval.errors import MetricError, described
 from gradeval.registry.dialects import (
+    AMBIGUOUS,
     GROUPS,
     MEASURES,
     Group,
@@ -22,6 +23,7 @@ from gradeval.registry.dialects import (
     spelling_of,
     to_ours,
     to_theirs,
+    translated,
 )
 from gradeval.registry.metric import DECLARED, REGISTRY, Metric, in_ascii, load
 from gradeval.registry.params import Param
@@ -87,6 +89,9 @@ def named_specs(text: str | Iterable[str]) -> list[tuple[str, list[Spec]]]:
         texts = [text]
     for one in texts:
         if not isinstance(one, str):
+            theirs = translated(str(one)) if type(one).__module__.startswith("ir_measures.") else None
+            if theirs is not None:
+                raise MetricError(f"{one} is an object of ir_measures", hint=f"pass its name, {theirs[0]!r}")
             raise MetricError(f"{described(one)} is not the name of a metric", hint="for example 'nDCG@10'")
     found = [(name, parse_one(name)) for one in texts for name in split(one)]
     if not found:
@@ -123,6 +128,10 @@ def parse_one(text: str) -> list[Spec]:
     if found is not None:
         return found
     name, items, cutoffs = _in_our_spelling(text)
+    if cutoffs is not None and name in AMBIGUOUS:  # as other tools write it; our names begin with a capital
+        tool, other = AMBIGUOUS[name]
+        hint = f"did you mean {other}{text[len(name) :]} or {_NAMES[name].name}{text[len(name) :]}?"
+        raise MetricError(f"{text}: in {tool} this name means {other}", hint=hint)
     metric, takes = _named(name, text), measure_of(name)
     params: dict[str, Any] = {}
     for key, given in items:

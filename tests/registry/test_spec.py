@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 
+import ir_measures
 import pytest
 from helpers import check_each, examples
 from hypothesis import given
@@ -153,6 +154,8 @@ def test_display(text, display):
         ("al_trec", "did you mean all_trec?"),
         ("official@10", "did you mean official?"),
         (".5x", "'gradeval metrics' lists the metrics"),
+        ("accuracy@10", "did you mean Success@10 or Accuracy@10?"),  # the hit rate of sentence-transformers
+        ("accuracy(rel=2)@1,5", "did you mean Success(rel=2)@1,5 or Accuracy(rel=2)@1,5?"),
     ],
 )
 def test_suggestion(text, hint):
@@ -246,6 +249,23 @@ def test_any_text_is_a_metric_or_an_error_of_one_line(text):
         assert "\n" not in str(error)
     else:
         assert all(parse_one(str(spec)) == [spec] for spec in specs)
+
+
+@pytest.mark.parametrize(
+    ("measure", "name"),
+    [
+        (ir_measures.nDCG @ 10, "nDCG@10"),
+        (ir_measures.AP(rel=2), "AP(rel=2)"),
+        (ir_measures.RBP @ 10, "RBP(p=0.8)@10"),  # its default differs
+    ],
+)
+def test_an_object_of_ir_measures(measure, name):
+    with pytest.raises(MetricError) as caught:
+        parse(["AP", measure])
+    assert str(caught.value) == f"{measure} is an object of ir_measures: pass its name, '{name}'"
+    assert parse(name)
+    with pytest.raises(MetricError, match=r"^alpha_nDCG is not the name of a metric: for example"):
+        parse(ir_measures.alpha_nDCG)
 
 
 def test_split():
