@@ -20,21 +20,85 @@ from junk import junk
 import gradeval
 from gradeval import MetricError
 from gradeval.arrays.segments import Segments
-from gradeval.registry import metric as registry
 from gradeval.registry.dialects import MEASURES, aliases
 from gradeval.registry.invariants import PROMOTION_HELPS, Condition
-from gradeval.registry.metric import REGISTRY, Kind, load
+from gradeval.registry.metric import REGISTRY, Kind, Metric, load, metric
 from gradeval.registry.pages import page, table
-from gradeval.registry.params import Cutoff, Param, flag
+from gradeval.registry.params import Cutoff, Param, flag, number
 from gradeval.registry.spec import load_plugins, parse
 from gradeval.tables import qrels
 from gradeval.tables.terms import DiscountedTerms, Terms
 
-from .plugged import FAILING, LEVEL, MINE, OTHERS, changing, declaring, evaluated, raising, taking, total
-
 load()
 
+QRELS = {"1": {"a": 3, "b": 0, "c": 1}, "2": {"a": 1, "b": 2}, "3": {"a": 1}}
+RUN = {"1": {"a": 1.0, "x": 2.0, "b": 3.0}, "2": {"b": 5.0, "a": 4.0}, "3": {"b": 1.0}}
+OTHERS = "AP muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 rbp tau num_rel"
 HERE = f"plugin {__name__}"
+LEVEL = number("how much")
+
+
+def declaring(name, function, **more):
+    return lambda: metric(name, **more)(function)
+
+
+def total(judgments, **params):
+    """The sum of the grades."""
+    return judgments.segments.sum(judgments.grade)
+
+
+def evaluated(names, **options):
+    return gradeval.evaluate(QRELS, RUN, names, **options)
+
+
+class Silent(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+class Other(BaseException):
+    pass
+
+
+def raising(error):
+    def fail(judgments):
+        raise error
+
+    return fail
+
+
+def changing(judgments):
+    judgments.grade[:] = 0
+    return judgments.retrieved
+
+
+def setting(judgments):
+    np.seterr(all="raise")
+    return 1 / np.zeros(judgments.segments.count)
+
+
+FAILING = {
+    "SystemExit: 3": raising(SystemExit(3)),
+    "SystemExit: 0": lambda judgments: sys.exit(0),
+    "KeyboardInterrupt": raising(KeyboardInterrupt),
+    "GeneratorExit": raising(GeneratorExit),
+    "Other: any": raising(Other("any")),
+    "Silent": raising(Silent()),
+    "ZeroDivisionError: division by zero": lambda judgments: 1 / 0,
+    r"RuntimeError: two lines \x1b[31m": raising(RuntimeError("two\nlines \x1b[31m")),
+    "FloatingPointError: divide by zero encountered in divide": setting,
+    "ValueError: assignment destination is read-only": changing,
+}
+
+
+def taking(annotation, default=None):
+    """A function with a parameter that is annotated so."""
+
+    def toy(judgments, *, size=default):
+        return total(judgments)
+
+    toy.__annotations__["size"] = annotation
+    return toy
 
 
 def test_a_metric_of_another_package(plugin):
@@ -106,8 +170,8 @@ def test_a_name_that_is_taken(plugin, name, owner):
     meant = parse(name)
     expected = evaluated(name).means.tolist() if name not in ("set", "first") else None
     assert load_plugins() == (
-        f"{MINE}: metric '{name}' is ignored: the name is already used for {owner}",
-        f"{MINE}: alias '{name}' of metric Third is ignored: it is already used for {owner}",
+        f"{HERE}: metric '{name}' is ignored: the name is already used for {owner}",
+        f"{HERE}: alias '{name}' of metric Third is ignored: it is already used for {owner}",
     )
     assert parse(name) == meant
     assert expected is None or evaluated(name).means.tolist() == expected
@@ -156,8 +220,8 @@ def test_a_program_that_declares_a_metric_itself(plugin):
 
 def test_threads_that_look_up_a_metric_of_the_program_find_the_same_one(plugin):
     plugin()
-    for number in range(20):
-        declaring(f"Mine{number}", total)()
+    for i in range(20):
+        declaring(f"Mine{i}", total)()
     found: list[object] = []
     threads = [Thread(target=lambda: found.append(parse("Mine19 AP"))) for _ in range(8)]
     for thread in threads:
@@ -243,7 +307,7 @@ def test_any_value_of_any_field_of_a_declaration(plugin):
             page(name)
         assert table()
 
-    for field in registry.Metric.__annotations__:
+    for field in Metric.__annotations__:
         if field not in ("display", "function"):
             checked(*(declaring(f"Toy{i}", total, **{field: one}) for i, one in enumerate(junk().values())))
     for wrong in (taking, lambda one: taking(Annotated[float, LEVEL], one)):
@@ -281,7 +345,7 @@ def test_what_a_metric_does_wrong(plugin, what):
     expected = evaluated(OTHERS).to_dict(per_query=True)
     state = np.geterr()
     plugin(declaring("Toy", DOES[what]), declaring("Good", total))
-    who = f"plugin {DOES[what].__module__} failed"
+    who = f"{HERE} failed"
     with pytest.raises(MetricError) as caught:
         evaluated(f"AP Toy {OTHERS}")
     assert str(caught.value) == f"Toy: {who}: {what}"
@@ -472,7 +536,7 @@ def test_sums_and_counts(plugin):
 
 def test_an_error_of_its_own_stays(plugin):
     plugin(declaring("Toy", raising(MetricError("the grades are not those of stars"))))
-    with pytest.raises(MetricError, match=f"^Toy: {MINE} failed: the grades are not those of stars$"):
+    with pytest.raises(MetricError, match=f"^Toy: {HERE} failed: the grades are not those of stars$"):
         evaluated("Toy")
 
 
@@ -497,7 +561,7 @@ def test_a_parameter_that_cannot_be_read(plugin, parse_text, what):
 
 def test_a_check_that_fails(plugin):
     plugin(declaring("Toy", taking(Annotated[float, LEVEL], 1.0), check=lambda params: params["size"]))
-    with pytest.raises(MetricError, match=rf"^Toy: {MINE} failed: KeyError: 'size'$"):
+    with pytest.raises(MetricError, match=rf"^Toy: {HERE} failed: KeyError: 'size'$"):
         evaluated("Toy")
     assert evaluated("Toy(size=5)").means.tolist() == [[8 / 3]]
 
