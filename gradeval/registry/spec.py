@@ -160,7 +160,6 @@ def group_of(text: str) -> Group | None:
     """The group of this name, None for other texts."""
     if "(" in text or "@" in text or fold(text) in _names():
         return None
-
     return GROUPS.get(fold(text))
 
 
@@ -297,7 +296,6 @@ def _param(metric: Metric, key: str, value: str, text: str) -> tuple[Param, str]
     for param in metric.params:
         if name in (param.name.lower(), *param.aliases):
             return param, value
-
     spelling = spelling_of(metric.name, name)
     if spelling is None or spelling.param not in metric.by_name:
         raise MetricError(f"{text}: {metric.name} has no parameter '{key}'", hint=_accepted(metric))
@@ -331,8 +329,9 @@ def _names() -> dict[str, Metric]:
         load()
         names = {metric: (metric.name, *metric.aliases, *names_of(metric.name)) for metric in REGISTRY.values()}
         _NAMES.update({fold(name): metric for metric in names for name in names[metric]})
-    for failed in _register():
-        raise MetricError(failed)
+    failed = _register()
+    if failed:
+        raise MetricError("; ".join(failed))
     return _NAMES
 
 
