@@ -1,4 +1,7 @@
-"""Data of published worked examples. What was found in them stands in the tests that use them."""
+"""Data of published worked examples. What was found in them stands in the tests that use them.
+
+It stands here since tests/statistics must be no package: it would hide the standard library's statistics.
+"""
 
 from __future__ import annotations
 

@@ -44,15 +44,13 @@ from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results
-from gradeval.statistics.anova import TwoWayAnova, two_way_anova
+from gradeval.statistics.anova import TwoWayAnova, randomized_tukey_hsd, two_way_anova
 from gradeval.statistics.corrections import CORRECTIONS, maxt
-from gradeval.statistics.differences import summarize
 from gradeval.statistics.intervals import agreeing
 from gradeval.statistics.power import queries_needed, smallest_effect_size
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import NO_P as NO_P_BY_DESIGN
-from gradeval.statistics.tests import Outcome, paired_tests, without_p
-from gradeval.statistics.tukey_hsd import randomized_tukey_hsd
+from gradeval.statistics.tests import Outcome, paired_tests, summarize, without_p
 
 
 def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:

@@ -14,9 +14,8 @@ from gradeval.analysis.values import ComparedMetric, QueryValues, is_num_q, miss
 from gradeval.arrays import Floats
 from gradeval.registry.spec import Spec
 from gradeval.results import Results
-from gradeval.statistics.differences import mean_and_sd
 from gradeval.statistics.sampling import Sampling
-from gradeval.statistics.tests import paired_tests
+from gradeval.statistics.tests import mean_and_sd, paired_tests
 
 TOLERANCE = 1e-9  # values that are closer to each other are equal: rounding does not decide
 ALPHA = 0.05  # of the intervals: one of a difference that is 0 in truth lies below 0 in ALPHA / 2 of cases

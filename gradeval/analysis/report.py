@@ -32,8 +32,8 @@ from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results
-from gradeval.statistics.differences import mean_and_sd, summarize
 from gradeval.statistics.intervals import Interval, t_interval
+from gradeval.statistics.tests import mean_and_sd, summarize
 from gradeval.tables.load import is_path, open_qrels, source_of
 from gradeval.version import __version__
 

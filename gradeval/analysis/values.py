@@ -17,7 +17,7 @@ from gradeval.formats.values import LARGEST, ValueTable, metric_names, read_valu
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.registry.spec import Spec, parse, split, usable
 from gradeval.results import Results
-from gradeval.statistics.differences import paired_differences
+from gradeval.statistics.tests import paired_differences
 from gradeval.tables.run_names import run_names
 
 

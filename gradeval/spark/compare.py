@@ -23,9 +23,8 @@ from gradeval.results import Results
 from gradeval.spark.kernel import Bucket, Job, Pair
 from gradeval.spark.merge import SparkSummary, merged
 from gradeval.statistics.corrections import CORRECTIONS
-from gradeval.statistics.differences import ALL_EQUAL, TOO_FEW_PAIRS
 from gradeval.statistics.sampling import TOLERANCE
-from gradeval.statistics.tests import Outcome, t_outcome
+from gradeval.statistics.tests import ALL_EQUAL, TOO_FEW_PAIRS, Outcome, t_outcome
 
 
 def chosen_options(given: Mapping[str, Any]) -> CompareOptions:

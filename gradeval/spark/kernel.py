@@ -27,7 +27,7 @@ from gradeval.registry.spec import Spec
 from gradeval.run_result import RunResult
 from gradeval.spark.moments import Moments
 from gradeval.spark.rows import Names, TableRows, raised, read_rows
-from gradeval.statistics.differences import paired_differences
+from gradeval.statistics.tests import paired_differences
 from gradeval.tables.qrels import RESCALE, Qrels, Rows, out_of_range
 from gradeval.tables.ranking import Lines
 from gradeval.tables.reduced import Reduced, Total

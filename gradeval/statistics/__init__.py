@@ -1,16 +1,11 @@
 """Significance tests, intervals and power for values paired by query. Pure functions on numpy arrays.
 
-differences   paired differences and what describes them: n, mean, sd, effect size, wins, ties, losses
-tests         the paired tests by name: p, and the interval that belongs to it
+tests         paired differences and what describes them; the paired tests by name: p, and their interval
 intervals     confidence intervals: inverted tests, and the bootstrap's BCa
 corrections   p-values corrected for a family: Holm, Bonferroni, Benjamini-Hochberg, maxT
-tukey_hsd     the randomized Tukey HSD test of all pairs of systems
-anova         two-way analysis of variance, system by query
+anova         several systems at once: two-way analysis of variance, and the randomized Tukey HSD test
 power         what difference n queries can show, and how many queries a difference needs
-sign_flips    random signs for the queries, and exact sums of signed differences
-bootstrap     random resamples of the queries, and the exact sums of their differences
-fixed_point   numbers as integers on a common grid, so that their sums are exact in any order
-sampling      how many samples to draw, from which seed, on how many threads; the random streams
+sampling      random sign flips, resamples and permutations: their number, streams and exact sums
 
 Every function is independent of the metric: a difference has the unit of the values it was made from. Rows
 are queries. A random sign, resample or permutation belongs to the row's position, so pass the rows in an

@@ -8,15 +8,8 @@ from typing import Final
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.statistics.differences import reason_without_p, root_sum_of_squares, valid_pairs
-from gradeval.statistics.fixed_point import FixedPoint
-from gradeval.statistics.sampling import TOLERANCE, Sampling
-from gradeval.statistics.sign_flips import EXHAUSTIVE, flip_count, over_flips
-
-
-def uncorrected(p: Floats) -> Floats:
-    """The p-values as they are."""
-    return np.array(p)
+from gradeval.statistics.sampling import EXHAUSTIVE, TOLERANCE, FixedPoint, Sampling, flip_count, over_flips
+from gradeval.statistics.tests import reason_without_p, root_sum_of_squares, valid_pairs
 
 
 def bonferroni(p: Floats) -> Floats:
@@ -61,7 +54,7 @@ CORRECTIONS: Final[dict[str, Callable[[Floats], Floats]]] = {
     "holm": holm,
     "bonferroni": bonferroni,
     "bh": benjamini_hochberg,
-    "none": uncorrected,
+    "none": np.copy,
 }
 """The corrections that need the p-values alone. 'maxt' needs the differences: see maxt."""
 

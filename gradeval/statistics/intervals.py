@@ -112,11 +112,6 @@ def rank_interval(
     return order_statistic(outside - 1), order_statistic(size - outside)
 
 
-def median_of(order_statistic: Callable[[int], float], size: int) -> float:
-    """The median of `size` >= 1 numbers that are known by their order statistics."""
-    return (order_statistic((size - 1) // 2) + order_statistic(size // 2)) / 2
-
-
 def walsh_order_statistic(ordered: Floats, position: int) -> float:
     """The Walsh average at a position (0: the smallest) of the n (n + 1) / 2: (x_i + x_j) / 2 with i <= j.
 

@@ -1,15 +1,28 @@
-"""How many random samples to draw, from which seed, on how many threads; and the random streams."""
+"""Random sampling: how many samples, from which streams, and their exact sums.
+
+Three kinds: random signs for the queries (sign flips), resamples of the queries (bootstrap), and permutations
+of the systems' values within each query.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from decimal import Decimal, localcontext
+from functools import partial
+from itertools import combinations, permutations
+from math import factorial, sqrt
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gradeval.arrays import Ints, Words
+from gradeval.arrays import Floats, Ints, Words
+from gradeval.arrays.threads import ordered_map
 from gradeval.errors import OptionError
+
+Halves = NDArray[np.uint32]
+R = TypeVar("R")
 
 TOLERANCE: Final = 1e-12
 """Relative difference below which two statistics are tied: rounding in the values must not decide."""
@@ -68,7 +81,7 @@ class Stream:
         """The 16-bit quarters of the next words, (count,)."""
         return self._parts(count, 4).view("<u2")[:count]
 
-    def halves(self, count: int) -> NDArray[np.uint32]:
+    def halves(self, count: int) -> Halves:
         """The 32-bit halves of the next words, (count,)."""
         return self._parts(count, 2).view("<u4")[:count]
 
@@ -76,7 +89,7 @@ class Stream:
         return self.words(-(-count // each)).astype("<u8", copy=False)
 
 
-def scaled(halves: NDArray[np.uint32], size: int) -> Ints:
+def scaled(halves: Halves, size: int) -> Ints:
     """Integers below `size` from random 32-bit numbers: half * size / 2^32, rounded down.
 
     Their probabilities differ by at most 2^-32.
@@ -85,3 +98,354 @@ def scaled(halves: NDArray[np.uint32], size: int) -> Ints:
     numbers *= np.uint64(size)
     numbers >>= np.uint64(32)
     return numbers.view(np.int64)
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """A matrix (Q, C) of finite numbers as two integers each: value = (high * 2^bits + low) * 2^exponent.
+
+    The order in which a matrix product adds its terms differs between BLAS libraries, processors and numbers of
+    threads, and with it the last digits of the sum, which decide whether a resampled sum ties with the observed
+    one. Sums of integers below 2^53 are exact in float64, so no order can change them.
+
+    parts: (Q, 2 C) integers in float64, the high ones before the low ones, at most 2^bits in magnitude; any Q
+    of them add up to at most 2^51. exponent: (C,), of the column's largest number, less 2 bits.
+
+    Numbers are rounded to 2^(-2 bits) of the column's largest: 2^-76 for 7,000 queries, where a float64 is
+    itself rounded to 2^-53.
+    """
+
+    parts: Floats
+    bits: int
+    exponent: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, values: Floats) -> FixedPoint:
+        """The parts of values (Q, C), which are finite. Raises ValueError where they are not."""
+        if not np.isfinite(values).all():
+            raise ValueError("values must be finite")
+        bits = 51 - len(values).bit_length()
+        exponent = np.frexp(np.abs(values).max(axis=0, initial=0.0))[1]
+        scaled = np.ldexp(values, bits - exponent)
+        high = np.rint(scaled)
+        low = np.rint(np.ldexp(scaled - high, bits))
+        return cls(np.concatenate([high, low], axis=1), bits, exponent - 2 * bits)
+
+    def value(self, sums: Floats) -> Floats:
+        """Sums of parts (R, 2 C) as numbers (R, C), each rounded once."""
+        columns = len(self.exponent)
+        joined = np.ldexp(sums[:, :columns], self.bits) + sums[:, columns:]
+        return np.ldexp(joined, self.exponent)
+
+
+EXHAUSTIVE: Final = 16
+"""All sets of signs are tried up to this number of queries."""
+
+_BLOCK = 1024  # flips that share a random stream
+_CHUNK = 1024  # queries whose signs are unpacked at a time, so that a block takes 8 MB
+
+
+def flip_count(queries: int, sampling: Sampling) -> int:
+    """How many sets of signs are tried besides the observed one.
+
+    Where two systems are equally good, a query's difference could as well have had the other sign (Fisher
+    1935). Flipping a set of signs or its complement gives sums of equal magnitude, so of the 2^n sets of n
+    queries only 2^(n-1) - 1 need be tried beside the observed one (no sign flipped). With b of these B sets at
+    least as extreme as it, p = (b + 1) / (B + 1), which for all sets is the exact share of the 2^n.
+    """
+    return 2 ** (queries - 1) - 1 if queries <= EXHAUSTIVE else sampling.samples
+
+
+def over_flips(columns: Floats, sampling: Sampling, function: Callable[[Floats], R]) -> Iterator[R]:
+    """function(sums) for each block of flips, in order, on `sampling.jobs` threads.
+
+    columns: (Q, M), integers, such as FixedPoint.parts. sums: (rows, M), for each flip the sums of the
+    columns over the flipped queries; exact, for integers as small as FixedPoint's. The rows of all blocks
+    are the flip_count(Q, sampling) flips: all of them up to 16 queries, else random ones.
+
+    The bits of a random flip are those of its words in the block's stream, the low bit first: bit q is set
+    if query q is flipped. A flip starts with a new word; a block has 1,024 flips.
+    """
+    queries, count = len(columns), flip_count(len(columns), sampling)
+
+    def result(flips: NDArray[np.uint8]) -> R:
+        """Of flips (rows, bytes), with a bit for each query."""
+        sums = np.zeros((len(flips), columns.shape[1]))
+        for start in range(0, queries, _CHUNK):
+            packed, size = flips[:, start // 8 : (start + _CHUNK) // 8], min(_CHUNK, queries - start)
+            bits = np.unpackbits(packed, axis=1, count=size, bitorder="little")
+            sums += bits.astype(np.float64) @ columns[start : start + _CHUNK]
+        return function(sums)
+
+    if queries <= EXHAUSTIVE:  # the numbers from 1 to count as bits: the last query is in none of them
+        yield result(np.arange(1, count + 1, dtype="<u4").view(np.uint8).reshape(count, 4))
+        return
+
+    def one_block(block: int) -> R:
+        rows, size = min(_BLOCK, count - block * _BLOCK), 8 * -(-queries // 64)
+        return result(Stream(sampling.seed, SIGNS, block).bytes(rows * size).reshape(rows, size))
+
+    yield from ordered_map(one_block, range(-(-count // _BLOCK)), sampling.jobs)
+
+
+_COUNTS = 1 << 17  # how often queries are drawn, in a block of resamples: 1 MB
+_UNKNOWN = 255  # a count that 16 bits do not decide
+
+
+def resampled_means(differences: Floats, sampling: Sampling) -> Floats:
+    """The means of bootstrap resamples, (samples, C), of differences (n, C) without NaN, in their unit.
+
+    A resample draws n of the n rows with replacement, the same rows for every column. What counts is how often
+    it has each row: n numbers with a multinomial distribution. They are first drawn as n independent Poisson
+    numbers with the mean max(0, 1 - 3 / sqrt(n)), whose sum is nearly always less than n, and given their sum
+    they are multinomial; the draws that are missing are then made one by one. The few resamples with more than
+    n begin again with 0 for each row.
+
+    A block has the largest number of resamples with at most 2^17 counts, and at least one. Its stream has 16
+    bits for each count, the high bits of a fraction; then 32 more for those that these do not decide; then 32
+    for each missing draw, half * n / 2^32 rounded down; each of the three begins with a new word.
+    """
+    queries = len(differences)
+    fixed = FixedPoint.of(differences)
+    block_rows = max(1, _COUNTS // queries)
+    thresholds = poisson_thresholds(max(0.0, 1 - 3 / sqrt(queries)))
+    first = np.arange(1 << 16, dtype=np.int64) << 32  # of the fractions that begin with each 16 bits
+    least, most = (np.searchsorted(thresholds, ends, side="right") for ends in (first, first + (2**32 - 1)))
+    table = np.where(least == most, least, _UNKNOWN).astype(np.uint8)
+
+    def one_block(block: int) -> Floats:
+        rows = min(block_rows, sampling.samples - block * block_rows)
+        stream = Stream(sampling.seed, RESAMPLES, block)
+        quarters = stream.quarters(rows * queries)
+        counts = table.take(quarters, mode="clip")  # which is fast, since no place is out of bounds
+        unknown = np.flatnonzero(counts == _UNKNOWN)
+        fractions = (quarters[unknown].astype(np.int64) << 32) + stream.halves(len(unknown))
+        counts[unknown] = np.searchsorted(thresholds, fractions, side="right")
+        times = counts.reshape(rows, queries).astype(np.float64)
+        missing = queries - counts.reshape(rows, queries).sum(axis=1, dtype=np.int64)
+        too_many = missing < 0
+        times[too_many], missing[too_many] = 0, queries
+        drawn = scaled(stream.halves(int(missing.sum())), queries)
+        drawn += np.repeat(np.arange(rows) * queries, missing)
+        np.add.at(times.reshape(-1), drawn, 1.0)
+        return fixed.value(times @ fixed.parts)
+
+    blocks = range(-(-sampling.samples // block_rows))
+    return np.concatenate(list(ordered_map(one_block, blocks, sampling.jobs))) / queries
+
+
+def poisson_thresholds(mean: float) -> Ints:
+    """P(X <= k) * 2^48 for k = 0, 1, ... of a Poisson number X, rounded down, while it is below 2^48.
+
+    A random integer below 2^48 is a Poisson number by the count of thresholds that it reaches; probabilities
+    are right to 2^-48. They are computed in decimals, so that they are the same on every machine.
+    """
+    with localcontext() as context:
+        context.prec = 50
+        term, total = (-Decimal(mean)).exp(), Decimal(0)
+        found: list[int] = []
+        for k in range(_UNKNOWN):
+            total += term
+            if (threshold := int(total * 2**48)) >= 2**48 - 1:
+                break
+            found.append(threshold)
+            term *= Decimal(mean) / (k + 1)
+    return np.array(found, np.int64)
+
+
+_MOST_LISTED = 8  # systems whose permutations are listed: there are 40,320
+_MOST_SPLIT = 12  # systems that are split into three groups: there are 34,650 ways
+_TABLE = 1 << 10  # rows of a table of several queries: it stays in the cache with the sums that it adds to
+_TILE = 1 << 14  # rows of the tables whose draws share a stream
+_SPLIT_TILE = 4  # queries whose draws share a stream
+_ROWS = 1 << 12  # samples that share a stream
+_SPAN = 1 << 18  # samples whose sums are held at once, a multiple of _ROWS
+_PERMUTED = 1 << 15  # values permuted in a block of Fisher and Yates, all its samples together: cached too
+
+Add = Callable[[Sequence[Ints], Halves, Ints], None]
+"""Adds what halves (draws, rows) draw to the sums of groups of systems, (rows, size); it may use the cells."""
+
+
+def permuted_ranges(integers: Ints, sampling: Sampling) -> Floats:
+    """The range of the systems' sums for each random permutation of integers (Q, S), (samples,).
+
+    The values of each query are permuted by themselves, and all their permutations are equally likely. What one
+    adds to the sums is looked up in tables where there are few systems, which takes a few nanoseconds. For up
+    to 8 systems see _listed, for up to 12 _split, and for more _exchanged.
+    """
+    systems = integers.shape[1]
+    if systems > _MOST_SPLIT:
+        return np.concatenate(list(_exchanged(integers, sampling)))
+    lookup = (_listed if systems <= _MOST_LISTED else _split)(systems)
+    return np.concatenate(list(_looked_up(lookup, integers, sampling)))
+
+
+def _range(sums: Ints) -> Floats:
+    """Of sums (S, samples), (samples,)."""
+    spread: Ints = np.ptp(sums, axis=0)
+    return spread.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class _Lookup:
+    """A way to look permutations up.
+
+    adder: makes what adds the sums of some queries, from their values (q, S). together: how many queries that
+    are, but for the last. tile: how many times that share a stream. draws: for each sample of them. groups: the
+    sizes of groups of systems whose sums are added, of all systems or all but the last.
+    """
+
+    adder: Callable[[Ints], Add]
+    together: int
+    tile: int
+    draws: int
+    groups: tuple[int, ...]
+
+    def sums(self, cells: Ints) -> list[Ints]:
+        """The cells of some samples as the sums of each group, (rows, size)."""
+        parts = np.split(cells.reshape(sum(self.groups), -1), np.cumsum(self.groups)[:-1])
+        return [part.reshape(-1, size) for part, size in zip(parts, self.groups, strict=True)]
+
+
+def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[Floats]:
+    """The ranges, in spans of samples.
+
+    The block of the stream of 4,096 samples and a tile is the number of the former times the number of tiles
+    plus that of the tile. Its 32-bit halves come in the order (group of queries, draw, sample).
+    """
+    queries, systems = integers.shape
+    starts = range(0, queries, lookup.together)
+    tiles = -(-len(starts) // lookup.tile)
+    total = integers.sum()
+
+    def add(adders: Sequence[Add], block: int, part: tuple[int, Ints]) -> None:
+        """Add to a part of a span, its place there and its cells. block: that of the first part."""
+        place, own = part
+        sums = lookup.sums(own)
+        rows = len(sums[0])
+        stream = Stream(sampling.seed, PERMUTATIONS, block + place * tiles)
+        drawn = stream.halves(len(adders) * lookup.draws * rows)
+        cells = np.empty(own.size, np.int64)
+        for adder, halves in zip(adders, drawn.reshape(len(adders), lookup.draws, rows), strict=True):
+            adder(sums, halves, cells)
+
+    for begin in range(0, sampling.samples, _SPAN):
+        ends = [
+            *range(begin, min(begin + _SPAN, sampling.samples), _ROWS),
+            min(begin + _SPAN, sampling.samples),
+        ]
+        parts = [np.zeros(rows * sum(lookup.groups), np.int64) for rows in np.diff(ends).tolist()]
+        for tile in range(tiles):
+            own = starts[tile * lookup.tile : (tile + 1) * lookup.tile]
+            adders = [lookup.adder(integers[start : start + lookup.together]) for start in own]
+            adding = partial(add, adders, begin // _ROWS * tiles + tile)
+            for _ in ordered_map(adding, [*enumerate(parts)], sampling.jobs):
+                pass
+        for part in parts:
+            sums = [column for group in lookup.sums(part) for column in group.T]
+            rest = [total - np.sum(sums, axis=0)] if len(sums) < systems else []
+            yield _range(np.array([*sums, *rest]))
+
+
+def _listed(systems: int) -> _Lookup:
+    """By tables of the sums of all permutations, of as many queries together as have at most 2^10 rows.
+
+    One draw gives the row. Rows are in lexicographic order, that of the last query changing first; a
+    permutation names the value that each system gets. Tables with at most 2^14 rows share a stream.
+    """
+    listed = np.array(list(permutations(range(systems))), np.intp)[:, :-1]  # the last has what is left
+    together = 1
+    while len(listed) ** (together + 1) <= _TABLE:
+        together += 1
+
+    def adder(values: Ints) -> Add:
+        table = np.zeros((1, systems - 1), np.int64)
+        for row in values:
+            table = (table[:, None] + row[listed]).reshape(-1, systems - 1)
+
+        def add(sums: Sequence[Ints], halves: Halves, cells: Ints) -> None:
+            moved = cells.reshape(sums[0].shape)
+            table.take(scaled(halves[0], len(table)), axis=0, out=moved, mode="clip")  # fast: all are in it
+            np.add(sums[0], moved, out=sums[0])
+
+        return add
+
+    return _Lookup(adder, together, max(1, _TILE // len(listed) ** together), 1, (systems - 1,))
+
+
+def _split(systems: int) -> _Lookup:
+    """By tables of the values of three groups of systems: the first, the second and the third of them.
+
+    Groups have a third of the systems each, the first ones one more where that leaves a rest. One draw splits
+    the values: the set of the first group changes last and that of the second after the third, in
+    lexicographic order. Another draw orders the values of the groups, likewise.
+    """
+    sizes = [(systems + 2 - g) // 3 for g in range(3)]
+    sets = {size: list(combinations(range(systems), size)) for size in sizes}
+    orders = {size: list(permutations(range(size))) for size in sizes}
+    members = {
+        size: np.array([[of[k] for k in order] for of in sets[size] for order in orders[size]], np.intp)
+        for size in sizes
+    }
+    number = {size: {of: i * factorial(size) for i, of in enumerate(sets[size])} for size in sizes}
+    everything = frozenset(range(systems))
+    splits = np.array(
+        [
+            (number[sizes[0]][a], number[sizes[1]][b], number[sizes[2]][tuple(sorted(everything - {*a, *b}))])
+            for a in sets[sizes[0]]
+            for b in combinations(sorted(everything - {*a}), sizes[1])
+        ],
+        np.int64,
+    ).T.copy()
+    ordered = np.indices([factorial(size) for size in sizes]).reshape(3, -1)
+
+    def adder(values: Ints) -> Add:
+        tables = {size: values[0][members[size]] for size in sizes}
+
+        def add(sums: Sequence[Ints], halves: Halves, cells: Ints) -> None:
+            split = scaled(halves[0], splits.shape[1])
+            order = scaled(halves[1], ordered.shape[1])
+            for g, size in enumerate(sizes):
+                row = splits[g].take(split, mode="clip")
+                row += ordered[g].take(order, mode="clip")
+                moved = cells[: len(row) * size].reshape(-1, size)
+                tables[size].take(row, axis=0, out=moved, mode="clip")
+                np.add(sums[g], moved, out=sums[g])
+
+        return add
+
+    return _Lookup(adder, 1, _SPLIT_TILE, 2, tuple(sizes))
+
+
+def _exchanged(integers: Ints, sampling: Sampling) -> Iterator[Floats]:
+    """The ranges by permutations of Fisher and Yates, in blocks.
+
+    For k from S down to 2, a random one of the first k values moves to place k. The draws are the 32-bit halves
+    of the block's stream, in the order (k, sample, query). A block has the largest number of samples that moves
+    at most 2^15 values, and at least one.
+    """
+    queries, systems = integers.shape
+    block_rows = max(1, _PERMUTED // integers.size)
+    columns = np.ascontiguousarray(integers.T)
+    totals = integers.sum()
+
+    def one_block(block: int) -> Floats:
+        rows = min(block_rows, sampling.samples - block * block_rows)
+        size = rows * queries
+        drawn = Stream(sampling.seed, PERMUTATIONS, block).halves((systems - 1) * size)
+        left = np.repeat(columns[:, None], rows, axis=1).reshape(-1)
+        sums = np.empty((systems, rows), np.int64)
+        cells = np.arange(size)
+        moved = np.empty(size, np.int64)
+        for step, last in enumerate(range(systems - 1, 0, -1)):
+            place = scaled(drawn[step * size : (step + 1) * size], last + 1)
+            place *= size
+            place += cells
+            left.take(place, out=moved, mode="clip")  # which is fast, since no place is out of bounds
+            moved.reshape(rows, queries).sum(axis=1, out=sums[last])
+            if last > 1:  # afterwards nothing is looked at but the sum of what is left
+                left[place] = left[last * size : (last + 1) * size]
+        sums[0] = totals - sums[1:].sum(axis=0)
+        return _range(sums)
+
+    return ordered_map(one_block, range(-(-sampling.samples // block_rows)), sampling.jobs)

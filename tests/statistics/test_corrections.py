@@ -19,7 +19,6 @@ from gradeval.statistics.corrections import (
     bonferroni,
     holm,
     maxt,
-    uncorrected,
 )
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_tests
@@ -51,7 +50,7 @@ def test_corrections_by_their_definitions(drawn: list[float]) -> None:
         (bonferroni, np.minimum(known * m, 1)),
         (holm, np.minimum(by_holm, 1)),
         (benjamini_hochberg, stats.false_discovery_control(known) if m else known),
-        (uncorrected, known),
+        (CORRECTIONS["none"], known),
     ):
         corrected = correction(p)
         assert np.array_equal(np.isnan(corrected), np.isnan(p))

@@ -14,7 +14,6 @@ from gradeval.statistics.intervals import (
     agreeing,
     bca_interval,
     least_accepted,
-    median_of,
     rank_interval,
     sign_flip_interval,
     walsh_order_statistic,
@@ -44,11 +43,6 @@ def test_walsh_averages_of_thousands() -> None:
     assert len(expected) > 4 * intervals._LISTED
     for position in (0, 1, 1_000_000, len(expected) // 2, len(expected) - 1):
         assert walsh_order_statistic(ordered, position) == expected[position]
-
-
-def test_median() -> None:
-    assert median_of([1.0, 2.0, 4.0].__getitem__, 3) == 2
-    assert median_of([1.0, 2.0, 4.0, 9.0].__getitem__, 4) == 3
 
 
 @given(st.integers(0, 40), st.integers(0, 45))

@@ -1,12 +1,29 @@
-"""Random streams stay what they are, on every machine and in every version."""
+"""Random streams stay what they are, on every machine; flips and resamples are those that they document."""
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
+import statistics_reference as reference
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, poisson
+from statistics_reference import random_signs
 
 from gradeval.errors import OptionError
-from gradeval.statistics.sampling import Sampling, Stream, scaled
+from gradeval.statistics.sampling import (
+    FixedPoint,
+    Sampling,
+    Stream,
+    flip_count,
+    over_flips,
+    poisson_thresholds,
+    resampled_means,
+    scaled,
+)
 
 
 def test_the_stream_of_a_seed_is_fixed() -> None:
@@ -75,3 +92,149 @@ def test_integers_from_random_numbers() -> None:
 def test_sampling_out_of_range(given: dict[str, int], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         Sampling(**given)
+
+
+# sums on a grid
+
+
+# what metric values differ by: nothing below 2^-20 of the largest but 0, so that every bit is on the grid
+differences = st.one_of(st.just(0.0), st.floats(2**-20, 1), st.floats(-1, -(2**-20)))
+
+
+@given(st.lists(st.tuples(differences, st.booleans()), min_size=1, max_size=40))
+def test_the_sum_of_any_part_is_correctly_rounded(drawn: list[tuple[float, bool]]) -> None:
+    values, chosen = (np.array(part) for part in zip(*drawn, strict=True))
+    fixed = FixedPoint.of(values[:, None])
+    sums = chosen[None].astype(np.float64) @ fixed.parts
+    assert fixed.value(sums)[0, 0] == math.fsum(values[chosen])
+    assert fixed.value(fixed.parts.sum(axis=0)[None] - sums)[0, 0] == math.fsum(values[~chosen])
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=20))
+def test_parts_are_integers_that_cannot_overflow(drawn: list[float]) -> None:
+    values = np.array(drawn)[:, None]
+    fixed = FixedPoint.of(values)
+    assert np.array_equal(fixed.parts, np.rint(fixed.parts))
+    assert np.abs(fixed.parts).max() * len(values) <= 2**51
+    unit = Fraction(2) ** int(fixed.exponent[0])
+    for value, (high, low) in zip(drawn, fixed.parts.astype(int).tolist(), strict=True):
+        assert abs((high * 2**fixed.bits + low) * unit - Fraction(value)) <= unit / 2
+
+
+def test_no_order_changes_a_sum() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(7000, 3)) * 10.0 ** rng.integers(-6, 1, (7000, 3))
+    signs = rng.integers(0, 2, (20, 7000)).astype(np.float64)
+    order = rng.permutation(7000)
+    fixed, shuffled = FixedPoint.of(values), FixedPoint.of(values[order])
+    sums = fixed.value(signs @ fixed.parts)
+    assert np.array_equal(sums, shuffled.value(signs[:, order] @ shuffled.parts))
+    assert np.array_equal(
+        sums, fixed.value(sum(signs[:, q : q + 7] @ fixed.parts[q : q + 7] for q in range(0, 7000, 7)))
+    )
+    for row, column in ((0, 0), (7, 1), (19, 2)):
+        assert sums[row, column] == math.fsum(values[signs[row] == 1, column])
+
+
+def test_columns_have_units_of_their_own() -> None:
+    values = np.array([[1e-300, 1e200, 0.0], [3e-300, 2e200, 0.0]])
+    fixed = FixedPoint.of(values)
+    assert fixed.value(fixed.parts.sum(axis=0)[None]).tolist() == [[4e-300, 3e200, 0.0]]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_values_must_be_finite(bad: float) -> None:
+    with pytest.raises(ValueError, match="values must be finite"):
+        FixedPoint.of(np.array([[1.0], [bad]]))
+
+
+# sign flips
+
+
+def sums(columns: np.ndarray, **sampling: int) -> np.ndarray:
+    return np.concatenate(list(over_flips(columns, Sampling(**sampling), lambda found: found)))
+
+
+@pytest.mark.parametrize("n", [2, 3, 7, 16])
+def test_all_flips_once_each_but_for_complements(n: int) -> None:
+    powers = 2.0 ** np.arange(n)[:, None]  # the sum names the flipped queries
+    found = sums(powers, samples=5)[:, 0].tolist()
+    assert len(found) == flip_count(n, Sampling()) == 2 ** (n - 1) - 1
+    assert sorted([0, 2**n - 1, *found, *(2**n - 1 - flip for flip in found)]) == list(range(2**n))
+
+
+@pytest.mark.parametrize(("n", "samples"), [(17, 3), (64, 70), (65, 1025), (1100, 40)])
+def test_random_flips_are_those_of_the_documented_stream(n: int, samples: int) -> None:
+    columns = np.random.default_rng(n).integers(-(2**40), 2**40, (n, 3)).astype(np.float64)
+    signs = random_signs(n, samples, seed=9)
+    expected = [
+        [sum(int(v) for v, s in zip(c, flip, strict=True) if s < 0) for c in columns.T] for flip in signs
+    ]
+    assert sums(columns, samples=samples, seed=9).tolist() == expected
+
+
+def test_threads_and_the_number_of_samples_change_nothing() -> None:
+    columns = np.random.default_rng(2).integers(-9, 9, (40, 2)).astype(np.float64)
+    one = sums(columns, samples=5000)
+    assert len(one) == 5000
+    for jobs in (2, 5):
+        assert np.array_equal(sums(columns, samples=5000, jobs=jobs), one)
+    assert np.array_equal(sums(columns, samples=1500), one[:1500])
+    assert not np.array_equal(sums(columns, samples=1500, seed=2), one[:1500])
+
+
+def test_random_signs_are_fair_and_independent() -> None:
+    n, samples = 100, 10_000
+    flipped = sums(np.eye(n), samples=samples)
+    deviation = np.sqrt(samples) / 2
+    assert np.abs(flipped.sum(axis=0) - samples / 2).max() < 5 * deviation
+    signs = 1 - 2 * flipped
+    together = signs.T @ signs - samples * np.eye(n)
+    assert np.abs(together).max() < 6 * np.sqrt(samples)
+    assert abs((signs[1:] * signs[:-1]).sum()) < 5 * np.sqrt(samples * n)
+
+
+# resamples
+
+
+@pytest.mark.parametrize(("n", "restarted"), [(2, 0), (9, 0), (17, 0), (50, 0), (200, 1)])
+def test_resamples_are_those_of_the_documented_stream(n: int, restarted: int) -> None:
+    values = np.random.default_rng(n).integers(-100, 100, (n, 2)) / 64
+    means = resampled_means(values, Sampling(100, seed=33))
+    assert means.shape == (100, 2)
+    for column, own in zip(values.T, means.T, strict=True):
+        assert (own.tolist(), restarted) == reference.resampled_means(column.tolist(), 100, 33)
+
+
+def test_blocks_and_threads_change_nothing() -> None:
+    values = np.random.default_rng(3).normal(size=(3000, 2))  # 43 resamples a block
+    one = resampled_means(values, Sampling(200))
+    assert np.array_equal(resampled_means(values, Sampling(200, jobs=3)), one)
+    assert np.array_equal(resampled_means(values, Sampling(86)), one[:86])
+    assert np.array_equal(resampled_means(values[:, 1:], Sampling(200)), one[:, 1:])
+    means, _ = reference.resampled_means(values[:, 0].tolist(), 25, 1)
+    assert resampled_means(values, Sampling(25))[:, 0].tolist() == means
+
+
+@pytest.mark.parametrize("n", [7, 40])
+def test_each_query_is_drawn_equally_often(n: int) -> None:
+    """The counts have the variance and covariance of a multinomial distribution, and each is binomial."""
+    samples = 20_000
+    drawn = resampled_means(np.eye(n), Sampling(samples)) * n  # how often each query is in each resample
+    assert np.allclose(drawn.sum(axis=1), n)
+    expected = samples * (1 - 1 / n)  # the variance of the count of all draws
+    assert np.abs(drawn.sum(axis=0) - samples).max() < 5 * np.sqrt(expected)
+    covariance = np.cov(drawn.T)
+    assert covariance == pytest.approx(np.eye(n) - 1 / n, abs=0.06)
+    for count in range(5):
+        share = float(binom.pmf(count, n, 1 / n))
+        error = 4 * np.sqrt(share * (1 - share) / samples / n)
+        assert (np.rint(drawn) == count).mean() == pytest.approx(share, abs=error)
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.3, 1 - 3 / np.sqrt(7000)])
+def test_thresholds_are_of_the_poisson_distribution(mean: float) -> None:
+    found = poisson_thresholds(mean)
+    assert found.tolist() == reference.poisson_thresholds(mean)
+    assert found / 2**48 == pytest.approx(poisson.cdf(np.arange(len(found)), mean), abs=1e-14)
+    assert (len(found) == 0) == (mean == 0)

@@ -10,11 +10,11 @@ import math
 import numpy as np
 import pytest
 
+from gradeval.statistics.anova import randomized_tukey_hsd
 from gradeval.statistics.corrections import CORRECTIONS, maxt
 from gradeval.statistics.power import power_of_t_test, smallest_effect_size
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_tests
-from gradeval.statistics.tukey_hsd import randomized_tukey_hsd
 
 pytestmark = pytest.mark.slow
 

@@ -1,9 +1,12 @@
-"""The paired tests: against published examples, scipy and slow enumerations; p and interval never disagree."""
+"""Differences; the paired tests against published examples, scipy and slow enumerations; p and interval."""
 
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from fractions import Fraction
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
@@ -13,10 +16,23 @@ from hypothesis import strategies as st
 from scipy import stats
 from statistics_examples import DEPRESSION, MAIZE, SAKAI, SLEEP, TEN_QUERIES
 
+from gradeval import statistics
 from gradeval.errors import OptionError
-from gradeval.statistics.differences import ALL_EQUAL, TOO_FEW_PAIRS
 from gradeval.statistics.sampling import Sampling
-from gradeval.statistics.tests import NO_P, TESTS, Outcome, paired_tests
+from gradeval.statistics.tests import (
+    ALL_EQUAL,
+    NO_P,
+    TESTS,
+    TOO_FEW_PAIRS,
+    Outcome,
+    Summary,
+    mean_and_sd,
+    paired_differences,
+    paired_tests,
+    reason_without_p,
+    root_sum_of_squares,
+    summarize,
+)
 
 NAN = math.nan
 WITH_P = [name for name in TESTS if name != "bootstrap"]
@@ -154,7 +170,7 @@ def test_all_flips_are_scipys_permutation_test(n: int) -> None:
 
 @pytest.mark.parametrize("alpha", [0.5, 0.05, 0.002])
 def test_bca_is_scipys_for_the_same_resamples(alpha: float) -> None:
-    from gradeval.statistics.bootstrap import resampled_means
+    from gradeval.statistics.sampling import resampled_means
 
     d = np.random.default_rng(7).exponential(size=30) - 0.6
     sampling = Sampling(2000, seed=3)
@@ -192,16 +208,6 @@ def test_random_flips_against_slow_ones(seed: int) -> None:
         [Fraction(round(10 * v), 10) for v in d.tolist()], flips, observed_too=False
     )
     assert outcome("randomization", d, sampling=Sampling(300, seed)).p == expected
-
-
-def test_random_flips_approach_all_flips() -> None:
-    d = np.random.default_rng(6).integers(-8, 12, 17) / 16
-    sums = np.array([0.0])
-    for value in d:
-        sums = np.concatenate([sums + value, sums - value])
-    exact = (np.abs(sums) >= abs(d.sum())).mean()
-    found = outcome("randomization", d, sampling=Sampling(20_000)).p
-    assert found == pytest.approx(exact, abs=4 * math.sqrt(exact / 20_000))
 
 
 @pytest.mark.parametrize(("n", "alpha"), [(7, 0.1), (12, 0.05), (30, 0.05), (30, 0.3)])
@@ -347,3 +353,78 @@ def test_bad_arguments() -> None:
             outcome("t", [1, 2], alpha)
     with pytest.raises(ValueError, match="differences must be finite or NaN"):
         outcome("t", [1, math.inf])
+
+
+# differences and their summary
+
+
+def test_values_that_agree_but_for_rounding_are_tied() -> None:
+    baseline = np.array([0.1 + 0.2, 0.5, 1e-20, 0.5, NAN, 0.0])
+    run = np.array([0.3, 0.5 + 1e-11, 2e-20, NAN, 0.5, 0.0])
+    assert paired_differences(baseline, run)[[0, 5]].tolist() == [0.0, 0.0]
+    assert paired_differences(baseline, run)[1:3].tolist() == [pytest.approx(1e-11, rel=1e-4), 1e-20]
+    assert np.isnan(paired_differences(baseline, run)[3:5]).all()
+    assert np.array_equal(paired_differences(run, baseline)[:3], -paired_differences(baseline, run)[:3])
+
+
+def test_summary() -> None:
+    assert summarize(np.array([1.0, NAN, -1.0, 3.0, 0.0, 2.0])) == Summary(
+        5, 1.0, pytest.approx(math.sqrt(2.5)), pytest.approx(1 / math.sqrt(2.5)), 3, 1, 1
+    )
+
+
+def test_summary_of_published_examples() -> None:
+    ten = summarize(TEN_QUERIES)
+    assert (ten.mean, round(ten.sd, 1), ten.wins, ten.ties, ten.losses) == (21.4, 29.1, 7, 1, 2)
+    sakai = summarize(SAKAI[:, 0] - SAKAI[:, 1])
+    assert (round(sakai.mean, 4), round(sakai.sd**2, 4), round(sakai.effect_size, 3)) == (0.0750, 0.0251, 0.473)
+    sleep = summarize(SLEEP)
+    assert (sleep.mean, round(sleep.sd, 2)) == (pytest.approx(1.58), 1.23)
+
+
+@pytest.mark.parametrize(
+    ("values", "n", "mean", "reason"),
+    [
+        ([], 0, NAN, TOO_FEW_PAIRS),
+        ([NAN, NAN], 0, NAN, TOO_FEW_PAIRS),
+        ([0.25, NAN], 1, 0.25, TOO_FEW_PAIRS),
+        ([0.0, 0.0], 2, 0.0, ALL_EQUAL),
+        ([0.3, 0.1 + 0.2, 0.3], 3, 0.3, ALL_EQUAL),
+        ([0.25, 0.5], 2, 0.375, ""),
+        ([0.0, 1e-300], 2, 5e-301, ""),
+    ],
+)
+def test_too_little_to_test(values: list[float], n: int, mean: float, reason: str) -> None:
+    d = np.array(values)
+    assert reason_without_p(d[~np.isnan(d)]) == reason
+    found = summarize(d)
+    assert (found.n, found.mean) == (n, pytest.approx(mean, nan_ok=True))
+    assert math.isnan(found.effect_size) == bool(reason)
+    assert found.wins + found.ties + found.losses == n
+
+
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=30), st.randoms())
+def test_moments_do_not_depend_on_the_order(values: list[float], random) -> None:
+    d = np.array(values)
+    random.shuffle(values)
+    assert mean_and_sd(d) == mean_and_sd(np.array(values))
+    mean, sd = mean_and_sd(d)
+    assert mean == pytest.approx(d.mean(), abs=1e-15)
+    assert sd == pytest.approx(d.std(ddof=1), rel=1e-9, abs=1e-15)
+
+
+def test_tiny_squares_do_not_vanish() -> None:
+    assert root_sum_of_squares(np.array([3e-200, 4e-200])) == pytest.approx(5e-200)
+    assert root_sum_of_squares(np.array([3e200, 4e200])) == pytest.approx(5e200)
+    assert root_sum_of_squares(np.zeros(3)) == 0
+
+
+# imports
+
+
+def test_numpy_alone_is_imported() -> None:
+    modules = [f"gradeval.statistics.{module.name}" for module in iter_modules(statistics.__path__)]
+    code = f"import sys, {', '.join(modules)}\n"
+    code += "print(*(name for name in ('scipy', 'click', 'rich', 'numpy.random') if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() in ([], ["numpy.random"])  # older versions of numpy import it themselves

@@ -16,8 +16,8 @@ from gradeval.analysis.options import CONFIDENCE
 from gradeval.analysis.tabled import Tabled
 from gradeval.arrays import Floats
 from gradeval.errors import OptionError, described
-from gradeval.statistics.differences import mean_and_sd
 from gradeval.statistics.intervals import Interval, t_interval
+from gradeval.statistics.tests import mean_and_sd
 
 
 class Axis(NamedTuple):

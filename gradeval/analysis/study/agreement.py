@@ -33,13 +33,11 @@ from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
 from gradeval.scoring import Scored
+from gradeval.statistics.anova import randomized_tukey_hsd
 from gradeval.statistics.corrections import CORRECTIONS, maxt
-from gradeval.statistics.differences import paired_differences
-from gradeval.statistics.fixed_point import FixedPoint
 from gradeval.statistics.intervals import check_alpha
-from gradeval.statistics.sampling import Sampling
-from gradeval.statistics.tests import TESTS, paired_tests
-from gradeval.statistics.tukey_hsd import randomized_tukey_hsd
+from gradeval.statistics.sampling import FixedPoint, Sampling
+from gradeval.statistics.tests import TESTS, paired_differences, paired_tests
 from gradeval.tables.qrels import Qrels
 
 METRICS = "muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"

@@ -21,7 +21,7 @@ from gradeval.formats.sources import Source
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
 from gradeval.scoring import score
-from gradeval.statistics.differences import paired_differences
+from gradeval.statistics.tests import paired_differences
 
 METRICS = "nDCG(gain=exp,top={top})@{k} nDCGphi@{k}"
 DISTRIBUTIONS = ("balanced", "imbalanced")

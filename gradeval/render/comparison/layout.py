@@ -12,7 +12,7 @@ from gradeval.analysis.options import RANDOM_TESTS, TUKEY
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render.grids import ABSENT, Cell, Grid, number, signed
-from gradeval.statistics.sign_flips import EXHAUSTIVE
+from gradeval.statistics.sampling import EXHAUSTIVE
 
 BETTER, WORSE = "▲", "▼"
 _SMALLEST = math.ulp(0.0)  # an end of an interval that leaves out 0 but begins next to it
