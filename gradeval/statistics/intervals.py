@@ -8,7 +8,7 @@ to infinity where the test can reject nothing on that side, as with 5 queries at
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from gradeval.statistics.sampling import TOLERANCE
 Interval = tuple[float, float]
 
 _LISTED = 1 << 20  # Walsh averages that are held at once
+_HELD = 1 << 17  # sign flips whose ends are held before the outermost are selected, well above those of a block
 
 
 def check_alpha(alpha: float) -> None:
@@ -63,24 +64,45 @@ def t_intervals(mean: Floats, sd: Floats, count: Ints, alpha: float) -> tuple[Fl
     return mean - half, mean + half
 
 
-def sign_flip_interval(low: Floats, high: Floats, alpha: float) -> Interval:
-    """The values that the sign-flip test does not reject, with the same flips as the test.
+def sign_flip_intervals(
+    blocks: Iterable[tuple[Floats, Floats]], columns: int, flips: int, alpha: float
+) -> tuple[Floats, Floats, Floats]:
+    """The sign-flip test's p of C comparisons and the values that it does not reject with the same flips.
 
-    low, high: (B,), for each flip the interval of the values for which it is at least as extreme as the
-    observed signs (see tests.randomization_tests), which contains the observed mean. A value v has
+    blocks: of the B flips, the ends low and high, (rows, C), of the values for which each is at least as
+    extreme as the observed signs (see tests.randomization_tests), among them the observed mean. A value v has
     p(v) = (1 + #{low <= v <= high}) / (B + 1), which falls to both sides of the mean; so p(v) >= alpha from
     the k-th smallest `low` to the k-th largest `high`, with k the least for which (k + 1) / (B + 1) >= alpha.
 
+    Returns p(0), and the ends of the intervals, (C,) each. Only numbers that may be the k-th are held: at most
+    2 flips_held() of a comparison.
     Source: Tritchler, "On inverting permutation tests", JASA 1984.
     """
-    flips = len(low)
-    needed = least_accepted(lambda k: (k + 1) / (flips + 1) >= alpha, flips)
-    if needed == 0:
-        return -math.inf, math.inf
-    return (
-        float(np.partition(low, needed - 1)[needed - 1]),
-        float(np.partition(high, flips - needed)[flips - needed]),
-    )
+    k = _extreme_flips(flips, alpha)
+    held = np.empty((2, columns, flips_held(flips, alpha)))  # low, and -high
+    extreme, count = np.zeros(columns, np.int64), 0
+    for low, high in blocks:
+        extreme += ((low <= 0) & (high >= 0)).sum(axis=0)
+        if count + len(low) > held.shape[2]:
+            held[:, :, :count].partition(k - 1)
+            count = k
+        end = count + len(low)
+        held[0, :, count:end], held[1, :, count:end], count = low.T, -high.T, end
+    p = (1 + extreme) / (flips + 1)
+    if k == 0:
+        return p, np.full(columns, -np.inf), np.full(columns, np.inf)
+    held[:, :, :count].partition(k - 1)
+    return p, held[0, :, k - 1].copy(), -held[1, :, k - 1]
+
+
+def flips_held(flips: int, alpha: float) -> int:
+    """How many flips' ends sign_flip_intervals holds at once."""
+    return min(flips, max(_HELD, 2 * _extreme_flips(flips, alpha)))
+
+
+def _extreme_flips(flips: int, alpha: float) -> int:
+    """The least k for which (k + 1) / (flips + 1) >= alpha."""
+    return least_accepted(lambda k: (k + 1) / (flips + 1) >= alpha, flips)
 
 
 def least_accepted(accepts: Callable[[int], bool], most: int) -> int:
@@ -163,7 +185,7 @@ def bca_interval(means: Floats, pairs: Floats, mean: float, alpha: float) -> Int
     below the observed one, ties counted half; a = sum u^3 / (6 (sum u^2)^1.5) with u_i = d_i - mean, the
     jackknife's acceleration. Quantiles are interpolated linearly.
 
-    means: (B,), from resampled_means. pairs: (n,), the differences; mean: theirs.
+    means: (B,), from resampled_means, whose order is lost. pairs: (n,), the differences; mean: theirs.
     Source: Efron, "Better bootstrap confidence intervals", JASA 1987; Efron and Tibshirani, "An
     Introduction to the Bootstrap", 1993, section 14.3.
     """
@@ -182,5 +204,5 @@ def bca_interval(means: Floats, pairs: Floats, mean: float, alpha: float) -> Int
     shifted = bias + ndtri(np.array([alpha / 2, 1 - alpha / 2]))
     # beyond 1 / a, where only an alpha below 1e-6 leads, the formula turns over: take the outermost quantile
     shifted /= np.maximum(1 - acceleration * shifted, np.finfo(np.float64).tiny)
-    low, high = np.quantile(means, ndtr(bias + shifted)).tolist()
+    low, high = np.quantile(means, ndtr(bias + shifted), overwrite_input=True).tolist()
     return low, high

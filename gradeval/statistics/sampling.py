@@ -230,8 +230,11 @@ def resampled_means(differences: Floats, sampling: Sampling) -> Floats:
         np.add.at(times.reshape(-1), drawn, 1.0)
         return fixed.value(times @ fixed.parts)
 
+    means: Floats = np.empty((sampling.samples, differences.shape[1]), order="F")  # a column is used at a time
     blocks = range(-(-sampling.samples // block_rows))
-    return np.concatenate(list(ordered_map(one_block, blocks, sampling.jobs))) / queries
+    for block, sums in enumerate(ordered_map(one_block, blocks, sampling.jobs)):
+        np.divide(sums, queries, out=means[block * block_rows : block * block_rows + len(sums)])
+    return means
 
 
 def poisson_thresholds(mean: float) -> Ints:

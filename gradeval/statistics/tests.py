@@ -19,8 +19,9 @@ from gradeval.statistics.intervals import (
     agreeing,
     bca_interval,
     check_alpha,
+    flips_held,
     rank_interval,
-    sign_flip_interval,
+    sign_flip_intervals,
     t_interval,
     walsh_order_statistic,
 )
@@ -40,7 +41,8 @@ NO_P: Final = "the bootstrap has an interval and no p"
 
 _EXACT_RANKS = 50  # nonzero pairs up to which the signed-rank test is exact, where no two are tied
 _EXACT_TIED_RANKS = 13  # pairs up to which it is exact where some are
-_TOGETHER = 32  # comparisons whose flips or resamples are held at once: 51 MB for 100,000
+_TOGETHER = 32  # comparisons that share their flips or resamples
+_HELD = 1 << 25  # numbers of all of them that are held at once, 256 MB, or those of one comparison
 
 
 def paired_differences(baseline: Floats, run: Floats) -> Floats:
@@ -317,7 +319,7 @@ def randomization_tests(differences: Floats, alpha: float, sampling: Sampling) -
 
     For the differences d - v, a flip is at least as extreme where v lies between the mean of the flipped
     differences and the mean of the others; one is on each side of the mean of all. So each flip has its
-    interval of values, 0 among them where it counts for p; intervals.sign_flip_interval inverts these.
+    interval of values, 0 among them where it counts for p; intervals.sign_flip_intervals inverts these.
 
     Source: Fisher, "The Design of Experiments", 1935, section 21; Smucker, Allan and Carterette, "A
     comparison of statistical significance tests for information retrieval evaluation", CIKM 2007; (b + 1) /
@@ -328,37 +330,27 @@ def randomization_tests(differences: Floats, alpha: float, sampling: Sampling) -
     outcomes: dict[int, Outcome] = {}
     for column in np.flatnonzero(few).tolist():
         [outcomes[column]] = _flipped(valid_pairs(differences[:, column])[:, None], alpha, sampling)
-    for group in _groups(np.flatnonzero(~few)):
+    for group in _groups(np.flatnonzero(~few), 2 * flips_held(sampling.samples, alpha)):
         outcomes |= zip(group.tolist(), _flipped(differences[:, group], alpha, sampling), strict=True)
     return [outcomes[column] for column in range(differences.shape[1])]
 
 
-def _groups(columns: Ints) -> Iterator[Ints]:
-    """Columns in groups small enough to be sampled together."""
-    return (columns[start : start + _TOGETHER] for start in range(0, len(columns), _TOGETHER))
+def _groups(columns: Ints, held: int) -> Iterator[Ints]:
+    """Columns in groups small enough to be sampled together; held: the numbers held of each."""
+    size = min(max(1, _HELD // held), _TOGETHER)
+    return (columns[start : start + size] for start in range(0, len(columns), size))
 
 
 def _flipped(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
-    """The outcomes of the columns (Q, C), all with the same flips of all Q rows."""
-    queries = len(differences)
-    flips = flip_count(queries, sampling)
-    method = f"all {2**queries:,} sign flips" if queries <= EXHAUSTIVE else f"{flips:,} random sign flips"
-    outcomes = []
-    for column, low, high in zip(differences.T, *_flip_ranges(differences, sampling), strict=True):
-        p = (1 + int(((low <= 0) & (high >= 0)).sum())) / (flips + 1)
-        mean = mean_and_sd(valid_pairs(column))[0]
-        outcomes.append(Outcome(p, *sign_flip_interval(low, high, alpha), mean, method))
-    return outcomes
+    """The outcomes of the columns (Q, C), all with the same flips of all Q rows.
 
-
-def _flip_ranges(differences: Floats, sampling: Sampling) -> tuple[Floats, Floats]:
-    """The range of values v for which each flip of d - v is at least as extreme as none: ends (C, B) each.
-
-    With S the sum of the flipped differences, F their number, and S', F' those of the others, that is
-    |S' - S - v (F' - F)| >= |S + S' - v (F + F')|, which holds from the lesser to the greater of the two means
-    S / F and S' / F'; for every v if one of them has no differences. A sum within half the tolerance counts
-    as 0, so that v = 0 lies in the range of each flip that ties with the observed signs.
+    With S the sum of the flipped differences, F their number, and S', F' those of the others, a flip of d - v
+    is at least as extreme as none where |S' - S - v (F' - F)| >= |S + S' - v (F + F')|: from the lesser to the
+    greater of the two means S / F and S' / F', and for every v if one of them has no differences. A sum within
+    half the tolerance counts as 0, so that v = 0 lies in the range of each flip that ties with the observed
+    signs.
     """
+    queries = len(differences)
     valid = ~np.isnan(differences)
     filled = np.where(valid, differences, 0.0)
     fixed = FixedPoint.of(filled)
@@ -378,14 +370,14 @@ def _flip_ranges(differences: Floats, sampling: Sampling) -> tuple[Floats, Float
         low, high = np.minimum(flipped, others), np.maximum(flipped, others)
         return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
-    shape = differences.shape[1], flip_count(len(differences), sampling)
-    lows, highs = np.empty(shape), np.empty(shape)
-    start = 0
-    for low, high in over_flips(columns, sampling, ranges):
-        stop = start + len(low)
-        lows[:, start:stop], highs[:, start:stop] = low.T, high.T
-        start = stop
-    return lows, highs
+    flips = flip_count(queries, sampling)
+    method = f"all {2**queries:,} sign flips" if queries <= EXHAUSTIVE else f"{flips:,} random sign flips"
+    blocks = over_flips(columns, sampling, ranges)
+    ends = sign_flip_intervals(blocks, differences.shape[1], flips, alpha)
+    return [
+        Outcome(p, low, high, mean_and_sd(valid_pairs(column))[0], method)
+        for p, low, high, column in zip(*(end.tolist() for end in ends), differences.T, strict=True)
+    ]
 
 
 def _patterns(valid: Bools) -> tuple[Bools, Ints]:
@@ -401,18 +393,22 @@ def bootstrap_intervals(differences: Floats, alpha: float, sampling: Sampling) -
     the same queries. See bootstrap.resampled_means and intervals.bca_interval.
     """
     outcomes: dict[int, Outcome] = {}
-    method = f"{sampling.samples:,} bootstrap resamples"
     patterns, pattern = _patterns(~np.isnan(differences))
     for index, rows in enumerate(patterns.T):
-        for group in _groups(np.flatnonzero(pattern == index)):
-            pairs = differences[np.ix_(rows, group)]
-            for column, own, means in zip(
-                group.tolist(), pairs.T, resampled_means(pairs, sampling).T, strict=True
-            ):
-                mean = mean_and_sd(own)[0]
-                interval = bca_interval(means, own, mean, alpha)
-                outcomes[column] = Outcome(math.nan, *interval, mean, method, NO_P)
+        for group in _groups(np.flatnonzero(pattern == index), sampling.samples):
+            own = _resampled(differences[np.ix_(rows, group)], alpha, sampling)
+            outcomes |= zip(group.tolist(), own, strict=True)
     return [outcomes[column] for column in range(differences.shape[1])]
+
+
+def _resampled(pairs: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
+    """The outcomes of the columns (n, C), all with the same resamples."""
+    method, outcomes = f"{sampling.samples:,} bootstrap resamples", []
+    for own, means in zip(pairs.T, resampled_means(pairs, sampling).T, strict=True):
+        mean = mean_and_sd(own)[0]
+        interval = bca_interval(means, own, mean, alpha)
+        outcomes.append(Outcome(math.nan, *interval, mean, method, NO_P))
+    return outcomes
 
 
 TESTS: Final = {

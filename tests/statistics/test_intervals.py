@@ -15,7 +15,7 @@ from gradeval.statistics.intervals import (
     bca_interval,
     least_accepted,
     rank_interval,
-    sign_flip_interval,
+    sign_flip_intervals,
     walsh_order_statistic,
 )
 
@@ -59,12 +59,29 @@ def test_ranks_of_published_tables() -> None:
         assert (low, high) == ((place - 1, n - place) if place else (-math.inf, math.inf))
 
 
+def flip_interval(low: np.ndarray, high: np.ndarray, alpha: float, rows: int) -> tuple[float, float, float]:
+    """Of one comparison, whose flips come in blocks."""
+    blocks = ((low[i : i + rows, None], high[i : i + rows, None]) for i in range(0, len(low), rows))
+    [found] = np.stack(sign_flip_intervals(blocks, 1, len(low), alpha), axis=1).tolist()
+    return tuple(found)
+
+
 def test_flip_interval_counts_from_the_ends() -> None:
     low, high = -np.arange(1.0, 20), np.arange(1.0, 20)  # 19 flips: p is a multiple of 1 / 20
-    assert sign_flip_interval(low, high, 0.05) == (-math.inf, math.inf)
-    assert sign_flip_interval(low, high, 0.0501) == (-19, 19)
-    assert sign_flip_interval(low, high, 0.1) == (-19, 19)
-    assert sign_flip_interval(low, high, 0.2) == (-17, 17)
+    assert flip_interval(low, high, 0.05, 19) == (1, -math.inf, math.inf)
+    assert flip_interval(low, high, 0.0501, 19) == (1, -19, 19)
+    assert flip_interval(low, high, 0.1, 19) == (1, -19, 19)
+    assert flip_interval(low, high, 0.2, 19) == (1, -17, 17)
+
+
+@pytest.mark.parametrize("alpha", [0.0001, 0.05, 0.5, 0.9])
+def test_flip_interval_holds_the_outermost_flips_only(alpha: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intervals, "_HELD", 64)
+    low, high = np.sort(np.random.default_rng(2).normal(size=(2, 5001)).round(2), axis=0)
+    k = max(0, math.ceil(alpha * 5002) - 1)
+    assert intervals.flips_held(5001, alpha) == min(5001, max(64, 2 * k))
+    outer = (np.sort(low)[k - 1], np.sort(high)[-k]) if k else (-math.inf, math.inf)
+    assert flip_interval(low, high, alpha, 10) == ((1 + ((low <= 0) & (high >= 0)).sum()) / 5002, *outer)
 
 
 def test_agreement() -> None:
