@@ -172,7 +172,10 @@ def collect(
     plain = replace(options, qrels_format=None, qrels_feature=None, groups=None)
     read = [given.qrels, *(open_qrels(other, plain, jobs, watch).qrels for other in others)]
     judged = [one.shift_grades(options.zero_grade) for one in read]
-    table = union(read) if others else judged[0]
+    table = judged[0]
+    if others:  # queries and documents in order of first appearance
+        columns = (_columns(one, np.zeros(len(one.grade))) for one in read)
+        table = replace(Qrels.of(read[0].path, columns), notices=())
     opened: list[Run] = []
     for name, run in runs:
         for one in open_runs(name, run, given, options, watch, position=len(opened) + 1):
@@ -193,12 +196,6 @@ def collect(
             raise InputError(run.path, f"no query in common with {read[0].path}", hint="Check the query ids")
     names, rules = tuple(names_of_runs(opened)), tuple(options.ties or run.ties for run in opened)
     return Collection(table, names, tuple(reductions), rules, options), judged
-
-
-def union(several: Sequence[Qrels]) -> Qrels:
-    """All documents that any of them judges, queries and documents in order of first appearance, grades 0."""
-    columns = (_columns(qrels, np.zeros(len(qrels.grade))) for qrels in several)
-    return replace(Qrels.of(several[0].path, columns), notices=())
 
 
 def grades_in(table: Qrels, qrels: Qrels) -> Floats:

@@ -9,8 +9,7 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.study.synthetic import full_rankings
-from gradeval.analysis.study.tables import Study, competing_metrics
+from gradeval.analysis.study.tables import Study, competing_metrics, full_rankings
 from gradeval.analysis.tabled import Table
 from gradeval.arrays import Floats
 from gradeval.registry.spec import Spec, parse
@@ -142,24 +141,19 @@ def criteria(metrics: str | Iterable[str] = METRICS) -> Criteria:
     table = full_rankings(np.array(REFERENCE, np.float64)[order], score=scores)
     values = score(table, [*specs, *parse("tau")])
     pair_costs = costs(values[-1])
-    verdicts = tuple(
-        tuple(_verdicts(own * (1 if spec.metric.higher_is_better else -1), _range(spec), pair_costs))
-        for spec, own in zip(specs, values[:-1], strict=True)
-    )
+    verdicts = []
+    for spec, own in zip(specs, values[:-1], strict=True):
+        sign = 1 if spec.metric.higher_is_better else -1
+        low, high = spec.metric.range
+        ends = sign * (-math.inf if low is None else low), sign * (math.inf if high is None else high)
+        verdicts.append(tuple(_verdicts(sign * own, (min(ends), max(ends)), pair_costs)))
     options = {"metrics": [str(spec) for spec in specs]}
-    return Criteria(options=options, specs=tuple(specs), values=values[:-1], verdicts=verdicts)
+    return Criteria(options=options, specs=tuple(specs), values=values[:-1], verdicts=tuple(verdicts))
 
 
 def costs(values: Floats) -> tuple[float, float]:
     """What misplacing a low grade (list 2) and the highest (list 3) costs."""
     return float(values[0] - values[1]), float(values[0] - values[2])
-
-
-def _range(spec: Spec) -> tuple[float, float]:
-    """The worst and the best value of the metric, signed so that higher is better; infinite without a bound."""
-    low, high = spec.metric.range
-    ends = -math.inf if low is None else low, math.inf if high is None else high
-    return ends if spec.metric.higher_is_better else (-ends[1], -ends[0])
 
 
 def _verdicts(values: Floats, ends: tuple[float, float], pair_costs: tuple[float, float]) -> Sequence[Verdict]:

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradeval.analysis.study.synthetic import full_rankings, shares
-from gradeval.analysis.study.tables import MAX_SEED, Study, averaged_metrics, whole
+from gradeval.analysis.study.tables import MAX_SEED, Study, averaged_metrics, full_rankings, shares, whole
 from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer

@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradeval.analysis.study.orders import levels_of
-from gradeval.analysis.study.tables import Study, competing_metrics
+from gradeval.analysis.study.tables import Study, competing_metrics, levels_of
 from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Floats
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.given import separate_runs
 from gradeval.formats.sources import Source
-from gradeval.notices import Kind, Notice
+from gradeval.notices import Kind
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
 
@@ -93,11 +92,6 @@ class Levels(Study):
         )
 
 
-def _is_reference(notice: Notice, reference: str | None) -> bool:
-    """Whether it says that the virtual assessor, as a run, is the judgments, which is what was asked for."""
-    return notice.kind is Kind.QRELS_AS_RUN and notice.subject == reference
-
-
 def levels(
     qrels: Any,
     runs: Any = None,
@@ -125,13 +119,14 @@ def levels(
     own = [results.specs.index(spec) for spec in specs]
     names = tuple(run.name for run in results.runs)
     reference = f"feature{chosen.qrels_feature}" if f"feature{chosen.qrels_feature}" in names else None
+    asked = Kind.QRELS_AS_RUN, reference  # that the virtual assessor, as a run, is the judgments
     return Levels(
         options={
             "metrics": [str(spec) for spec in specs],
             **({"reference": reference} if reference else {}),
             "evaluation": dict(results.options),
         },
-        noticed=(tuple(one for one in results.notices if not _is_reference(one, reference)),),
+        noticed=(tuple(one for one in results.notices if (one.kind, one.subject) != asked),),
         runs_read=len(results.runs),
         runs=names,
         thresholds=tuple(results.specs[m].params["rel"] for m in by_level),

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.study.synthetic import full_rankings, mean_sd_count, shares
-from gradeval.analysis.study.tables import MAX_SEED, Study, averaged_metrics, whole
+from gradeval.analysis.study.tables import MAX_SEED, Study, averaged_metrics, full_rankings, shares, whole
 from gradeval.analysis.tabled import Table
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
@@ -177,7 +176,7 @@ def swaps(
         return done
 
     values = np.concatenate(with_fewer(all_values, jobs), axis=3)
-    mean, sd, count = mean_sd_count(values, axis=3)
+    mean, sd, count = _mean_sd_count(values, axis=3)
     noise = np.array([[_noise(values[u, :, m], seed) for m in range(len(specs))] for u in range(len(USES))])
     options = {
         "metrics": [str(spec) for spec in specs],
@@ -208,10 +207,20 @@ def _noise(values: Floats, seed: int) -> float:
     weights *= np.sqrt((repeats - 1) / random.chisquare(repeats - 1, (_DRAWS, 1)))
     for start in range(0, steps, part):
         own = values[:, :, start : start + part]
-        off = np.nan_to_num(own - mean_sd_count(own, axis=1)[0][:, None])
+        off = np.nan_to_num(own - _mean_sd_count(own, axis=1)[0][:, None])
         means = weights @ off  # (L, draws, part)
         largest = np.maximum(largest, np.ptp(means, axis=0).max(axis=1))
     return float(np.quantile(largest, 0.95))
+
+
+def _mean_sd_count(values: Floats, axis: int) -> tuple[Floats, Floats, Ints]:
+    """The mean and the standard deviation (n - 1 in the denominator) of what is not NaN, and its number n."""
+    defined = ~np.isnan(values)
+    count = defined.sum(axis=axis)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(defined, values, 0.0).sum(axis=axis) / count
+        off = np.where(defined, values - np.expand_dims(mean, axis), 0.0)
+        return mean, np.sqrt((off * off).sum(axis=axis) / (count - 1)), count
 
 
 def _level_counts(levels: Any, items: int) -> tuple[int, ...]:

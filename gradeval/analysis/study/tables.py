@@ -1,15 +1,25 @@
-"""What every study returns, and the metrics that studies take."""
+"""What studies share: their outcome, the metrics and numbers they take, orders, and generated rankings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
+import numpy as np
+
 from gradeval.analysis.tabled import Tabled
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, OptionError, described
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, parse
+from gradeval.statistics.sampling import TOLERANCE
+from gradeval.tables.judgments import Judgments
+from gradeval.tables.qrels import SHARE
+
+MAX_SEED = 2**64 - 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -48,4 +58,47 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
     return number
 
 
-MAX_SEED = 2**64 - 1
+def levels_of(values: Floats) -> Ints:
+    """The place of each value among the different ones, from 0 for the smallest, (S,).
+
+    Values that agree to 1e-12 of the largest magnitude are equal: rounding orders no systems. Where a value is
+    NaN there is no order: all have the place 0.
+    """
+    if np.isnan(values).any():
+        return np.zeros(len(values), np.int64)
+    order = np.argsort(values, kind="stable")
+    steps = np.diff(values[order]) > TOLERANCE * np.abs(values).max(initial=0.0)
+    level = np.empty(len(values), np.int64)
+    level[order] = np.append(0, np.cumsum(steps))[: len(values)]
+    return level
+
+
+def full_rankings(grade: Floats, scale: Floats | None = None, score: Floats | None = None) -> Judgments:
+    """The table of Q rankings of n documents whose grades by rank are given, (Q, n).
+
+    scale: the grades that are in use, by default those that occur. score: (Q, n), never rising with the rank;
+    by default no two documents are tied.
+    """
+    queries, items = grade.shape
+    rank = np.arange(1.0, items + 1)
+    return Judgments(
+        _equal_segments(queries, items),
+        np.ascontiguousarray(grade, np.float64).reshape(-1),
+        np.tile(rank, queries),
+        np.tile(-rank, queries) if score is None else score.reshape(-1),
+        np.arange(queries * items),
+        np.full(queries, items),
+        scale=scale,  # type: ignore[arg-type]  # None is what the table makes its own of
+    )
+
+
+@lru_cache(maxsize=4)
+def _equal_segments(queries: int, items: int) -> Segments:
+    """Queries of equal length; what is computed from them serves all tables of this shape."""
+    return Segments(np.arange(queries + 1) * items)
+
+
+def shares(count: int, rows: int) -> Iterator[slice]:
+    """`count` parts of this many rows each, in shares that fit a processor's cache."""
+    step = max(1, SHARE // rows)
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))

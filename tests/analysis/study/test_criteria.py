@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -98,3 +100,11 @@ def test_tables():
 def test_metrics_must_order():
     with pytest.raises(MetricError, match="orders no systems"):
         criteria("Judged@5")
+
+
+def test_numpy_alone_is_imported() -> None:
+    """Until a test or a statistic needs scipy."""
+    code = "import gradeval, sys; gradeval.study.criteria('rankDCG')\n"
+    code += "print(*(name for name in ('scipy', 'click', 'rich') if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

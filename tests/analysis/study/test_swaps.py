@@ -135,7 +135,7 @@ def test_threads_and_other_levels_change_no_digit():
 
 def test_blocks_of_repeats_change_no_digit(monkeypatch):
     whole = swaps(**SMALL, jobs=1)
-    monkeypatch.setattr("gradeval.analysis.study.synthetic.SHARE", 100)
+    monkeypatch.setattr("gradeval.analysis.study.tables.SHARE", 100)
     np.testing.assert_array_equal(whole.mean, swaps(**SMALL, jobs=2).mean)
 
 
