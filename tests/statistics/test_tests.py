@@ -214,6 +214,8 @@ def test_random_flips_against_slow_ones(seed: int) -> None:
 def test_the_flips_interval_is_what_the_same_flips_do_not_reject(n: int, alpha: float) -> None:
     """Shifted by values on both sides of each end, and in between: p >= alpha exactly inside."""
     d = np.random.default_rng(n).normal(0.3, 1, n)
+    if n == 30:  # random flips, which queries without a difference take part in
+        d[::4] = NAN
     found = outcome("randomization", d, alpha)
     width = found.high - found.low
     inside = np.linspace(found.low + 1e-6 * width, found.high - 1e-6 * width, 15)
