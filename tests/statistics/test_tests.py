@@ -18,6 +18,7 @@ from statistics_examples import DEPRESSION, MAIZE, SAKAI, SLEEP, TEN_QUERIES
 
 from gradeval import statistics
 from gradeval.errors import OptionError
+from gradeval.statistics import tests
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import (
     ALL_EQUAL,
@@ -321,6 +322,24 @@ def test_threads_and_other_comparisons_do_not_matter(test: str) -> None:
     together = paired_tests(test, d, 0.05, Sampling(499, jobs=3))
     assert [str(one) for one in together] == [str(one) for one in alone]
     assert [one.reason for one in together[9:11]] == [TOO_FEW_PAIRS, ALL_EQUAL]
+
+
+@pytest.mark.parametrize(("test", "sampler"), [("randomization", "_flipped"), ("bootstrap", "_resampled")])
+def test_of_many_samples_those_of_few_comparisons_are_held(
+    test: str, sampler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    d = np.random.default_rng(9).normal(0.1, 1, (20, 7))
+    together = paired_tests(test, d, 0.05, FEW)
+    sizes, sample = [], getattr(tests, sampler)
+
+    def sampled(differences: np.ndarray, *rest) -> list[Outcome]:
+        sizes.append(differences.shape[1])
+        return sample(differences, *rest)
+
+    monkeypatch.setattr(tests, sampler, sampled)
+    monkeypatch.setattr(tests, "_HELD", 2 * 2 * 499)
+    assert str(paired_tests(test, d, 0.05, FEW)) == str(together)
+    assert sizes == ([2, 2, 2, 1] if test == "randomization" else [4, 3])
 
 
 @pytest.mark.parametrize("test", list(TESTS))
