@@ -80,12 +80,15 @@ def convert_command(
     heap.imported()
     from gradeval.analysis.convert import Conversion, convert_file, format_by_ending
     from gradeval.formats.sources import Source
+    from gradeval.formats.write import WRITERS
     from gradeval.options import Options
     from gradeval.render.progress import Progress
 
     if to is None and target == "-":
         raise click.UsageError("standard output has no ending: choose a format with --to.")
     conversion = Conversion(to or format_by_ending(target), role, sort, top, tag, ties)
+    if target == "-" and out.on_terminal() and not WRITERS[conversion.to].is_compressible:
+        raise click.UsageError(f"a {conversion.to} file is not for a terminal: name OUT.")
     file = output_file(target, input_files(), "OUT")
     options = Options.of(**{name: value for name, value in given.items() if value is not None})
     opened, *letor = (Source(one) for one in (source, qrels) if one is not None)

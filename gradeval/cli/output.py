@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import sys
 import warnings as python_warnings
@@ -142,15 +143,21 @@ def write_data(data: bytes, file: OutputFile | None = None) -> None:
 
 @contextmanager
 def stream(file: OutputFile | None = None) -> Iterator[BinaryIO]:
-    """A file for data of any size, which are written to the file or to standard output when the block ends
-    without an error. Raises GradevalError, BrokenPipeError.
+    """A file for text of any size, which is written to the file or to standard output when the block ends
+    without an error; on a terminal, control characters are escaped. Raises GradevalError, BrokenPipeError.
     """
     from gradeval.formats.output_file import delayed
 
     if file is None and sys.stdout is None:
         raise GradevalError("standard output cannot be written (it is closed)")
-    with _naming(file), delayed(_raw_stdout) if file is None else file.stream() as sink:
+    written = _visible if on_terminal() else iter
+    with _naming(file), delayed(_raw_stdout, written) if file is None else file.stream() as sink:
         yield sink
+
+
+def _visible(parts: Iterator[bytes]) -> Iterator[bytes]:
+    for text in codecs.iterdecode(parts, "utf-8", "surrogateescape"):
+        yield visible_rows(text).encode("utf-8", "surrogateescape")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from gradeval.errors import OptionError
 from gradeval.options import GROUP_SUFFIXES
 from gradeval.waiting import write_all
 
+_BLOCK = 1 << 20  # bytes of a temporary file that are written at a time
 _IN_MEMORY = 8 << 20  # bytes of what is written at the end that need no temporary file
 
 
@@ -165,15 +166,20 @@ def _mount(path: str) -> str:
 
 
 @contextmanager
-def delayed(opened: Callable[[], Any]) -> Iterator[BinaryIO]:
-    """A temporary file, whose data are written to the raw file when the block ends without an error."""
+def delayed(
+    opened: Callable[[], Any], written: Callable[[Iterator[bytes]], Iterable[bytes]] = iter
+) -> Iterator[BinaryIO]:
+    """A temporary file, whose data are written to the raw file when the block ends without an error.
+
+    written: makes what is written from parts of the data.
+    """
     from tempfile import SpooledTemporaryFile
 
     with SpooledTemporaryFile(max_size=_IN_MEMORY) as copy:
         yield copy  # type: ignore[misc]
         copy.seek(0)
         with opened() as file:
-            while data := copy.read(1 << 20):
+            for data in written(iter(lambda: copy.read(_BLOCK), b"")):
                 write_all(file, data)
 
 

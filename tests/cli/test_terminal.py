@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from gradeval.formats import output_file
 from gradeval.render import FORMATS
 
 from .command import gradeval
@@ -52,6 +54,22 @@ def test_other_commands_cannot_steer_a_terminal_either() -> None:
     assert f"map                   \t{ESCAPED}q\t1.0000\n" in gradeval(*args, terminal=True).out
     assert f"runid                 \tall\t{ESCAPED}t\n" in gradeval(*args, terminal=True).out
     assert f"runid                 \tall\t{ODD}t\n" in gradeval(*args).out
+    args = ("convert", f"{ODD}r", "-", "--to", "trec")
+    assert gradeval(*args, terminal=True).out == f"{ESCAPED}q Q0 a 1 1 {ESCAPED}t\n"
+    assert gradeval(*args).out == f"{ODD}q Q0 a 1 1 {ODD}t\n"
     args = ("ir_measures", *files, "-q", "AP")
     assert gradeval(*args, terminal=True).out == f"{ESCAPED}q\tAP\t1.0000\nall\tAP\t1.0000\n"
     assert gradeval(*args).out == f"{ODD}q\tAP\t1.0000\nall\tAP\t1.0000\n"
+
+
+def test_characters_between_blocks_of_a_file_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output_file, "_BLOCK", 3)
+    Path("odd").write_bytes(b"q 0 \xe2\x80\xae\xff\xc3\xa9 1\n")
+    assert gradeval("convert", "odd", "-", "--to", "trec", terminal=True).out == "q 0 \\u202e\udcff\u00e9 1\n"
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is None, reason="no pyarrow here")
+def test_a_terminal_gets_text_only() -> None:
+    done = gradeval("convert", "q", "-", "--to", "parquet", terminal=True)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "gradeval: a parquet file is not for a terminal: name OUT. Try 'gradeval convert --help'.\n"
