@@ -25,6 +25,7 @@ QRELS_FORMATS = ("trec", "letor", "beir", *_TABLES)
 RUN_FORMATS = ("trec", "letor", "scores", "ranklib", "msmarco", "beir", *_TABLES)
 ROLES = ("query", "document", "grade", "score")  # of columns
 GROUP_SUFFIXES = (".query", ".group")  # of the files beside an SVMlight file that give its queries' sizes
+MOST_FEATURES = 10**5  # each of them is a run
 RANGES = {"depth": (1, 10**9), "jobs": (0, 1000), "qrels_feature": (0, 10**7 - 1)}
 
 
@@ -307,7 +308,10 @@ def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:
         first, last = int(low), int(high or low)
         if last < first or last >= 10**7:
             raise OptionError(f"feature range {named(item)} must increase, up to 9999999")
-        features.update(dict.fromkeys(range(first, last + 1)))
+        features.update(dict.fromkeys(range(first, min(last, first + MOST_FEATURES) + 1)))
+        if len(features) > MOST_FEATURES:
+            hint = "choose those that the file has, such as 1,5,9-12"
+            raise OptionError(f"more than {MOST_FEATURES:,} features given: {hint}")
     return tuple(features)
 
 

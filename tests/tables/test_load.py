@@ -234,6 +234,13 @@ def test_parse_features(texts, features):
     assert parse_features(texts) == features
 
 
+def test_so_many_features_no_file_has():
+    assert len(parse_features(["1-100000", "1-100000"])) == 100_000
+    for text in ("1-9999999", "0-100000", "1-60000,100000-160000"):
+        with pytest.raises(OptionError, match="more than 100,000 features given: choose those that the file has"):
+            parse_features([text])
+
+
 @pytest.mark.parametrize(
     "text", ["", "1,", "-1", "1-", "1-2-3", "a", "1.5", "+1", "1 2", "٣", "3-1", "10000000", "1" * 30]
 )
