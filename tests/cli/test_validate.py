@@ -75,6 +75,17 @@ def test_an_unreadable_file_does_not_affect_the_others():
     assert "\nr: run, 0 errors" in done.out
 
 
+def test_names_of_files_are_no_commands_of_ci_services():
+    names = ("::error::x", "##[error]x")
+    for name in names:
+        Path(name).write_text(BAD)
+    out = gradeval("validate", "--as", "run", *names, "--max-errors", 1).out
+    assert not any(line.startswith("::") or "##[" in line for line in out.splitlines())
+    assert r"\x3a:error::x:2: error: the score 'x' is not a number" in out.splitlines()
+    out = gradeval("validate", "--as", "run", *names, "-f", "json").out
+    assert "##[" not in out and [file["path"] for file in json.loads(out)["files"]] == list(names)
+
+
 def test_wrong_usage():
     assert "no files given" in fails("validate")
     assert "'-' can be given once only" in fails("validate", "-", "-")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gradeval.errors import inert
 from gradeval.render import check_format
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def render(validation: Validation, format: str = "table", *, colour: bool = Fals
     if format == "json":
         import json
 
-        return json.dumps(validation.to_dict(), indent=2, allow_nan=False) + "\n"
+        return inert(json.dumps(validation.to_dict(), indent=2, allow_nan=False) + "\n", r"\u00")
     from gradeval.render.validation.table import report
 
-    return report(validation, colour)
+    return inert(report(validation, colour))
