@@ -14,7 +14,7 @@ from gradeval.formats.diagnostics import Problems
 from gradeval.formats.roles import ROLES
 from gradeval.formats.sources import Source
 from gradeval.options import Options
-from gradeval.tables.load import evaluated_rows, evaluated_table
+from gradeval.tables.load import check_letor_options, evaluated_rows, evaluated_table
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -66,6 +66,7 @@ def open_file(
     """
     number = ROLES[role]
     kind = kind_of(source, number, options)
+    check_letor_options(source, role, kind, options)
     if kind == "letor":
         return _of_letor(source, role, options, problems)
     if format_of(kind).of_letor:
@@ -85,9 +86,6 @@ def _of_letor(source: Source, role: str, options: Options, problems: Problems | 
 
     jobs = options.jobs or default_jobs()
     feature = options.qrels_feature
-    if role == "run" and not options.features:
-        hint = "Choose what ranks its documents with --feature, such as --feature 1 or --feature 1-5,9"
-        raise InputError(source.name, "this is a LETOR file", hint=hint)
     wanted = {*options.features, *(() if feature is None else (feature,))}
     letor = read_letor(source, wanted, options.groups, jobs, problems)
     if role == "qrels":

@@ -80,8 +80,8 @@ class Surveyed(Total):
     def report(self, problems: Problems) -> None:
         """Nothing: all duplicates are listed."""
 
-    def facts(self, share: float | None) -> RunFacts:
-        """share: of the first documents that is judged, None without qrels."""
+    def facts(self, has_qrels: bool, share: float | None) -> RunFacts:
+        """share: of the first documents that is judged, None without qrels or a query that they have."""
         counts = np.concatenate([np.empty(0, np.int64), *self.counts])
         tag = self.tag.decode("utf-8", "surrogateescape")
         duplicates = self.duplicates.kinds.total()
@@ -100,7 +100,7 @@ class Surveyed(Total):
             facts = replace(
                 facts, ranked=self.ranked, contradicting=self.contradicting, disordered=self.disordered
             )
-        if share is None:
+        if not has_qrels:
             return facts
         judged, missing = len(self.retrieved), int(np.count_nonzero(self.retrieved == 0))
         return replace(facts, judged_queries=judged, missing=missing, unjudged=self.unjudged, judged=share)

@@ -176,12 +176,18 @@ class _Checked:
         if not found.documents:
             return self._report(source, file, problems, None)
         reduced = found.reduced()
+        has_qrels, has_common = self.judgments is not None, bool((reduced.retrieved > 0).any())
         share = None
-        if self.judgments is not None:
+        if has_common:
             share = judged_share(qrels, reduced, np.ones(len(qrels.queries), bool), FIRST_RANKS)
             for problem in _coverage(qrels, reduced):
                 found.against.add(problem)
-        return self._report(source, file, problems, found.facts(share), found.against)
+        elif has_qrels:
+            from gradeval.evaluation.one_run import no_common_query
+
+            found_none = no_common_query(source.name, qrels.path)
+            problems.errors.add(Problem(None, found_none.what, found_none.hint))
+        return self._report(source, file, problems, found.facts(has_qrels, share), found.against)
 
     def _open(self, source: ObservedSource, role: str) -> list[tuple[File, AllProblems]] | FileReport:
         if self.watch is not None:

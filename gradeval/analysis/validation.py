@@ -33,7 +33,7 @@ class RunFacts:
     with the scores, None where the run has no rank column; contradicting: where the rank rises with the score;
     disordered: where some rank does. judged_queries, missing: of the qrels, and those that the run lacks.
     unjudged: queries that the qrels lack. judged: the mean share of the first FIRST_RANKS documents that is
-    judged. These are None without qrels.
+    judged, None where no query is. All of these are None without qrels.
     """
 
     queries: int

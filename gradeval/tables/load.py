@@ -173,15 +173,29 @@ def open_qrels(
     source = _source(qrels, watch)
     feature = options.qrels_feature
     kind = kind_of(source, "grade", options)
+    check_letor_options(source, "qrels", kind, options)
     if kind != "letor":
-        for option, value in (("--qrels-feature", feature), ("--groups", options.groups)):
-            if value is not None:
-                raise OptionError(f"{option} requires a LETOR file as qrels, but {source.name} is not one")
         return Given(read_qrels_file(source, jobs, kind, options), source, kind)
     wanted = {*(options.features if with_features else ()), *(() if feature is None else (feature,))}
     letor = _read_letor(source, wanted, options, jobs)
     grade = letor.label if feature is None else letor.feature(feature)
     return Given(Qrels.of(source.name, [letor.columns(grade)]), source, kind, letor)
+
+
+def check_letor_options(source: Source, role: str, kind: str, options: Options) -> None:
+    """Raise InputError or OptionError for options of LETOR files that are given for another, or missing."""
+    if role == "run" and (kind == "letor") != bool(options.features):
+        if kind == "letor":
+            hint = "Choose what ranks its documents with --feature, such as --feature 1 or --feature 1-5,9"
+            raise InputError(source.name, "this is a LETOR file", hint=hint)
+        hint = "--feature requires LETOR files"
+        if kind == "scores":
+            hint += "; if each line is a label, give --run-format letor"
+        raise InputError(source.name, "this is not a LETOR file", hint=hint)
+    if role == "qrels" and kind != "letor":
+        for option, value in (("--qrels-feature", options.qrels_feature), ("--groups", options.groups)):
+            if value is not None:
+                raise OptionError(f"{option} requires a LETOR file as qrels, but {source.name} is not one")
 
 
 def read_qrels_file(source: Source, jobs: int = 1, kind: str = "trec", options: Options = _DEFAULTS) -> Qrels:
@@ -219,15 +233,8 @@ def open_runs(
         kind = kind or given.kind
     source = own if own is not None and kind == "letor" else _source(run, watch)
     kind = kind or kind_of(source, "score", options)
-    if options.features or kind == "letor":
-        if kind != "letor":
-            hint = "--feature requires LETOR files"
-            if kind == "scores":
-                hint += "; if each line is a label, give --run-format letor"
-            raise InputError(source.name, "this is not a LETOR file", hint=hint)
-        if not options.features:
-            hint = "Choose what ranks its documents with --feature, such as --feature 1 or --feature 1-5,9"
-            raise InputError(source.name, "this is a LETOR file", hint=hint)
+    check_letor_options(source, "run", kind, options)
+    if kind == "letor":
         letor = given.letor if own is not None else None
         if letor is None:
             letor = _read_letor(source, set(options.features), options, options.jobs or default_jobs())

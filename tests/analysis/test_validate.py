@@ -93,9 +93,12 @@ def test_facts(folder, judgments, run, size, jobs):
     assert lines_of(ranking.warnings) == sorted(min(n for sign, n in of if sign > 0) for of in against.values())
     duplicates = repeats([row[:2] for row in run])
     assert facts.duplicates == len(duplicates)
+    has_common = bool(set(grades) & set(by_query))
     assert {one.line: one.hint for one in ranking.errors.first} == {
-        line: f"The first is in line {first}" for line, first in duplicates.items()
+        **{line: f"The first is in line {first}" for line, first in duplicates.items()},
+        **({} if has_common else {None: "Check the query ids"}),
     }
+    assert (facts.judged is not None) == has_common
     assert facts.judged_queries == len(grades)
     assert facts.missing == len(set(grades) - set(by_query))
     assert facts.unjudged == len(set(by_query) - set(grades))

@@ -72,4 +72,6 @@ def test_characters_between_blocks_of_a_file_are_whole(monkeypatch: pytest.Monke
 def test_a_terminal_gets_text_only() -> None:
     done = gradeval("convert", "q", "-", "--to", "parquet", terminal=True)
     assert (done.code, done.out) == (2, "")
-    assert done.err == "gradeval: a parquet file is not for a terminal: name OUT. Try 'gradeval convert --help'.\n"
+    assert (
+        done.err == "gradeval: a parquet file is not for a terminal: name OUT. Try 'gradeval convert --help'.\n"
+    )

@@ -27,6 +27,25 @@ def test_report():
     assert "2 files: 2 errors, 1 warning" in shown
 
 
+def test_where_eval_has_nothing_to_evaluate():
+    Path("other").write_text("q9 Q0 a 1 1 t\n")
+    done = gradeval("validate", "q", "other")
+    assert done.code == 2
+    assert "other: error: it has no query in common with q. Check the query ids" in done.out.splitlines()
+    assert "coverage   0 of 3 judged queries, 1 query not judged" in done.out and "%" not in done.out
+    assert fails("q", "other") == "other: it has no query in common with q. Check the query ids"
+    found = json.loads(gradeval("validate", "q", "other", "-f", "json").out)["files"][1]["run"]
+    assert (found["judged_queries"], found["missing"], found["judged"]) == (3, 3, None)
+
+
+@pytest.mark.parametrize("options", ["--feature 1", "--groups sizes", "--qrels-feature 1"])
+def test_options_that_eval_refuses(options):
+    said = fails("q", "r", *options.split()).removeprefix("gradeval: ")
+    done = gradeval("validate", "q", "r", *options.split())
+    assert done.code == 2
+    assert said.partition(": ")[2] in done.out + done.err
+
+
 def test_warnings_are_errors_with_strict():
     Path("r2").write_text("q1 Q0 a 1 1 t\n")
     assert gradeval("validate", "q", "r2").code == 0

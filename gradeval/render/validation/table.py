@@ -99,13 +99,14 @@ def _run(facts: RunFacts) -> Iterator[tuple[str, str]]:
             ranks = f"not in the order of the scores in {facts.disordered:,} of {queries}"
         against = f", the reverse in {facts.contradicting:,}" if facts.contradicting else ""
         yield "ranks", ranks + against
-    if facts.judged is not None:
-        judged = facts.judged_queries or 0
+    if facts.judged_queries is not None:
+        judged = facts.judged_queries
         unjudged = f", {many(facts.unjudged or 0, 'query', 'queries')} not judged" if facts.unjudged else ""
         yield (
             "coverage",
             f"{judged - (facts.missing or 0):,} of {many(judged, 'judged query', 'judged queries')}{unjudged}",
         )
+    if facts.judged is not None:
         yield f"judged@{FIRST_RANKS}", f"{100 * facts.judged:.1f} %"
     if facts.tag:
         yield "tag", visible(facts.tag)
