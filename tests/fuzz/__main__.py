@@ -27,6 +27,7 @@ ATTACKS = {
     "borders": "blocks of any size",
     "keys": "colliding keys of ids",
     "arguments": "any words on the command line",
+    "outputs": "outputs onto every kind of input",
     "streams": "processes with pipes, full outputs and signals",
     "resources": "many threads in little memory",
 }

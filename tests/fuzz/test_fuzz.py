@@ -13,7 +13,7 @@ from gradeval import cli
 from gradeval.analysis import saved
 from gradeval.arrays.strings import Ids
 from gradeval.formats import diagnostics as problems
-from gradeval.formats import scan, sources
+from gradeval.formats import output_file, scan, sources
 from gradeval.tables import judgments
 
 from . import __main__ as command
@@ -32,6 +32,7 @@ CASES = {
     "borders": 3,
     "keys": 20,
     "arguments": 25,
+    "outputs": 25,
     "streams": 1,
     "resources": 1,
 }
@@ -73,6 +74,8 @@ def plant(name: str, patch: pytest.MonkeyPatch) -> None:
         patch.setattr(sources, "_after_last_line", lambda buffer, filled: filled)
     elif name == "keys":
         patch.setattr(Ids, "same", lambda ids, rows, other, other_rows: np.ones(len(rows), bool))
+    elif name == "outputs":
+        patch.setattr(output_file, "_as_input", lambda path, about, inputs: "")
     elif name == "arguments":
         patch.setattr(cli, "_failed", lambda text: 2)
     else:
