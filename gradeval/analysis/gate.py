@@ -12,12 +12,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from gradeval.analysis.gate_checks import NO_WORSE, REQUIRE, Check, check_number
 from gradeval.analysis.gate_report import FULL_COVERAGE, CheckOutcome, Coverage, GateReport
 from gradeval.analysis.gate_verdicts import BASELINE, JUDGES, RUN, at_least
 from gradeval.analysis.judged_share import Judged, judged_spec
 from gradeval.analysis.saved import Runs, check_metrics, evaluate_with_saved, saved_specs
-from gradeval.analysis.values import comparable, missing_notices
+from gradeval.analysis.values import comparable, is_num_q, missing_notices
 from gradeval.errors import InputError, OptionError
 from gradeval.formats.saved import SavedResult
 from gradeval.formats.sources import Source
@@ -96,20 +98,29 @@ def _judged(compared: Collection[Spec], runs: Runs, options: Options) -> list[Sp
 
 
 def judge(
-    results: Results, checks: Sequence[Check], *, min_coverage: float | None = None, worst: int = 5
+    results: Results,
+    checks: Sequence[Check],
+    *,
+    min_coverage: float | None = None,
+    allow: Collection[Kind] = (),
+    worst: int = 5,
 ) -> GateReport:
     """Judge results of a run, and of its baseline if there is a second one.
 
-    min_coverage: the percentage of the judged queries that each of them must have; by default all, but of the
-    run what a check of its coverage requires. worst: how many queries to list for each check that did not hold.
+    min_coverage: the percentage of the judged queries that each of them must have, and for which a metric must
+    have a value unless allow has Kind.UNDEFINED; by default all, but of the run what a check of its coverage
+    requires. worst: how many queries to list for each check that did not hold.
     """
     covered = tuple(coverage(results, r) for r in range(len(results.runs)))
     outcomes = [JUDGES[check.kind](check, results, covered, worst) for check in checks]
-    bounded = covered
+    bounded, defined = covered, min_coverage
     if min_coverage is None:
-        min_coverage = FULL_COVERAGE
-        if any(check.spec is None and check.operator in (">=", ">") for check in checks):
-            bounded = covered[BASELINE:]
+        min_coverage = defined = FULL_COVERAGE
+        bounds = [one.amount for one in checks if one.spec is None and one.operator in (">=", ">")]
+        if bounds:
+            bounded, defined = covered[BASELINE:], 100 * max(bounds)
+    if Kind.UNDEFINED not in allow:
+        outcomes = [_with_values(one, results, covered[RUN].judged, defined or 0.0) for one in outcomes]
     if lacking := next((one for one in bounded if not at_least(100 * one.share, min_coverage)), None):
         reason = (
             f"{lacking.name} has {lacking.queries:,} of {lacking.judged:,} judged queries "
@@ -126,6 +137,30 @@ def judge(
         "options": dict(results.options),
     }
     return GateReport(tuple(outcomes), covered, min_coverage, tuple(notices), inputs=inputs)
+
+
+def _with_values(outcome: CheckOutcome, results: Results, judged: int, percent: float) -> CheckOutcome:
+    """The outcome; an error where fewer than this percentage of the judged queries have a value.
+
+    The mean of the others says nothing about all. Queries that --no-relevant skip excludes were chosen.
+    """
+    check, spec = outcome.check, outcome.check.spec
+    if spec is None or is_num_q(spec) or outcome.verdict == "error":
+        return outcome
+    counted = np.logical_and.reduce([run.counted for run in results.runs[: 1 + check.needs_baseline]])
+    skipped = sum(
+        one.count
+        for one in results.notices
+        if one.kind is Kind.NO_RELEVANT and one.rule == "skip" and one.metric == check.metric
+    )
+    undefined = int(counted.sum()) - outcome.n - skipped
+    if undefined <= 0 or at_least(100 * (judged - undefined) / judged, percent):
+        return outcome
+    reason = (
+        f"{check.metric} is undefined for {undefined:,} of {judged:,} judged queries, where --min-coverage is "
+        f"{percent:g} %; --allow undefined excludes them"
+    )
+    return replace(outcome, verdict="error", reason=reason)
 
 
 def coverage(results: Results, r: int) -> Coverage:

@@ -123,8 +123,8 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
     "--min-coverage",
     type=Percentage(0.0, 100.0),
     metavar="PERCENT",
-    help="Do not judge runs with fewer of the judged queries than this (exit code 2). Default: 100, or for RUN "
-    "what --require 'coverage >= X' says.",
+    help="Do not judge runs with fewer of the judged queries than this, or metrics with values for fewer, unless "
+    "--allow undefined (exit code 2). Default: 100, or for RUN what --require 'coverage >= X' says.",
 )
 @_against(
     "--init", is_flag=True, help="Write a commented file of checks from today's values, and judge nothing."
@@ -222,7 +222,7 @@ def gate_command(
         results, checks = evaluate(
             settings.baseline, lambda _: settings.checks, hashes=reports.format == "json"
         )
-        report = judge(results, checks, min_coverage=settings.min_coverage, worst=worst)
+        report = judge(results, checks, min_coverage=settings.min_coverage, allow=allow, worst=worst)
         of_ids, count = asked.warnings if asked else (), len(results.runs)
         faults = [notice for notice in report.notices if not notice.informational]
         warnings = [] if quiet else [*of_ids, *lines(faults, count)]

@@ -182,7 +182,8 @@ def test_the_numbers_of_a_check() -> None:
 
 
 def test_the_worst_queries_of_a_required_value() -> None:
-    report = judge(results([0.5, 0.1, NAN, 0.1], [1, 2, 3, 4]), parse_checks("require", "AP > 0.9"), worst=2)
+    some = results([0.5, 0.1, NAN, 0.1], [1, 2, 3, 4])
+    report = judge(some, parse_checks("require", "AP > 0.9"), min_coverage=75, worst=2)
     assert [(one.query, one.value, one.baseline_value) for one in report.outcomes[0].worst] == [
         ("q1", 0.1, 2), ("q3", 0.1, 4)
     ]  # fmt: skip
@@ -212,7 +213,29 @@ def test_undefined_values(kind: str, run: list[float], old: list[float], reason:
 def test_undefined_required_values(text: str) -> None:
     one = outcome("require", text, [NAN, NAN])
     assert (one.verdict, one.reason) == ("error", "AP is undefined")
-    assert outcome("require", "AP <= 0.5", [NAN, 0.5]).verdict == "held"  # undefined values have a notice
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [("require", "AP <= 0.5"), *((kind.split()[0], text) for kind, text in FORMS.items())]
+)
+def test_a_mean_of_few_queries_is_not_judged(kind: str, text: str) -> None:
+    """Where more queries have no value than --min-coverage leaves out, unless --allow undefined."""
+    values = [NAN, 0.5, 0.5, 0.4]
+    some = results(values, values)
+    checks = parse_checks(kind, text.format(x=1.0, percent=100.0, x_percent=100.0))
+    [one] = judge(some, checks).outcomes
+    assert (one.verdict, one.reason) == (
+        "error",
+        "AP is undefined for 1 of 4 judged queries, where --min-coverage is 100 %; --allow undefined excludes them",
+    )
+    assert judge(some, checks, min_coverage=76).exit_code == 2
+    assert judge(some, checks, min_coverage=75).exit_code == 0
+    assert judge(some, checks, allow=[Kind.UNDEFINED]).exit_code == 0
+    for bound, code in (("75%", 0), ("76%", 2)):
+        assert judge(some, [*checks, *parse_checks("require", f"coverage >= {bound}")]).exit_code == code
+    # --no-relevant skip has excluded it
+    skipped = replace(some, notices=(Notice(Kind.NO_RELEVANT, "qrels", 1, "AP", rule="skip"),))
+    assert judge(skipped, checks).exit_code == 0
 
 
 def test_a_sum_with_an_undefined_value_is_undefined() -> None:
@@ -221,7 +244,8 @@ def test_a_sum_with_an_undefined_value_is_undefined() -> None:
 
 
 def test_values_that_the_baseline_alone_lacks_are_left_out() -> None:
-    one = outcome("max-drop", "AP 0.1", [0.5, 0.1, 0.5], [0.5, NAN, 0.5])
+    some = results([0.5, 0.1, 0.5], [0.5, NAN, 0.5])
+    [one] = judge(some, parse_checks("max-drop", "AP 0.1"), min_coverage=60).outcomes
     assert (one.verdict, one.n) == ("held", 2)
 
 

@@ -76,6 +76,17 @@ def test_exit_codes(line: str, code: int) -> None:
     assert code == 2 or done.out
 
 
+def test_a_metric_that_is_undefined_for_a_query() -> None:
+    lines = Path("qrels").read_text().splitlines()
+    Path("qrels").write_text(
+        "".join(f"{line[:-1]}1\n" if line[:4] == "q00 " else f"{line}\n" for line in lines)
+    )
+    for kind in ("--require 'rankDCG <= 1'", "--baseline good.run --max-drop 'rankDCG 1'"):
+        done = gate(f"qrels good.run {kind}")
+        assert done.code == 2 and "rankDCG is undefined for 1 of 60 judged queries" in done.out
+        assert gate(f"qrels good.run {kind} --allow undefined").code == 0
+
+
 def test_a_script_ends_where_a_gate_does_not_hold() -> None:
     """In a real shell, also where nobody reads the report."""
     script = """
