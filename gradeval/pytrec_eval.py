@@ -9,8 +9,10 @@ Scores are rounded to 32 bits, as pytrec_eval keeps them; only here. Wrong types
 raise TypeError and ValueError, as there. So do scores that are NaN, which pytrec_eval sorts anywhere, and
 input that makes it crash or of which it reads a part: measures with wrong values, such as utility without
 four weights, ids with a NUL or a lone surrogate. Interpolated precision of an empty ranking is NaN where
-pytrec_eval divides 0 by 0; runid and relstring are 0, since they are no numbers. supported_nicknames has
-those that pytrec_eval evaluates.
+pytrec_eval divides 0 by 0; runid and relstring are 0, since they are no numbers. A query whose grades are all
+below 0 has no relevant document; pytrec_eval agrees where the highest is -1, except that all measures of the
+first query that a process evaluates are 0 then, num_ret too, and crashes where it is lower. supported_nicknames
+has those that pytrec_eval evaluates.
 """
 
 from __future__ import annotations

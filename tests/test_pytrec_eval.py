@@ -101,6 +101,14 @@ def test_interpolated_precision_of_an_empty_ranking():
     check(qrels, run, sorted(names), 1, True)
 
 
+def test_a_query_whose_grades_are_all_below_0():
+    """As theirs, but for the first query of a process, of zeros there, and for grades below -1, a crash."""
+    qrels = {"1": {"a": 1}, "2": {"a": -1, "b": -3}}
+    check(qrels, {"1": {"a": 1.0}, "2": {"a": 3.0, "b": 2.0, "x": 1.0}}, MEASURES)
+    first = ours.RelevanceEvaluator({"2": {"a": -5}}, {"num_ret", "num_rel", "map"}).evaluate({"2": {"x": 1.0}})
+    assert first == {"2": {"num_ret": 1.0, "num_rel": 0.0, "map": 0.0}}
+
+
 def test_names_that_are_supported():
     assert ours.supported_measures == theirs.supported_measures
     for name, measures in ours.supported_nicknames.items():

@@ -123,8 +123,8 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
     "--min-coverage",
     type=Percentage(0.0, 100.0),
     metavar="PERCENT",
-    help="Do not judge runs with fewer of the judged queries than this, or metrics with values for fewer, unless "
-    "--allow undefined (exit code 2). Default: 100, or for RUN what --require 'coverage >= X' says.",
+    help="Do not judge runs with fewer of the judged queries than this, or metrics with values for fewer, "
+    "unless --allow undefined (exit code 2). Default: 100, or for RUN what --require 'coverage >= X' says.",
 )
 @_against(
     "--init", is_flag=True, help="Write a commented file of checks from today's values, and judge nothing."

@@ -224,9 +224,9 @@ def test_a_mean_of_few_queries_is_not_judged(kind: str, text: str) -> None:
     some = results(values, values)
     checks = parse_checks(kind, text.format(x=1.0, percent=100.0, x_percent=100.0))
     [one] = judge(some, checks).outcomes
-    assert (one.verdict, one.reason) == (
-        "error",
-        "AP is undefined for 1 of 4 judged queries, where --min-coverage is 100 %; --allow undefined excludes them",
+    assert one.verdict == "error" and one.reason == (
+        "AP is undefined for 1 of 4 judged queries, where --min-coverage is 100 %; "
+        "--allow undefined excludes them"
     )
     assert judge(some, checks, min_coverage=76).exit_code == 2
     assert judge(some, checks, min_coverage=75).exit_code == 0
