@@ -7,6 +7,7 @@ import warnings
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -137,14 +138,16 @@ def test_intervals_of_many_lines_are_error_bars():
 
 def test_odd_names():
     """They are text: no mathematics, nothing left out of the legend, bytes that are not UTF-8 have a mark."""
-    names = ["$a_b$", "_hidden", "x" * 100, "caf\udce9", "tab\t"]
+    names = ["$a_b$", "_hidden", "x" * 100, "caf\udce9", "tab\t", "no \ufffe \uffff"]
     picture = gradeval.plot.curve(TINY, dict.fromkeys(names, TINY_RUN), at="1,2")
     [legend] = drawn(picture).legends
     shown = [text.get_text() for text in legend.get_texts()]
     assert shown[:2] == names[:2]
     assert len(shown[2]) == 32 and "…" in shown[2]
-    assert shown[3:] == ["caf\ufffd", r"tab\t"]
-    assert image(picture, "svg")[1] == ""
+    assert shown[3:] == ["caf\ufffd", r"tab\t", "no \ufffd \ufffd"]
+    data, missing = image(picture, "svg")
+    assert not missing
+    ElementTree.fromstring(data)
 
 
 def test_characters_that_the_font_lacks(tmp_path):

@@ -161,8 +161,9 @@ def _note(picture: Picture) -> str:
 
 
 def _shown(text: str) -> str:
-    """Text without control characters, and with a mark for bytes that are not UTF-8, which no font has."""
-    return visible(text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    """Text without control characters, with a mark for bytes that are not UTF-8 and what XML forbids."""
+    text = visible(text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text.translate({0xFFFE: 0xFFFD, 0xFFFF: 0xFFFD})
 
 
 def _draw(axes: Any, panel: Panel, width: float, count: int) -> list[Any]:
