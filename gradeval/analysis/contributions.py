@@ -100,7 +100,8 @@ def made_of(
         found_at = enumerate(judgments.rank.tolist())
         basis = replace(basis, positions={names[row]: int(at) for row, at in found_at if np.isfinite(at)})
     if terms is None:
-        return replace(basis, changes=_changes(basis, spec, whole, options, ranking))
+        changes = _changes(basis, spec, whole, options, ranking)
+        return replace(basis, changes=changes, untried=len(basis.documents) - len(changes))
     params = {name: value for name, value in spec.given if name != "judged_only"}
     scaled_name, scale = scaled(spec.metric.name, judgments, params)
     normalizer = float(np.broadcast_to(terms.normalizer, 1)[0])
@@ -208,9 +209,12 @@ def _running(terms: Any, last: int) -> Floats:
 def _changes(
     basis: Explanation, spec: Spec, whole: Judgments, options: Options, ranking: Ranking
 ) -> tuple[Change, ...]:
-    """What removing each document changes."""
+    """What removing each document changes, of those that were tried."""
     judged, others = leave_one_out(spec, whole, options, ranking.unjudged.rank)
     rows = (whole.document - ranking.first).tolist()
-    without = {ranking.judged[row]: value for row, value in zip(rows, judged.tolist(), strict=True)}
-    without |= zip(ranking.unjudged, others.tolist(), strict=True)
-    return tuple(Change(one, without[one], without[one] - basis.value) for one in basis.documents)
+    without = {ranking.judged[rows[row]]: value for row, value in judged.items()}
+    unjudged = ranking.unjudged.all
+    without |= {unjudged[place]: value for place, value in others.items()}
+    return tuple(
+        Change(one, without[one], without[one] - basis.value) for one in basis.documents if one in without
+    )

@@ -150,7 +150,8 @@ class Explanation:
     discounts: of rank 1, 2, …, for DCGs whose documents without a gain have no terms. scaled: what Term.scaled
     is, '' if nothing.
 
-    Of another metric: terms is None, and changes has an entry for each document, in their order.
+    Of another metric: terms is None, and changes has an entry for each document, in their order. untried: how
+    many documents have none, since there are too many.
 
     levels, phi, groups: of muAP, nDCGphi and rankDCG. cutoff: of the metric. ties: the rule for tied scores.
     against: the same of the other run. titles: document -> text. notices: of the qrels and of both runs.
@@ -175,6 +176,7 @@ class Explanation:
     discounts: tuple[float, ...] = ()
     scaled: str = ""
     changes: tuple[Change, ...] = ()
+    untried: int = 0
     levels: tuple[Level, ...] = ()
     phi: Phi | None = None
     groups: tuple[LevelGroup, ...] = ()
@@ -280,6 +282,8 @@ class Explanation:
         found = []
         for name in dict.fromkeys([*ours, *others]):
             own, other = ours.get(name), others.get(name)
+            if not (self._is_tried(own) and self.against._is_tried(other)):
+                continue
             adds = 0.0 if own is None else self.contributions.get(own, 0.0)
             other_adds = 0.0 if other is None else self.against.contributions.get(other, 0.0)
             found.append(
@@ -294,6 +298,10 @@ class Explanation:
                 )
             )
         return tuple(sorted(found, key=lambda one: -abs(one.difference)))
+
+    def _is_tried(self, document: Document | None) -> bool:
+        """Whether it is known what the document adds."""
+        return document is None or not self.untried or document in self.contributions
 
     def render(self, format: str = "table", **how: Any) -> str:
         """The explanation as text in a format of gradeval.render.explanation, which has the arguments."""
@@ -337,6 +345,8 @@ class Explanation:
             content["terms"] = [self._with_document(asdict(one)) for one in self.terms]
         else:
             content["changes"] = [self._with_document(asdict(one)) for one in self.changes]
+            if self.untried:
+                content["untried"] = self.untried
         if self.ideal is not None:
             content["ideal"] = [self._with_document(asdict(one)) for one in self.ideal]
         if self.by_rank:

@@ -314,3 +314,23 @@ def test_spec_is_canonical():
     [one] = gradeval.explain({"q": {"a": 1}}, {"q": {"a": 1}}, "ndcg_cut.5", "q")
     assert (one.metric, repr(one)) == ("nDCG@5", "Explanation(nDCG@5 of query 'q', run1: 1.0000)")
     assert isinstance(parse(one.metric)[0], Spec)
+
+
+def test_leave_one_out_of_many_documents_is_bounded(monkeypatch):
+    """Of the first ranks and the highest grades; a sentence and JSON say that the others were not tried."""
+    every = gradeval.explain(QRELS, RUN, "F@3", "q2")[0]
+    monkeypatch.setattr(
+        "gradeval.analysis.leave_one_out._AT_MOST", 5 * sum(one.grade is not None for one in every.documents)
+    )
+    [one] = gradeval.explain(QRELS, RUN, "F@3", "q2")
+    changes = {change.document: change for change in every.changes}
+    assert all(change == changes[change.document] for change in one.changes)
+    assert [change.document for change in one.changes][:3] == list(every.documents[:3])
+    assert one.untried == one.to_dict()["untried"] == len(every.changes) - len(one.changes) > 0
+    assert "untried" not in every.to_dict()
+    assert f"{one.untried} others would take too long" in " ".join(one.render().split())
+    [both] = gradeval.explain(QRELS, RUN, "F@3", "q2", against=OTHER)
+    assert "would take too long" in " ".join(both.render().split())
+    assert all(one.difference == one.contribution - one.other for one in both.differences)
+    untried = {d.id for one in (both, both.against) for d in one.documents} - {d.id for d in both.differences}
+    assert untried == {d.id for one in (both, both.against) for d in {*one.documents} - {*one.contributions}}

@@ -90,13 +90,26 @@ def _documents(explanation: Explanation, ranks: int, options: ExplanationRenderO
 
 
 def no_sum(explanation: Explanation) -> str:
-    return f"{visible(explanation.display)} is no sum over documents, so the changes need not add up."
+    name = visible(explanation.display)
+    return f"{name} is no sum over documents, so the changes need not add up.{_untried(explanation)}"
 
 
 def no_sum_of_differences(explanation: Explanation) -> str:
     return (
         f"{visible(explanation.display)} is no sum over documents: what a document adds is what the value "
         "loses if it is removed from run and judgments (leave-one-out), and need not add up."
+        f"{_untried(explanation)}"
+    )
+
+
+def _untried(explanation: Explanation) -> str:
+    """Which documents were not removed, if there are too many."""
+    count = max(one.untried for one in (explanation, explanation.against or explanation))
+    if not count:
+        return ""
+    return (
+        " Only documents of the first ranks, and those of the highest grades that were not retrieved, were "
+        f"removed: {many(count, 'other would take', 'others would take')} too long."
     )
 
 
@@ -226,7 +239,9 @@ def _change_columns(explanation: Explanation, digits: Digits) -> Callable[[Docum
     changes = {one.document: one for one in explanation.changes}
 
     def columns(document: Document) -> dict[str, str]:
-        one = changes[document]
+        one = changes.get(document)
+        if one is None:
+            return {"value without": ABSENT, "change": ABSENT}
         return {"value without": number(one.value, digits), "change": signed(one.change, digits)}
 
     return columns
