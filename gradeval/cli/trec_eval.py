@@ -26,49 +26,125 @@ class Difference(NamedTuple):
     gradeval: str
 
 
-# shown at the end of --help
+# shown at the end of --help, and in README.md
 DIFFERENCES = tuple(
     Difference(*texts)
     for texts in (
         (
-            "a score such as `abc` or `nan`, a grade such as `x`",
+            "a score such as `abc`, `nan` or `inf`, a grade such as `x`",
             "reads it as a number without an error",
             "stops with the line number",
         ),
-        ("a grade of 1.9, or `-l 1.9`", "reads it as 1", "uses it"),
-        ("`-l x`, `-M x`, `-N x`", "reads it as 0", "stops"),
-        ("gains less than 1 apart, `ndcg.1=0.3,2=0.6`", "confuses them", "uses them as given"),
-        ("`dcg.1=2` beside `ndcg`", "confuses their gains and crashes", "uses separate gains"),
+        (
+            "a grade of 1.9, or `-l 1.9`",
+            "reads it as 1",
+            "uses it",
+        ),
+        (
+            "`-l x`, `-M x`, `-N x`, `-M 2.9`, `-N 1e3`",
+            "reads it as 0, 2 or 1",
+            "stops",
+        ),
+        (
+            "`-l -1`",
+            "counts unjudged documents as relevant",
+            "stops",
+        ),
+        (
+            "`-M 0`, `-N -1`",
+            "evaluates no document; uses -1",
+            "stops",
+        ),
+        (
+            "a value that a measure or a group does not take, `map.5`, `official.5`",
+            "ignores it",
+            "stops",
+        ),
+        (
+            "a value out of range, `iprec_at_recall.1.5`, `rbp.p=2`, `relstring.0`",
+            "calculates with it",
+            "stops",
+        ),
+        (
+            "gains less than 1 apart, `ndcg.1=0.3,2=0.6`",
+            "confuses them",
+            "uses them as given",
+        ),
+        (
+            "`dcg` or `ideal_dcg` beside `ndcg`, if one has gains, `dcg.1=2`",
+            "confuses their gains or crashes",
+            "uses separate gains",
+        ),
+        (
+            "`ndcg_p`",
+            "does not have it, though it is in its source",
+            "evaluates it",
+        ),
         (
             "a duplicate document of a query",
             "stops without a line number",
             "stops with the line number; in the qrels, warns if the grade is the same",
         ),
         (
-            "judged queries missing from the run",
-            "stops, or with `-c` counts them as 0",
-            "excludes them from the mean, as trec_eval 9 did, and warns; with `-c` counts them as 0",
+            "judged queries missing from the run, without `-c`",
+            "stops with exit code 4 at the first of them, without a summary",
+            "excludes them from the mean, as trec_eval 9 did, and warns, with exit code 0",
         ),
-        ("`-c` without common queries", "prints zeros", "stops, since it is almost certainly a mistake"),
         (
-            "`-c` with a missing query, for `utility`, `rbp_resid` and `relstring`",
+            "`-c` without common queries",
+            "prints zeros",
+            "stops, since it is almost certainly a mistake",
+        ),
+        (
+            "`-c` with a missing query, for `utility`, `rbp_resid` and `relstring` with values, `relstring.5`",
             "inserts a document for it",
             "uses an empty ranking for it",
         ),
-        ("`num_rel` with `-c` and `-l`", "counts all grades above 0", "counts grades from the threshold"),
-        ("a query with all grades below 0", "stops", "counts it as a query without relevant documents"),
+        (
+            "`num_rel` of all queries with `-c` and `-l`",
+            "counts all grades above 0",
+            "counts grades from the threshold",
+        ),
+        (
+            "a query with all grades below 0",
+            "stops if it is the first, crashes if all are below -1",
+            "counts it as a query without relevant documents",
+        ),
         (
             "`rbp`",
             "scales gains by an uninitialized variable",
             "scales by the largest gain of the query",
         ),
-        ("`Rndcg` if no relevant document has a gain (`-l 0`)", "prints nan", "prints 0"),
+        (
+            "`Rndcg` if no relevant document has a gain (`-l 0`)",
+            "prints nan",
+            "prints 0",
+        ),
         (
             "`iprec_at_recall`, `11pt_avg` with `-J` if no judged document is retrieved",
             "prints nan",
             "prints 0",
         ),
-        ("`-R prefs` and other formats, `-D 1`", "reads preferences; prints details", "stops"),
+        (
+            "`-R prefs` and other formats, `-D 1`",
+            "reads preferences; prints details",
+            "stops",
+        ),
+        (
+            "run lines without a tag, compressed files, gradeval's metrics, `MAP`",
+            "stops",
+            "evaluates them",
+        ),
+        (
+            "errors",
+            "exits with code 1, 2, 4 or 255",
+            "exits with code 2",
+        ),
+        (
+            "`-h`, `-v`",
+            "describes all measures; prints the version to standard error",
+            "describes its options, and `gradeval metrics` the measures; prints it to standard output",
+        ),
     )
 )
 
