@@ -12,6 +12,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from gradeval.errors import OptionError, described
+from gradeval.options import Options, check_known
 
 ALL = "all"  # stands in the place of a group for all queries
 TUKEY = "tukey"
@@ -100,10 +101,7 @@ class CompareOptions:
     @classmethod
     def of(cls, **given: Any) -> CompareOptions:
         """Options from what a Python caller writes. by: a file, {query: group or groups}, or pairs."""
-        unknown = sorted(set(given) - {field.name for field in fields(cls)})
-        if unknown:
-            names = ", ".join(field.name for field in fields(cls))
-            raise OptionError(f"unknown option {unknown[0]}. Options: {names}")
+        check_known(given, [field.name for field in fields(cls)])
         return cls(**{name: _read(name, value) for name, value in given.items()})
 
     @property
@@ -175,8 +173,9 @@ def _id(query: Any) -> str:
 
 
 def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Those of CompareOptions, and those of gradeval.options.Options; jobs is one of both."""
-    own = {field.name for field in fields(CompareOptions)}
+    """Those of CompareOptions, and those of gradeval.options.Options; jobs is one of both. Raises OptionError."""
+    own = [field.name for field in fields(CompareOptions)]
+    check_known(given, list(dict.fromkeys([*own, *(field.name for field in fields(Options))])))
     return (
         {name: value for name, value in given.items() if name in own},
         {name: value for name, value in given.items() if name not in own or name == "jobs"},

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import gradeval
-from gradeval.analysis.options import CompareOptions
+from gradeval.analysis.options import CompareOptions, split_options
 from gradeval.errors import MetricError, OptionError
 from gradeval.notices import Kind
 
@@ -94,12 +94,19 @@ def test_undefined_values_are_noted() -> None:
         ({"by": 5}, "by must be"),
         ({"by": {"q1": "all"}}, "a group of queries is named 'all', which stands for all queries. Rename it"),
         ({"by": [1]}, "by must be"),
-        ({"bye": 5}, "unknown option bye"),
+        ({"bye": 5}, "unknown option bye: the options are baseline, all_pairs, test, correction"),
     ],
 )
 def test_wrong_options(options: dict, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         CompareOptions.of(**options)
+
+
+def test_an_unknown_option_is_said_with_those_of_the_comparison_and_of_the_evaluation() -> None:
+    given = {"tests": "t", "rel": 2}
+    message = "unknown option tests: the options are baseline, all_pairs, test, .*, jobs, rel, depth, "
+    with pytest.raises(OptionError, match=message):
+        split_options(given)
 
 
 def test_numpy_numbers_are_options() -> None:
