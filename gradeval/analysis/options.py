@@ -173,7 +173,10 @@ def _id(query: Any) -> str:
 
 
 def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Those of CompareOptions, and those of gradeval.options.Options; jobs is one of both. Raises OptionError."""
+    """Those of CompareOptions, and those of gradeval.options.Options; jobs is one of both.
+
+    Raises OptionError.
+    """
     own = [field.name for field in fields(CompareOptions)]
     check_known(given, list(dict.fromkeys([*own, *(field.name for field in fields(Options))])))
     return (
