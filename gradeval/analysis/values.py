@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +13,7 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.errors import GradevalError, InputError, MetricError, UnknownQueryError, first_names
 from gradeval.evaluation.given import Planned, check_labels, names_of
 from gradeval.formats.sources import Source
-from gradeval.formats.values import LARGEST, ValueTable, metric_names, read_values
+from gradeval.formats.values import LARGEST, SUMMARY, ValueTable, metric_names, read_values
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.registry.spec import Spec, parse, split, usable
 from gradeval.results import Results
@@ -196,9 +196,40 @@ def read_tables(paths: Sequence[tuple[str | None, str]], column: str | None = No
             if len(tables) > 1:
                 plan = Planned(label and f"{label}:{name}", f"{source.name}:{name}", name)
             found.append((plan, source.name, table))
+    _drop_summaries([table for _, _, table in found])
     _name_alike([table for _, _, table in found])
     names = names_of([plan for plan, _, _ in found])
     return [(name, path, table) for name, (_, path, table) in zip(names, found, strict=True)]
+
+
+def _drop_summaries(tables: Sequence[ValueTable]) -> None:
+    """Drop rows 'all', in any case, that have the means of a table, or are all that the other tables lack."""
+
+    def drop(is_summary: Callable[[ValueTable, str], bool]) -> None:
+        pairs = [(table, query) for table in tables for query in table.queries if query.casefold() == SUMMARY]
+        for table, query in [pair for pair in pairs if is_summary(*pair)]:
+            del table.queries[query]
+            for of_metric in table.values.values():
+                of_metric.pop(query, None)
+
+    def is_lone(table: ValueTable, query: str) -> bool:
+        others = set().union(*(other.queries for other in tables if other is not table))
+        return table.queries.keys() - others == {query}
+
+    drop(_has_means)
+    drop(is_lone)
+
+
+def _has_means(table: ValueTable, query: str) -> bool:
+    """Whether the values of the row are the means of the others, or their sums, but for rounding."""
+    found = []
+    for of_metric in table.values.values():
+        value = of_metric.get(query, math.nan)
+        others = [of for name, of in of_metric.items() if name != query and not math.isnan(of)]
+        if others and not math.isnan(value):
+            total = math.fsum(others)
+            found.append(any(math.isclose(value, of, abs_tol=1e-3) for of in (total / len(others), total)))
+    return bool(found) and all(found)
 
 
 def _name_alike(tables: Sequence[ValueTable]) -> None:

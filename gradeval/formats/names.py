@@ -65,8 +65,8 @@ def choose(
     return Chosen(query, document, found, simplified(found) == "rank", simplified(found) == _QUEPID)
 
 
-def query_column(names: Sequence[str], given: str | None, path: str) -> int | None:
-    """The position of the column of query ids; None where none has a usual name and the first has no name.
+def query_column(names: Sequence[str], given: str | None, path: str) -> int:
+    """The position of the column of query ids.
 
     The table has no documents, so 'id' is a usual name too. given: its name, which a table need not have if one
     has a usual name. Raises InputError where it is missing or ambiguous.
@@ -75,8 +75,6 @@ def query_column(names: Sequence[str], given: str | None, path: str) -> int | No
         return names.index(given)
     plain = [*map(simplified, names)]
     found = [*_found(plain, "query"), *(place for place, name in enumerate(plain) if name == "id")]
-    if not found and not names[0]:
-        return None
     return _only(names, found, "query", path, OPTION)
 
 

@@ -30,8 +30,6 @@ LARGEST = 1e150
 _OWN = ["run", "query", "metric", "value"]
 _WIDE = ["query", "metric"]
 _UNDEFINED = frozenset(("", "nan", "na", "n/a", "null", "none"))
-_INDEX = re.compile(r"(?:Unnamed: 0)?")  # as pandas writes the numbers of rows
-_NAME_IT = "Name the column of query ids 'query', or choose it with --columns query=NAME"
 _MARKED = re.compile(r"[ \t]+")
 
 
@@ -167,26 +165,20 @@ def _by_rows(
 def _by_columns(
     source: Source, rows: Iterator[Row], head: list[str], column: str | None
 ) -> tuple[list[ValueTable], list[Problem]]:
-    """The table with a column for each metric, and one of query ids.
-
-    Beside the ids, an index of pandas and the texts of queries are ignored.
-    """
+    """The table with a column for each metric, and one of query ids; the texts of queries are ignored."""
     hint = "The first line names the columns: one of query ids, and one for each metric"
     if len(head) == 1:
         raise InputError(source.name, "there is one column only", line=1, hint=hint)
-    # numbers and no names: there is no header
-    place = None if all(map(is_number, head[1:])) else query_column(head, column, source.name)
-    ids = 0 if place is None else place
-    others = {c for c, name in enumerate(head) if is_query_name(name) or (c == 0 and _INDEX.fullmatch(name))}
-    metrics = {c: name for c, name in enumerate(head) if c not in {ids, *others}}
-    if not metrics:
-        raise InputError(source.name, "there is no column of a metric", line=1, hint=hint)
-    for c, name in metrics.items():
-        if not name or is_number(name):
+    for c, name in enumerate(head):
+        if not name or name == "Unnamed: 0" or is_number(name):  # pandas names one so that had no name
             what = f"column {c + 1} has no name" if not name else f"column {c + 1} is named {named(name)}"
             raise InputError(source.name, what, line=1, hint=hint)
         if name in head[:c]:
             raise InputError(source.name, f"two columns are named {named(name)}", line=1)
+    ids = query_column(head, column, source.name)
+    metrics = {c: name for c, name in enumerate(head) if c != ids and not is_query_name(name)}
+    if not metrics:
+        raise InputError(source.name, "there is no column of a metric", line=1, hint=hint)
     table = ValueTable("", {name: {} for name in metrics.values()})
     problems: list[Problem] = []
     for number, row in rows:
@@ -201,9 +193,6 @@ def _by_columns(
             table.queries[query] = None
             for c, name in metrics.items():
                 _add(table, problems, number, name, query, row[c])
-    if place is None and [*table.queries] == [*map(str, range(len(table.queries)))] and not problems:
-        what = "no column is named as one of query ids, and the first has 0, 1, 2, …, as pandas numbers rows"
-        raise InputError(source.name, what, line=1, hint=_NAME_IT)
     return [table], problems
 
 

@@ -44,10 +44,7 @@ EXPECTED = {"AP": {"q1": 0.5, "q2": 0.25}, "P@5": {"q1": 1.0, "q2": 0.2}}
         "\ufeffquery,AP,P@5\nq1,0.5,1\nq2,.25,.2\n",
         "AP,Query ID,P@5\n0.5,q1,1\n.25,q2,.2\n",
         "id,AP,P@5\nq1,0.5,1\nq2,.25,.2\n",
-        # as pandas writes an index that has the ids, one of rows beside them, and the latter read again
-        ",AP,P@5\nq1,0.5,1\nq2,.25,.2\n",
-        ",query,AP,P@5\n0,q1,0.5,1\n1,q2,.25,.2\n",
-        "Unnamed: 0,AP,qid,query,P@5\n0,0.5,q1,a text,1\n1,.25,q2,another,.2\n",
+        "AP,qid,query,P@5\n0.5,q1,a text,1\n.25,q2,another,.2\n",
     ],
 )
 def test_columns(tmp_path: Path, text: str) -> None:
@@ -130,10 +127,8 @@ def test_compressed(tmp_path: Path) -> None:
          "columns are 'AP', 'RR'. Name it with --columns query=NAME"),
         ("id,query,AP\n0,7,1\n",
          "t: the query column may be 'query' or 'id'. Choose with --columns query=NAME"),
-        (",AP\n0,1\n1,2\n2,0\n", "t:1: no column is named as one of query ids, and the first has 0, 1, 2, "
-         "…, as pandas numbers rows. Name the column "
-         "of query ids 'query', or choose it with --columns query=NAME"),
-        (",query\n0,7\n", f"t:1: there is no column of a metric. {HEAD}"),
+        (",AP\n0,1\n1,2\n2,0\n", f"t:1: column 1 has no name. {HEAD}"),
+        ("Unnamed: 0,query,AP\n0,q,1\n", f"t:1: column 1 is named 'Unnamed: 0'. {HEAD}"),
         ("query\tmetric\ta\ta\nq1\tAP\t1\t1\n", "t:1: two columns are named 'a'"),
         ("query,AP,AP\nq1,1,2\n", "t:1: two columns are named 'AP'"),
         ("query,AP\nq1,1\nq1,2\n", "t:3: query 'q1' appears twice"),
