@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from gradeval.arrays import Floats
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.notices import Notice, lines
 from gradeval.registry.spec import Spec, parse
+from gradeval.render.document import Printable
 from gradeval.run_result import Column, FailedRun, RunResult, Summary
 from gradeval.scoring import summarize
 
@@ -42,7 +43,7 @@ class _Deferred:
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Results(Printable):
     """The values of R runs for M metrics on Q queries.
 
     queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
@@ -52,6 +53,8 @@ class Results:
     is selected by its name or position, a metric by any spelling that the command accepts or its position. Text
     metrics (runid, relstring) are in texts() only.
     """
+
+    layout = "gradeval.evaluation.layout"
 
     qrels: str
     qrels_sha256: str | None
@@ -244,19 +247,19 @@ class Results:
 
         Metrics that have no number for a query, such as num_q and runid, have no rows.
         """
-        from gradeval.render.frames import to_pandas
+        from gradeval.evaluation.frames import to_pandas
 
         return to_pandas(self)
 
     def to_polars(self) -> Any:
         """The same as a polars.DataFrame."""
-        from gradeval.render.frames import to_polars
+        from gradeval.evaluation.frames import to_polars
 
         return to_polars(self)
 
     def to_arrow(self) -> Any:
         """The same as a pyarrow.Table."""
-        from gradeval.render.frames import to_arrow
+        from gradeval.evaluation.frames import to_arrow
 
         return to_arrow(self)
 
@@ -266,28 +269,9 @@ class Results:
 
     def to_dict(self, *, per_query: bool = False, summary: bool = True) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact, counts are int, undefined is None."""
-        from gradeval.render import content
+        from gradeval.evaluation.layout import content
 
         return content(self, per_query=per_query, summary=summary)
-
-    def render(
-        self,
-        format: str = "table",
-        *,
-        per_query: bool = False,
-        summary: bool = True,
-        digits: int | Literal["full"] = 4,
-        wide: bool = False,
-    ) -> str:
-        """The results as text in one of the formats of gradeval.render, with '\\n' at the end of each line.
-
-        digits: decimals, or 'full' for the shortest representation that round-trips; JSON is always exact.
-        wide: queries are rows and runs columns, for each metric.
-        Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
-        """
-        from gradeval.render import render
-
-        return render(self, format, per_query=per_query, summary=summary, digits=digits, wide=wide)
 
     def compare(self, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
         """Compare the runs with a baseline, or all with each other.
@@ -300,9 +284,6 @@ class Results:
 
         specs = None if metrics is None else [self.specs[self._metric(spec)] for spec in parse(metrics)]
         return compare_results(self, specs, CompareOptions.of(**options))
-
-    def __str__(self) -> str:
-        return self.render()
 
     def __repr__(self) -> str:
         counts = f"runs={len(self.runs)}, metrics={len(self.specs)}, queries={len(self.queries)}"

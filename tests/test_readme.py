@@ -29,7 +29,7 @@ from gradeval.options import DEFAULT_METRICS
 from gradeval.registry.dialects import BENCHMARKS, TREC_EVAL
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.pages import page
-from gradeval.render import FORMATS
+from gradeval.render import WRITERS
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -94,11 +94,6 @@ def row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def format_rows() -> str:
-    formats = FORMATS.items()
-    return "".join(row(f"`{name}`", of.about, f"`{of.ending}`" if of.ending else "") for name, of in formats)
-
-
 def under(head: str) -> str:
     """The rows of the table with this head line."""
     text = README.read_text("utf-8")
@@ -114,7 +109,9 @@ FORMAT_TABLE = head("format", "description", "ending of `-o`")
 
 
 def test_formats_are_those_of_the_code():
-    assert under(FORMAT_TABLE) == format_rows()
+    rows = [re.split(r" *\| *", line) for line in under(FORMAT_TABLE).splitlines()]
+    endings = {name: f"`{writer.ending}`" if writer.ending else "" for name, writer in WRITERS.items()}
+    assert {cells[1].strip("`"): cells[3] for cells in rows} == endings
 
 
 def test_metrics_that_are_named_exist():
@@ -256,8 +253,6 @@ def write() -> None:
         return "```console\n" + "".join(f"$ {one}\n{run(one)}" for one, _ in commands(match[2])) + "```"
 
     text = BLOCK.sub(shown, README.read_text("utf-8"))
-    before, after = text.split(FORMAT_TABLE)
-    text = before + FORMAT_TABLE + format_rows() + "\n" + after.split("\n\n", 1)[1]
     README.write_text(text, "utf-8")
 
 

@@ -16,6 +16,7 @@ from gradeval.errors import GradevalError, MetricError, first_names
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
+from gradeval.render.document import Printable
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1
@@ -111,12 +112,14 @@ class BatchCollection:
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class Batch(Printable):
     """Collections × systems. path: of the manifest. baseline: the system that others are compared with.
 
     cells: by (collection, system). pool: whether averages are over all queries together, instead of the mean of
     the collections. order: metrics that come first, in this order.
     """
+
+    layout = "gradeval.commands.batch.layout"
 
     path: str
     systems: tuple[str, ...]
@@ -241,17 +244,6 @@ class Batch:
             "average": "pool" if self.pool else "macro",
             "averages": self.averages(),
         }
-
-    def render(
-        self, format: str = "table", *, digits: int | Literal["full"] = 4, spreadsheet: bool = False
-    ) -> str:
-        """The batch as text in one of the formats of gradeval.render.batch."""
-        from gradeval.render.batch import render
-
-        return render(self, format, digits=digits, spreadsheet=spreadsheet)
-
-    def __str__(self) -> str:
-        return self.render()
 
 
 def macro(spec: Spec, values: Sequence[Value]) -> float:

@@ -16,6 +16,7 @@ from gradeval.arrays import Floats
 from gradeval.errors import GradevalError
 from gradeval.notices import Notice, lines
 from gradeval.registry.spec import Spec
+from gradeval.render.document import Printable
 from gradeval.statistics.anova import Source as Variance
 from gradeval.statistics.anova import TwoWayAnova
 from gradeval.statistics.tests import TESTS
@@ -130,7 +131,7 @@ class Section:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Printable):
     """Runs compared with a baseline, or all with each other.
 
     values: those of each query. pairs: (baseline, run), positions in values.runs, in the order of the
@@ -138,6 +139,8 @@ class Comparison:
     None where that is unknown, the runs hardly differ in it, or it is compared itself. inputs: what was
     compared, as JSON can hold it.
     """
+
+    layout = "gradeval.commands.compare.layout"
 
     values: QueryValues
     pairs: tuple[tuple[int, int], ...]
@@ -255,24 +258,6 @@ class Comparison:
             content["anova"] = {name: anova_dict(one) for name, one in zip(names, section.anova, strict=True)}
         return content
 
-    def render(
-        self,
-        format: str = "table",
-        *,
-        per_query: bool = False,
-        summary: bool = True,
-        relative: bool = False,
-        digits: int | Literal["full"] = 4,
-    ) -> str:
-        """The comparison as text in one of the formats of gradeval.render.comparison.
-
-        per_query: every query, with the values of all runs side by side and the differences. relative:
-        differences in percent too. digits: decimals, or 'full'; JSON is always exact.
-        """
-        from gradeval.render.comparison import render
-
-        return render(self, format, per_query=per_query, summary=summary, relative=relative, digits=digits)
-
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each comparison: its group (None for all queries) and the fields of PairComparison."""
         return [
@@ -281,12 +266,9 @@ class Comparison:
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with a row for each comparison, as rows() has them."""
-        from gradeval.render.frames import of_rows
+        from gradeval.evaluation.frames import of_rows
 
         return of_rows(self.rows())
-
-    def __str__(self) -> str:
-        return self.render()
 
     def __repr__(self) -> str:
         counts = f"runs={len(self.values.runs)}, metrics={len(self.values.metrics)}"

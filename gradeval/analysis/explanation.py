@@ -10,6 +10,7 @@ from typing import Any
 
 from gradeval.analysis.documents import Document, Documents
 from gradeval.notices import Notice
+from gradeval.render.document import Printable
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class Selection:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(Printable):
     """How the value of a metric for one query of a run comes about.
 
     metric: its canonical name. display: the name as tables show it. documents: those retrieved, by rank; then
@@ -156,6 +157,8 @@ class Explanation:
     levels, phi, groups: of muAP, nDCGphi and rankDCG. cutoff: of the metric. ties: the rule for tied scores.
     against: the same of the other run. titles: document -> text. notices: of the qrels and of both runs.
     """
+
+    layout = "gradeval.commands.explain.layout"
 
     metric: str
     display: str
@@ -302,12 +305,6 @@ class Explanation:
     def _is_tried(self, document: Document | None) -> bool:
         """Whether it is known what the document adds."""
         return document is None or not self.untried or document in self.contributions
-
-    def render(self, format: str = "table", **how: Any) -> str:
-        """The explanation as text in a format of gradeval.render.explanation, which has the arguments."""
-        from gradeval.render.explanation import render
-
-        return render([self], format, **how)
 
     def to_dict(self) -> dict[str, Any]:
         """What the json format prints. Numbers are exact, undefined ones None."""

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from gradeval.analysis.gate_checks import MAX_QUERY_DROP, REQUIRE, Check
 from gradeval.notices import Notice
+from gradeval.render.document import Printable
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1
@@ -106,12 +107,14 @@ class Coverage:
 
 
 @dataclass(frozen=True, eq=False)
-class GateReport:
+class GateReport(Printable):
     """The outcomes of all checks. coverage: of the run, and of the baseline if there is one.
 
     problems: errors that kept the checks from being judged at all, a line each. inputs: what was judged, as
     JSON can hold it.
     """
+
+    layout = "gradeval.commands.gate.layout"
 
     outcomes: tuple[CheckOutcome, ...] = ()
     coverage: tuple[Coverage, ...] = ()

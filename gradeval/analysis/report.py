@@ -133,7 +133,7 @@ class Report:
 
         digits: decimals, or 'full' for the shortest representation that round-trips.
         """
-        from gradeval.render.report import render
+        from gradeval.commands.report import render
 
         return render(self, digits=digits)
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from gradeval.errors import OptionError, described
 from gradeval.notices import Notice, lines
+from gradeval.render.document import Printable
 from gradeval.version import __version__
 
 Value = str | bool | int | float | None
@@ -44,7 +45,7 @@ def _defined(value: Value) -> Value:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Tabled(ABC):
+class Tabled(Printable, ABC):
     """An outcome that is tables.
 
     kind: what it is, as the json format has it. name: the command's. options: what it was made from, the seed

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradeval.analysis.issues import NO_ISSUES, Issues
 from gradeval.formats.describe import Description
+from gradeval.render.document import Printable
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,10 @@ class FileReport:
 
 
 @dataclass(frozen=True)
-class Validation:
+class Validation(Printable):
     """The reports of all files."""
+
+    layout = "gradeval.commands.files.layout"
 
     files: tuple[FileReport, ...]
 

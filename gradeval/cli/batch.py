@@ -16,7 +16,6 @@ from gradeval.cli.types import File
 from gradeval.errors import InputError
 from gradeval.notices import Kind
 from gradeval.render import Digits
-from gradeval.render.batch import FORMATS
 
 if TYPE_CHECKING:
     from gradeval.analysis.batch_table import Batch, Cell
@@ -49,6 +48,9 @@ A run that does not exist is a warning.
 """
 _batch = section("Batch")
 _RESUMED = ("json", "jsonl")
+
+
+FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
 
 
 @sectioned_command("batch", "Evaluate systems on several collections.", EPILOG)
@@ -87,7 +89,6 @@ def batch_command(
     from gradeval.analysis.batch import evaluate_batch, read_earlier
     from gradeval.formats.manifest import read_manifest
     from gradeval.formats.sources import Source
-    from gradeval.render.batch import render
     from gradeval.render.progress import Progress
 
     out.treat_warnings(quiet, strict)
@@ -114,7 +115,7 @@ def batch_command(
 
     def write(batch: Batch) -> None:
         style = {"digits": digits, "spreadsheet": spreadsheet, **destination.style}
-        destination.write(render(batch, destination.format, **style))
+        destination.write(batch.render(destination.format, **style))
 
     with Progress(enabled=False if quiet else None) as progress:
         batch = evaluate_batch(

@@ -28,7 +28,6 @@ from gradeval.cli.types import File, Integer
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.render import Digits
-from gradeval.render.comparison import FORMATS
 
 if TYPE_CHECKING:
     from gradeval.analysis.comparison import Comparison
@@ -66,6 +65,9 @@ _EVALUATION = (
     *("qrels_format", "run_format", "features", "qrels_feature", "groups"),
     *("split", "ignore_identical_ids"),
 )
+
+
+FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
 
 
 @sectioned_command("compare", "Compare runs: differences, tests, intervals.", EPILOG)
@@ -133,8 +135,6 @@ def compare_command(
     file = output_file(output, [*input_files(), *files])
     destination = Destination.of(file, format_, FORMATS, spreadsheet=spreadsheet)
 
-    from gradeval.render.comparison import render
-
     out.treat_warnings(quiet, strict)
     heap.imported()
     compared_as, evaluation = split_options({**given, "jobs": given["jobs"] or 0})
@@ -156,8 +156,7 @@ def compare_command(
     warnings = asked.warnings if asked else ()
     if not out.passes(warnings, comparison.notices, len(comparison.values.runs), quiet, strict, allow):
         return 2
-    text = render(
-        comparison,
+    text = comparison.render(
         destination.format,
         per_query=per_query,
         summary=not no_summary,

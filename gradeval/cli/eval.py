@@ -38,11 +38,15 @@ from gradeval.cli.types import File, Integer
 from gradeval.errors import InputError, named
 from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
-from gradeval.render import BY_ROWS, FORMATS, Digits
+from gradeval.render import WRITERS, Digits
 
 if TYPE_CHECKING:
     from gradeval.registry.spec import Spec
     from gradeval.results import Results
+
+
+FORMATS = tuple(WRITERS)
+BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a query 'all'
 
 
 @sectioned_command("eval", "Evaluate runs (the default command).")
@@ -126,8 +130,7 @@ def eval_command(
         raise click.UsageError("--wide requires -q.")
     _check_columns(wide, options["tie_range"], destination.format)
 
-    from gradeval.render import render
-    from gradeval.render.layout import ALL
+    from gradeval.evaluation.layout import ALL
     from gradeval.render.progress import Progress
 
     out.treat_warnings(quiet, strict)
@@ -148,8 +151,7 @@ def eval_command(
     has_all = False
 
     def show(results: Results) -> None:
-        text = render(
-            results,
+        text = results.render(
             destination.format,
             per_query=per_query,
             summary=not no_summary,

@@ -26,7 +26,6 @@ from gradeval.cli.types import File, Integer
 from gradeval.notices import Kind
 from gradeval.options import Options
 from gradeval.render import Digits
-from gradeval.render.explanation import FORMATS, MOST_RANKS
 
 if TYPE_CHECKING:
     from gradeval.analysis.explanation import Explanation
@@ -45,6 +44,10 @@ Examples:
                                        no sum: the value without each document
 """
 _explanation = section("Explanation")
+
+
+FORMATS = ("table", "md", "json")
+MOST_RANKS = 1000
 
 
 @sectioned_command("explain", "Explain a value, document by document.", EPILOG)
@@ -124,7 +127,8 @@ def explain_command(
     destination = Destination.of(file, format_, FORMATS, otherwise="table")
 
     from gradeval.analysis.explain import METRIC, explain_run, one_metric
-    from gradeval.render.explanation import render
+    from gradeval.commands.explain.layout import document
+    from gradeval.render.document import RenderOptions
     from gradeval.render.progress import Progress
 
     out.treat_warnings(quiet, strict)
@@ -144,8 +148,8 @@ def explain_command(
     runs = 1 if other is None else 2
     if not out.passes(_warnings(explanations, text), explanations[0].notices, runs, quiet, strict, allow):
         return 2
-    how = {"ranks": ranks, "loss": loss, "digits": digits, **destination.style}
-    destination.write(render(explanations, destination.format, **how))
+    how = RenderOptions(digits, **destination.style, format=destination.format)
+    destination.write(document(explanations, how, ranks=ranks, loss=loss).write(how))
     return 0
 
 

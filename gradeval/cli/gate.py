@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_new, check_queries, input_files, naming_queries
-from gradeval.cli.gate_reports import Reports
+from gradeval.cli.gate_reports import FORMATS, Reports
 from gradeval.cli.options import (
     input_options,
     measure_options,
@@ -28,7 +28,6 @@ from gradeval.errors import GradevalError
 from gradeval.notices import Kind, lines
 from gradeval.options import Options
 from gradeval.render import Digits
-from gradeval.render.gate import FORMATS
 
 if TYPE_CHECKING:
     from gradeval.analysis.gate_checks import Check, GateConfig
@@ -319,8 +318,8 @@ def _write_config(
     results: Results, checks: Sequence[Check], baseline: str | None, options: Options, file: OutputFile | None
 ) -> None:
     """A first file of checks; paths of the baseline and of groups are relative to it."""
+    from gradeval.commands.gate.config import render
     from gradeval.formats.manifest import OPTIONS
-    from gradeval.render.gate.config import render
 
     def beside(path: str) -> str:
         return path if file is None else os.path.relpath(path, os.path.dirname(os.path.realpath(file.path)))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gradeval.analysis.gate_report import GateReport
     from gradeval.formats.output_file import OutputFile
 
+FORMATS = ("table", "tsv", "json", "md")
 WITH_VERDICT = ("table", "md")  # formats whose last line is the verdict
 WITH_PROBLEMS = ("json", "md")  # formats that say too why nothing could be judged
 
@@ -49,7 +50,7 @@ class Reports:
     def publish(self, report: GateReport, warnings: Sequence[str]) -> int:
         """Write and print the report; the exit code."""
         from gradeval.analysis.gate_report import GateReport
-        from gradeval.render.gate.layout import verdict_line
+        from gradeval.commands.gate.layout import verdict_line
 
         has_verdict = self.file is None and self.format in WITH_VERDICT and self._is_printed(report)
         try:
@@ -66,17 +67,15 @@ class Reports:
 
     def _for_services(self, report: GateReport, warnings: Sequence[str]) -> None:
         """The JUnit file, annotations and the step summary."""
-        from gradeval.render.gate import github, junit, md
-        from gradeval.render.gate.layout import GateRenderOptions
+        from gradeval.commands.gate import github, junit
 
-        options = GateRenderOptions(self.digits)
         if self.junit is not None:
-            out.write(junit.render(report, options), self.junit)
+            out.write(junit.render(report, self.digits), self.junit)
         if not self.github:
             return
-        out.command_runner(github.render(report, options, warnings))
+        out.command_runner(github.render(report, self.digits, warnings))
         if self.summary:
-            text = f"## gradeval gate\n\n{md.render(report, options)}\n"
+            text = f"## gradeval gate\n\n{report.render('md', digits=self.digits)}\n"
             try:
                 with open(self.summary, "ab") as file:
                     file.write(text.encode("utf-8", "backslashreplace"))
@@ -90,7 +89,5 @@ class Reports:
     def _print(self, report: GateReport) -> None:
         if not self._is_printed(report):
             return
-        from gradeval.render.gate import FORMATS, render
-
         destination = Destination.of(self.file, self.format, FORMATS)
-        destination.write(render(report, destination.format, digits=self.digits, **destination.style))
+        destination.write(report.render(destination.format, digits=self.digits, **destination.style))

@@ -21,7 +21,7 @@ from gradeval.options import (
     RUN_FORMATS,
     TIES,
 )
-from gradeval.render import FORMATS
+from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
     pass
@@ -211,7 +211,7 @@ def output_options(
 ) -> Callable[[Decorated], Decorated]:
     """The format, and where to write. formats: those that the command has; default, more: for the help."""
     formats = tuple(formats)
-    endings = ", ".join(FORMATS[name].ending for name in formats if FORMATS[name].ending)
+    endings = ", ".join(WRITERS[name].ending for name in formats if WRITERS[name].ending)
     spreadsheet = output(
         "--spreadsheet",
         is_flag=True,

@@ -16,14 +16,15 @@ from gradeval.cli.compare_options import confidence_option
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import output_options, section, table_option, together
 from gradeval.cli.types import OutputPath
+from gradeval.commands.plot.file import SUFFIXES
 from gradeval.options import parse_number
-from gradeval.render.plot import FORMATS, SUFFIXES
 
 if TYPE_CHECKING:
     from gradeval.analysis.plot.picture import Picture
     from gradeval.formats.output_file import OutputFile
     from gradeval.render.progress import Progress
 
+FORMATS = ("table", "tsv", "csv", "json")
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _WITHOUT_BLOCKS = ("dumb", "linux")  # terminals whose fonts lack block characters
 
@@ -102,7 +103,6 @@ def run_plot(
         file, format_, FORMATS, table=table, spreadsheet=spreadsheet, otherwise="table"
     )
 
-    from gradeval.render.plot import render
     from gradeval.render.progress import Progress
 
     out.treat_warnings(quiet, strict)
@@ -114,14 +114,13 @@ def run_plot(
     warnings = list(asked.warnings if asked else ())
     data = b""
     if picture_file is not None:
-        from gradeval.render.plot.file import image, without_glyphs
+        from gradeval.commands.plot.file import image, without_glyphs
 
         data, missing = image(picture, kind, size)
         warnings += [without_glyphs(missing)] if missing else []
     if not out.passes(warnings, picture.notices, picture.runs_read, quiet, strict, allow):
         return 2
-    text = render(
-        picture,
+    text = picture.render(
         destination.format,
         table=table,
         digits=digits,
@@ -141,7 +140,7 @@ def _picture_file(path: str | None, size: object, read: Sequence[str]) -> tuple[
         if size is not None:
             raise click.UsageError("--size requires --save.")
         return None, ""
-    from gradeval.render.plot.file import check_matplotlib, format_of
+    from gradeval.commands.plot.file import check_matplotlib, format_of
 
     kind = format_of(path, "--save")
     check_matplotlib()

@@ -99,7 +99,7 @@ def report_command(
     about, as gradeval explain does; how much of the rankings is judged; and how the page was made. NAME=RUN
     labels a run.
     """
-    from gradeval.render.report import check_installed
+    from gradeval.commands.report import check_installed
 
     check_installed()
     check_queries(complete, given["queries"])

@@ -12,6 +12,7 @@ from gradeval import heap
 from gradeval.analysis.options import OF_SUMS
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_queries, input_files, naming_queries, output_file
+from gradeval.cli.compare import FORMATS as COMPARISON_FORMATS
 from gradeval.cli.compare_options import t_test_options
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
@@ -29,8 +30,7 @@ from gradeval.cli.options import (
 from gradeval.cli.types import File, Integer
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS
-from gradeval.render import FORMATS, Digits
-from gradeval.render.comparison import FORMATS as COMPARISON_FORMATS
+from gradeval.render import WRITERS, Digits
 
 if TYPE_CHECKING:
     from gradeval.results import Results
@@ -87,7 +87,7 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 @measure("--by-level", is_flag=True, help="Add AP with each grade as the relevance threshold, before muAP.")
 @t_test_options("Compare the other runs with this one, a path or a name, by the paired t-test.")
 @query_options()
-@output_options(FORMATS, more=" With .parquet, Spark writes the values of all queries there.")
+@output_options(tuple(WRITERS), more=" With .parquet, Spark writes the values of all queries there.")
 @inputs("--qrels-format", type=click.Choice(_KINDS), help=f"Format of the qrels. {_FORMAT}")
 @inputs("--run-format", type=click.Choice(_KINDS), help="Format of the runs, likewise.")
 @columns_option(", run=NAME for several runs in one table, order=NAME for --ties input")
@@ -134,7 +134,7 @@ def spark_command(
     values = output if output is not None and output.endswith(_VALUES) else None
     read = [file for path in input_files() for file in local_files(path)]
     file = output_file(None if values else output, read)
-    formats = COMPARISON_FORMATS if how else FORMATS
+    formats = COMPARISON_FORMATS if how else tuple(WRITERS)
     destination = Destination.of(file, format_, formats, spreadsheet=spreadsheet, more=(_VALUES,))
     _check_printed(destination.format, bool(how), options)
 
@@ -192,13 +192,9 @@ def spark_command(
         return 2
     style = {"digits": digits, "spreadsheet": spreadsheet, **destination.style}
     if comparison is not None:
-        from gradeval.render.comparison import render as render_comparison
-
-        destination.write(render_comparison(comparison, destination.format, **style))
+        destination.write(comparison.render(destination.format, **style))
     elif results.runs and not how:
-        from gradeval.render import render
-
-        destination.write(render(results, destination.format, **style))
+        destination.write(results.render(destination.format, **style))
     return 2 if results.failed else 0
 
 

@@ -14,8 +14,7 @@ from gradeval.cli.destination import Destination
 from gradeval.cli.eval import eval_command
 from gradeval.cli.options import digits_option, metric_option, output_option, table_option, together
 from gradeval.cli.types import Integer
-from gradeval.render import FORMATS as ALL_FORMATS
-from gradeval.render.study import FORMATS
+from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
     from gradeval.analysis.study.tables import Study
@@ -49,9 +48,12 @@ def as_has(command: click.Command, *names: str) -> Callable[[Decorated], Decorat
 as_eval_has = partial(as_has, eval_command)
 
 
+FORMATS = ("table", "tsv", "csv", "json")
+
+
 def printed(*tables: str) -> Callable[[Decorated], Decorated]:
     """The options of the output. tables: the names of those that the study has."""
-    endings = ", ".join(ALL_FORMATS[name].ending for name in FORMATS)
+    endings = ", ".join(WRITERS[name].ending for name in FORMATS)
     return together(
         click.option(
             "-f",
@@ -137,7 +139,6 @@ def run_study(
     destination = Destination.of(file, format_, FORMATS, table=table)
 
     from gradeval.render.progress import Progress
-    from gradeval.render.study import render
 
     out.treat_warnings(quiet, strict)
     if "jobs" in given:
@@ -148,5 +149,5 @@ def run_study(
     warnings, notes = study.messages(informational=False), study.messages(informational=True)
     if not out.passes_with(warnings, notes, is_wrong, quiet, strict):
         return 2
-    destination.write(render(study, destination.format, table=table, digits=digits, **destination.style))
+    destination.write(study.render(destination.format, table=table, digits=digits, **destination.style))
     return 0

@@ -299,8 +299,6 @@ def trec_eval_command(
     from gradeval.notices import Kind
     from gradeval.options import Options
     from gradeval.registry.measures import parse_trec_eval
-    from gradeval.render.layout import RenderOptions
-    from gradeval.render.trec import render
 
     heap.imported()
     chosen = parse_trec_eval(measures or ["official"], float(size))
@@ -332,5 +330,5 @@ def trec_eval_command(
         results = standardized(results, [measure.printed for measure in chosen], scores, complete)
         prefixes = ["" if measure.spec.metric.text else "Z" for measure in chosen]
     labels = [f"{prefix}{one.printed:<22}" for prefix, one in zip(prefixes, chosen, strict=True)]
-    out.write(render(results, RenderOptions(per_query, not nosummary), labels))
+    out.write(results.render("trec", per_query=per_query, summary=not nosummary, labels=labels))
     return 0

@@ -19,7 +19,6 @@ from gradeval.cli.options import (
     sectioned_command,
 )
 from gradeval.cli.types import File, Finite, IntegerOrAll
-from gradeval.render.validation import FORMATS
 
 EPILOG = """\b
 Examples:
@@ -36,6 +35,9 @@ Examples:
 Exit codes: 0 no errors, 2 errors, or with --strict warnings.
 """
 _checks = section("Checks")
+
+
+FORMATS = ("table", "json")
 
 
 @sectioned_command("validate", "Check files without scoring them.", EPILOG)
@@ -55,7 +57,7 @@ _checks = section("Checks")
     "-f",
     "--format",
     "format_",
-    type=click.Choice(tuple(FORMATS)),
+    type=click.Choice(FORMATS),
     default="table",
     show_default=True,
     help="Format.",
@@ -87,7 +89,6 @@ def validate_command(
     heap.imported()
     from gradeval.analysis.validate import validate_files
     from gradeval.render.progress import Progress
-    from gradeval.render.validation import render
 
     with Progress(enabled=False if quiet else None) as progress:
         validation = validate_files(
@@ -97,5 +98,5 @@ def validate_command(
             watch=progress.watch,
             **{name: value for name, value in given.items() if value is not None},
         )
-    destination.write(render(validation, format_, colour=destination.has_colour))
+    destination.write(validation.render(format_, colour=destination.has_colour))
     return 2 if validation.errors or (strict and validation.warnings) else 0

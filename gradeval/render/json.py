@@ -1,97 +1,60 @@
-"""One object with everything: versions, inputs, options, and exact values. ASCII, with null for undefined."""
+"""JSON: one object, or an object on each line. ASCII, exact numbers, null for what is undefined."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Mapping
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from gradeval.formats.saved import FORMAT_VERSION
-from gradeval.render.layout import RenderOptions, exact_texts, joined
-from gradeval.results import Results
-from gradeval.run_result import Column
-from gradeval.version import __version__
+from gradeval.render.document import RenderOptions, Rows, Text, interleaved, joined
 
 
-def render(results: Results, options: RenderOptions) -> str:
-    whole = content(results, False, options.summary)
-    runs = []
-    for r, entry in enumerate(whole["runs"]):
-        text = _dumped(entry).replace("\n", "\n    ")  # no string has a line end
-        if options.per_query:
-            queries = list(map(encode_basestring_ascii, results.counted_queries(r)))
-            for key, part in _per_query(results, r):
-                text = f'{text.removesuffix(_END)},\n      "{key}": {_rows(queries, part)}{_END}'
-        runs.append(f"    {text}")
-    if not runs:
-        return _dumped(whole) + "\n"
-    return _dumped({**whole, "runs": []}).removesuffix("]\n}") + "\n" + ",\n".join(runs) + "\n  ]\n}\n"
+class Values:
+    """A large object in the content of a document: of each query an object with the value of each metric.
+
+    json.dumps would take several times as long. texts: of each metric, the values as JSON.
+    """
+
+    def __init__(self, queries: list[str], metrics: list[str], texts: list[list[str]]) -> None:
+        self.queries, self.metrics, self.texts = queries, metrics, texts
+
+    def written(self, indent: str) -> str:
+        """As json.dumps writes it with indent=2, below an entry with this indent."""
+        if not self.queries or not self.metrics:
+            return "{}"
+        parts: list[Text] = [f"\n{indent}  ", list(map(encode_basestring_ascii, self.queries)), ": {"]
+        between = ""
+        for metric, texts in zip(self.metrics, self.texts, strict=True):
+            parts += [f"{between}\n{indent}    {json.dumps(metric)}: ", texts]
+            between = ","
+        parts.append(f"\n{indent}  }},")
+        return "{" + joined(parts, len(self.queries)).removesuffix(",") + f"\n{indent}}}"
 
 
-_END = "\n    }"  # of a run
+def write_json(content: Mapping[str, Any], how: RenderOptions) -> str:
+    large: list[Values] = []
+
+    def default(value: Any) -> str:
+        if not isinstance(value, Values):
+            return str(value)
+        large.append(value)
+        return _MARK
+
+    text = json.dumps(content, indent=2, default=default, allow_nan=False) + "\n"
+    if not large:
+        return text
+    values = iter(large)
+    return _MARKED.sub(lambda match: f"{match[1]}{match[2]}{next(values).written(match[1])}", text)
 
 
-def _dumped(content: Any) -> str:
-    return json.dumps(content, indent=2, default=str)
+_MARK = "values of queries"
+_MARKED = re.compile(rf'^( *)("[a-z_]+": )"{_MARK}"(?=,?$)', re.MULTILINE)
 
 
-def _rows(queries: list[str], columns: list[Column]) -> str:
-    """The values of the queries, as json.dumps writes them with indent=2; it takes several times as long."""
-    if not queries or not columns:
-        return "{}"
-    parts: list[list[str] | str] = [queries]
-    before = ": {"
-    for column in columns:
-        parts += (f"{before}\n          {json.dumps(str(column.spec))}: ", exact_texts(column))
-        before = ","
-    end = ",\n        "
-    return "{\n        " + joined([*parts, "\n        }" + end], len(queries)).removesuffix(end) + "\n      }"
-
-
-def content(results: Results, per_query: bool, summary: bool) -> dict[str, Any]:
-    """What is printed, as an object. Numbers are exact, counts are int, undefined is None."""
-    return {
-        "gradeval": __version__,
-        "format": FORMAT_VERSION,
-        "qrels": results.judged_by,
-        "options": dict(results.options),
-        "metrics": [str(spec) for spec in results.specs],
-        "warnings": list(results.warnings),
-        "notices": [notice.to_dict() for notice in results.notices],
-        "failed": [{"path": path, "errors": str(error).split("\n")} for path, error in results.failed],
-        "runs": [_run(results, r, per_query, summary) for r in range(len(results.runs))],
-    }
-
-
-def _run(results: Results, r: int, per_query: bool, summary: bool) -> dict[str, Any]:
-    run = results.runs[r]
-    entry: dict[str, Any] = {"name": run.name, "path": run.path, "sha256": run.sha256, "ties": run.ties}
-    entry["queries"] = run.queries
-    if summary:
-        columns = results.columns(r, per_query=False)
-        for key, part in _with_ends("summary", columns, "low", "high"):
-            entry[key] = {str(one.spec): one.exact()[0] for one in part}
-        numbers = [m for m, spec in enumerate(results.specs) if not spec.metric.text]
-        entry["undefined"] = {str(results.specs[m]): n for m in numbers if (n := results.undefined(r, m))}
-    if per_query:
-        queries = results.counted_queries(r)
-        for key, part in _per_query(results, r):
-            names = [str(one.spec) for one in part]
-            rows = zip(*(one.exact() for one in part), strict=True)
-            values = (dict(zip(names, row, strict=True)) for row in rows)
-            entry[key] = dict(zip(queries, values, strict=False))
-    return entry
-
-
-def _per_query(results: Results, r: int) -> Iterator[tuple[str, list[Column]]]:
-    """The values of queries, each part with its key."""
-    return _with_ends("per_query", results.columns(r, per_query=True), "per_query_low", "per_query_high")
-
-
-def _with_ends(key: str, columns: list[Column], low: str, high: str) -> Iterator[tuple[str, list[Column]]]:
-    """The columns, and the ends of those that have them, each with its key."""
-    yield key, columns
-    numbers = [one for one in columns if one.ends]
-    if numbers:
-        yield from ((end, [one.ends[k] for one in numbers]) for k, end in enumerate((low, high)))
+def write_jsonl(records: Iterable[Mapping[str, Any]] | Rows, how: RenderOptions) -> str:
+    if not isinstance(records, Rows):
+        return "".join(json.dumps(record, default=str, allow_nan=False) + "\n" for record in records)
+    starts = [f'{", " if c else "{"}"{name}": ' for c, name in enumerate(records.head)]
+    return "".join(interleaved(part, starts, "}\n") for part in records.parts)

@@ -1,14 +1,14 @@
-"""Tabulars for LaTeX with the booktabs package, the best value of each column bold."""
+"""Tabulars for LaTeX with the booktabs package: the best value bold, superscript letters for significance."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-from gradeval.render.layout import RenderOptions, Sheet, sheets
-from gradeval.results import Results
+from gradeval.render.document import Block, Cell, Grid, Line, Lines, RenderOptions
 
 _NUMBER = re.compile(r"-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|nan|inf)")
+_INTERVAL = re.compile(r"[\[(](\S+), (\S+)[\])]")
 _SPECIAL = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -28,38 +28,56 @@ _SPECIAL = str.maketrans(
 )
 
 
-def render(results: Results, options: RenderOptions) -> str:
-    return "\n".join(_draw(sheet) for sheet in sheets(results, options))
+def write_latex(blocks: Iterable[Block], how: RenderOptions) -> str:
+    return "\n".join(map(_written, blocks))
 
 
-def _draw(sheet: Sheet) -> str:
-    lines = [rf"\begin{{tabular}}{{l{'r' * (len(sheet.head) - 1)}}}", r"\toprule"]
-    if sheet.title:
-        lines += [rf"\multicolumn{{{len(sheet.head)}}}{{l}}{{{escape(sheet.title)}}} \\", r"\midrule"]
-    lines += [line(map(escape, sheet.head)), r"\midrule"]
-    for r, (label, *texts) in enumerate(sheet.rows):
-        values = (
-            number(text, bold=(r, c) in sheet.best) + _range(sheet.range(r, c))
-            for c, text in enumerate(texts, 1)
-        )
-        lines.append(line((escape(label), *values)))
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(lines) + "\n"
+def _written(block: Block) -> str:
+    if isinstance(block, Grid):
+        return _tabular(block)
+    if isinstance(block, Lines):
+        return "\\begin{verbatim}\n" + "".join(f"{line}\n" for line in block.lines) + "\\end{verbatim}\n"
+    if isinstance(block, Line):
+        return rf"\paragraph{{{escape(block.text)}}}" + "\n"
+    text = block if isinstance(block, str) else " ".join(block.sentences)
+    return rf"\par{{\footnotesize {escape(text)}}}" + "\n"
 
 
-def line(cells: Iterable[str]) -> str:
+def _tabular(grid: Grid) -> str:
+    columns = "".join("l" if grid.is_left(c) else "r" for c in range(len(grid.head)))
+    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
+    if grid.title:
+        lines += [rf"\multicolumn{{{len(grid.head)}}}{{l}}{{{escape(grid.title)}}} \\", r"\midrule"]
+    lines += [_line(map(escape, grid.head)), r"\midrule"]
+    for row in grid.cells:
+        texts = (escape(cell.text) if grid.is_left(c) else _number(cell) for c, cell in enumerate(row))
+        lines.append(_line(texts))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _line(cells: Iterable[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def number(text: str, bold: bool) -> str:
-    if not _NUMBER.fullmatch(text):  # the words of a text metric
+def _number(cell: Cell) -> str:
+    ends = _INTERVAL.fullmatch(cell.text)
+    if ends is not None:
+        low, high = map(_plain, ends.groups())
+        return f"{{{cell.text[0]}}}{low}, {high}{{{cell.text[-1]}}}"
+    if cell.text.startswith("<"):
+        return f"$<${cell.text[1:]}"
+    if cell.text.startswith("+"):
+        return "$+$" + cell.text[1:]
+    text = rf"\textbf{{{_plain(cell.text)}}}" if cell.bold else _plain(cell.text)
+    if cell.mark.startswith(" "):  # a range
+        return text + escape(cell.mark).replace("-", "$-$")
+    return text + (f"$^{{{cell.mark}}}$" if cell.mark else "")
+
+
+def _plain(text: str) -> str:
+    if not _NUMBER.fullmatch(text):  # words
         return escape(text).replace("-", "{-}")
-    signed = "$-$" + text[1:] if text.startswith("-") else text
-    return rf"\textbf{{{signed}}}" if bold else signed
-
-
-def _range(text: str) -> str:
-    return escape(text).replace("-", "$-$")
+    return "$-$" + text[1:] if text.startswith("-") else text
 
 
 def escape(text: str) -> str:

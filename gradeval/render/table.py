@@ -1,134 +1,101 @@
-"""Human-readable tables, with metrics as columns and the best value of each column in bold.
+"""Human-readable tables: a number is never cut; columns that do not fit the width go to a further table.
 
-Values are never truncated. Where the metrics do not fit the width, long names of runs are shortened in the
-middle, or the table is turned, with metrics as rows, or metrics go to a further table. rich measures and styles
-the cells; its own Table would take 0.35 ms per row, and collections have many queries.
+rich measures and styles the cells; its own Table would take 0.35 ms per row, and collections have many queries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import fill
 
 from rich.cells import cell_len
 from rich.style import Style
 
-from gradeval.render.grids import Cell, Grid
-from gradeval.render.layout import RenderOptions, Row, Sheet, sheets
-from gradeval.results import Results
+from gradeval.render.document import Block, Cell, Grid, Line, Lines, RenderOptions
 
 GAP = "  "
 MIN_WIDTH = 40  # of the values, however long the names of the runs are, but no more than half of the terminal
-MIN_NAME = 16  # of the name of a run, however many metrics there are
-MIN_HEAD = 8  # the same for a name above a column
+_PARAGRAPH = 100  # the most characters of a line of sentences
 
 BOLD, DIM = Style(bold=True), Style(dim=True)
 # of the lines of a picture: no two neighbours are red and green
 COLOURS = tuple(Style(color=name) for name in ("cyan", "yellow", "magenta", "blue", "green", "red"))
 
 
-def render(results: Results, options: RenderOptions) -> str:
-    return "\n".join(table for sheet in sheets(results, options) for table in _draw(sheet, options))
+def write_table(blocks: Iterable[Block], how: RenderOptions) -> str:
+    return "\n".join(text for block in blocks for text in _written(block, how))
 
 
-def _draw(sheet: Sheet, options: RenderOptions) -> Iterator[str]:
-    """The tables that a sheet takes."""
-    sheet = sheet if options.width is None else _fitted(sheet, options.width)
-    rows, widths = _measured(sheet)
-    title = styled(sheet.title, BOLD, options.colour) + "\n" if sheet.title else ""
-    for columns in parts(widths, options.width):
-        lines = [_line(row, columns, widths) for row in rows]
-        for r in {r for r, _ in sheet.best}:
-            bold = [c for c in columns if (r, c) in sheet.best]
-            lines[r + 1] = _line(rows[r + 1], columns, widths, bold if options.colour else ())
-        rule = "─" * (sum(widths[c] + len(GAP) for c in columns) - len(GAP))
-        lines.insert(1, styled(rule, DIM, options.colour))
-        if sheet.ranges:  # values without a range are padded
-            lines = [line.rstrip() for line in lines]
+def _written(block: Block, how: RenderOptions) -> Iterator[str]:
+    if isinstance(block, Grid):
+        yield from draw(block, how.colour, how.width)
+    elif isinstance(block, Lines):
+        yield "".join(f"{line}\n" for line in block.lines)
+    elif isinstance(block, Line):
+        style = DIM if block.style == "dim" else BOLD
+        yield "".join(styled(line, style, how.colour) + "\n" for line in wrapped(block.text, how.width))
+    else:
+        width = max(min(how.width or _PARAGRAPH, _PARAGRAPH), MIN_WIDTH)
+        yield "".join(
+            fill(sentence, width, break_long_words=False, break_on_hyphens=False) + "\n"
+            for sentence in ([block] if isinstance(block, str) else block.sentences)
+        )
+
+
+def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
+    """The tables that a grid takes: columns that do not fit the width go to a further table."""
+    rows = _with_ranges(grid)
+    columns = list(zip(grid.head, *rows, strict=True))
+    # a mark stands behind its number, and numbers stay below each other
+    marks = [
+        max((text_width(cell.mark) for cell in column if isinstance(cell, Cell)), default=0)
+        for column in columns
+    ]
+    widths = [
+        max(text_width(cell if isinstance(cell, str) else cell.text) for cell in column) for column in columns
+    ]
+    widths = [width + mark for width, mark in zip(widths, marks, strict=True)]
+    title = heading(grid.title, colour, width) if grid.title else ""
+    for part in parts(widths, width, grid.labels):
+        lines = [
+            GAP.join(_cell(row[c], widths[c], marks[c], grid.is_left(c), colour) for c in part).rstrip()
+            for row in (grid.head, *rows)
+        ]
+        rule = "─" * (sum(widths[c] + len(GAP) for c in part) - len(GAP))
+        lines.insert(1, styled(rule, DIM, colour))
         yield title + "\n".join(lines) + "\n"
         title = ""
 
 
-def _measured(sheet: Sheet) -> tuple[list[Row], list[int]]:
-    """All rows with their ranges, and the width of each column."""
-    rows = [sheet.head, *_with_ranges(sheet)]
-    return rows, [max(map(text_width, texts)) for texts in zip(*rows, strict=True)]
-
-
-def _fitted(sheet: Sheet, width: int) -> Sheet:
-    """The sheet with the names of its runs shortened, or turned, so that it fits the width if it can."""
-    if sheet.runs == "rows" and len(sheet.head) > 1 and sheet.rows:
-        _, widths = _measured(sheet)
-        room = width - sum(of + len(GAP) for of in widths[1:])
-        short = _with_labels(sheet, max(room, MIN_NAME))
-        if _fits(short, width):
-            return short
-        turned = _with_heads(sheet.turned, width)
-        if _fits(turned, width):
-            return turned
-        short = _with_labels(sheet, max(width // 3, MIN_NAME))
-        return min(short, turned, key=lambda one: max(_needed(one, width), width))
-    return _with_heads(sheet, width) if sheet.runs == "columns" else sheet
-
-
-def _fits(sheet: Sheet, width: int) -> bool:
-    _, widths = _measured(sheet)
-    return sum(widths) + len(GAP) * (len(widths) - 1) <= width
-
-
-def _needed(sheet: Sheet, width: int) -> int:
-    """How wide the tables are that a sheet takes."""
-    _, widths = _measured(sheet)
-    return max(sum(widths[c] + len(GAP) for c in columns) for columns in parts(widths, width)) - len(GAP)
-
-
-def _with_labels(sheet: Sheet, room: int) -> Sheet:
-    """The sheet with its labels no wider than this, if they stay different."""
-    names = shortened([row[0] for row in sheet.rows], room)
-    return sheet._replace(rows=[(name, *row[1:]) for name, row in zip(names, sheet.rows, strict=True)])
-
-
-def _with_heads(sheet: Sheet, width: int) -> Sheet:
-    """The sheet with shorter names of columns, if it does not fit the width."""
-    if _fits(sheet, width) or len(sheet.head) < 2:
-        return sheet
-    _, (label, *_) = _measured(sheet)
-    _, values = _measured(sheet._replace(head=(sheet.head[0], *[""] * (len(sheet.head) - 1))))
-    room = (width - label) // (len(sheet.head) - 1) - len(GAP)
-    return sheet._replace(head=(sheet.head[0], *shortened(sheet.head[1:], max(room, MIN_HEAD, *values[1:]))))
-
-
-def shortened(names: Sequence[str], room: int) -> list[str]:
-    """The names, no wider than this where they stay different: each with its middle replaced by '…'."""
-    widest = max(map(text_width, names), default=0)
-    while room < widest:
-        short = [_without_middle(name, room) for name in names]
-        if len(set(short)) == len(set(names)):
-            return short
-        room += 1
-    return list(names)
-
-
-def _without_middle(name: str, room: int) -> str:
-    kept = room - 1
-    short = name
-    while text_width(short) > room:
-        end = kept // 2
-        short = f"{name[: kept - end]}…{name[len(name) - end :]}"
-        kept -= 1
-    return short
-
-
-def _with_ranges(sheet: Sheet) -> list[Row]:
-    """The rows with the ranges after the values, and the values aligned."""
+def _with_ranges(grid: Grid) -> Sequence[Sequence[str | Cell]]:
+    """The rows with ranges as part of the texts, padded, so that the values stay below each other."""
     room: dict[int, int] = {}
-    for (_, c), text in sheet.ranges.items():
-        room[c] = max(room.get(c, 0), len(text) + 1)
+    for row in grid.rows:
+        for c, cell in enumerate(row):
+            if isinstance(cell, Cell) and cell.mark.startswith(" "):
+                room[c] = max(room.get(c, 0), len(cell.mark))
     if not room:
-        return sheet.rows
+        return grid.rows
     return [
-        (row[0], *(text + sheet.range(r, c).ljust(room.get(c, 0)) for c, text in enumerate(row[1:], 1)))
-        for r, row in enumerate(sheet.rows)
+        [
+            Cell(cell.text + cell.mark.ljust(room[c]), bold=cell.bold) if c in room else cell
+            for c, cell in enumerate(row)
+        ]
+        for row in grid.cells
     ]
+
+
+def _cell(cell: str | Cell, width: int, marks: int, is_label: bool, colour: bool) -> str:
+    if isinstance(cell, str):
+        if not marks:
+            space = " " * (width - text_width(cell))
+            return cell + space if is_label else space + cell
+        cell = Cell(cell)
+    text = styled(cell.text, BOLD, colour and cell.bold)
+    space = " " * (width - marks - text_width(cell.text))
+    if is_label:
+        return text + space
+    return space + text + cell.mark + " " * (marks - text_width(cell.mark))
 
 
 def parts(widths: list[int], width: int | None, labels: int = 1) -> list[list[int]]:
@@ -148,13 +115,6 @@ def parts(widths: list[int], width: int | None, labels: int = 1) -> list[list[in
         found[-1].append(c)
         left -= needed
     return found
-
-
-def _line(row: Row, columns: list[int], widths: list[int], bold: list[int] | tuple[()] = ()) -> str:
-    cells = [row[0] + " " * (widths[0] - text_width(row[0]))]
-    for c in columns[1:]:
-        cells.append(" " * (widths[c] - text_width(row[c])) + styled(row[c], BOLD, c in bold))
-    return GAP.join(cells)
 
 
 def styled(text: str, style: Style, colour: bool) -> str:
@@ -184,28 +144,22 @@ def heading(title: str, colour: bool, width: int | None) -> str:
     return "".join(styled(line, BOLD, colour) + "\n" for line in wrapped(title, width))
 
 
-def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
-    """The tables that a grid takes: columns that do not fit the width go to a further table."""
-    rows = [tuple(map(Cell, grid.head)), *grid.rows]
-    columns = range(len(grid.head))
-    # a mark stands behind its number, and numbers stay below each other
-    marks = [max(text_width(row[c].mark) for row in rows) for c in columns]
-    widths = [max(text_width(row[c].text) for row in rows) + marks[c] for c in columns]
-    title = heading(grid.title, colour, width) if grid.title else ""
-    for part in parts(widths, width, grid.labels):
-        lines = [
-            GAP.join(_cell(row[c], widths[c], marks[c], grid.is_left(c), colour) for c in part).rstrip()
-            for row in rows
-        ]
-        rule = "─" * (sum(widths[c] + len(GAP) for c in part) - len(GAP))
-        lines.insert(1, styled(rule, DIM, colour))
-        yield title + "\n".join(lines) + "\n"
-        title = ""
+def shortened(names: Sequence[str], room: int) -> list[str]:
+    """The names, no wider than this where they stay different: each with its middle replaced by '…'."""
+    widest = max(map(text_width, names), default=0)
+    while room < widest:
+        short = [_without_middle(name, room) for name in names]
+        if len(set(short)) == len(set(names)):
+            return short
+        room += 1
+    return list(names)
 
 
-def _cell(cell: Cell, width: int, marks: int, is_label: bool, colour: bool) -> str:
-    text = styled(cell.text, BOLD, colour and cell.bold)
-    space = " " * (width - marks - text_width(cell.text))
-    if is_label:
-        return text + space
-    return space + text + cell.mark + " " * (marks - text_width(cell.mark))
+def _without_middle(name: str, room: int) -> str:
+    kept = room - 1
+    short = name
+    while text_width(short) > room:
+        end = kept // 2
+        short = f"{name[: kept - end]}…{name[len(name) - end :]}"
+        kept -= 1
+    return short

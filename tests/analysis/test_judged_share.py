@@ -12,12 +12,12 @@ import gradeval
 from gradeval.analysis.compare import compare_values
 from gradeval.analysis.judged_share import Judged
 from gradeval.analysis.options import CompareOptions
+from gradeval.commands.report.tables import coverage
 from gradeval.evaluation import evaluate_all
 from gradeval.notices import Kind
 from gradeval.options import Options
 from gradeval.registry.spec import parse
-from gradeval.render.grids import Cell
-from gradeval.render.report.tables import coverage
+from gradeval.render.document import Cell
 
 from .test_compare import random_runs
 

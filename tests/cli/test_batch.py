@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gradeval.render.batch import FORMATS
+from gradeval.cli.batch import FORMATS
 
 from .batches import MANIFEST, batch, values
 from .command import fails, gradeval

@@ -12,7 +12,7 @@ import pytest
 
 from gradeval.cli import run
 from gradeval.formats.sources import Source
-from gradeval.render import FORMATS, progress
+from gradeval.render import WRITERS, progress
 from gradeval.render.progress import Progress
 
 from .command import QRELS, RUN, Stream, fails, gradeval
@@ -155,7 +155,7 @@ def test_repeated_judgments() -> None:
     ]
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", WRITERS)
 def test_a_query_named_as_the_summary_is(format: str) -> None:
     """In formats with a row for each value, where nothing else tells them apart."""
     line = "warning: a query is named 'all', like the summary; -n omits the summary"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gradeval.render import FORMATS
+from gradeval.render import WRITERS
 
 from .command import fails, gradeval
 
@@ -29,7 +29,7 @@ STARTS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", WRITERS)
 def test_formats(name: str) -> None:
     done = gradeval("q", "r", "-m", "AP", "-f", name)
     assert done.code == 0
@@ -207,7 +207,7 @@ def test_ids_go_through_as_the_bytes_they_are(folder: Path) -> None:
         done = gradeval("odd", "r", "-m", "AP", "-q", "-n")
         assert done.code == 0
         assert done.out.encode("utf-8", "surrogateescape").split(b"\n")[1] == b"r\t" + query + b"\tAP\t1.0000"
-        for name in FORMATS:
+        for name in WRITERS:
             assert gradeval("odd", "r", "-q", "-f", name).code == 0
         text = os.fsdecode(query)
         assert gradeval("odd", "r", "-q", "-m", "AP", "-n", "--query-ids", text).out == done.out

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gradeval.render import FORMATS
+from gradeval.render import WRITERS
 
 from .command import fails, gradeval
 
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.usefixtures("folder")
 TSV = "run\tquery\tmetric\tvalue\nr\tall\tAP\t0.2593\n"
 
 
-@pytest.mark.parametrize("name", [name for name, format in FORMATS.items() if format.ending])
+@pytest.mark.parametrize("name", [name for name, format in WRITERS.items() if format.ending])
 def test_the_ending_of_the_file_sets_the_format(name: str) -> None:
-    for path in (f"out{FORMATS[name].ending}", f"a.b{FORMATS[name].ending.upper()}"):
+    for path in (f"out{WRITERS[name].ending}", f"a.b{WRITERS[name].ending.upper()}"):
         assert gradeval("q", "r", "-m", "AP", "-o", path, terminal=True).code == 0
         assert Path(path).read_text() == gradeval("q", "r", "-m", "AP", "-f", name).out
         assert gradeval("q", "r", "-m", "AP", "-o", path, "-f", "trec").code == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gradeval.formats import output_file
-from gradeval.render import FORMATS
+from gradeval.render import WRITERS
 
 from .command import gradeval
 
@@ -33,7 +33,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", WRITERS)
 def test_nothing_can_steer_a_terminal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a pipe or a file, formats for machines have names as they are."""
     monkeypatch.setenv("NO_COLOR", "1")

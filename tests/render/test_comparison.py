@@ -16,10 +16,11 @@ from gradeval.analysis.comparison import Comparison
 from gradeval.analysis.judged_share import Judged
 from gradeval.analysis.options import CompareOptions
 from gradeval.analysis.values import ComparedMetric, QueryValues
+from gradeval.cli.compare import FORMATS
+from gradeval.commands.compare.layout import interval, letters
 from gradeval.errors import OptionError
 from gradeval.notices import Kind, Notice
-from gradeval.render.comparison import FORMATS, render
-from gradeval.render.comparison.layout import interval, letters, probability, signed
+from gradeval.render.numbers import probability, signed
 
 GOLDEN = Path(__file__).parent / "golden" / "comparison"
 NAN = math.nan
@@ -54,7 +55,7 @@ def compared(**options: Any) -> Comparison:
 @pytest.mark.parametrize("format", FORMATS)
 def test_whole_output(format: str) -> None:
     comparison = compared(worst=1, best=1, power=True)
-    text = render(comparison, format, per_query=True, relative=True)
+    text = comparison.render(format, per_query=True, relative=True)
     text = text.replace(f'"{gradeval.__version__}"', '"VERSION"')
     assert text.encode(errors="surrogateescape") == (GOLDEN / f"{format}.txt").read_bytes()
 
@@ -86,7 +87,7 @@ def test_groups_and_analysis_of_variance() -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_parts_are_left_out(format: str) -> None:
     comparison = compared()
-    assert comparison.render(format) == render(comparison, format)
+    assert comparison.render(format) == comparison.render(format)
     assert "q2" not in comparison.render(format)
     if format != "json":
         queries = comparison.render(format, per_query=True, summary=False)
@@ -176,21 +177,21 @@ def test_the_legend_says_how(options: dict[str, Any], parts: list[str]) -> None:
 
 
 def test_columns_that_do_not_fit_go_to_a_further_table() -> None:
-    wide = render(compared(), "table")
-    narrow = render(compared(), "table", width=60)
+    wide = compared().render("table")
+    narrow = compared().render("table", width=60)
     assert max(map(len, narrow.splitlines())) <= 60 < max(map(len, wide.splitlines()))
     labels = [line for line in narrow.splitlines() if line.startswith("run ") and "metric" in line]
     assert len(labels) > 1  # each table has them
 
 
 def test_colour_marks_the_best() -> None:
-    text = render(compared(), "table", colour=True)
+    text = compared().render("table", colour=True)
     assert "\x1b[1m0.6000\x1b[0m▲" in text
     assert "\\x1b" in text  # the name of a run cannot steer the terminal
 
 
 def test_nothing_can_steer_a_spreadsheet() -> None:
-    rows = render(compared(worst=1), "csv", spreadsheet=True, per_query=True)
+    rows = compared(worst=1).render("csv", spreadsheet=True, per_query=True)
     assert "\n=" not in rows and ",=" not in rows
     assert "'=\x1b" in rows and "'=4" in rows
     assert ",-0." in rows  # numbers stay numbers

@@ -8,8 +8,8 @@ import pytest
 
 import gradeval
 from gradeval.analysis.explanation import Explanation
+from gradeval.cli.explain import FORMATS
 from gradeval.errors import OptionError
-from gradeval.render.explanation import FORMATS, render
 from gradeval.render.table import text_width
 
 QRELS = {"t": dict(zip("ABCDEFGH", [1, 0, 3, 3, 2, 0, 1, 4], strict=True))}
@@ -23,7 +23,8 @@ def explained(metric: str, run: object = None, **options: object) -> list[Explan
 def shown(
     metric: str, run: object = None, *, against: object = None, text: object = None, **how: object
 ) -> str:
-    return render(explained(metric, run, against=against, text=text), **how)
+    [one] = explained(metric, run, against=against, text=text)
+    return one.render(**how)
 
 
 def test_scheels_table_2():
@@ -128,7 +129,7 @@ def test_phi_is_drawn():
 def test_many_grades_are_cut(metric, rest):
     judged = {f"d{place:02}": place + 1.0 for place in range(25)}
     [one] = gradeval.explain({"q": judged}, {"q": judged}, metric, "q")
-    assert rest in render([one])
+    assert rest in one.render()
 
 
 def test_rank_dcg():
@@ -157,7 +158,7 @@ def test_sentences(metric, run, sentence):
 
 def test_no_relevant_document():
     [one] = gradeval.explain({"q": {"a": 0}}, {"q": {"a": 1}}, "AP", "q", no_relevant="1")
-    assert "No document is relevant: the value is 1.0000 (see --no-relevant)." in render([one])
+    assert "No document is relevant: the value is 1.0000 (see --no-relevant)." in one.render()
 
 
 def test_ranks_that_are_not_shown():
@@ -182,9 +183,9 @@ def test_ids_are_escaped():
     run = {"t\x1b": {"<b>|\x1b": 1.0}}
     [one] = gradeval.explain({"t\x1b": {"<b>|\x1b": 1}}, run, "nDCG", "t\x1b")
     for form in ("table", "md"):
-        assert "\x1b" not in render([one], form)
-    assert r"\<b\>\|" in render([one], "md")
-    assert json.loads(render([one], "json"))["explanations"][0]["documents"][0]["id"] == "<b>|\x1b"
+        assert "\x1b" not in one.render(form)
+    assert r"\<b\>\|" in one.render("md")
+    assert json.loads(one.render("json"))["explanations"][0]["documents"][0]["id"] == "<b>|\x1b"
 
 
 def test_markdown():
@@ -218,18 +219,18 @@ def test_no_grade_above_0():
     """No control point says that φ of 0 is 1, and no value at a rank contradicts the value of the query."""
     qrels, run = {"q": {"a": 0, "b": 0}}, {"q": {"a": 2.0, "b": 1.0, "x": 3.0}}
     [one] = gradeval.explain(qrels, run, "nDCGphi", "q")
-    text = render([one])
+    text = one.render()
     assert one.phi.points == ()
     assert "highest" not in text and "no control points" in text
     [one] = gradeval.explain(qrels, run, "nDCG@2", "q", no_relevant="1")
     assert (one.value, one.by_rank) == (1.0, ())
-    assert "nDCG@k" not in render([one])
+    assert "nDCG@k" not in one.render()
 
 
 def test_undefined_terms_add_nothing_that_is_known():
     qrels, run = {"q": {"a": 0, "b": 0}}, {"q": {name: 9.0 - place for place, name in enumerate("xyzab")}}
     [one] = gradeval.explain(qrels, run, "tau", "q")
-    assert "which add -" not in render([one], ranks=1)
+    assert "which add -" not in one.render(ranks=1)
 
 
 def test_the_ideal_ranking_adds_up():
@@ -261,8 +262,8 @@ def test_wide_titles_fit():
 
 def test_an_explanation_renders_itself():
     [one] = explained("AP")
-    assert one.render() == render([one])
-    assert one.render("md", ranks=2) == render([one], "md", ranks=2)
+    assert one.render() == one.render()
+    assert one.render("md", ranks=2) == one.render("md", ranks=2)
 
 
 def test_numbers_that_are_undefined_are_null():

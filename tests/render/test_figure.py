@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import gradeval
+from gradeval.commands.plot.file import format_of, image, without_glyphs
 from gradeval.errors import GradevalError, OptionError
-from gradeval.render.plot.file import format_of, image, without_glyphs
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib (gradeval[plot]) is not installed")
-figure = import_module("gradeval.render.plot.figure")
+figure = import_module("gradeval.commands.plot.figure")
 
 SEARCH = Path(__file__).parents[2] / "sample_data" / "search"
 QRELS = str(SEARCH / "qrels.txt")

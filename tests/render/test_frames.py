@@ -8,7 +8,7 @@ import math
 import pytest
 
 from gradeval import GradevalError, evaluate
-from gradeval.render.frames import long_form
+from gradeval.evaluation.frames import long_form
 
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "é": {"d": 1}}
 RUNS = {"x": {"1": {"b": 3.0, "a": 1.0}, "2": {"a": 5.0}}, "y": {"1": {"a": 1.0}, "é": {"d": 1}}}
@@ -81,8 +81,8 @@ def test_libraries_that_are_not_installed(method, hint, monkeypatch):
 
     found = results()
     method = getattr(found, method)
-    importlib.import_module("gradeval.render.frames")
-    monkeypatch.setattr("gradeval.render.frames.import_module", fail)
+    importlib.import_module("gradeval.evaluation.frames")
+    monkeypatch.setattr("gradeval.evaluation.frames.import_module", fail)
     with pytest.raises(GradevalError) as caught:
         method()
     assert str(caught.value) == hint

@@ -16,15 +16,15 @@ from markdown_it.token import Token
 import gradeval
 from gradeval.analysis.gate_checks import parse_checks
 from gradeval.analysis.gate_report import CheckOutcome, Coverage, GateReport, WorstQuery
+from gradeval.cli.gate_reports import FORMATS
+from gradeval.commands.gate import github, junit
+from gradeval.commands.gate.layout import margin, verdict_line
 from gradeval.errors import printable, visible
 from gradeval.notices import Kind, Notice
-from gradeval.render.gate import FORMATS, github, junit, render
-from gradeval.render.gate.layout import GateRenderOptions, margin, verdict_line
 from gradeval.render.md import escape
 
 GOLDEN = Path(__file__).parent / "golden" / "gate"
 NAN = math.nan
-OPTIONS = GateRenderOptions()
 
 
 def outcome(kind: str, text: str, verdict: str, *numbers: float, **more: object) -> CheckOutcome:
@@ -53,11 +53,11 @@ def report() -> GateReport:
 @pytest.mark.parametrize("format", [*FORMATS, "junit", "github"])
 def test_whole_output(format: str) -> None:
     if format == "junit":
-        text = junit.render(report(), OPTIONS)
+        text = junit.render(report(), 4)
     elif format == "github":
-        text = github.render(report(), OPTIONS, ["few queries: 5 %"])
+        text = github.render(report(), 4, ["few queries: 5 %"])
     else:
-        text = render(report(), format).replace(f'"{gradeval.__version__}"', '"VERSION"')
+        text = report().render(format).replace(f'"{gradeval.__version__}"', '"VERSION"')
     data = text.encode(errors="surrogateescape")
     assert data == (GOLDEN / f"{format}.txt").read_bytes()
 
@@ -152,7 +152,7 @@ def test_the_runner_would_obey_these() -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_no_data_is_a_command(format: str) -> None:
-    text = render(attacked(), format)
+    text = attacked().render(format)
     assert commands(text) == []
     if format == "json":
         content = json.loads(text)
@@ -162,7 +162,7 @@ def test_no_data_is_a_command(format: str) -> None:
 
 def test_annotations_are_ours() -> None:
     gate = attacked()
-    lines = github.render(gate, OPTIONS, IDS).split("\n")
+    lines = github.render(gate, 4, IDS).split("\n")
     assert lines.pop() == ""
     assert len(lines) == len(gate.problems) + len(IDS) + len(gate.outcomes) + 1
     for line in lines:
@@ -176,7 +176,7 @@ def test_annotations_are_ours() -> None:
 
 def test_a_junit_file_is_ours() -> None:
     gate = attacked()
-    text = junit.render(gate, OPTIONS)
+    text = junit.render(gate, 4)
     text.encode()  # there is no byte that is not UTF-8
     suites = ElementTree.fromstring(text)
     assert [one.tag for one in suites.iter()][:2] == ["testsuites", "testsuite"]
@@ -196,7 +196,7 @@ def test_a_junit_file_is_ours() -> None:
 
 def test_no_address_becomes_a_link_in_markdown() -> None:
     """As GitHub makes of bare ones."""
-    assert not re.search(r"\w://|www\.", render(attacked(), "md"))
+    assert not re.search(r"\w://|www\.", attacked().render("md"))
 
 
 def inline(tokens: list[Token]) -> list[Token]:
@@ -221,7 +221,7 @@ def test_markdown_refers_to_nothing_on_github() -> None:
 def test_markdown_is_ours() -> None:
     """As a renderer of GitHub's Markdown reads it: two tables, whose cells are plain text."""
     gate = attacked()
-    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(render(gate, "md"))
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(gate.render("md"))
     assert [token.type for token in tokens].count("table_open") == 3
     kinds = {token.type for token in tokens}
     assert not {"html_block", "heading_open", "fence", "code_block", "hr"} & kinds
@@ -240,6 +240,6 @@ def test_markdown_is_ours() -> None:
 
 
 def test_tables_for_a_terminal_have_nothing_that_it_obeys() -> None:
-    text = render(attacked(), "table", colour=True)
+    text = attacked().render("table", colour=True)
     text = re.sub(r"\x1b\[(1|2|0)m", "", text)
     assert all(char == "\n" or visible(char) == char for char in text)

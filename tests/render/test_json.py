@@ -4,12 +4,11 @@ import json
 import random
 
 import gradeval
-from gradeval.render import render
 from gradeval.results import Results
 
 
 def test_the_object(results: Results) -> None:
-    text = render(results, "json", per_query=True, digits=1)
+    text = results.render("json", per_query=True, digits=1)
     assert text.isascii() and text.endswith("}\n")
     content = json.loads(text, parse_constant=lambda name: 1 / 0)  # NaN is not JSON
     assert content == results.to_dict(per_query=True)
@@ -42,16 +41,16 @@ def test_the_object(results: Results) -> None:
 
 
 def test_parts_are_left_out(results: Results) -> None:
-    for run in json.loads(render(results, "json"))["runs"]:
+    for run in json.loads(results.render("json"))["runs"]:
         assert "per_query" not in run and "summary" in run
-    for run in json.loads(render(results, "json", per_query=True, summary=False))["runs"]:
+    for run in json.loads(results.render("json", per_query=True, summary=False))["runs"]:
         assert "per_query" in run and "summary" not in run
 
 
 def test_options_that_json_does_not_know_are_text(make) -> None:
     results = make("AP", {"a": [[0.5]]})
     odd = Results(results.qrels, None, results.queries, results.specs, results.runs, {"k": 1 + 2j})
-    assert json.loads(render(odd, "json"))["options"] == {"k": "(1+2j)"}
+    assert json.loads(odd.render("json"))["options"] == {"k": "(1+2j)"}
 
 
 def test_many_queries_are_written_as_json_dumps_writes_them() -> None:

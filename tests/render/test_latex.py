@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from gradeval.render import render
+from gradeval.render.document import Cell, Grid, RenderOptions
+from gradeval.render.latex import write_latex
 
 
 def test_summary(make) -> None:
     results = make("num_q muAP nDCGphi@10", {"bm25_k1": [[1], [0.5], [-0.5]], "x": [[1], [0.25], [-0.25]]})
-    assert render(results, "latex") == (
+    assert results.render("latex") == (
         r"""\begin{tabular}{lrrr}
 \toprule
 run & num\_q & $\mu$AP & nDCG$\varphi$@10 \\
@@ -21,7 +22,7 @@ x & 1 & 0.2500 & \textbf{$-$0.2500} \\
 
 
 def test_queries(make) -> None:
-    text = render(make("AP P@5", {"100%": [[0.5], [1]]}), "latex", per_query=True, summary=False)
+    text = make("AP P@5", {"100%": [[0.5], [1]]}).render("latex", per_query=True, summary=False)
     assert text == (
         r"""\begin{tabular}{lrr}
 \toprule
@@ -50,13 +51,10 @@ q1 & 0.5000 & 1.0000 \\
     ],
 )
 def test_special_characters(name: str, escaped: str, make) -> None:
-    assert render(make("AP", {name: [[0.5]]}), "latex").splitlines()[4] == rf"{escaped} & 0.5000 \\"
+    assert make("AP", {name: [[0.5]]}).render("latex").splitlines()[4] == rf"{escaped} & 0.5000 \\"
 
 
 def test_words_are_escaped_and_are_no_numbers() -> None:
-    from gradeval.render import latex
-
-    assert latex.number("t_1%&|", False) == r"t\_1\%\&\textbar{}"
-    assert latex.number("-.1", False) == "{-}.1"
-    assert latex.number("-->1", False) == r"{-}{-}\textgreater{}1"
-    assert latex.number("-0.5", True) == r"\textbf{$-$0.5}"
+    row = [Cell("t_1%&|"), Cell("-.1"), Cell("-->1"), Cell("-0.5", bold=True)]
+    text = write_latex([Grid("", ("a", "b", "c", "d"), [row], labels=0)], RenderOptions())
+    assert text.splitlines()[4] == (r"t\_1\%\&\textbar{} & {-}.1 & {-}{-}\textgreater{}1 & \textbf{$-$0.5} \\")

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gradeval.evaluation.layout import document
 from gradeval.registry.spec import Spec
-from gradeval.render.layout import RenderOptions, decimals, sheets
+from gradeval.render.document import Grid, RenderOptions
+from gradeval.render.numbers import decimals
 
 NAN = float("nan")
 
@@ -58,8 +60,9 @@ def test_decimals_are_those_of_printf(values: list[float], digits: int) -> None:
 
 
 def best(results, digits=4) -> set[tuple[int, int]]:
-    [sheet] = sheets(results, RenderOptions(digits=digits))
-    return set(sheet.best)
+    [grid] = document(results, RenderOptions(digits=digits)).blocks()
+    assert isinstance(grid, Grid)
+    return {(r, c) for r, row in enumerate(grid.cells) for c, cell in enumerate(row) if cell.bold}
 
 
 def test_best_of_each_column(make) -> None:

@@ -2,12 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from gradeval.render import render
-
 
 def test_summary(make) -> None:
     results = make("num_q muAP", {"bm25_k1": [[1], [0.5]], "x": [[1], [0.25]]})
-    assert render(results, "md") == (
+    assert results.render("md") == (
         "| run     | num_q |        µAP |\n"
         "| :------ | ----: | ---------: |\n"
         "| bm25_k1 |     1 | **0.5000** |\n"
@@ -16,7 +14,7 @@ def test_summary(make) -> None:
 
 
 def test_queries(make) -> None:
-    assert render(make("AP", {"*a*": [[0.5]]}), "md", per_query=True) == (
+    assert make("AP", {"*a*": [[0.5]]}).render("md", per_query=True) == (
         "**\\*a\\***\n"
         "\n"
         "| query |     AP |\n"
@@ -48,4 +46,4 @@ def test_queries(make) -> None:
     ],
 )
 def test_special_characters(name: str, escaped: str, make) -> None:
-    assert render(make("AP", {name: [[0.5]]}), "md").splitlines()[2].startswith(f"| {escaped} ")
+    assert make("AP", {name: [[0.5]]}).render("md").splitlines()[2].startswith(f"| {escaped} ")

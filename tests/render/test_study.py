@@ -13,9 +13,10 @@ import pytest
 
 from gradeval.analysis.study.tables import Study
 from gradeval.analysis.tabled import Table
+from gradeval.commands.study.layout import rows_of
 from gradeval.errors import OptionError
-from gradeval.render.study import render
-from gradeval.render.study.rows import csv as csv_of
+from gradeval.render.document import RenderOptions
+from gradeval.render.rows import write_csv
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,7 @@ STUDY = Example(options={"metrics": ["AP", "nDCG"], "alpha": 0.05, "seed": 7, "e
 
 
 def test_table():
-    text = render(STUDY, "table", width=60)
+    text = STUDY.render("table", width=60)
     assert text == (
         "What it is\n"
         "run         count   value  holds  threshold\n"
@@ -56,28 +57,28 @@ def test_table():
 
 
 def test_colours_are_asked_for():
-    assert "\x1b" not in render(STUDY, "table")
-    assert "\x1b[1m" in render(STUDY, "table", colour=True)
+    assert "\x1b" not in STUDY.render("table")
+    assert "\x1b[1m" in STUDY.render("table", colour=True)
 
 
 def test_rows_of_one_table():
-    assert render(STUDY, "tsv") == "run\tvalue\nr\t0.0000\n"
-    lines = render(STUDY, "tsv", table="first", digits="full").splitlines()
+    assert STUDY.render("tsv") == "run\tvalue\nr\t0.0000\n"
+    lines = STUDY.render("tsv", table="first", digits="full").splitlines()
     assert lines[1] == "a\\tb\t1\t0.12345\tyes\t2\t7"
     assert lines[2] == 'c",\x1b[2J\t20\tnan\tno\t\t7'
-    rows = list(csv.reader(io.StringIO(render(STUDY, "csv", table="first"))))
+    rows = list(csv.reader(io.StringIO(STUDY.render("csv", table="first"))))
     assert rows[1] == ["a\tb", "1", "0.1235", "yes", "2", "7"]
     with pytest.raises(OptionError, match=r"unknown table 'wide'. Tables: hidden, first"):
-        render(STUDY, "tsv", table="wide")
+        STUDY.render("tsv", table="wide")
 
 
 def test_csv_quotes_what_a_reader_would_split():
     table = Table("odd", "", ("run", "value"), [("a\rb", 0.5), ("c,d", 0.5)])
-    assert csv_of(table, 4) == 'run,value\n"a\rb",0.5000\n"c,d",0.5000\n'
+    assert write_csv([rows_of(table, 4)], RenderOptions()) == 'run,value\n"a\rb",0.5000\n"c,d",0.5000\n'
 
 
 def test_json_is_exact():
-    content = json.loads(render(STUDY, "json"))
+    content = json.loads(STUDY.render("json"))
     assert content["study"] == "example"
     assert content["options"]["evaluation"] == {"rel": None}
     assert set(content["tables"]) == {"hidden", "first"}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gradeval.registry.spec import parse
-from gradeval.render import FORMATS, render
+from gradeval.render import WRITERS
 from gradeval.results import Results
 from gradeval.run_result import RunResult
 
@@ -27,7 +27,7 @@ def words() -> Results:
 
 
 def test_trec(words) -> None:
-    assert render(words, "trec", per_query=True) == (
+    assert words.render("trec", per_query=True) == (
         "map                   \tq1\t0.5000\n"
         "relstring             \tq1\t'1-'\n"
         "map                   \tq2\t0.2500\n"
@@ -39,7 +39,7 @@ def test_trec(words) -> None:
 
 
 def test_tsv(words) -> None:
-    rows = [line.split("\t") for line in render(words, "tsv", per_query=True).splitlines()]
+    rows = [line.split("\t") for line in words.render("tsv", per_query=True).splitlines()]
     assert [row[1:] for row in rows[1:]] == [
         ["q1", "AP", "0.5000"],
         ["q1", "relstring", "1-"],
@@ -52,32 +52,32 @@ def test_tsv(words) -> None:
 
 
 def test_csv(words) -> None:
-    rows = list(csv.reader(io.StringIO(render(words, "csv", per_query=True))))
+    rows = list(csv.reader(io.StringIO(words.render("csv", per_query=True))))
     assert rows[4] == ["r", "q2", "relstring", "0\t>"]
     assert rows[5] == ["r", "all", "runid", 'm"e']
 
 
 def test_json(words) -> None:
-    [run] = json.loads(render(words, "json", per_query=True))["runs"]
+    [run] = json.loads(words.render("json", per_query=True))["runs"]
     assert run["summary"] == {"runid": 'm"e', "AP": 0.375, "gm_map": pytest.approx(0.125**0.5)}
     assert run["per_query"]["q2"] == {"AP": 0.25, "relstring": "0\t>"}
-    lines = [json.loads(line) for line in render(words, "jsonl", per_query=True).splitlines()]
+    lines = [json.loads(line) for line in words.render("jsonl", per_query=True).splitlines()]
     assert [line["value"] for line in lines[:5]] == [0.5, "1-", 0.25, "0\t>", 'm"e']
 
 
 @pytest.mark.parametrize("format", ["table", "md", "latex"])
 def test_sheets(words, format: str) -> None:
-    text = render(words, format, per_query=True)
+    text = words.render(format, per_query=True)
     queries, summary = text.split("\n\n")[-2:] if format != "latex" else text.split("\\end{tabular}\n")[:2]
     assert "relstring" in queries and "runid" not in queries and "gm" not in queries
     assert "runid" in summary and "relstring" not in summary and "gm" in summary
     assert 'm"e' in summary
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", WRITERS)
 def test_nothing_to_say_of_the_whole(words, format: str) -> None:
     run = RunResult("r", "r", None, np.full((1, 2), NAN), np.ones(2, bool), {0: ["1-", "0"]})
-    text = render(Results("qrels", None, words.queries, words.specs[2:3], (run,)), format)
+    text = Results("qrels", None, words.queries, words.specs[2:3], (run,)).render(format)
     assert "relstring" not in text or format == "json"
 
 
@@ -87,7 +87,7 @@ def test_nothing_to_say_of_the_whole(words, format: str) -> None:
 def test_words_cannot_steer_the_terminal(words, format: str, backslash: str) -> None:
     [run] = words.runs
     odd = replace(run, texts={0: ["\x1bc"] * 2, 2: ["1\u202e", "0\t"]})
-    text = render(replace(words, runs=(odd,)), format, per_query=True)
+    text = replace(words, runs=(odd,)).render(format, per_query=True)
     assert all(backslash + escaped in text for escaped in ("x1bc", "u202e", "t"))
     assert not set("\x1b\u202e\t") & set(text)
 
@@ -97,13 +97,10 @@ def test_best_is_found_beside_texts() -> None:
         RunResult(name, name, None, np.array([[NAN], [value]]), np.ones(1, bool), {0: [name]})
         for name, value in (("a", 0.25), ("b", 0.75))
     )
-    text = render(Results("qrels", None, ("q",), tuple(parse("relstring AP")), runs), "md")
+    text = Results("qrels", None, ("q",), tuple(parse("relstring AP")), runs).render("md")
     assert "**0.7500**" in text and text.count("**") == 2
 
 
 def test_labels(words) -> None:
-    from gradeval.render.layout import RenderOptions
-    from gradeval.render.trec import render as render_trec
-
-    text = render_trec(words, RenderOptions(), ["one", "two", "three", "four"])
+    text = words.render("trec", labels=["one", "two", "three", "four"])
     assert text == 'one\tall\tm"e\ntwo\tall\t0.3750\nfour\tall\t0.3536\n'

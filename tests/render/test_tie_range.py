@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradeval.registry.spec import parse
-from gradeval.render import FORMATS, render
+from gradeval.render import WRITERS
 from gradeval.results import Results
 from gradeval.run_result import RunResult
 
@@ -64,49 +64,49 @@ SUMMARIES = {
 
 @pytest.mark.parametrize("format", SUMMARIES)
 def test_summary(ranged: Results, format: str) -> None:
-    assert render(ranged, format, digits=3) == SUMMARIES[format]
+    assert ranged.render(format, digits=3) == SUMMARIES[format]
 
 
 def test_latex(ranged: Results) -> None:
     row = r"a & \textbf{0.375} {[}0.250, 0.500] & 0.000 {[}$-$0.500, 0.000] \\"
-    assert row in render(ranged, "latex", digits=3).splitlines()
+    assert row in ranged.render("latex", digits=3).splitlines()
 
 
 def test_each_query(ranged: Results) -> None:
-    rows = [line.split("\t") for line in render(ranged, "tsv", per_query=True, digits=2).splitlines()]
+    rows = [line.split("\t") for line in ranged.render("tsv", per_query=True, digits=2).splitlines()]
     assert rows[1] == ["a", "q1", "AP", "0.50", "0.25", "0.75"]
     assert rows[3] == ["a", "q1", "relstring", "1", "", ""]
-    table = render(ranged, "table", per_query=True, digits=2)
+    table = ranged.render("table", per_query=True, digits=2)
     assert "0.50 [0.25, 0.75]" in table and "0.25 [" not in table.split("long")[0]
 
 
 def test_json(ranged: Results) -> None:
-    first, second = json.loads(render(ranged, "json", per_query=True))["runs"]
+    first, second = json.loads(ranged.render("json", per_query=True))["runs"]
     assert first["low"] == {"AP": 0.25, "scaled_utility": -0.5}
     assert first["high"] == {"AP": 0.5, "scaled_utility": 0.0}
     assert first["per_query_low"]["q1"] == {"AP": 0.25, "scaled_utility": -1.5}
     assert first["per_query_high"]["q1"] == {"AP": 0.75, "scaled_utility": -0.5}
     assert second["low"] == second["high"] == second["summary"]
-    lines = [json.loads(line) for line in render(ranged, "jsonl", per_query=True).splitlines()]
+    lines = [json.loads(line) for line in ranged.render("jsonl", per_query=True).splitlines()]
     assert lines[0] == {"run": "a", "query": "q1", "metric": "AP", "value": 0.5, "low": 0.25, "high": 0.75}
     assert lines[2]["value"] == "1" and lines[2]["low"] is lines[2]["high"] is None
-    names = json.loads(render(ranged, "json", per_query=True, summary=False))["runs"][0].keys()
+    names = json.loads(ranged.render("json", per_query=True, summary=False))["runs"][0].keys()
     assert {"per_query_low", "per_query_high"} <= names and "low" not in names
 
 
 def test_a_range_that_reads_as_the_value_is_left_out_of_tables(ranged: Results) -> None:
     [first, second] = ranged.runs
     ends = np.array([first.values - 1e-6, first.values + 1e-6])
-    text = render(replace(ranged, runs=(replace(first, tie_range=ends), second)), "md")
+    text = replace(ranged, runs=(replace(first, tie_range=ends), second)).render("md")
     assert "[" not in text
-    assert "[" in render(replace(ranged, runs=(replace(first, tie_range=ends), second)), "md", digits=7)
+    assert "[" in replace(ranged, runs=(replace(first, tie_range=ends), second)).render("md", digits=7)
 
 
 def test_trec_has_its_own_columns(ranged: Results) -> None:
     plain = replace(ranged, runs=tuple(replace(run, tie_range=None) for run in ranged.runs))
-    assert render(ranged, "trec", per_query=True) == render(plain, "trec", per_query=True)
+    assert ranged.render("trec", per_query=True) == plain.render("trec", per_query=True)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", WRITERS)
 def test_results_without_runs(ranged: Results, format: str) -> None:
-    assert "low" not in render(replace(ranged, runs=()), format)
+    assert "low" not in replace(ranged, runs=()).render(format)

@@ -9,14 +9,14 @@ import pytest
 
 from gradeval.errors import OptionError
 from gradeval.registry.spec import Spec
-from gradeval.render import FORMATS, render
+from gradeval.render import WRITERS
 from gradeval.results import Results
 
 NAN = float("nan")
 
 
 def both(format: str, results: Results, **options) -> str:
-    return render(results, format, per_query=True, wide=True, digits=2, **options)
+    return results.render(format, per_query=True, wide=True, digits=2, **options)
 
 
 def test_tsv_and_csv(results: Results) -> None:
@@ -81,7 +81,7 @@ def test_the_lowest_is_best_where_lower_is_better(make) -> None:
 
 def test_json_stays_as_it_is(results: Results) -> None:
     for format in ("json", "jsonl"):
-        assert both(format, results) == render(results, format, per_query=True, digits=2)
+        assert both(format, results) == results.render(format, per_query=True, digits=2)
 
 
 def test_what_cannot_be_wide(results: Results) -> None:
@@ -89,14 +89,6 @@ def test_what_cannot_be_wide(results: Results) -> None:
         both("trec", results)
 
 
-@pytest.mark.parametrize("format", [name for name in FORMATS if name != "trec"])
+@pytest.mark.parametrize("format", [name for name in WRITERS if name != "trec"])
 def test_no_run_and_no_query(format: str, make) -> None:
     both(format, make("AP num_q", {"a": np.empty((2, 0))}))
-
-
-def test_runs_that_do_not_fit_have_shorter_names(make) -> None:
-    names = [f"bm25-{'x' * 30}-k{n}" for n in range(3)]
-    text = render(make("AP", {name: [[0.5]] for name in names}), "table", per_query=True, wide=True, width=60)
-    head = text.splitlines()[0]
-    assert len(head) <= 60
-    assert [word[:4] + word[-3:] for word in head.split()[1:]] == ["bm25-k0", "bm25-k1", "bm25-k2"]

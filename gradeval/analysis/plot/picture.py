@@ -93,6 +93,8 @@ class Picture(Tabled):
     same_y: whether values of all panels are to be compared, so that one range serves them.
     """
 
+    layout = "gradeval.commands.plot.layout"
+
     kind: ClassVar[str] = "plot"
     note: str = ""
     across: int = 1
@@ -103,23 +105,14 @@ class Picture(Tabled):
     def panels(self) -> tuple[Panel, ...]:
         """The parts of the picture, row by row."""
 
-    def render(self, format: str = "table", *, table: str | None = None, **how: Any) -> str:
-        """The picture as text in one of the formats of gradeval.render.plot, which has the arguments."""
-        from gradeval.render.plot import render
-
-        return render(self, format, table=table, **how)
-
     def save(self, path: str | os.PathLike[str], *, size: tuple[float, float] | None = None) -> None:
         """Save it as an SVG, PNG or PDF file, by the ending of the path. size: width and height in inches.
 
         Requires matplotlib: pip install 'gradeval[plot]'. Raises GradevalError.
         """
-        from gradeval.render.plot import save
+        from gradeval.commands.plot.file import save
 
         save(self, os.fspath(path), size)
-
-    def __str__(self) -> str:
-        return self.render()
 
 
 def checked_confidence(percent: Any) -> float:

@@ -26,6 +26,8 @@ MAX_SEED = 2**64 - 1
 class Study(Tabled):
     """The outcome of a study."""
 
+    layout = "gradeval.commands.study.layout"
+
     kind: ClassVar[str] = "study"
 
 

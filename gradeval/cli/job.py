@@ -1,0 +1,264 @@
+"""The frame of every command: its inputs and its output, progress, query ids, warnings, and what is printed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gradeval import heap
+from gradeval.cli import output as out
+from gradeval.cli.types import File, OutputPath
+from gradeval.errors import OptionError, UnknownQueryError
+from gradeval.notices import Kind, Notice
+from gradeval.options import parse_ids
+from gradeval.render import Digits
+
+if TYPE_CHECKING:
+    from gradeval.formats.output_file import OutputFile
+    from gradeval.render.document import Document, Printable
+    from gradeval.render.progress import Progress
+    from gradeval.run_result import FailedRun
+
+
+def with_job(
+    formats: Iterable[str] = (), otherwise: str = "tsv"
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The first argument of a command is its Job, which takes the options that commands share.
+
+    formats: those of the command. otherwise: the format where neither -f nor the ending of -o nor a terminal
+    sets it.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        def command(**given: Any) -> Any:
+            return function(Job(given, tuple(formats), otherwise), **given)
+
+        return update_wrapper(command, function)
+
+    return decorate
+
+
+class Job:
+    """What a command was asked for, besides what is its own.
+
+    file: of --output; None for standard output, and until open(). format: of the output. query_ids: what
+    --query-ids was given.
+    """
+
+    def __init__(self, given: dict[str, Any], formats: Sequence[str], otherwise: str) -> None:
+        """Take the shared options from `given`. Raises UsageError for those that are mutually exclusive."""
+        self._formats, self._otherwise = formats, otherwise
+        self.output: str | None = given.pop("output", None)
+        self.asked_format: str | None = given.pop("format_", None)
+        self.digits: Digits = given.pop("digits", 4)
+        self.spreadsheet: bool = given.pop("spreadsheet", False)
+        self.table: str | None = given.pop("table", None)
+        self.quiet: bool = given.pop("quiet", False)
+        self.strict: bool = given.pop("strict", False)
+        self.allow: tuple[Kind, ...] = given.pop("allow", ())
+        if given.pop("complete", False) and given["queries"] == "both":
+            raise click.UsageError("-c and --queries both are mutually exclusive.")
+        if "jobs" in given:
+            given["jobs"] = given["jobs"] or 0
+        listed = given.pop("query_ids", None)
+        self.query_ids = None if listed is None else QueryIds(listed)
+        self.file: OutputFile | None = None
+        self.format = ""
+        self.progress: Progress | None = None
+
+    # --- before anything is read
+
+    def open(self, *read: str, more: Sequence[str] = ()) -> None:
+        """Check inputs and output, and find the format.
+
+        read: files that the command reads, though no argument names them. more: endings that are written by
+        others, which messages name. Raises UsageError, OptionError.
+        """
+        self.file = self.output_file(self.output, input_files(*read))
+        self.format = self.asked_format or self._default_format(more)
+        if self.table is not None and self.format not in ("tsv", "csv"):
+            raise click.UsageError("--table requires -f tsv or -f csv.")
+        if self.spreadsheet and self.format != "csv":
+            raise click.UsageError("--spreadsheet requires -f csv.")
+
+    @staticmethod
+    def output_file(path: str | None, inputs: Iterable[str], option: str = "--output") -> OutputFile | None:
+        """A file to write, None for standard output. inputs: those of input_files, and others read."""
+        if path is None or path == "-":
+            return None
+        from gradeval.formats.output_file import OutputFile
+
+        return OutputFile(path, inputs, option)
+
+    def _default_format(self, more: Sequence[str]) -> str:
+        from gradeval.render import format_of
+
+        if self.file is None:
+            return "table" if out.on_terminal() else self._otherwise
+        found = None if self.file.is_device else format_of(self.file.path, self._formats, more)
+        return found or self._otherwise
+
+    # --- while it runs
+
+    @contextmanager
+    def running(self) -> Iterator[Progress]:
+        """The evaluation: shows progress, treats warnings of other code as ours, and attributes unknown queries
+        to --query-ids.
+        """
+        from gradeval.render.progress import Progress
+
+        out.treat_warnings(self.quiet, self.strict)
+        heap.imported()
+        with Progress(enabled=False if self.quiet else None) as self.progress:
+            try:
+                yield self.progress
+            except UnknownQueryError as error:
+                if self.query_ids is None:
+                    raise
+                raise self.query_ids.unknown(error) from None
+
+    @property
+    def chosen(self) -> Callable[[Iterable[str], str], tuple[str, ...]] | None:
+        """What finds the ids of --query-ids, given those of the qrels and their path."""
+        return None if self.query_ids is None else self.query_ids.chosen
+
+    def report_failed(self, failed: Iterable[FailedRun]) -> None:
+        """Print the errors of runs, each once."""
+        if self.progress is not None:
+            self.progress.clear()
+        for error in {str(run.error): run.error for run in failed}.values():
+            out.report(error)
+
+    # --- what it says
+
+    def passes(self, notices: Iterable[Notice], runs: int, warnings: Iterable[str] = ()) -> bool:
+        """Print the warnings and notices; whether the command may go on, since with --strict they are errors.
+
+        runs: how many are evaluated. warnings: others than notices.
+        """
+        asked = self.query_ids.warnings if self.query_ids else ()
+        return out.passes([*asked, *warnings], notices, runs, self.quiet, self.strict, self.allow)
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether the output is a terminal."""
+        return self.file is None and out.on_terminal()
+
+    @property
+    def style(self) -> dict[str, Any]:
+        """How tables are drawn: with colours, and no wider than the terminal."""
+        colour = self.on_terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        return {"colour": colour, "width": out.columns() if self.on_terminal else None}
+
+    def print(self, result: Printable | Callable[..., Document], **what: Any) -> None:
+        """Write the result, or the document of this layout, in the format of the command. what: to print."""
+        from gradeval.render.document import Printable, RenderOptions
+
+        how = {"digits": self.digits, "spreadsheet": self.spreadsheet, **self.style}
+        if isinstance(result, Printable):
+            self.write(result.render(self.format, **how, **what))
+        else:
+            options = RenderOptions(**how, format=self.format)
+            self.write(result(options, **what).write(options))
+
+    def write(self, text: str) -> None:
+        out.write(text, self.file, styled=self.format == "table")
+
+
+def input_files(*listed: str) -> list[str]:
+    """The files that the command reads: those of its arguments and options, and those that a file lists.
+
+    Raises UsageError where two of them are standard input.
+    """
+    from gradeval.tables.run_names import labelled
+
+    context = click.get_current_context()
+    files = list(listed)
+    for param in context.command.params:
+        if isinstance(param.type, File) and not isinstance(param.type, OutputPath):
+            given = context.params.get(param.name or "") or ()
+            files += [labelled(path)[1] for path in ([given] if isinstance(given, str) else given)]
+    if files.count("-") > 1:
+        raise click.UsageError("'-' can be given once only: there is one standard input.")
+    return files
+
+
+def check_runs(runs: Sequence[str], features: Sequence[str]) -> None:
+    """Raise UsageError where there is nothing to evaluate."""
+    if not runs and not features:
+        raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
+
+
+def expand_runs(
+    context: click.Context | None, param: click.Parameter | None, paths: Sequence[str]
+) -> tuple[str, ...]:
+    """Runs with directories and patterns replaced by their files; a callback of arguments."""
+    from gradeval.tables.run_names import run_files
+
+    return tuple(str(file) for path in paths for file in run_files(path))
+
+
+class QueryIds:
+    """What --query-ids was given: ids, or the name of a file of ids ('-': standard input); ids where it is both
+    and all are judged.
+
+    warnings: one where it is both. Raises OptionError for no ids.
+    """
+
+    def __init__(self, given: str) -> None:
+        self.given = given
+        self.warnings: list[str] = []
+        is_path = given == "-" or "/" in given
+        self._listed = () if is_path else parse_ids(given)
+        self._is_file = is_path or (os.path.exists(given) and not os.path.isdir(given))
+        if not self._is_file and not self._listed:
+            raise self._empty()
+
+    def chosen(self, judged: Iterable[str], qrels: str) -> tuple[str, ...]:
+        """The ids, given those of all queries of the qrels. Raises InputError for a file with others."""
+        if not self._is_file:
+            return self._listed
+        queries = set(judged)
+        if self._listed and queries.issuperset(self._listed):
+            self.warnings.append(
+                f"--query-ids {self.given}: the id is in the qrels, so the file of this name is ignored; "
+                f"./{self.given} names the file"
+            )
+            return self._listed
+        from gradeval.formats.query_ids import read_query_ids
+        from gradeval.formats.sources import Source
+
+        ids = read_query_ids(Source(self.given), queries, qrels)
+        if not ids:
+            raise self._empty()
+        return ids
+
+    def unchecked(self) -> tuple[str, ...]:
+        """The ids, where nothing can be compared with those of the qrels. Raises OptionError."""
+        if self._is_file and self._listed and "/" not in self.given:
+            what = (
+                f"--query-ids {self.given}: a file has this name, and an id may; ./{self.given} names the file"
+            )
+            raise OptionError(what)
+        if not self._is_file:
+            return self._listed
+        from gradeval.formats.fields import read_fields
+        from gradeval.formats.sources import Source
+
+        ids = dict.fromkeys(one for _, fields in read_fields(Source(self.given)) for one in fields)
+        if not ids:
+            raise self._empty()
+        return tuple(ids)
+
+    def unknown(self, error: UnknownQueryError) -> OptionError:
+        """What is said of listed ids that are not in the qrels."""
+        more = f", nor is there a file '{self.given}'" if len(self._listed) == 1 else ""
+        return OptionError(f"--query-ids: {error}{more}")
+
+    def _empty(self) -> OptionError:
+        return OptionError(f"--query-ids {self.given}: no queries given")

@@ -1,0 +1,423 @@
+"""What a comparison prints: means, differences, analysis of variance, changes, queries, and what they mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from string import ascii_lowercase
+from typing import Any
+
+from gradeval.analysis.comparison import (
+    MEAN_DIFFERENCE,
+    Comparison,
+    PairComparison,
+    Section,
+    estimand,
+    title,
+)
+from gradeval.analysis.options import ALL, MAXT, RANDOM_TESTS, TUKEY
+from gradeval.errors import visible
+from gradeval.render import Digits
+from gradeval.render.document import (
+    NAME,
+    NUMBER,
+    PROBABILITY,
+    SIGNED,
+    WORD,
+    Block,
+    Cell,
+    Column,
+    Document,
+    Grid,
+    Kind,
+    RenderOptions,
+    Rows,
+    Sentences,
+    grid_of,
+    rows_of,
+)
+from gradeval.render.numbers import ABSENT, number, plain, signed
+from gradeval.statistics.sampling import EXHAUSTIVE
+
+BETTER, WORSE = "▲", "▼"
+_SMALLEST = math.ulp(0.0)  # an end of an interval that leaves out 0 but begins next to it
+_CORRECTIONS = {
+    "holm": "Holm",
+    "bonferroni": "Bonferroni",
+    "bh": "Benjamini-Hochberg",
+    "maxt": "maxT",
+}
+
+
+def document(
+    comparison: Comparison,
+    how: RenderOptions,
+    *,
+    per_query: bool = False,
+    summary: bool = True,
+    relative: bool = False,
+) -> Document:
+    """per_query: every query, with the values of the runs and their differences. summary: the comparisons.
+    relative: differences in percent too.
+    """
+
+    def blocks() -> Iterator[Block]:
+        with_letters = how.format == "latex" or comparison.options.all_pairs
+        if per_query:
+            yield from _query_grids(comparison, how.digits)
+        if summary:
+            for section in comparison.sections:
+                yield _means(comparison, section, how.digits, with_letters)
+                yield _differences(comparison, section, how.digits, relative)
+                if section.anova:
+                    heading = _heading(section, "Analysis of variance")
+                    yield grid_of(heading, _ANOVA, _variances(comparison, section), how.digits, 2)
+                    yield _effect_grid(comparison, section, how.digits)
+            if comparison.changes:
+                columns = _changes(comparison)
+                labels = len([column for column in columns if column.head]) - 3
+                heading = "Queries with the largest changes"
+                yield grid_of(heading, columns, _change_rows(comparison), how.digits, labels)
+            yield Sentences(legend(comparison, with_letters))
+
+    def rows() -> Iterator[Rows]:
+        if summary:
+            yield rows_of(_pair_columns(comparison, relative), _pairs(comparison), how.digits)
+            if comparison.options.anova:
+                yield rows_of(_ANOVA, _variances(comparison), how.digits)
+                yield rows_of(_EFFECT_SIZES, _effect_sizes(comparison), how.digits)
+            if comparison.options.worst or comparison.options.best:
+                yield rows_of(_changes(comparison), _change_rows(comparison), how.digits)
+        if per_query:
+            yield _query_rows(comparison, how.digits)
+
+    return Document(blocks=blocks, rows=rows, content=lambda: comparison.to_dict(per_query=per_query))
+
+
+def interval(one: PairComparison, digits: Digits) -> str:
+    """'[low, high]'; a parenthesis instead of a bracket at an infinite end, and at a 0 that is excluded."""
+    if math.isnan(one.low):
+        return ABSENT
+    low, high = (number(0.0 if abs(end) == _SMALLEST else end, digits) for end in (one.low, one.high))
+    zero = number(0.0, digits)
+    opens = "(" if math.isinf(one.low) or (one.low > 0 and low == zero) else "["
+    closes = ")" if math.isinf(one.high) or (one.high < 0 and high == zero) else "]"
+    return f"{opens}{low}, {high}{closes}"
+
+
+def _needed(value: float, digits: Digits) -> str:
+    return ABSENT if math.isnan(value) else "inf" if math.isinf(value) else f"{int(value):,}"
+
+
+def letters(count: int) -> list[str]:
+    """A letter for each run: a … z, then aa, ab …"""
+    names = list(ascii_lowercase)
+    while len(names) < count:
+        names += [first + last for first in names[-(26 ** len(names[-1])) :] for last in ascii_lowercase]
+    return names[:count]
+
+
+def beaten(comparison: Comparison, section: Section) -> Mapping[tuple[str, str], str]:
+    """(run, metric) -> the letters of the runs that it is significantly better than."""
+    letter = dict(zip(comparison.values.runs, letters(len(comparison.values.runs)), strict=True))
+    found: dict[tuple[str, str], set[str]] = {}
+    for one in section.comparisons:
+        if one.verdict:
+            winner, loser = (one.run, one.baseline) if one.verdict == "better" else (one.baseline, one.run)
+            found.setdefault((winner, one.metric), set()).add(letter[loser])
+    order = {name: place for place, name in enumerate(letter.values())}
+    between = "," if len(order) > len(ascii_lowercase) else ""
+    return {key: between.join(sorted(names, key=order.__getitem__)) for key, names in found.items()}
+
+
+def against_baseline(comparison: Comparison, section: Section) -> Mapping[tuple[str, str], str]:
+    """(run, metric) -> whether it is significantly better or worse than the baseline."""
+    marks = {"better": BETTER, "worse": WORSE}
+    return {(one.run, one.metric): marks[one.verdict] for one in section.comparisons if one.verdict}
+
+
+def means_and_differences(comparison: Comparison, digits: Digits) -> tuple[Grid, Grid]:
+    """The tables of all queries, without further output."""
+    section = comparison.sections[0]
+    means = _means(comparison, section, digits, comparison.options.all_pairs)
+    return means, _differences(comparison, section, digits, relative=False)
+
+
+def _heading(section: Section, what: str) -> str:
+    if section.group is None:
+        return what
+    queries = f"{section.queries:,} quer{'y' if section.queries == 1 else 'ies'}"
+    return f"{visible(section.group)}: {what}, {queries}"
+
+
+def _means(comparison: Comparison, section: Section, digits: Digits, with_letters: bool) -> Grid:
+    values, judged = comparison.values, comparison.judged if section.group is None else None
+    marks = (beaten if with_letters else against_baseline)(comparison, section)
+    names = letters(len(values.runs))
+    head = ("run", *(visible(column.display) for column in values.metrics), *([judged.name] if judged else []))
+    texts = [[number(mean, digits) for mean in row] for row in section.means.tolist()]
+    best = []
+    for m, column in enumerate(values.metrics):
+        means = [
+            (column.sign * row[m], text[m])
+            for row, text in zip(section.means.tolist(), texts, strict=True)
+            if not math.isnan(row[m])
+        ]
+        best.append(max(means)[1] if means and column.higher_is_better is not None else None)
+    rows: list[tuple[str | Cell, ...]] = []
+    for r, run in enumerate(values.runs):
+        label = f"{visible(run)} ({names[r]})" if with_letters else visible(run)
+        cells: list[str | Cell] = [
+            Cell(texts[r][m], marks.get((run, column.name), ""), texts[r][m] == best[m])
+            for m, column in enumerate(values.metrics)
+        ]
+        if judged:
+            cells.append(number(float(judged.means[r]), digits))
+        rows.append((label, *cells))
+    return Grid(_heading(section, "Means"), head, rows)
+
+
+def _interval_end(value: float, digits: Digits) -> str:
+    """An end of an interval; one that is not 0 is not rounded to 0, which it may exclude."""
+    text = plain(value, digits)
+    return f"{value:.0e}" if value and not text.strip("-0.") else text
+
+
+_INTERVAL = Kind(lambda value, digits: "", interval)
+_END = Kind(_interval_end, number)
+_PERCENT = Kind(plain, lambda value, digits: signed(value, digits if digits == "full" else 1))
+_EFFECT = Kind(plain, lambda value, digits: signed(value, digits if digits == "full" else 2))
+_NEEDED = Kind(lambda value, digits: f"{value:.0f}" if math.isfinite(value) else repr(value), _needed)
+_GROUP = Kind(lambda name, digits: name or ALL, lambda name, digits: visible(name or ""), is_name=True)
+_DISPLAY = Kind(lambda value, digits: value[0], lambda value, digits: visible(value[1]), is_name=True)
+
+
+_POWER = [Column("smallest", "smallest", NUMBER), Column("needed", "needed", _NEEDED)]
+
+
+def _pair_columns(comparison: Comparison, relative: bool, section: Section | None = None) -> list[Column]:
+    """The columns of comparisons. section: the only one, for people."""
+    chosen, judged = comparison.options, comparison.judged
+    correction = "Tukey" if chosen.test == TUKEY else _CORRECTIONS.get(chosen.used_correction, "")
+    has_p = chosen.test not in (TUKEY, "bootstrap")
+    has_estimate = estimand(chosen.test) != MEAN_DIFFERENCE
+    # where all pairs have values, both means stand in the table of means, and n in the legend
+    with_means = section is not None and len({one.n for one in section.comparisons} | {section.queries}) > 1
+    return [
+        Column("group", "", _GROUP),
+        Column("run", "run", NAME),
+        Column("baseline", "baseline" if chosen.all_pairs else "", NAME),
+        Column("metric", "metric", _DISPLAY),
+        Column("n", "n" if with_means else ""),
+        Column("baseline_mean", "baseline mean" if with_means else "", NUMBER),
+        Column("mean", "mean" if with_means else "", NUMBER),
+        Column("difference", "difference", SIGNED),
+        *([Column("relative_percent", "%", _PERCENT)] if relative else []),
+        Column("", "estimate" if has_estimate else "", SIGNED, "estimate"),
+        Column("low", "", _END),
+        Column("high", "", _END),
+        Column("estimate", "", NUMBER),
+        Column("", f"{chosen.confidence:g} % interval", _INTERVAL, "pair"),
+        Column("p", "p" if has_p else "", PROBABILITY),
+        Column("p_corrected", f"p ({correction})" if correction else "", PROBABILITY),
+        Column("effect_size", "effect size", _EFFECT),
+        Column("", "won/tied/lost", WORD, "counts"),
+        *(Column(name, "") for name in ("won", "tied", "lost", "verdict")),
+        *(
+            [Column("smallest", "smallest", NUMBER), Column("needed", "needed", _NEEDED)]
+            if chosen.power
+            else []
+        ),
+        *([Column(f"baseline_{judged.name}", "", NUMBER), Column(judged.name, "", NUMBER)] if judged else []),
+        *(Column(name, "") for name in ("test", "correction", "alpha", "seed", "reason")),
+    ]
+
+
+def _pairs(comparison: Comparison, section: Section | None = None) -> Iterator[dict[str, Any]]:
+    """The rows of comparisons: of all sections, or of one."""
+    chosen, judged = comparison.options, comparison.judged
+    is_random = chosen.test in RANDOM_TESTS or chosen.used_correction == MAXT
+    how = {
+        "test": chosen.test,
+        "correction": chosen.used_correction,
+        "alpha": f"{chosen.alpha:g}",
+        "seed": chosen.seed if is_random else "",
+    }
+    share = {} if judged is None else dict(zip(comparison.values.runs, judged.means.tolist(), strict=True))
+    displays = {column.name: (column.name, column.display) for column in comparison.values.metrics}
+    for of in comparison.sections if section is None else [section]:
+        for one in of.comparisons:
+            row = {**vars(one), **how, "group": of.group, "metric": displays[one.metric], "pair": one}
+            row |= {"relative_percent": one.relative, "counts": f"{one.won}/{one.tied}/{one.lost}"}
+            if one.power is not None:
+                row |= vars(one.power)
+            if judged is not None:
+                row |= {judged.name: share[one.run], f"baseline_{judged.name}": share[one.baseline]}
+            yield row
+
+
+def _differences(comparison: Comparison, section: Section, digits: Digits, relative: bool) -> Grid:
+    several = comparison.options.all_pairs
+    what = "Differences" if several else f"Differences from {visible(section.comparisons[0].baseline)}"
+    columns, labels = _pair_columns(comparison, relative, section), 3 if several else 2
+    return grid_of(_heading(section, what), columns, _pairs(comparison, section), digits, labels)
+
+
+_ANOVA = [
+    Column("group", "", _GROUP),
+    Column("metric", "metric", _DISPLAY),
+    Column("source", "source"),
+    Column("squares", "sum of squares", NUMBER),
+    Column("df", "df"),
+    Column("mean_square", "mean square", NUMBER),
+    Column("f", "F", NUMBER),
+    Column("p", "p", PROBABILITY),
+]
+
+
+def _variances(comparison: Comparison, section: Section | None = None) -> Iterator[dict[str, Any]]:
+    """The rows of the analysis of variance: of all sections, or of one."""
+    for of in comparison.sections if section is None else [section]:
+        for column, anova in zip(comparison.values.metrics, of.anova, strict=True):
+            for name in ("system", "query", "residual", "total"):
+                source = getattr(anova, name)
+                row = {key.name: getattr(source, key.name) for key in _ANOVA[3:]}
+                yield {"group": of.group, "metric": (column.name, column.display), "source": name, **row}
+
+
+_EFFECT_SIZES = [
+    Column("group", "", _GROUP),
+    *(Column(name, "", NAME) for name in ("run", "baseline", "metric")),
+    Column("residual_effect_size", "", NUMBER),
+]
+
+
+def _effect_sizes(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    runs = comparison.values.runs
+    for section in comparison.sections:
+        for column, anova in zip(comparison.values.metrics, section.anova, strict=True):
+            for baseline, run in comparison.pairs:
+                row = {"group": section.group, "run": runs[run], "baseline": runs[baseline]}
+                size = float(anova.effect_sizes[run, baseline])
+                yield {**row, "metric": column.name, "residual_effect_size": size}
+
+
+def _effect_grid(comparison: Comparison, section: Section, digits: Digits) -> Grid:
+    """The same with a column for each metric."""
+    runs = comparison.values.runs
+    rows = [
+        (
+            visible(runs[run]),
+            visible(runs[baseline]),
+            *(signed(float(one.effect_sizes[run, baseline]), digits) for one in section.anova),
+        )
+        for baseline, run in comparison.pairs
+    ]
+    head = ("run", "baseline", *(visible(column.display) for column in comparison.values.metrics))
+    return Grid(_heading(section, "Effect sizes by the residual standard deviation"), head, rows, 2)
+
+
+def _changes(comparison: Comparison) -> list[Column]:
+    """The columns of the queries with the largest changes."""
+    return [
+        Column("group", "group" if len(comparison.sections) > 1 else "", _GROUP),
+        Column("change", "change", WORD, "kind"),
+        Column("rank", ""),
+        Column("run", "run", NAME),
+        Column("baseline", "baseline", NAME),
+        Column("metric", "metric", _DISPLAY),
+        Column("query", "query", NAME),
+        Column("baseline_value", "baseline value", NUMBER),
+        Column("value", "value", NUMBER),
+        Column("difference", "difference", SIGNED),
+    ]
+
+
+def _change_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    displays = {column.name: (column.name, column.display) for column in comparison.values.metrics}
+    for one in comparison.changes:
+        yield {**vars(one), "metric": displays[one.metric]}
+
+
+def _query_grids(comparison: Comparison, digits: Digits) -> Iterator[Grid]:
+    """For each metric every query, with the values of the runs and their differences."""
+    values = comparison.values
+    runs = list(map(visible, values.runs))
+    pairs = [f"{runs[run]} - {runs[baseline]}" for baseline, run in comparison.pairs]
+    for m, column in enumerate(values.metrics):
+        numbers = [[number(value, digits) for value in of[m].tolist()] for of in values.values]
+        changes = [
+            [signed(value, digits) for value in values.differences(*pair)[m].tolist()]
+            for pair in comparison.pairs
+        ]
+        rows = list(zip(map(visible, values.queries), *numbers, *changes, strict=True))
+        yield Grid(visible(column.display), ("query", *runs, *pairs), rows)
+
+
+def _query_rows(comparison: Comparison, digits: Digits) -> Rows:
+    """The same, a row for each query and metric."""
+    values = comparison.values
+    differences = [values.differences(*pair).tolist() for pair in comparison.pairs]
+    numbers = values.values.tolist()
+    pairs = [f"{values.runs[run]} - {values.runs[baseline]}" for baseline, run in comparison.pairs]
+    rows = [
+        [query, column.name, *(plain(of[m][q], digits) for of in (*numbers, *differences))]
+        for q, query in enumerate(values.queries)
+        for m, column in enumerate(values.metrics)
+    ]
+    return Rows.of(("query", "metric", *values.runs, *pairs), rows, ("query", "metric"))
+
+
+def legend(comparison: Comparison, with_letters: bool) -> list[str]:
+    """What the marks and numbers mean, a sentence each."""
+    chosen = comparison.options
+    alpha = f"alpha = {chosen.alpha:g}"
+    sizes = sorted({one.n for one in comparison.comparisons})
+    n = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
+    by = title(chosen.test)
+    if chosen.test == "bootstrap":
+        by, rule = f"{by} excludes 0", "uncorrected"
+    elif chosen.test == TUKEY:
+        rule = "for all pairs of runs, metric by metric"
+    elif chosen.used_correction == "none":
+        by, rule = f"{by}, two-sided", "uncorrected"
+    else:
+        family = comparison.family
+        of = f"{family:,} comparison{'s' * (family != 1)}"
+        of += ", and within each group" if len(comparison.sections) > 1 else ""
+        corrected = f"{_CORRECTIONS[chosen.used_correction]} correction for {of}"
+        by, rule = f"{by}, two-sided", corrected if family else "no comparison has a p"
+    if with_letters or chosen.all_pairs:
+        what = "Letters: significantly better than these runs"
+    else:
+        baseline = visible(comparison.comparisons[0].baseline)
+        what = f"{BETTER} {WORSE}: significantly better, worse than {baseline}"
+    sentences = [f"{what} ({by}; {rule}; {alpha}; {n})."]
+    drawn = sorted({one.method for one in comparison.comparisons if one.method})
+    if chosen.used_correction == "maxt" and chosen.test == "t":
+        flips = "all" if sizes[-1] <= EXHAUSTIVE else f"{chosen.samples:,} random"
+        drawn = [f"{flips} sign flips, for the correction"]
+    if chosen.test in RANDOM_TESTS or chosen.used_correction == "maxt":
+        seed = "" if all(one.startswith("all") for one in drawn) else f"; seed {chosen.seed}"
+        sentences.append(f"Samples: {', '.join(drawn) or 'none'}{seed}.")
+    fewest, most = comparison.sizes
+    if fewest < most:
+        sentences.append(
+            f"Means: of each run over its own {fewest:,} to {most:,} queries with a value; "
+            "differences and n: over those where both runs have one."
+        )
+    kind = "Simultaneous intervals" if chosen.test == TUKEY else "Intervals"
+    uncorrected = "" if chosen.test == TUKEY else ", uncorrected"
+    of = estimand(chosen.test)
+    if of != MEAN_DIFFERENCE:
+        of = f"estimate: the {of}"
+    sentences.append(
+        f"{kind}: {chosen.confidence:g} % confidence, of the {of}{uncorrected}. "
+        "Effect size: mean difference / standard deviation of the differences."
+    )
+    if chosen.power:
+        sentences.append(
+            "Smallest: the difference that the t-test would show with 80 % power on these queries. "
+            "Needed: the queries for 80 % power at the observed difference."
+        )
+    return sentences

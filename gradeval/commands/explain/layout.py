@@ -1,0 +1,536 @@
+"""What explanations print: the documents and what each adds, the ideal ranking, levels, φ, and sentences."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gradeval.analysis.documents import Document as RankedDocument
+from gradeval.analysis.explanation import Explanation, Phi, Selection, Term
+from gradeval.errors import OptionError, visible
+from gradeval.notices import many
+from gradeval.render import Digits
+from gradeval.render.canvas import BLOCKS, NO_STYLE, Canvas, Scale, ticks
+from gradeval.render.document import Block, Document, Grid, Line, Lines, RenderOptions
+from gradeval.render.numbers import ABSENT, number, signed
+from gradeval.render.table import GAP, text_width
+from gradeval.version import __version__
+
+FORMAT_VERSION = 1
+RANKS = 10  # shown by default of a metric without a cutoff
+MOST_BY_DEFAULT = 20  # however large the cutoff is
+MOST_RANKS = 1000
+_TITLE_WIDTH = 60
+_LEAST_TITLE = 20
+_IDEAL = ("ideal rank", "ideal", "ideal gain", "ideal term")  # columns of the ideal ranking
+_LEFT = frozenset(("rank", "document", "title", "ideal", "ideal rank", "point", "levels"))
+_CURVE_HEIGHT = 9
+_AXIS, _LEAST_COLUMNS = 7, 20  # what the axis of the curve takes, and what it leaves
+_MOST = 20  # rows of a table
+
+Rows = list[dict[str, str]]
+"""Column -> text of each row; a column that a row lacks is blank."""
+
+
+class _Shown(NamedTuple):
+    """What is printed of each explanation. ranks: None for the default. loss: what each document costs."""
+
+    ranks: int | None
+    loss: bool
+    digits: Digits
+    width: int | None
+
+
+def document(
+    explanations: Explanation | Sequence[Explanation],
+    how: RenderOptions,
+    *,
+    ranks: int | None = None,
+    loss: bool = False,
+) -> Document:
+    """ranks: how many are shown, and how many documents that are not among them; by default the cutoff of the
+    metric, up to 20, or 10. loss: what each document costs.
+    """
+    several = [explanations] if isinstance(explanations, Explanation) else explanations
+    options = _Shown(ranks, loss, how.digits, how.width)
+    return Document(
+        blocks=lambda: (block for one in several for block in blocks(one, options)),
+        content=lambda: {
+            "gradeval": __version__,
+            "format": FORMAT_VERSION,
+            "explanations": [one.to_dict() for one in several],
+        },
+    )
+
+
+def blocks(explanation: Explanation, options: _Shown) -> Iterator[Block]:
+    """The heading, then tables and sentences."""
+    ranks = options.ranks or min(explanation.cutoff or RANKS, MOST_BY_DEFAULT)
+    where = f"{visible(explanation.display)}, query {visible(explanation.query)}"
+    other = explanation.against
+    if other is None:
+        yield Line(f"{where}, {visible(explanation.run)}: {value_of(explanation, options.digits)}", "heading")
+    else:
+        values = ", ".join(
+            f"{visible(one.run)} {value_of(one, options.digits)}" for one in (explanation, other)
+        )
+        difference = signed(explanation.value - other.value, options.digits)
+        yield Line(f"{where}: {values}, difference {difference}", "heading")
+    if other is not None:
+        yield from _differences(explanation, other, ranks, options)
+    else:
+        yield from details(explanation, ranks, options.digits)
+        if explanation.phi is not None:
+            yield from curve(explanation.phi, options.width)
+        yield from _documents(explanation, ranks, options)
+    if options.loss:
+        yield from _losses(explanation, ranks, options)
+
+
+def _rank(rank: int | None) -> str:
+    return ABSENT if rank is None else str(rank)
+
+
+def _described(explanation: Explanation, document: RankedDocument, digits: Digits) -> dict[str, str]:
+    """The columns of a document whatever the metric."""
+    return {
+        "rank": _rank(document.rank),
+        "position": "" if explanation.positions is None else _rank(explanation.place(document)),
+        "document": visible(document.id),
+        "score": "" if document.score is None else number(document.score, digits),
+        "grade": grade_of(document.grade),
+        "title": _title(explanation, document.id),
+    }
+
+
+def _documents(explanation: Explanation, ranks: int, options: _Shown) -> Iterator[Block]:
+    """The documents and what each adds; then the fraction, and what is left out."""
+    digits = options.digits
+    selection = explanation.selected(ranks)
+    own = explanation.is_sum
+    columns: Callable[[RankedDocument], dict[str, str]] = (
+        _sum_columns(explanation, digits) if own else _change_columns(explanation, digits)
+    )
+    rows: Rows = []
+    last = 0
+    for document in selection.documents:
+        row = {**_described(explanation, document, digits), **columns(document)}
+        place = explanation.place(document) or 0
+        if place > last + 1:
+            rows.append({"rank": "…"})
+        last = place
+        rows.append(row)
+    if own:
+        _add_ideal(explanation, rows, ranks, digits)
+    title = "" if own else "Leave-one-out: the document removed from run and judgments, ranks closed up"
+    yield from _fitting(title, rows, _columns(explanation, rows), options.width)
+    if own:
+        yield fraction(explanation, digits)
+    else:
+        yield no_sum(explanation)
+    yield from notes(explanation, selection, ranks, digits)
+
+
+def no_sum(explanation: Explanation) -> str:
+    name = visible(explanation.display)
+    return f"{name} is no sum over documents, so the changes need not add up.{_untried(explanation)}"
+
+
+def no_sum_of_differences(explanation: Explanation) -> str:
+    return (
+        f"{visible(explanation.display)} is no sum over documents: what a document adds is what the value "
+        "loses if it is removed from run and judgments (leave-one-out), and need not add up."
+        f"{_untried(explanation)}"
+    )
+
+
+def _untried(explanation: Explanation) -> str:
+    """Which documents were not removed, if there are too many."""
+    count = max(one.untried for one in (explanation, explanation.against or explanation))
+    if not count:
+        return ""
+    return (
+        " Only documents of the first ranks, and those of the highest grades that were not retrieved, were "
+        f"removed: {many(count, 'other would take', 'others would take')} too long."
+    )
+
+
+def _fitting(title: str, rows: Rows, names: Sequence[str], width: int | None) -> Iterator[Grid]:
+    """One grid, or two if the ideal ranking does not fit next to the run's. Titles are cut to the room left."""
+    grid = grid_of(title, rows, names)
+    if width is None or _width(grid) <= width:
+        yield grid
+        return
+    ideal = [name for name in names if name in _IDEAL] if "ideal" in names else []
+    own = [name for name in names if name not in ideal]
+    room = width - _width(grid_of(title, rows, [name for name in own if name != "title"])) - len(GAP)
+    if room < _LEAST_TITLE:  # they go to a further table, beside the labels
+        room = width - _width(grid_of(title, rows, own[: grid.labels])) - len(GAP)
+    rows = [{**row, "title": _cut(row.get("title", ""), room)} for row in rows]
+    yield grid_of(title, rows, own)
+    best = [row for row in rows if "ideal" in row]
+    if best:
+        yield grid_of("Ideal ranking", best, ["ideal rank", *(name for name in ideal if name != "ideal rank")])
+
+
+def _width(grid: Grid) -> int:
+    """How wide it is, with two spaces between columns."""
+    texts = (grid.head, *([cell.text for cell in row] for row in grid.cells))
+    return sum(max(map(text_width, column)) + len(GAP) for column in zip(*texts, strict=True)) - len(GAP)
+
+
+def _cut(text: str, width: int) -> str:
+    if text_width(text) <= width:
+        return text
+    while text_width(text) >= width:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def _title(explanation: Explanation, document: str) -> str:
+    return _cut(visible(explanation.titles.get(document, "")), _TITLE_WIDTH)
+
+
+def _columns(explanation: Explanation, rows: Rows) -> list[str]:
+    """The names of columns from left to right; the ideal rank where it is not that of the row."""
+    is_beside = all(row.get("ideal rank") in (None, row.get("position") or row["rank"]) for row in rows)
+    names = ["rank", "position", "document", "score", "grade", *filter(None, [explanation.scaled])]
+    names += ["gain", "discount", "term", _sum_name(explanation), "adds", f"{_name(explanation)}@k"]
+    names += ["value without", "change", *([] if is_beside else ["ideal rank"])]
+    return [*names, "ideal", "ideal gain", "ideal term", "title"]
+
+
+def _sum_columns(explanation: Explanation, digits: Digits) -> Callable[[RankedDocument], dict[str, str]]:
+    terms = {one.document: one for one in explanation.terms or ()}
+    is_dcg = any(one.gain is not None for one in terms.values()) or bool(explanation.discounts)
+    at_rank = f"{_name(explanation)}@k"
+    ordered = sorted((one.position, one.running) for one in terms.values() if one.position is not None)
+    positions = [position for position, _ in ordered]
+    last = explanation.cutoff or math.inf
+
+    def columns(document: RankedDocument) -> dict[str, str]:
+        place = explanation.place(document)
+        term = terms.get(document)
+        if term is None and place is not None and place <= last:
+            term = nothing(document, place)
+        found: dict[str, str] = {}
+        if term is not None:
+            found = _parts(explanation, term, digits)
+            if not explanation.levels:  # µAP has a term for each level
+                found["term"] = number(term.value, digits)
+            if is_dcg:
+                found[_sum_name(explanation)] = number(term.running, digits)
+            else:
+                found["adds"] = number(term.contribution, digits)
+        if place is not None and place <= len(explanation.by_rank):
+            found[at_rank] = number(explanation.by_rank[place - 1], digits)
+        return found
+
+    def nothing(document: RankedDocument, place: int) -> Term:
+        """The term of a document that has none, and so adds 0."""
+        before = bisect_left(positions, place)
+        running = ordered[before - 1][1] if before else 0.0
+        if place > len(explanation.discounts):
+            return Term(document, 0.0, running, 0.0, place)
+        scaled = 0.0 if explanation.scaled else None
+        return Term(document, 0.0, running, 0.0, place, 0.0, explanation.discounts[place - 1], scaled)
+
+    return columns
+
+
+def _parts(explanation: Explanation, term: Term, digits: Digits) -> dict[str, str]:
+    """What a term is made of."""
+    found = {}
+    if term.scaled is not None:
+        found[explanation.scaled] = number(term.scaled, digits)
+    if term.gain is not None and term.discount is not None:
+        found["gain"] = number(term.gain, digits)
+        found["discount"] = number(term.discount, digits)
+    return found
+
+
+def _name(explanation: Explanation) -> str:
+    """The display name without parameters."""
+    return visible(explanation.display).partition("(")[0].partition("@")[0]
+
+
+def _sum_name(explanation: Explanation) -> str:
+    return "DCG'" if explanation.groups else "DCG"
+
+
+def _add_ideal(explanation: Explanation, rows: Rows, ranks: int, digits: Digits) -> None:
+    """The documents of the ideal ranking next to those of the first ranks."""
+    is_ranked = explanation.ideal is not None and all(one.position for one in explanation.ideal)
+    if explanation.ideal is None or not is_ranked:
+        return
+    for place, term in enumerate(explanation.ideal[:ranks]):
+        if place == len(rows) or rows[place].get("rank") in ("…", ABSENT):
+            rows.insert(place, {"rank": _rank(term.position), "document": ABSENT})
+        ideal = "any" if term.document is None else visible(term.document.id)
+        rows[place] |= {"ideal rank": _rank(term.position), "ideal": ideal}
+        rows[place]["ideal gain"] = number(term.gain or 0.0, digits)
+        rows[place]["ideal term"] = number(term.value, digits)
+    rest = [term.value for term in explanation.ideal[ranks:]]
+    if rest:
+        if ranks >= len(rows) or rows[ranks].get("rank") in ("…", ABSENT):
+            rows.insert(ranks, {"rank": ""})
+        rows[ranks] |= {"ideal": f"{len(rest)} more", "ideal term": number(math.fsum(rest), digits)}
+
+
+def _change_columns(explanation: Explanation, digits: Digits) -> Callable[[RankedDocument], dict[str, str]]:
+    changes = {one.document: one for one in explanation.changes}
+
+    def columns(document: RankedDocument) -> dict[str, str]:
+        one = changes.get(document)
+        if one is None:
+            return {"value without": ABSENT, "change": ABSENT}
+        return {"value without": number(one.value, digits), "change": signed(one.change, digits)}
+
+    return columns
+
+
+def fraction(explanation: Explanation, digits: Digits) -> str:
+    """'nDCG@10 = DCG 4.2531 / ideal DCG 8.8928 = 0.4783'."""
+    name, value = visible(explanation.display), value_of(explanation, digits)
+    if explanation.is_empty:
+        return f"No document is relevant: the value is {value} (see --no-relevant)."
+    if math.isnan(explanation.value):
+        return f"{name} is undefined for this query."
+    if explanation.levels:
+        adds = "weight · precision at its rank / relevant, for each level that it reaches"
+        return f"{name} = sum of what documents add = {value}. A document adds {adds}."
+    is_dcg = any(one.gain is not None for one in (*(explanation.terms or ()), *(explanation.ideal or ())))
+    sum_name = _sum_name(explanation) if is_dcg else "sum"
+    text = total = f"{sum_name} {number(explanation.total, digits)}"
+    divisor, base = (_short(one, digits) for one in (explanation.normalizer, explanation.base))
+    if explanation.groups:
+        most = number(explanation.normalizer + explanation.base, digits)
+        text = f"({total} - minimum {base}) / (maximum {most} - minimum {base})"
+    elif explanation.ideal is not None:
+        text = f"{total} / ideal {sum_name} {number(explanation.normalizer, digits)}"
+    else:
+        text = f"({text} - {base})" if explanation.base else text
+        text = f"{number(explanation.scale, digits)} · {text}" if explanation.scale != 1 else text
+        text = f"{text} / {divisor}" if explanation.normalizer != 1 else text
+    return f"{name} = {text}" + (f" = {value}" if text != total else "")
+
+
+def _short(value: float, digits: Digits) -> str:
+    """A number that may be a count, which has no decimals."""
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else number(value, digits)
+
+
+def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Digits) -> Iterator[str]:
+    """What the table of these documents does not show, and what its marks mean."""
+    sentences = []
+    if not explanation.retrieved:
+        sentences.append("The run has no documents for this query.")
+    if selection.hidden:
+        count = many(selection.hidden, "document", "documents")
+        added = number(selection.hidden_contribution, digits)
+        adds = f", which add {added if selection.hidden_contribution else 'nothing'}"
+        is_known = explanation.is_sum and not math.isnan(selection.hidden_contribution)
+        adds = adds if is_known and not explanation.groups else ""
+        sentences.append(f"Not shown: {count} of lower ranks{adds}.")
+    if selection.missed and not explanation.groups:
+        shown = sum(one.rank is None for one in selection.documents)
+        which = f", {shown} of which {'is' if shown == 1 else 'are'} shown"
+        which = which if 0 < shown < selection.missed else ""
+        count = many(selection.missed, "document", "documents")
+        sentences.append(f"Not retrieved (rank {ABSENT}): {count} with a grade above 0{which}.")
+    first = explanation.ranked[:ranks]
+    unjudged = sum(one.grade is None for one in first)
+    if unjudged:
+        of = f"the first {len(first)}" if len(first) > 1 else "those retrieved"
+        sentences.append(f"Not judged: {unjudged} of {of} (grade {ABSENT}).")
+    tied = _tied(first)
+    if tied:
+        order = "the lowest grade first" if explanation.groups else f"ordered by --ties {explanation.ties}"
+        sentences.append(f"Tied scores: {tied} of the first {len(first)}, {order}.")
+    if sentences:
+        yield " ".join(sentences)
+
+
+def _tied(documents: Sequence[RankedDocument]) -> int:
+    """How many share their score with another one."""
+    scores = [one.score for one in documents]
+    return sum(scores.count(score) > 1 for score in scores)
+
+
+def _losses(explanation: Explanation, ranks: int, options: _Shown) -> Iterator[Block]:
+    if not explanation.has_losses:
+        raise OptionError(
+            f"{explanation.metric}: losses are defined for DCGs that an ideal ranking of the judged documents "
+            "normalizes, such as nDCG"
+        )
+    losses, digits = explanation.losses, options.digits
+    shown = [one for one in losses if one.loss][:ranks]
+    rows = [
+        {
+            **_described(explanation, one.document, digits),
+            "ideal rank": _rank(one.ideal_position),
+            "adds": number(one.contribution, digits),
+            "ideally adds": number(one.ideal_contribution, digits),
+            "loss": signed(one.loss, digits),
+        }
+        for one in shown
+    ]
+    rest = [one.loss for one in losses if one.loss][ranks:]
+    if rest:
+        label = f"{len(rest)} more"
+        rows.append({"document": label, "loss": signed(math.fsum(rest), digits)})
+    rows.append({"document": "1 - value", "loss": signed(1 - explanation.value, digits)})
+    names = ("rank", "document", "ideal rank", "grade", "adds", "ideally adds", "loss", "title")
+    yield from _fitting("What each document loses by not being at its ideal rank", rows, names, options.width)
+
+
+def _differences(explanation: Explanation, other: Explanation, ranks: int, options: _Shown) -> Iterator[Block]:
+    digits = options.digits
+    own_name, other_name = visible(explanation.run), visible(other.run)
+    found = [one for one in explanation.differences if one.difference]
+    own_rank, other_rank = f"{own_name} rank", f"{other_name} rank"
+    rows = []
+    for one in found[:ranks]:
+        rows.append(
+            {
+                "document": visible(one.id),
+                "grade": grade_of(one.grade),
+                own_rank: _rank(one.rank),
+                other_rank: _rank(one.other_rank),
+                f"{own_name} adds": number(one.contribution, digits),
+                f"{other_name} adds": number(one.other, digits),
+                "difference": signed(one.difference, digits),
+                "title": _title(explanation, one.id),
+            }
+        )
+    rest = [one.difference for one in found[ranks:]]
+    if rest:
+        rows.append({"document": f"{len(rest)} more", "difference": signed(math.fsum(rest), digits)})
+    if explanation.is_sum:
+        rows.append(
+            {
+                "document": "total",
+                f"{own_name} adds": value_of(explanation, digits),
+                f"{other_name} adds": value_of(other, digits),
+                "difference": signed(explanation.value - other.value, digits),
+            }
+        )
+    names = list(dict.fromkeys(name for row in rows for name in row if name != "title"))
+    if found:
+        yield from _fitting("Documents that make the difference", rows, [*names, "title"], options.width)
+    else:
+        yield "No document makes a difference."
+    if not explanation.is_sum:
+        yield no_sum_of_differences(explanation)
+
+
+def value_of(explanation: Explanation, digits: Digits) -> str:
+    return "undefined" if math.isnan(explanation.value) else number(explanation.value, digits)
+
+
+def grade_of(grade: float | None) -> str:
+    return ABSENT if grade is None else f"{grade:.15g}"
+
+
+def grid_of(title: str, rows: Rows, names: Sequence[str]) -> Grid:
+    """The columns of these names that are not blank everywhere."""
+    names = [name for name in names if any(row.get(name) for row in rows)]
+    cells = [tuple(row.get(name, "") for name in names) for row in rows]
+    labels = next((c for c, name in enumerate(names) if name not in _LEFT), len(names))
+    left = frozenset((0, *(c for c, name in enumerate(names) if name in _LEFT)))
+    return Grid(title, tuple(map(visible, names)), cells, max(labels, 1), left)
+
+
+def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Grid | str]:
+    """The levels of µAP, φ of nDCGφ, the groups of rankDCG."""
+    if explanation.levels:
+        yield _levels(explanation, ranks, digits)
+    if explanation.phi is not None:
+        yield from phi_tables(explanation.phi, digits)
+    if explanation.groups:
+        rows = [
+            {
+                "grade": grade_of(one.grade),
+                "level": str(one.level),
+                "ideal positions": str(one.first) if one.first == one.last else f"{one.first}-{one.last}",
+                "discount": number(one.discount, digits),
+            }
+            for one in explanation.groups
+        ]
+        yield grid_of(
+            "Levels, which are the gains, and the discount that documents of a level share",
+            _first(rows, "grade"),
+            list(rows[0]),
+        )
+
+
+def _first(rows: Rows, label: str) -> Rows:
+    """The first rows, and how many follow."""
+    more = len(rows) - _MOST
+    return [*rows[:_MOST], {label: f"{more} more"}] if more > 0 else rows
+
+
+def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
+    """Scheel's table 1: a row for each threshold, or those of the largest weight, then the weighted mean."""
+    heaviest = sorted(explanation.levels, key=lambda one: -one.weight)
+    shown, others = sorted(heaviest[:_MOST], key=lambda one: one.grade), heaviest[_MOST:]
+    length = min(len(explanation.levels[0].marks), ranks)
+    marks = f"ranks 1-{length}" if length > 1 else "rank 1"
+    rows: Rows = [
+        {
+            "levels": f"grade >= {grade_of(one.grade)}",
+            marks: one.marks[:ranks],
+            "relevant": str(one.relevant),
+            "AP": number(one.average_precision, digits),
+            "weight": number(one.weight, digits),
+            "AP · weight": number(one.average_precision * one.weight, digits),
+        }
+        for one in shown
+    ]
+    if others:
+        rest = math.fsum(one.average_precision * one.weight for one in others)
+        rows.append({"levels": f"{len(others)} more", "AP · weight": number(rest, digits)})
+    rows.append({"levels": "weighted mean", "AP · weight": value_of(explanation, digits)})
+    return grid_of("AP at each level: + reaches it, - does not", rows, list(rows[0]))
+
+
+def phi_tables(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
+    """The control points of φ, and φ of each grade."""
+    points = [
+        {"point": name, "grade": grade_of(grade), "φ": number(value, digits)}
+        for name, grade, value in phi.points
+    ]
+    if points:
+        yield grid_of("Control points of φ", points, ("point", "grade", "φ"))
+    else:
+        yield "There are no control points of φ: no grade is above 0."
+    if phi.whisker is not None and all(name != "whisker" for name, _, _ in phi.points):
+        whisker = number(phi.whisker, digits)
+        yield f"The whisker, {whisker}, is no control point: no grade is an outlier above it."
+    values = [
+        {
+            "grade": grade_of(grade),
+            "judged": str(count),
+            "φ": number(value, digits),
+            "gain": number(gain, digits),
+        }
+        for grade, count, value, gain in phi.values
+    ]
+    yield grid_of("φ and gain 2^φ - 1 of each grade", _first(values, "grade"), ("grade", "judged", "φ", "gain"))
+
+
+def curve(phi: Phi, width: int | None) -> Iterator[Lines]:
+    """φ by grade, with the control points as o; nothing where all grades are equal."""
+    if phi.curve[0][0] == phi.curve[-1][0]:
+        return
+    x, y = np.array(phi.curve).T
+    columns = len(x) if width is None else max(min(len(x), width - _AXIS), _LEAST_COLUMNS)
+    canvas = Canvas(columns, _CURVE_HEIGHT, Scale(x[0], x[-1]), Scale(0.0, 1.0))
+    canvas.path(x, y, (BLOCKS.path, NO_STYLE))
+    canvas.marks((point[1:] for point in phi.points), ("o", NO_STYLE))
+    chart = canvas.chart([0.0, 0.5, 1.0], ticks(x[0], x[-1], columns // 10), BLOCKS)
+    yield Lines(("  φ by grade", *chart.lines()))

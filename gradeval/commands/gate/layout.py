@@ -1,0 +1,174 @@
+"""What the report of a gate prints: the checks, the worst queries of those that did not hold, the verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from gradeval.analysis.gate_checks import NO_WORSE, NON_INFERIOR
+from gradeval.analysis.gate_report import CheckOutcome, GateReport
+from gradeval.analysis.gate_verdicts import ALPHA, TOLERANCE
+from gradeval.errors import visible
+from gradeval.render import Digits
+from gradeval.render.document import (
+    NAME,
+    NUMBER,
+    SIGNED,
+    Block,
+    Cell,
+    Column,
+    Document,
+    Grid,
+    Kind,
+    Line,
+    RenderOptions,
+    Rows,
+    Sentences,
+    grid_of,
+    rows_of,
+)
+from gradeval.render.numbers import number, signed
+
+
+def document(report: GateReport, how: RenderOptions) -> Document:
+    """Ids, names of runs and paths are data: none of them can be markup, or a command of a CI runner."""
+    outcomes = list(map(_row, report.outcomes))
+    worst = [
+        {"check": str(one.check), "difference": query.difference, **vars(query)}
+        for one in report.outcomes
+        for query in one.worst
+    ]
+
+    def blocks() -> Iterator[Block]:
+        if report.outcomes or how.format == "table":
+            yield grid_of("Checks", _CHECKS, outcomes, how.digits)
+        if worst:
+            yield grid_of("Worst queries", _WORST, worst, how.digits, 2)
+        if report.problems and how.format != "table":  # there they are errors on the terminal
+            yield Grid("Errors", ("error",), [(visible(problem),) for problem in report.problems])
+        if sentences := _sentences(report):
+            yield Sentences(sentences)
+        yield Line(verdict_line(report), "strong")
+
+    def rows() -> Iterator[Rows]:
+        yield rows_of(_CHECKS, outcomes, how.digits)
+        if worst:
+            yield rows_of(_WORST, worst, how.digits)
+
+    return Document(blocks=blocks, rows=rows, content=report.to_dict, is_log=True)
+
+
+def value(one: CheckOutcome, digits: Digits) -> str:
+    """The value, and the interval of a difference."""
+    text = _number(one, one.value, digits)
+    if math.isnan(one.low):
+        return text
+    return f"{signed(one.value, digits)} [{number(one.low, digits)}, {number(one.high, digits)}]"
+
+
+def bound(one: CheckOutcome, digits: Digits) -> str:
+    return _number(one, one.bound, digits)
+
+
+def margin(one: CheckOutcome, digits: Digits) -> str:
+    """The margin; one that would be rounded to 0 has a significant digit."""
+    if one.is_share or one.is_count:
+        return ("+" if one.margin > 0 else "") + _number(one, one.margin, digits)
+    return plain_margin(one, digits) if _vanishes(one, digits) else signed(one.margin, digits)
+
+
+def plain_margin(one: CheckOutcome, digits: Digits) -> str:
+    """The margin without a unit."""
+    return f"{one.margin:.0e}" if _vanishes(one, digits) else number(one.margin, digits)
+
+
+def _vanishes(one: CheckOutcome, digits: Digits) -> bool:
+    """Whether the margin would be rounded to 0, though it decides."""
+    return abs(one.margin) > TOLERANCE and not number(one.margin, digits).strip("-0.")
+
+
+def _number(one: CheckOutcome, of: float, digits: Digits) -> str:
+    if one.is_share and not math.isnan(of):
+        return f"{number(100 * of, 1 if digits != 'full' else digits)} %"
+    if one.is_count and of.is_integer():
+        return str(int(of))
+    return number(of, digits)
+
+
+def _row(one: CheckOutcome) -> dict[str, Any]:
+    return {
+        **vars(one),
+        "check": str(one.check),
+        "kind": one.check.kind,
+        "metric": one.check.metric,
+        "outcome": one,
+    }
+
+
+def _plain_margin(one: CheckOutcome, digits: Digits) -> str:
+    return "nan" if math.isnan(one.margin) else plain_margin(one, digits)
+
+
+_CHECKS = [
+    Column("check", "check", NAME),
+    Column("kind", ""),
+    Column("metric", ""),
+    Column("", "value", Kind(value, value), "outcome"),
+    Column("", "bound", Kind(bound, bound), "outcome"),
+    Column("value", "", NUMBER),
+    Column("bound", "", NUMBER),
+    Column("margin", "margin", Kind(_plain_margin, margin), "outcome"),
+    *(Column(name, "", NUMBER) for name in ("mean", "baseline_mean", "low", "high")),
+    Column("n", ""),
+    Column(
+        "verdict",
+        "verdict",
+        Kind(lambda text, digits: text, lambda text, digits: Cell(text, bold=text != "held")),
+    ),
+    Column("reason", ""),
+]
+_WORST = [
+    Column("check", "check", NAME),
+    Column("query", "query", NAME),
+    Column("baseline_value", "baseline value", NUMBER),
+    Column("value", "value", NUMBER),
+    Column("difference", "difference", SIGNED),
+]
+
+
+def _sentences(report: GateReport) -> list[str]:
+    """Why checks could not be judged, and what the intervals are."""
+    reasons: dict[str, list[str]] = {}
+    for one in report.outcomes:
+        if one.reason:
+            reasons.setdefault(one.reason, []).append(str(one.check))
+    said = [
+        f"{checks[0] if len(checks) == 1 else f'{len(checks)} checks'}: {reason}."
+        for reason, checks in reasons.items()
+    ]
+    kinds = [one.check.kind for one in report.outcomes if not math.isnan(one.low)]
+    if kinds:
+        level = f"{100 * (1 - ALPHA):g} % confidence, two-sided, paired t-test"
+        said.append(f"Intervals: {level}, uncorrected for the number of checks.")
+    if NO_WORSE in kinds:
+        rate = f"{100 * ALPHA / 2:g} %"
+        said.append(f"Where nothing changed, {rate} of the {NO_WORSE} checks fail by chance.")
+    if NON_INFERIOR in kinds:
+        said.append(f"{NON_INFERIOR} is inconclusive where the interval contains the bound.")
+    return list(map(visible, said))
+
+
+def verdict_line(report: GateReport) -> str:
+    """The exit code in words."""
+    counts, total = report.counts, len(report.outcomes)
+    of = f"of {total} check{'s' * (total != 1)}"
+    if report.problems or not report.outcomes:
+        return "gate not judged: see the errors"
+    others = [f"{counts[kind]} {kind}" for kind in ("failed", "inconclusive") if counts[kind]]
+    if report.verdict == "error":
+        more = f"; {', '.join(others)}" if others else ""
+        return f"gate not judged: {counts['error']} {of} could not be judged{more}"
+    if report.verdict == "failed":
+        return f"gate failed: {total - counts['held']} {of} did not hold ({', '.join(others)})"
+    return f"gate held: {total} {of} held"

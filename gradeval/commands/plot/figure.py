@@ -1,0 +1,310 @@
+"""Pictures drawn with matplotlib: its objects alone, nothing of pyplot, no settings of the user's.
+
+Lines differ in colour (the colour-blind-safe palette of Okabe and Ito), in dashes and in
+markers, so that they can be read in grey. The same picture has the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import math
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from matplotlib import style
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator
+
+from gradeval.analysis.plot.picture import Bars, Line, Panel, Picture, Point
+from gradeval.errors import OptionError, visible
+from gradeval.render.numbers import number, probability, signed
+from gradeval.render.table import shortened
+
+_BLUE, _ORANGE = "#0072B2", "#E69F00"
+_COLOURS = (_BLUE, "#D55E00", "#009E73", "#000000", "#CC79A7", "#56B4E9", _ORANGE)
+_DASHES = ("-", (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)), (0, (8, 2, 1, 2, 1, 2)))
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
+_SETTINGS: dict[str, Any] = {
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.titlesize": 8,
+    "legend.fontsize": 7,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+    "hatch.linewidth": 0.4,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.unicode_minus": True,
+    "text.parse_math": False,  # a name may have a $
+    "savefig.dpi": 300,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "gradeval",
+    "pdf.fonttype": 42,  # TrueType, which publishers ask for
+}
+# without the time and the version, which would change the bytes
+_METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": "gradeval"},
+    "png": {"Software": "gradeval"},
+    "pdf": {"CreationDate": None, "Creator": "gradeval", "Producer": None},
+}
+_POINTS = 72  # in an inch
+_ALONE, _WIDE, _SMALL, _SMALLER = (
+    (5.0, 3.2),
+    (6.5, 3.2),
+    (3.2, 2.3),
+    (2.4, 1.9),
+)  # inches, of one panel and of each of several
+_LEAST_WIDTH, _LEAST_HEIGHT, _LEGEND = 1.5, 1.2, 0.6  # inches of a chart, and of what is around several
+_NARROW = 2.2  # inches of a chart whose logarithmic axis has few numbers
+_MOST_BANDS = 4  # lines with shaded intervals; those of more are drawn as error bars
+_MARKS = 10  # on a line
+_MOST_MARKS = 60  # on all lines, if each point has one
+_BESIDE = 0.02  # of the bars: the room on either side of their mean
+_CLOSE = 0.12  # of the axis: points whose names would touch
+_MOST_BARS = 400  # that are drawn one by one
+_LABEL = 6.6  # points that the name of a query takes on the axis
+_NAME, _ID = 32, 16  # characters of a run's name and of a query's
+_DIGITS = 4
+_MANY = 6  # panels, of which three are side by side
+_STEPS = [1, 2, 5, 10]  # between the numbers of an axis
+
+
+def drawn(picture: Picture, format: str, size: tuple[float, float] | None = None) -> tuple[bytes, str]:
+    """The picture in a format of matplotlib, and the characters that its font lacks."""
+    with _plain_settings(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure = _figure(picture, size)
+        sink = io.BytesIO()
+        figure.savefig(sink, format=format, metadata=_METADATA[format])
+    codes = {int(found[1]) for one in caught if (found := re.match(r"Glyph (\d+) ", str(one.message)))}
+    return sink.getvalue(), "".join(map(chr, sorted(codes)))
+
+
+@contextmanager
+def _plain_settings() -> Iterator[None]:
+    """matplotlib's defaults with ours, and nothing on standard error about fonts and caches."""
+    logger = logging.getLogger("matplotlib")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with style.context(["default", _SETTINGS]):
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
+    panels = picture.panels
+    many = len(panels) > _MANY
+    across = picture.across if picture.across > 1 else min(len(panels), 3 if many else 2)
+    down = -(-len(panels) // across)
+    if size is None:
+        alone = _WIDE if panels[0].bars is not None else _ALONE
+        each = _SMALLER if across > 2 else _SMALL
+        size = alone if len(panels) == 1 else (across * each[0], down * each[1])
+    elif any(one < least for one, least in zip(size, _least(across, down), strict=True)):
+        wide, high = _least(across, down)
+        raise OptionError(
+            f"size {size[0]:g}x{size[1]:g} is too small for {across} by {down} charts: give {wide:g}x{high:g} "
+            "inches or more"
+        )
+    figure = Figure(figsize=size, layout="constrained")
+    of_bars = panels[0].bars is not None
+    rows = [panels[first : first + across] for first in range(0, len(panels), across)]
+    is_same = all(len({panel.y for panel in row}) == 1 for row in rows)  # one axis serves a row
+    is_one = picture.same_y or (of_bars and is_same)
+    share_y: Any = "all" if is_one else "row" if is_same else False
+    grid = figure.subplots(down, across, squeeze=False, sharey=share_y, sharex=not of_bars and down > 1)
+    flat = list(grid.flat)
+    for axes in flat[len(panels) :]:
+        axes.remove()
+    handles: list[Any] = []
+    for place, (axes, panel) in enumerate(zip(flat, panels, strict=False)):
+        handles = _draw(axes, panel, size[0] / across, len(panels))
+        if place % across and is_same:
+            axes.set_ylabel("")
+        if not of_bars and place + across < len(panels):
+            axes.set_xlabel("")
+    for axes, panel in zip(flat, panels, strict=False):
+        if panel.bars is None:  # after all are drawn, since panels may share their axes
+            _range(axes, panel, size[0] / across)
+    lines = panels[0].lines
+    if len(lines) > 1:
+        _legend(figure, handles, lines, size[0])
+    if picture.note:
+        figure.supxlabel(_note(picture), fontsize=6.5, color="0.35")
+    return figure
+
+
+def _least(across: int, down: int) -> tuple[float, float]:
+    """The smallest width and height in which this many charts can be read, in inches."""
+    return round(_LEAST_WIDTH * across, 2), round(
+        _LEAST_HEIGHT * down + _LEGEND if down > 1 else _LEAST_HEIGHT, 2
+    )
+
+
+def _note(picture: Picture) -> str:
+    lines = picture.panels[0].lines
+    is_shaded = picture.panels[0].bars is None and len(lines) <= _MOST_BANDS
+    return f"{'Shaded' if is_shaded else 'Error bars'}: {picture.note}"
+
+
+def _shown(text: str) -> str:
+    """Text without control characters, with a mark for bytes that are not UTF-8 and what XML forbids."""
+    text = visible(text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text.translate({0xFFFE: 0xFFFD, 0xFFFF: 0xFFFD})
+
+
+def _draw(axes: Any, panel: Panel, width: float, count: int) -> list[Any]:
+    """The lines that were drawn."""
+    axes.set_xlabel(_shown(panel.x.label))
+    axes.set_ylabel(_shown(panel.y.label))
+    title = shortened([_shown(panel.title)], 60 if count == 1 else 44)
+    if panel.bars is not None:
+        title.append(_summary(panel.bars))
+    if panel.title:
+        axes.set_title("\n".join(title), loc="left")
+    if panel.bars is not None:
+        _bars(axes, panel.bars, width)
+        return []
+    handles = [_line(axes, line, place, len(panel.lines)) for place, line in enumerate(panel.lines)]
+    named = [line.points for line in panel.lines if line.points]
+    if len(named) == 1:
+        _name_points(axes, named[0])
+    return handles
+
+
+def _range(axes: Any, panel: Panel, width: float) -> None:
+    """The ends of the axes: none beyond what values can be."""
+    low, high = axes.get_ylim()
+    has_names = any(line.points for line in panel.lines)
+    room = (0.06 if has_names else 0.02) * (high - low)  # for the lines at the very end
+    if panel.y.low is not None and low < panel.y.low:
+        low = panel.y.low - room
+    if panel.y.high is not None and high > panel.y.high:
+        high = panel.y.high + room
+    axes.set_ylim(low, high)
+    if panel.x.log:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if width >= _NARROW else (1,)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_locator(LogLocator(subs=()))
+    elif panel.x.whole:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=_STEPS))
+
+
+def _name_points(axes: Any, points: Sequence[Point]) -> None:
+    """Names next to the points; those of points that are close together next to the last of them."""
+    left, right = axes.get_xlim()
+    together: list[str] = []
+    for place, point in enumerate(points):
+        together.append(point.name)
+        following = points[place + 1].x if place + 1 < len(points) else math.inf
+        if following - point.x > _CLOSE * (right - left):
+            # above the last point, since the line comes from below
+            at_end = place + 1 == len(points)
+            offset, align = ((-4, 4), ("right", "bottom")) if at_end else ((6, -3), ("left", "top"))
+            axes.annotate(
+                *(", ".join(together), (point.x, point.y), offset),
+                textcoords="offset points",
+                ha=align[0],
+                va=align[1],
+                fontsize=7,
+            )
+            together = []
+
+
+def _line(axes: Any, line: Line, place: int, count: int) -> Any:
+    """The line that was drawn."""
+    colour, dashes = _COLOURS[place % len(_COLOURS)], _DASHES[place % len(_DASHES)]
+    marker = _MARKERS[place % len(_MARKERS)]
+    step = 1 if line.marked and len(line.x) * count <= _MOST_MARKS else max(1, len(line.x) // _MARKS)
+    start = step * place // count if step > 1 else 0
+    every = slice(start, None, step)
+    has_marks = line.marked or (count > 1 and not line.points)
+    [drawn] = axes.plot(
+        *(line.x, line.y),
+        color=colour,
+        linestyle=dashes,
+        marker=marker if has_marks else "",
+        markevery=every,
+        markerfacecolor="white" if place % 2 else colour,
+        zorder=3,
+    )
+    if line.low is not None and line.high is not None:
+        if count <= _MOST_BANDS:
+            axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
+        else:
+            ends = np.array([line.y - line.low, line.high - line.y])[:, every]
+            axes.errorbar(
+                *(line.x[every], line.y[every], ends), fmt="none", ecolor=colour, elinewidth=0.6, alpha=0.7
+            )
+    if line.points:
+        x, y = (np.array([point[1:] for point in line.points]).T).tolist()
+        axes.plot(x, y, linestyle="", marker=marker, color=colour, markersize=5, zorder=4)
+    return drawn
+
+
+def _bars(axes: Any, bars: Bars, width: float) -> None:
+    count, y = len(bars.y), bars.y
+    x = np.arange(1, count + 1)
+    won, lost = (_BLUE, _ORANGE) if bars.sign > 0 else (_ORANGE, _BLUE)
+    if count <= _MOST_BARS:
+        axes.bar(x, y, width=0.8, color=np.where(y < 0, lost, won), linewidth=0)
+    else:
+        axes.fill_between(x, np.maximum(y, 0), color=won, linewidth=0)
+        axes.fill_between(x, np.minimum(y, 0), color=lost, linewidth=0)
+    axes.axhline(0, color="black", linewidth=0.6)
+    axes.axhline(bars.mean, color="black", linestyle=(0, (5, 2)), linewidth=0.8, zorder=3)
+    beside = count + 0.5 + max(0.5, _BESIDE * count)  # where the mean stands
+    if not math.isnan(bars.low):
+        ends = [[bars.mean - bars.low], [bars.high - bars.mean]]
+        axes.errorbar(
+            *([beside], [bars.mean], ends),
+            fmt="D",
+            color="black",
+            markersize=3,
+            elinewidth=1,
+            capsize=2,
+            zorder=4,
+        )
+    axes.set_xlim(0.4, beside + max(0.5, _BESIDE * count))
+    room = (width - 0.7) * _POINTS / max(count, 1)
+    if room >= _LABEL:
+        names = shortened([_shown(query) for query in bars.queries], _ID)
+        is_wide = max(map(len, names), default=0) * _LABEL > room
+        axes.set_xticks(x, names, rotation=90 if is_wide else 0, fontsize=min(7, room * 0.95))
+        axes.tick_params(axis="x", length=0)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=_STEPS))
+
+
+def _summary(bars: Bars) -> str:
+    if bars.pair is None:
+        return f"mean {number(bars.mean, _DIGITS)}"
+    pair, mean = bars.pair, signed(bars.mean, _DIGITS).replace("-", "−")
+    p = "" if math.isnan(pair.p_corrected) else f", p {probability(pair.p_corrected, _DIGITS)}"
+    return f"{pair.won} won, {pair.tied} tied, {pair.lost} lost; mean {mean}{p}"
+
+
+def _legend(figure: Figure, handles: Sequence[Any], lines: Sequence[Line], width: float) -> None:
+    names = shortened([_shown(line.name) for line in lines], _NAME)
+    room = width * _POINTS / (max(map(len, names)) * 4 + 40)
+    across = max(1, min(len(lines), int(room)))
+    # a name that begins with _ would be left out, so names come afterwards
+    widths = ["x" * len(name) for name in names]
+    found = figure.legend(
+        handles, widths, loc="outside upper center", ncols=across, frameon=False, handlelength=3
+    )
+    for text, name in zip(found.get_texts(), names, strict=True):
+        text.set_text(name)

@@ -1,0 +1,270 @@
+"""What the page's script draws from: values and differences, and the explanations, compressed.
+
+The script orders and draws texts; it computes differences and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import zlib
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from gradeval.analysis.comparison import Comparison, PairComparison
+from gradeval.analysis.documents import Document
+from gradeval.analysis.explanation import Explanation
+from gradeval.analysis.report import Explained, ExplainedQuery, Report
+from gradeval.commands.compare.layout import interval
+from gradeval.commands.explain.layout import (
+    details,
+    fraction,
+    grade_of,
+    no_sum,
+    no_sum_of_differences,
+    notes,
+)
+from gradeval.errors import visible
+from gradeval.render import Digits
+from gradeval.render.document import Block, Grid
+from gradeval.render.numbers import ABSENT, number, probability, signed
+from gradeval.statistics.sampling import TOLERANCE
+
+_SEPARATOR = "\t"  # of the texts of a list; visible() leaves none in them
+_SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that was no UTF-8
+_TITLE_WIDTH = 100
+# from left to right, after what a gain is made from
+_COLUMNS = ("position", "gain", "discount", "term", "value without", "change", "ideal rank", "loss")
+
+
+def plain(report: Report, digits: Digits) -> str:
+    """The values and differences as JSON, in which nothing can end the element that it is in.
+
+    The script reads them at once, so that a page is whole when it has loaded: what prints it may not wait.
+    """
+    return _json(_values(report, digits)).replace("<", "\\u003c")
+
+
+def compressed(report: Report, digits: Digits) -> str:
+    """The explanations in base64 of zlib's format, which a browser reads while the page is shown already."""
+    text = _json(_explanations(report, digits))
+    # most of it is digits, for which these are better than the defaults by 4 %
+    deflate = zlib.compressobj(9, memLevel=7, strategy=zlib.Z_FILTERED)
+    return b64encode(deflate.compress(text.encode()) + deflate.flush()).decode()
+
+
+def _json(content: Any) -> str:
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):x}", text)
+
+
+class _Blocks:
+    """The tables below explanations, and sentences among them, each kept once: explanations share many."""
+
+    def __init__(self) -> None:
+        self._positions: dict[str, int] = {}
+
+    def add(self, block: Block) -> int:
+        content: Any = block
+        if isinstance(block, Grid):
+            rows = [[cell.text for cell in row] for row in block.cells]
+            left = [c for c in range(len(block.head)) if block.is_left(c)]
+            content = {"title": block.title, "head": block.head, "rows": rows, "left": left}
+        return self._positions.setdefault(json.dumps(content), len(self._positions))
+
+    def content(self) -> list[Any]:
+        return [json.loads(one) for one in self._positions]
+
+
+def _explanations(report: Report, digits: Digits) -> dict[str, Any]:
+    blocks = _Blocks()
+    return {"explained": _explained(report, digits, blocks), "blocks": blocks.content()}
+
+
+def _values(report: Report, digits: Digits) -> dict[str, Any]:
+    values = report.values
+    baseline, run = (0, 0) if report.comparison is None else report.comparison.pairs[0]
+    positions = range(len(values.runs))
+    compared = {} if report.comparison is None else _compared(report.comparison)
+    return {
+        "digits": digits,
+        "runs": _texts(values.runs),
+        "metrics": [
+            {"name": visible(one.display), "sign": one.sign, "note": _note(report, m)}
+            for m, one in enumerate(values.metrics)
+        ],
+        "queries": _texts(values.queries),
+        # by run, metric and query; exact, and shorter than their digits. 0.0: there is no -0
+        "values": b64encode((values.values + 0.0).astype("<f8").tobytes()).decode(),
+        "tolerance": TOLERANCE,
+        "saved": report.saved,
+        "pair": [baseline, run],
+        "pairs": [[_pair(report, a, b, compared, digits) for b in positions] for a in positions],
+    }
+
+
+def _note(report: Report, m: int) -> str:
+    """What to say of the differences that documents make by a metric."""
+    explained = (of_run[m].explanation for one in report.explained.values() for of_run in one.values if of_run)
+    return next((no_sum_of_differences(one) for one in explained if not one.is_sum), "")
+
+
+def _texts(texts: Iterable[str]) -> str:
+    return _SEPARATOR.join(map(visible, texts))
+
+
+_Compared = Mapping[tuple[str, str, str], PairComparison]
+"""(baseline, run, metric) -> the comparison."""
+
+
+def _pair(report: Report, a: int, b: int, compared: _Compared, digits: Digits) -> list[str]:
+    """What is known of run b against run a by each metric, in words."""
+    if a == b:
+        return []
+    values, options = report.values, report.options
+    texts = []
+    for column, found in zip(values.metrics, report.pairs(a, b), strict=True):
+        parts = [f"mean difference {signed(found.difference, digits)}"]
+        one = compared.get((values.runs[a], values.runs[b], column.name))
+        if one is not None:
+            if not math.isnan(one.low):
+                parts.append(f"{options.confidence:g} % interval {interval(one, digits)}")
+            if not math.isnan(one.p):
+                parts.append(f"p {probability(one.p, digits)}")
+            if not math.isnan(one.p_corrected) and options.used_correction != "none":
+                parts.append(f"corrected p {probability(one.p_corrected, digits)}")
+        queries = f"queries won/tied/lost {found.better:,}/{found.equal:,}/{found.worse:,}"
+        if compared and one is None:
+            queries += "; --all-pairs would add an interval and p"
+        texts.append(f"{', '.join(parts)}; {queries}")
+    return texts
+
+
+def _compared(comparison: Comparison) -> _Compared:
+    """The comparisons, and each in the other direction."""
+    found = {}
+    for one in comparison.comparisons:
+        found[one.baseline, one.run, one.metric] = one
+        found[one.run, one.baseline, one.metric] = replace(one, low=-one.high, high=-one.low)
+    return found
+
+
+def _explained(report: Report, digits: Digits, blocks: _Blocks) -> dict[str, Any]:
+    """The explanations: lists by query, some by run and by metric below; those of a kind compress well."""
+    tables = [
+        [[_table(one, found, digits, blocks) for one in of_run] for of_run in found.values]
+        for found in report.explained.values()
+    ]
+
+    def part(name: str) -> list[Any]:
+        return [[[getattr(one, name) for one in of_run] for of_run in of_query] for of_query in tables]
+
+    def column(name: str) -> list[Any]:
+        return [[[one.columns.get(name, 0) for one in of_run] for of_run in of_query] for of_query in tables]
+
+    found = report.explained.values()
+    columns = {name for of in tables for run in of for one in run for name in one.columns}
+    content = {
+        "queries": [q for q, query in enumerate(report.values.queries) if query in report.explained],
+        "documents": [_texts(name for name, _ in one.documents) for one in found],
+        "grades": [_texts(grade_of(grade) for _, grade in one.documents) for one in found],
+        "ranks": [
+            [_texts(ABSENT if rank is None else str(rank) for rank in of) for of in one.ranks] for one in found
+        ],
+        "scores": [_scores(one, digits) for one in found],
+        "rows": part("rows"),
+        "adds": part("adds"),
+        "others": part("others"),
+        "columns": {name: column(name) for name in sorted(columns, key=_order)},
+        "sums": part("sum"),
+        "notes": part("notes"),
+        "blocks": part("blocks"),
+    }
+    titles = [[_cut(visible(report.titles.get(name, ""))) for name, _ in one.documents] for one in found]
+    return content | ({"titles": list(map(_SEPARATOR.join, titles))} if report.titles else {})
+
+
+def _order(name: str) -> tuple[int, str]:
+    """What a gain is made from stands before it."""
+    return (_COLUMNS.index(name) if name in _COLUMNS else -1, name)
+
+
+def _scores(found: ExplainedQuery, digits: Digits) -> list[str]:
+    """The scores of the documents that are shown of each run."""
+    texts = []
+    for of_run, scores in zip(found.values, found.scores, strict=True):
+        shown = {one.id for each in of_run for one in each.explanation.documents}
+        chosen = zip(found.documents, scores, strict=True)
+        texts.append(
+            _texts(
+                "" if score is None or name not in shown else number(score, digits)
+                for (name, _), score in chosen
+            )
+        )
+    return texts
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _TITLE_WIDTH else f"{text[: _TITLE_WIDTH - 1]}…"
+
+
+class _Table(NamedTuple):
+    """An explanation. rows: which of the query's documents it shows. adds: what each of these documents adds.
+    others: whether further ones add, as 0 or 1. sum: the fraction that gives the value. notes: what is not
+    shown. blocks: what is below."""
+
+    rows: str
+    adds: str
+    others: int
+    columns: dict[str, str]
+    sum: str
+    notes: str
+    blocks: list[int]
+
+
+def _table(explained: Explained, found: ExplainedQuery, digits: Digits, blocks: _Blocks) -> _Table:
+    explanation, ranks = explained.explanation, explained.ranks
+    documents = explanation.documents
+    index = {name: d for d, (name, _) in enumerate(found.documents)}
+    columns = {
+        name: _texts(texts)
+        for name, of in _columns(explanation, digits)
+        if any(texts := [of.get(document, "") for document in documents])
+    }
+    # the script prints differences of these, so they have more digits
+    more: Digits = digits if digits == "full" else digits + 3
+    adds = _texts("" if added is None else number(added, more).removeprefix("0") for added in explained.adds)
+    return _Table(
+        " ".join(str(index[one.id]) for one in documents),
+        adds.rstrip(_SEPARATOR),
+        int(explained.others),
+        columns,
+        fraction(explanation, digits) if explanation.is_sum else no_sum(explanation),
+        " ".join(notes(explanation, explained.selection, ranks, digits)),
+        [blocks.add(one) for one in details(explanation, ranks, digits)],
+    )
+
+
+def _columns(explanation: Explanation, digits: Digits) -> Iterator[tuple[str, dict[Document, str]]]:
+    """Columns from left to right, besides those that every explanation has, and the texts of documents."""
+    documents = explanation.documents
+    if explanation.positions is not None:
+        at = {one: explanation.place(one) for one in documents}
+        yield "position", {one: ABSENT if place is None else str(place) for one, place in at.items()}
+    if not explanation.is_sum:
+        yield "value without", {one.document: number(one.value, digits) for one in explanation.changes}
+        yield "change", {one.document: signed(one.change, digits) for one in explanation.changes}
+        return
+    terms = {one.document: one for one in explanation.terms or () if one.document is not None}
+    is_dcg = any(one.gain is not None for one in terms.values())
+    names = (explanation.scaled, "scaled"), ("gain", "gain"), ("discount", "discount")
+    for name, part in names if is_dcg else () if explanation.levels else (("term", "value"),):
+        numbers = ((document, getattr(term, part)) for document, term in terms.items())
+        yield name, {document: number(value, digits) for document, value in numbers if value is not None}
+    if explanation.has_losses:
+        losses = {one.document: one for one in explanation.losses}
+        yield "ideal rank", {one: str(loss.ideal_position or ABSENT) for one, loss in losses.items()}
+        yield "loss", {one: signed(loss.loss, digits) for one, loss in losses.items()}

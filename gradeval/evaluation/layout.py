@@ -1,0 +1,307 @@
+"""What Results print: queries, then the summary, for each run; or runs side by side."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from json.encoder import encode_basestring_ascii
+from typing import Any
+
+import numpy as np
+
+from gradeval.errors import OptionError, visible
+from gradeval.formats.saved import FORMAT_VERSION
+from gradeval.registry.spec import Spec
+from gradeval.render.document import Cell, Document, Grid, RenderOptions, Rows, Text
+from gradeval.render.json import Values
+from gradeval.render.numbers import decimals, of_distinct
+from gradeval.render.rows import not_a_formula
+from gradeval.results import Results
+from gradeval.run_result import Column
+from gradeval.version import __version__
+
+ALL = "all"  # the query id of the summary
+
+
+def document(
+    results: Results,
+    how: RenderOptions,
+    *,
+    per_query: bool = False,
+    summary: bool = True,
+    wide: bool = False,
+    labels: Sequence[str] | None = None,
+) -> Document:
+    """Runs and metrics are in the given order, queries in qrels order; per-query rows are of counted queries.
+
+    per_query: the values of the queries. summary: those of the runs. wide: queries are rows and runs columns,
+    for each metric; json and jsonl stay as they are. labels: for trec, the first column of each metric; by
+    default its name in trec_eval. Raises OptionError.
+    """
+    if wide and (how.format == "trec" or results.has_tie_range):
+        what = "the format trec" if how.format == "trec" else "ranges over ties"
+        raise OptionError(f"{what} cannot be printed wide")
+    texts = partial(texts_of, digits=how.digits)
+    parts = partial(_parts, results, per_query, summary)
+    tables = _side_by_side if wide else _long_rows
+    word = not_a_formula if how.spreadsheet else str
+    return Document(
+        blocks=lambda: _grids(results, per_query, summary, wide, partial(texts, escape=visible)),
+        rows=lambda: [tables(results, per_query, summary, partial(texts, escape=word))],
+        content=lambda: content(results, per_query=per_query, summary=summary, values=Values),
+        records=lambda: _records(results, parts()),
+        columns=lambda: _trec_eval(results, parts(), partial(texts, width=6, signed=True), labels),
+    )
+
+
+Texts = Callable[[Column], list[str]]
+_Part = tuple[int, list[str], list[Column]]  # of consecutive rows: the run, its queries or ALL, the values
+
+
+def _parts(results: Results, per_query: bool, summary: bool) -> Iterator[_Part]:
+    """For each run its queries and then its summary, as asked for."""
+    for r in range(len(results.runs)):
+        if per_query:
+            yield r, results.counted_queries(r), results.columns(r, per_query=True)
+        if summary:
+            yield r, [ALL], results.columns(r, per_query=False)
+
+
+def texts_of(column: Column, *, escape: Callable[[str], str] = str, **how: Any) -> list[str]:
+    """The values of a column as text. escape: for text values. how: the arguments of decimals()."""
+    if column.texts is not None:
+        return list(map(escape, column.texts))
+    return decimals(column.values, column.spec.metric.is_count, **how)
+
+
+def _exact_texts(column: Column) -> list[str]:
+    """The values of a column as JSON."""
+    if column.texts is not None:
+        return list(map(json.dumps, column.texts))
+    write: Callable[[float], str] = _integer if column.spec.metric.is_count else repr
+    return of_distinct(column.values + 0.0, lambda number: write(number) if math.isfinite(number) else "null")
+
+
+def _integer(number: float) -> str:
+    return str(int(number))
+
+
+def _with_ends(column: Column, texts: Texts, absent: str) -> list[Text]:
+    """The values, and the lowest and the highest over the orders of ties. absent: where there are none."""
+    ends: list[Text] = [texts(end) for end in column.ends]
+    return [texts(column), *(ends or [absent, absent])]
+
+
+# --- rows for programs
+
+
+def _long_rows(results: Results, per_query: bool, summary: bool, texts: Texts) -> Rows:
+    """A row for each value."""
+    has_ends = results.has_tie_range
+
+    def parts() -> Iterator[list[list[Text]]]:
+        for r, queries, columns in _parts(results, per_query, summary):
+            rows: list[list[Text]] = []
+            for column in columns:
+                values = _with_ends(column, texts, "") if has_ends else [texts(column)]
+                rows.append([results.runs[r].name, queries, str(column.spec), *values])
+            yield rows
+
+    head = ("run", "query", "metric", "value", *(("low", "high") if has_ends else ()))
+    return Rows(head, parts(), frozenset((0, 1, 2)))
+
+
+def _side_by_side(results: Results, per_query: bool, summary: bool, texts: Texts) -> Rows:
+    """A row for each query and metric, a column for each run."""
+
+    def parts() -> Iterator[list[list[Text]]]:
+        for spec, queries, columns in _by_metric(results, per_query, summary, texts):
+            of_runs: list[Text] = [*columns]
+            yield [[queries, str(spec), *of_runs]]
+
+    head = ("query", "metric", *(run.name for run in results.runs))
+    return Rows(head, parts(), frozenset((0, 1)))
+
+
+def _by_metric(
+    results: Results, per_query: bool, summary: bool, texts: Texts
+) -> Iterator[tuple[Spec, list[str], list[list[str]]]]:
+    """For each metric its queries, then ALL, and the texts of each run; '' where a query is not counted."""
+    runs = range(len(results.runs))
+    counted = [results.counted_queries(r) for r in runs]
+    in_any = set().union(*counted)
+    shown = [query for query in results.queries if query in in_any] if per_query else []
+    of_queries = [{column.spec: column for column in results.columns(r, per_query=True)} for r in runs]
+    of_means = [{column.spec: column for column in results.columns(r, per_query=False)} for r in runs]
+    for spec in results.specs:
+        queries: list[str] = []
+        columns: list[list[str]] = [[] for _ in runs]
+        if spec.metric.per_query:
+            queries += shown
+            for r in runs if shown else ():
+                of = dict(zip(counted[r], texts(of_queries[r][spec]), strict=True))
+                columns[r] += [of.get(query, "") for query in shown]
+        if summary and spec.metric.has_summary:
+            queries.append(ALL)
+            for r in runs:
+                columns[r].append("".join(texts(of_means[r][spec])))
+        if queries:
+            yield spec, queries, columns
+
+
+def _records(results: Results, parts: Iterator[_Part]) -> Rows:
+    """An object for each value."""
+    has_ends = results.has_tie_range
+
+    def objects() -> Iterator[list[list[Text]]]:
+        for r, queries, columns in parts:
+            run, ids = json.dumps(results.runs[r].name), list(map(encode_basestring_ascii, queries))
+            rows: list[list[Text]] = []
+            for column in columns:
+                values = _with_ends(column, _exact_texts, "null") if has_ends else [_exact_texts(column)]
+                rows.append([run, ids, json.dumps(str(column.spec)), *values])
+            yield rows
+
+    return Rows(("run", "query", "metric", "value", *(("low", "high") if has_ends else ())), objects())
+
+
+def _trec_eval(
+    results: Results, parts: Iterator[_Part], texts: Texts, labels: Sequence[str] | None
+) -> Iterator[Rows]:
+    """trec_eval's columns. It evaluates one run: before each of several runs is a row runid with its name."""
+    firsts = labels or [f"{spec.trec:<22}" for spec in results.specs]
+    label = dict(zip(results.specs, firsts, strict=True))
+    is_named = len(results.runs) < 2 or any(spec.metric.name == "runid" for spec in results.specs)
+    last = None
+    for r, queries, columns in parts:
+        if r != last and not is_named:
+            yield Rows((), [[[f"{'runid':<22}", ALL, results.runs[r].name]]], frozenset((2,)))
+        last = r
+        rows: list[list[Text]] = []
+        for column in columns:
+            values = texts(column)
+            if not column.spec.metric.has_summary:  # relstring
+                values = [f"'{text}'" for text in values]
+            rows.append([label[column.spec], queries, values])
+        yield Rows((), [rows], frozenset((1,)))
+
+
+# --- tables for people
+
+
+def _grids(results: Results, per_query: bool, summary: bool, wide: bool, texts: Texts) -> Iterator[Grid]:
+    """A table of queries for each run, then one of the summaries; or one for each metric."""
+    if wide:
+        names = tuple(visible(run.name) for run in results.runs)
+        for spec, queries, of_runs in _by_metric(results, per_query, summary, texts):
+            values = (_best_in_row(spec, row) for row in zip(*of_runs, strict=True))
+            by_query = [(visible(query), *row) for query, row in zip(queries, values, strict=True)]
+            yield Grid(spec.display if len(results.specs) > 1 else "", ("query", *names), by_query)
+        return
+    for r, queries, columns in _parts(results, per_query, False):
+        head = ("query", *(column.spec.display for column in columns))
+        cells = [list(map(visible, queries)), *(_cells(column, texts) for column in columns)]
+        yield Grid(visible(results.runs[r].name), head, list(zip(*cells, strict=True)))
+    if summary:
+        head = ("run", *(spec.display for spec in results.specs if spec.metric.has_summary))
+        rows = [
+            [visible(results.runs[r].name), *(cell for column in columns for cell in _cells(column, texts))]
+            for r, _, columns in _parts(results, False, True)
+        ]
+        yield Grid("", head, _with_best(results, rows))
+
+
+def _cells(column: Column, texts: Texts) -> list[str | Cell]:
+    """The values, with the range behind those that the order of ties changes."""
+    values = texts(column)
+    if not column.ends:
+        return list(values)
+    ends = [texts(end) for end in column.ends]
+    return [
+        value if value == low == high else Cell(value, f" [{low}, {high}]")
+        for value, low, high in zip(values, *ends, strict=True)
+    ]
+
+
+def _best_in_row(spec: Spec, row: Sequence[str]) -> list[str | Cell]:
+    """The best values of several runs in bold; values with the same text are equally good."""
+    higher_is_better = spec.metric.higher_is_better
+    texts = [text for text in row if text not in ("", "nan")]
+    if len(row) < 2 or higher_is_better is None or spec.metric.text or not texts:
+        return list(row)
+    best = (max if higher_is_better else min)(texts, key=float)
+    return [Cell(text, bold=True) if text == best else text for text in row]
+
+
+def _with_best(results: Results, rows: list[list[str | Cell]]) -> list[list[str | Cell]]:
+    """The rows with the best value of each metric in bold; values with the same text are equally good."""
+    shown = [m for m, spec in enumerate(results.specs) if spec.metric.has_summary]
+    for c, m in enumerate(shown if len(rows) > 1 else (), 1):
+        means = results.means[:, m]
+        higher_is_better = results.specs[m].metric.higher_is_better
+        if higher_is_better is not None and not np.isnan(means).all():
+            cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in (row[c] for row in rows)]
+            best = cells[int(np.nanargmax(means) if higher_is_better else np.nanargmin(means))].text
+            for row, cell in zip(rows, cells, strict=True):
+                row[c] = cell._replace(bold=cell.text == best)
+    return rows
+
+
+# --- the object of json
+
+
+def content(
+    results: Results,
+    *,
+    per_query: bool,
+    summary: bool,
+    values: Callable[[list[str], list[str], list[list[str]]], Any] | None = None,
+) -> dict[str, Any]:
+    """What is printed, as an object. Numbers are exact, counts are int, undefined is None.
+
+    values: makes the entries of queries from their ids, the metrics, and the texts of each metric.
+    """
+    return {
+        "gradeval": __version__,
+        "format": FORMAT_VERSION,
+        "qrels": results.judged_by,
+        "options": dict(results.options),
+        "metrics": [str(spec) for spec in results.specs],
+        "warnings": list(results.warnings),
+        "notices": [notice.to_dict() for notice in results.notices],
+        "failed": [{"path": path, "errors": str(error).split("\n")} for path, error in results.failed],
+        "runs": [_run(results, r, per_query, summary, values) for r in range(len(results.runs))],
+    }
+
+
+def _run(results: Results, r: int, per_query: bool, summary: bool, values: Callable[..., Any] | None) -> Any:
+    run = results.runs[r]
+    entry: dict[str, Any] = {"name": run.name, "path": run.path, "sha256": run.sha256, "ties": run.ties}
+    entry["queries"] = run.queries
+    if summary:
+        columns = results.columns(r, per_query=False)
+        for key, part in _with_keys("summary", columns, "low", "high"):
+            entry[key] = {str(column.spec): column.exact()[0] for column in part}
+        numbers = [m for m, spec in enumerate(results.specs) if not spec.metric.text]
+        entry["undefined"] = {str(results.specs[m]): n for m in numbers if (n := results.undefined(r, m))}
+    if per_query:
+        queries = results.counted_queries(r)
+        columns = results.columns(r, per_query=True)
+        for key, part in _with_keys("per_query", columns, "per_query_low", "per_query_high"):
+            names = [str(column.spec) for column in part]
+            if values is not None:
+                entry[key] = values(queries, names, list(map(_exact_texts, part)))
+                continue
+            rows = zip(*(column.exact() for column in part), strict=True)
+            entry[key] = dict(zip(queries, (dict(zip(names, row, strict=True)) for row in rows), strict=False))
+    return entry
+
+
+def _with_keys(key: str, columns: list[Column], low: str, high: str) -> Iterator[tuple[str, list[Column]]]:
+    """The columns, and the ends of those that have them, each with its key."""
+    yield key, columns
+    numbers = [column for column in columns if column.ends]
+    if numbers:
+        yield from ((end, [column.ends[k] for column in numbers]) for k, end in enumerate((low, high)))

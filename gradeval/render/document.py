@@ -1,0 +1,252 @@
+"""What a result prints, before it has a format: grids for people, rows for programs, content for JSON.
+
+A feature has a module `layout` with document(result, how, …) -> Document, which chooses and orders what is
+printed. The writers (table, tsv, csv, json, jsonl, md, latex) know documents and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple
+
+from gradeval.errors import OptionError, inert, visible
+from gradeval.render import WRITERS, Digits, checked_digits
+from gradeval.render.numbers import number, plain, probability, signed, significant
+
+Text = list[str] | str
+"""The texts of a column, one a row; a string is the same in all rows."""
+
+
+class RenderOptions(NamedTuple):
+    """How a document is written. colour, width: for tables: terminal codes, and the width of the terminal
+    (None: no limit). spreadsheet: for csv: a single quote before text that a spreadsheet would read as a
+    formula.
+    """
+
+    digits: Digits = 4
+    colour: bool = False
+    width: int | None = None
+    spreadsheet: bool = False
+    format: str = "table"
+
+
+class Cell(NamedTuple):
+    """A text in a grid. mark: after it, such as the letters of runs (a superscript where there are any), or
+    ' [low, high]'.
+    """
+
+    text: str
+    mark: str = ""
+    bold: bool = False
+
+
+class Grid(NamedTuple):
+    """A table for people. A row holds cells, or strings, which are cells without a mark.
+
+    labels: how many of the first columns hold names, which every further table repeats. left: the columns that
+    are aligned to the left, by default the labels. Nothing in it can steer a terminal, or change the direction
+    of other text.
+    """
+
+    title: str
+    head: tuple[str, ...]
+    rows: Sequence[Sequence[str | Cell]]
+    labels: int = 1
+    left: frozenset[int] | None = None
+
+    @property
+    def cells(self) -> list[list[Cell]]:
+        return [[Cell(cell) if isinstance(cell, str) else cell for cell in row] for row in self.rows]
+
+    def is_left(self, column: int) -> bool:
+        return column < self.labels if self.left is None else column in self.left
+
+
+class Lines(NamedTuple):
+    """Text whose line ends and spaces are kept: a drawing."""
+
+    lines: Sequence[str]
+
+
+class Line(NamedTuple):
+    """A line of its own. style: 'heading', 'strong', or 'dim'."""
+
+    text: str
+    style: str
+
+
+class Sentences(NamedTuple):
+    """What the numbers mean: a paragraph a sentence on a terminal, one paragraph in other formats."""
+
+    sentences: Sequence[str]
+
+
+Block = Grid | Lines | Line | Sentences | str
+"""A string is a paragraph."""
+
+
+class Rows(NamedTuple):
+    """A table for programs, in parts that have the same columns.
+
+    A part is one or several rows for each of its items, such as a row for each metric of each query: for each
+    of these rows the texts of its columns. names: the columns whose text comes from the input, which a
+    spreadsheet could read as a formula.
+    """
+
+    head: Sequence[str]
+    parts: Iterable[Sequence[Sequence[Text]]]
+    names: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, head: Sequence[str], rows: Iterable[Sequence[str]], names: Iterable[str] = ()) -> Rows:
+        """names: the names of the columns with text of the input."""
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        return cls(head, [[columns]] if columns else [], frozenset(map(head.index, names)))
+
+
+class Kind(NamedTuple):
+    """How the values of a column become text: for programs, and for people.
+
+    is_name: whether it is text of the input, which could be a formula, or steer a terminal.
+    """
+
+    plain: Callable[[Any, Digits], str]
+    shown: Callable[[Any, Digits], str | Cell]
+    is_name: bool = False
+
+
+NAME = Kind(lambda text, digits: text, lambda text, digits: visible(text), is_name=True)
+WORD = Kind(lambda value, digits: str(value), lambda value, digits: str(value))
+NUMBER = Kind(plain, number)
+SIGNED = Kind(plain, signed)
+PROBABILITY = Kind(significant, probability)
+
+
+class Column(NamedTuple):
+    """A column of a table, declared once. name: for programs; head: for people; '' where they do not have it.
+
+    key: of the value in a row, by default the name.
+    """
+
+    name: str
+    head: str
+    kind: Kind = WORD
+    key: str = ""
+
+
+def grid_of(
+    title: str, columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], digits: Digits, labels: int = 1
+) -> Grid:
+    """The table for people."""
+    columns = [column for column in columns if column.head]
+    cells = [[column.kind.shown(row[column.key or column.name], digits) for column in columns] for row in rows]
+    return Grid(title, tuple(column.head for column in columns), cells, labels)
+
+
+def rows_of(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], digits: Digits) -> Rows:
+    """The table for programs."""
+    columns = [column for column in columns if column.name]
+    texts = []
+    for row in rows:
+        values = [row[column.key or column.name] for column in columns]
+        texts.append(
+            [
+                value if isinstance(value, str) else column.kind.plain(value, digits)
+                for column, value in zip(columns, values, strict=True)
+            ]
+        )
+    names = [column.name for column in columns if column.kind.is_name]
+    return Rows.of([column.name for column in columns], texts, names)
+
+
+class Document:
+    """The parts of what is printed, each made when a format asks for it; None for those that do not exist.
+
+    blocks: for people (table, md, latex). rows: for programs (tsv, csv). content: the object of json. records:
+    the objects of jsonl, or Rows whose texts are JSON. columns: rows without a head (trec). is_log: whether it
+    is printed where a runner of a CI service reads commands, so that no line may be one.
+    """
+
+    def __init__(
+        self,
+        *,
+        blocks: Callable[[], Iterable[Block]] | None = None,
+        rows: Callable[[], Iterable[Rows]] | None = None,
+        content: Callable[[], Mapping[str, Any]] | None = None,
+        records: Callable[[], Iterable[Mapping[str, Any]] | Rows] | None = None,
+        columns: Callable[[], Iterable[Rows]] | None = None,
+        is_log: bool = False,
+    ) -> None:
+        self.blocks, self.rows, self.content, self.records = blocks, rows, content, records
+        self.columns, self.is_log = columns, is_log
+
+    @property
+    def formats(self) -> Iterator[str]:
+        """The formats that the document can be written in."""
+        return (name for name, writer in WRITERS.items() if getattr(self, writer.part) is not None)
+
+    def write(self, how: RenderOptions) -> str:
+        """The document in the format of `how`, with '\\n' at the end of each line. Raises OptionError."""
+        if not isinstance(how.format, str) or how.format not in self.formats:
+            raise OptionError(f"unknown format '{how.format}': choose from {', '.join(self.formats)}")
+        writer = WRITERS[how.format]
+        part = getattr(self, writer.part)()
+        text: str = getattr(import_module(f"gradeval.render.{writer.module}"), f"write_{how.format}")(part, how)
+        if not self.is_log:
+            return text
+        return inert(text, r"\u00") if writer.part == "content" else inert(text)
+
+
+def joined(columns: Sequence[Text], count: int) -> str:
+    """The text of `count` rows from the texts of each column."""
+    pieces: list[str] = [""] * (count * len(columns))
+    for index, column in enumerate(columns):
+        pieces[index :: len(columns)] = [column] * count if isinstance(column, str) else column
+    return "".join(pieces)
+
+
+def interleaved(part: Sequence[Sequence[Text]], starts: Sequence[str], end: str) -> str:
+    """The rows of a part. starts: before each column; end: of a row."""
+    columns: list[Text] = []
+    count = 1
+    for row in part:
+        for start, column in zip(starts, row, strict=False):
+            columns += [start, column]
+            if not isinstance(column, str):
+                count = len(column)
+        columns.append(end)
+    return joined(columns, count)
+
+
+class Printable:
+    """A result that can be printed. layout: the module whose document() makes what is printed, found by name,
+    so that a result does not import what draws it.
+    """
+
+    layout: ClassVar[str]
+
+    def render(
+        self,
+        format: str = "table",
+        *,
+        digits: Digits = 4,
+        colour: bool = False,
+        width: int | None = None,
+        spreadsheet: bool = False,
+        **what: Any,
+    ) -> str:
+        """The result as text in one of its formats, with '\\n' at the end of each line.
+
+        digits: decimals, or 'full' for the shortest representation that round-trips; json and jsonl are always
+        exact. colour, width: of tables: terminal codes, and the width of the terminal (None: no limit).
+        spreadsheet: for csv: a single quote before text that a spreadsheet would read as a formula. what: what
+        to print; the arguments of the layout's document(). Raises OptionError.
+        Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
+        """
+        how = RenderOptions(checked_digits(digits), colour, width, spreadsheet, format)
+        document: Document = import_module(self.layout).document(self, how, **what)
+        return document.write(how)
+
+    def __str__(self) -> str:
+        return self.render()
