@@ -17,7 +17,6 @@ from gradeval.evaluation import evaluate_all
 from gradeval.notices import Kind
 from gradeval.options import Options
 from gradeval.registry.spec import parse
-from gradeval.render.document import Cell
 
 from .test_compare import random_runs
 
@@ -72,7 +71,7 @@ def test_missing_queries_are_not_unjudged_documents(queries: str, no_relevant: s
 def test_a_report_has_the_same_shares() -> None:
     found = gradeval.report("q", ["new.run", "part.run"], "nDCG@10", explain=0)
     assert [row[-4:] for row in coverage(found, 2).rows] == [
-        tuple(map(Cell, texts)) for texts in (["0.50"] * 4, ["1.00"] * 4)
+        tuple(texts) for texts in (["0.50"] * 4, ["1.00"] * 4)
     ]
     _, [new, part] = shares("new.run", "part.run", metrics="nDCG@10") or ("", [])
     assert (new, part) == (0.5, 1.0)
