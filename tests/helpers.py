@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 import numpy as np
+import pytest
 from hypothesis import settings
 
 from gradeval.arrays.segments import Segments
 from gradeval.registry import spec
-from gradeval.registry.metric import DECLARED, REGISTRY, Metric, load
+from gradeval.registry.metric import DECLARED, REGISTRY, load
 from gradeval.registry.spec import parse
 from gradeval.tables.judgments import Judgments
 
@@ -113,14 +115,17 @@ def examples(times: float) -> settings:
     return settings(max_examples=max(1, round(times * settings.default.max_examples)))
 
 
-def check_each(metrics: Iterable[Metric], check: Callable[[Metric], None]) -> None:
-    """Call check(metric) for every metric. One error names all that fail, and shows the first."""
-    failed: dict[str, Exception] = {}
-    for metric in metrics:
+Case = TypeVar("Case")
+
+
+def check_each(cases: Iterable[Case], check: Callable[[Case], None]) -> None:
+    """Call check(case) for every case, as a metric. One error names all that fail, and shows the first."""
+    failed: dict[str, BaseException] = {}
+    for case in cases:
         try:
-            check(metric)
-        except Exception as error:
-            failed[metric.name] = error
+            check(case)
+        except (Exception, pytest.fail.Exception) as error:
+            failed[str(getattr(case, "name", case))] = error
     if failed:
         name, first = next(iter(failed.items()))
         others = f" (and {', '.join([*failed][1:])})" if len(failed) > 1 else ""

@@ -49,19 +49,10 @@ TREC = {
     "num_rel": "num_rel",
     "num_rel_ret": "num_rel_ret",
 }
-ASKED = {
-    *(
-        "map",
-        "map_cut.5,10",
-        "ndcg",
-        "ndcg_cut.1,5,10",
-        "P.1,5,10",
-        "recall.1,5,10",
-        "recip_rank",
-        "success.1,5",
-    ),
-    *("set_P", "set_recall", "set_F", "num_ret", "num_rel", "num_rel_ret"),
-}
+ASKED = (
+    "map map_cut.5,10 ndcg ndcg_cut.1,5,10 P.1,5,10 recall.1,5,10 recip_rank success.1,5 set_P set_recall "
+    "set_F num_ret num_rel num_rel_ret"
+).split()
 COUNTS = {"num_ret", "num_rel", "num_rel_ret"}
 
 # what ir_measures computes, and our name for it
@@ -88,26 +79,7 @@ IR = {
 }
 
 # ids that are the beginnings of others, and of two bytes: ties are ordered by bytes, descending
-DOCUMENTS = [
-    "a",
-    "aa",
-    "a1",
-    "a10",
-    "a9",
-    "B",
-    "b",
-    "é",
-    "z",
-    "_",
-    "~",
-    "d-1",
-    "d.1",
-    "0",
-    "00",
-    "10",
-    "9",
-    "µ",
-]
+DOCUMENTS = "a aa a1 a10 a9 B b é z _ ~ d-1 d.1 0 00 10 9 µ".split()
 GRADES = st.integers(-3, 4)
 SCORES = st.sampled_from([-1.5, 0.0, 1.0, 1.0, 2.0, 2.5]) | st.floats(-1e6, 1e6, width=32)
 
@@ -146,7 +118,7 @@ def floored(qrels: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
 
 def by_pytrec_eval(qrels: dict[str, dict[str, int]], run: Table, level: int) -> dict[str, dict[str, float]]:
     """measure -> query -> value."""
-    found = pytrec_eval.RelevanceEvaluator(floored(qrels), ASKED, relevance_level=level).evaluate(run)
+    found = pytrec_eval.RelevanceEvaluator(floored(qrels), {*ASKED}, relevance_level=level).evaluate(run)
     return {measure: {query: values[measure] for query, values in found.items()} for measure in TREC}
 
 
@@ -168,7 +140,7 @@ def check_pytrec_eval(results: Results, both: Results, theirs: dict[str, dict[st
             assert results.mean(0, name) == pytest.approx(total / divide, abs=1e-9), name
 
 
-@examples(times=1.5)
+@examples(times=0.6)
 @given(collection=collections(), level=st.integers(1, 3))
 def test_pytrec_eval(collection: Collection, level: int) -> None:
     qrels, run = collection
@@ -179,8 +151,7 @@ def test_pytrec_eval(collection: Collection, level: int) -> None:
     check_pytrec_eval(results, both, by_pytrec_eval(qrels, run, level))
 
 
-@pytest.mark.parametrize("level", [1, 2])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed, level", [(0, 1), (1, 2), (2, 1)])
 def test_pytrec_eval_on_large_collections(seed: int, level: int) -> None:
     qrels, run = large(seed)
     results, both = (
@@ -212,18 +183,18 @@ def check_ir_measures(
         assert results.mean(0, name) == pytest.approx(means[measure], abs=1e-9), name
 
 
-@examples(times=0.6)
+@examples(times=0.4)
 @given(collection=collections())
 def test_ir_measures(collection: Collection) -> None:
     check_ir_measures(*collection, IR)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_ir_measures_on_large_collections(seed: int) -> None:
     check_ir_measures(*large(seed), IR)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_ir_measures_without_unjudged_documents(seed: int) -> None:
     """Theirs takes out what is not in the qrels, -1 as 0 among it; trec_eval's -J takes out -1 too."""
     qrels, run = large(seed)
@@ -231,7 +202,7 @@ def test_ir_measures_without_unjudged_documents(seed: int) -> None:
     check_ir_measures(floored(qrels), run, names, judged_only=True)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_reciprocal_rank_at_a_cutoff(seed: int) -> None:
     """ir_measures leaves RR@k to a provider that orders ties otherwise, so there are none here."""
     qrels, run = large(seed, ties=False)
@@ -249,8 +220,7 @@ def write(path: Path, qrels: dict[str, dict[str, int]], run: Table, rng: random.
         file.writelines(lines)
 
 
-@pytest.mark.parametrize("shuffled", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed, shuffled", [(0, False), (1, True), (2, True)])
 def test_the_whole_command(
     seed: int, shuffled: bool, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
