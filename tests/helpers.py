@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -118,15 +120,46 @@ def examples(times: float) -> settings:
 Case = TypeVar("Case")
 
 
-def check_each(cases: Iterable[Case], check: Callable[[Case], None]) -> None:
+def check_each(cases: Iterable[Case], check: Callable[[Case], object]) -> None:
     """Call check(case) for every case, as a metric. One error names all that fail, and shows the first."""
     failed: dict[str, BaseException] = {}
+    skipped = None
     for case in cases:
         try:
             check(case)
+        except pytest.skip.Exception as reason:
+            skipped = reason
         except (Exception, pytest.fail.Exception) as error:
             failed[str(getattr(case, "name", case))] = error
     if failed:
         name, first = next(iter(failed.items()))
         others = f" (and {', '.join([*failed][1:])})" if len(failed) > 1 else ""
         raise AssertionError(f"{name}{others}: {first}") from first
+    if skipped:
+        raise skipped
+
+
+def each(names: str | Sequence[str], cases: Iterable[object], **_: object) -> Callable[..., Any]:
+    """Instead of pytest.mark.parametrize where there are many cases: one test tries them all, in one folder."""
+    columns = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+    kept = list(cases)
+
+    def decorated(test: Callable[..., object]) -> Callable[..., None]:
+        def tries(**fixtures: Any) -> None:
+            def check(case: Any) -> None:
+                values = dict(zip(columns, case if len(columns) > 1 else [case], strict=True))
+                if "monkeypatch" not in fixtures:
+                    test(**fixtures, **values)
+                    return
+                with fixtures["monkeypatch"].context() as patch:
+                    test(**{**fixtures, "monkeypatch": patch}, **values)
+
+            check_each(kept, check)
+
+        wanted = inspect.signature(test)
+        rest = [param for name, param in wanted.parameters.items() if name not in columns]
+        functools.update_wrapper(tries, test)
+        tries.__signature__ = wanted.replace(parameters=rest)  # type: ignore[attr-defined]
+        return tries
+
+    return decorated
