@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
+from helpers import each
 
 from gradeval.errors import (
     GradevalError,
@@ -33,7 +33,7 @@ def test_what_a_terminal_or_an_editor_obeys() -> None:
         assert visible_rows(f"a{char}b") == (f"a{char}b" if char in "\t\n" else f"a{escaped}b")
 
 
-@pytest.mark.parametrize("text", ["q1", "é µ", "検索", "\u0646\u200c\u0627", "a\u00a0b", SURROGATE, r"\x1b"])
+@each("text", ["q1", "é µ", "検索", "\u0646\u200c\u0627", "a\u00a0b", SURROGATE, r"\x1b"])
 def test_all_else_stays_in_a_table(text: str) -> None:
     assert visible(text) == visible_rows(text) == text
 
@@ -42,7 +42,7 @@ def test_a_message_shows_all_that_cannot_be_seen() -> None:
     assert printable("a\u00a0b\u200c" + SURROGATE) == r"a\xa0b\u200c\udcff"
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "shown"),
     [
         ("::error::x", r"\x3a:error::x"),

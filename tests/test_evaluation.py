@@ -7,6 +7,7 @@ import re
 from dataclasses import fields
 
 import pytest
+from helpers import each
 from plain import pipe, ranking
 
 import gradeval
@@ -101,7 +102,7 @@ def test_watch(files):
 OTHER = {"1": {"a": 1.0}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("runs", "names"),
     [
         (lambda path: [RUN, OTHER], ["run1", "run2"]),
@@ -142,7 +143,7 @@ def test_default_metrics():
     assert " ".join(map(str, specs)) == "num_q muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "expected"),
     [
         ({}, AP),

@@ -6,6 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from helpers import each
 from junk import junk
 
 from gradeval import OptionError, evaluate
@@ -53,7 +54,7 @@ GOOD = {
 }
 
 
-@pytest.mark.parametrize("field", [field.name for field in fields(Options)])
+@each("field", [field.name for field in fields(Options)])
 def test_any_value_of_any_field(field):
     accepted = set()
     for name, value in junk().items():
@@ -71,7 +72,7 @@ def test_any_value_of_any_field(field):
     assert accepted == GOOD.get(field, {"None"} if getattr(Options(), field) is None else set())
 
 
-@pytest.mark.parametrize("field", [field.name for field in fields(Options)])
+@each("field", [field.name for field in fields(Options)])
 def test_any_value_without_conversion(field):
     """A program may make Options itself; what is accepted needs no conversion."""
     for value in junk().values():

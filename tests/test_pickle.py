@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import each
 
 import gradeval
 from gradeval import errors
@@ -128,7 +129,7 @@ def test_every_class_of_errors_is_here() -> None:
     assert {type(error) for error in ERRORS} == {one for one in classes if issubclass(one, GradevalError)}
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@each("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_errors(error: GradevalError) -> None:
     assert same(again(error), error)
 

@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from helpers import examples
+from helpers import each, examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,7 +61,7 @@ def test_random_collections(seed, level, judged_only):
     check(*collection(seed), MEASURES, level, judged_only)
 
 
-@pytest.mark.parametrize(
+@each(
     "measure",
     [
         *(
@@ -115,7 +115,7 @@ def test_names_that_are_supported():
         assert theirs.supported_nicknames[name] == measures
 
 
-@pytest.mark.parametrize("measure", ["x", "MAP", "ndcg_cut.x", "rbp", "yaap", "prefs", "", "map "])
+@each("measure", ["x", "MAP", "ndcg_cut.x", "rbp", "yaap", "prefs", "", "map "])
 def test_measures_that_are_not_supported(measure):
     for one in (ours, theirs):
         with pytest.raises(ValueError, match="unsupported measure"):
@@ -128,7 +128,7 @@ def test_measures_that_end_the_process_there(measure):
         ours.RelevanceEvaluator(QRELS, {measure})
 
 
-@pytest.mark.parametrize(
+@each(
     "run",
     [
         *({}, {"7": {"a": 1.0}}, {"1": {}}, {"1": {}, "2": {"a": 1.0}}, {"1": {"a": 1}}, {"1": {"a": True}}),
@@ -142,7 +142,7 @@ def test_runs(run):
     check({"1": {"a": True, "b": -1 * 0}}, run, {"map"})
 
 
-@pytest.mark.parametrize(
+@each(
     "run",
     [
         *({"1": {"a": "1"}}, {"1": {1: 1.0}}, {1: {"a": 1.0}}, [("1", "a", 1)], {"1": [1]}, {"1": {b"a": 1.0}}),
@@ -155,7 +155,7 @@ def test_runs_of_wrong_types(run):
             one.RelevanceEvaluator(QRELS, {"map"}).evaluate(run)
 
 
-@pytest.mark.parametrize(
+@each(
     ("qrels", "level"),
     [
         *(({"1": {"a": grade}}, 1) for grade in (1.0, "1", np.int64(1), None)),

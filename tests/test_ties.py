@@ -8,6 +8,7 @@ from itertools import groupby, permutations, product
 
 import numpy as np
 import pytest
+from helpers import each
 
 import gradeval
 from gradeval.notices import Kind, Notice, lines
@@ -88,7 +89,7 @@ def test_exact(options: dict[str, object]) -> None:
     assert sum(0 < len(of) < len(cases) for of in changes.values()) > 5  # both ways
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         {},

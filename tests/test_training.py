@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers import each
 
 from gradeval import GradevalError, InputError, MetricError, OptionError, evaluate, score_arrays
 
@@ -37,8 +38,8 @@ def test_values_are_those_of_evaluate():
     assert by_size.queries.tolist() == [0, 1, 3, 4, 5]
 
 
-@pytest.mark.parametrize("ties", ["input", "best", "worst"])
-@pytest.mark.parametrize("ids", [QUERY, QUERY.astype(str), QUERY.astype(object), QUERY / 2])
+@each("ties", ["input", "best", "worst"])
+@each("ids", [QUERY, QUERY.astype(str), QUERY.astype(object), QUERY / 2])
 def test_queries_in_any_order(ties, ids):
     order = np.lexsort((np.arange(len(QUERY)), RNG.permutation(len(QUERY)) % 7))  # of a query too
     shuffled = score_arrays(METRICS, grade=GRADE[order], score=SCORE[order], query=ids[order], ties=ties)
@@ -79,7 +80,7 @@ def test_arrays_of_other_libraries():
         assert dict(found) == dict(expected)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "what"),
     [
         ({"score": [1.0]}, InputError, "score: 1 scores for 2 grades"),

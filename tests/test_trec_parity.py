@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import pytrec_eval
 from cli.command import gradeval
+from helpers import each
 
 from gradeval.evaluation import evaluate
 from gradeval.registry.measures import parse_trec_eval
@@ -264,7 +265,7 @@ PARAMETERS += "utility.2,-1,0,0 utility.1,1,1,1 official set"
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="there is no trec_eval")
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_the_program_prints_the_same(tmp_path: Path, seed: int) -> None:
     assert PROGRAM is not None
     rng = random.Random(seed)
@@ -311,7 +312,7 @@ PEER = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_pytrec_eval(seed: int) -> None:
     rng = random.Random(seed)
     grades = rng.choice([[1], [1, 2], [1, 2, 3, 4]])

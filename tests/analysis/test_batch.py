@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from helpers import each
 from scipy import stats
 
 import gradeval
@@ -299,7 +300,7 @@ def test_another_version_keeps_nothing(
     assert read_earlier(Source(path)) == {}
 
 
-@pytest.mark.parametrize(
+@each(
     "text", ["", "run\tquery\n", "[1]", "{}", '{"cells": [1]}', '{"cells": 3}', '{"a": 1}\n{"b": 2}\n', "\xff"]
 )
 def test_other_files_are_no_earlier_output(text: str) -> None:

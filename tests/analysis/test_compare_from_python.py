@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers import each
 from scipy import stats
 
 import gradeval
@@ -72,7 +73,7 @@ def test_undefined_values_are_noted() -> None:
     assert "2 of 2 runs: rankDCG is undefined for up to 1 query (A), excluded from its mean" in found.warnings
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"test": "u"}, "test must be one of t, randomization"),

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers import each
 from scipy import stats
 
 from gradeval.analysis.options import TESTS
@@ -57,8 +58,8 @@ def test_comparisons_without_p_are_outside_of_the_family() -> None:
     ]
 
 
-@pytest.mark.parametrize("queries", [0, 1])
-@pytest.mark.parametrize("test", TESTS)
+@each("queries", [0, 1])
+@each("test", TESTS)
 def test_fewer_than_two_pairs(queries: int, test: str) -> None:
     values = random_runs(15, runs=2, queries=2)
     values.values[0, :, queries:] = NAN

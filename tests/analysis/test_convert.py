@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import examples
+from helpers import each, examples
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -338,7 +338,7 @@ def test_letor(tmp_path):
     assert target.read_text() == "query_id,doc_id,score\n1,a,0.5\n1,b,0\n"
 
 
-@pytest.mark.parametrize(
+@each(
     "options, message",
     [
         ({"to": "xml"}, "to must be one of"),

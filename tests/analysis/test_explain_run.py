@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import each
 
 import gradeval
 from gradeval.arrays.strings import IdIndex, Ids
@@ -92,7 +93,7 @@ def test_titles():
     assert one.to_dict()["documents"][1]["title"] == "Title of a"
 
 
-@pytest.mark.parametrize(
+@each(
     "given, options, error, message",
     [
         (("AP",), {}, OptionError, "no query given"),

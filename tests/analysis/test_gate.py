@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers import each
 from scipy import stats
 
 from gradeval.analysis.gate import judge
@@ -83,8 +84,8 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("kind", FORMS)
-@pytest.mark.parametrize("sign", [1, -1])
+@each("kind", FORMS)
+@each("sign", [1, -1])
 def test_checks_against_a_baseline_are_as_stated(kind: str, sign: int) -> None:
     rng = np.random.default_rng(8)
     seen = set()
@@ -194,8 +195,8 @@ def test_the_worst_queries_of_a_required_value() -> None:
 # what must never read as held
 
 
-@pytest.mark.parametrize("kind", FORMS)
-@pytest.mark.parametrize(
+@each("kind", FORMS)
+@each(
     ("run", "old", "reason"),
     [
         ([NAN, NAN], [0.5, 0.5], "AP is undefined: no query has a value in both runs"),

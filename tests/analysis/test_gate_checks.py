@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval.analysis.gate_checks import GateConfig, has_config, parse_checks, read_config
 from gradeval.errors import GradevalError, InputError
@@ -12,7 +13,7 @@ from gradeval.formats.sources import Source
 from gradeval.formats.toml import read_toml
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "text", "written"),
     [
         ("require", "nDCG@10 >= 0.45", ["nDCG@10 >= 0.45"]),
@@ -40,7 +41,7 @@ def test_checks(kind: str, text: str, written: list[str]) -> None:
         assert parse_checks(kind, again) == [check]
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "text", "message"),
     [
         ("require", "", "require '' is not of the form 'nDCG@10 >= 0.45'"),
@@ -127,7 +128,7 @@ def test_a_pyproject_of_others() -> None:
     assert has_config(read_toml(Source("pyproject.toml")))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("\nmax_drop = 'AP 1'", "gates.toml:2: unknown key 'max_drop'. Did you mean 'max-drop'?"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import each
 from scipy.stats import t as student
 
 import gradeval
@@ -114,7 +115,7 @@ def test_curves_of_one_query_have_no_interval():
     assert "interval at 2" in picture.render()
 
 
-@pytest.mark.parametrize(
+@each(
     ("metrics", "at", "names"),
     [
         ("nDCG", None, [("nDCG", 20)]),
@@ -133,7 +134,7 @@ def test_metrics_of_curves(metrics, at, names):
         assert list(curve.at) == sorted(curve.at)
 
 
-@pytest.mark.parametrize(
+@each(
     ("metrics", "at", "says"),
     [
         ("AUC", None, "AUC: AUC takes no cutoff, so it has no curve: for example"),

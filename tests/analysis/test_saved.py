@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import each
 
 import gradeval
 from gradeval.analysis.saved import evaluate_with_saved, with_saved
@@ -108,7 +109,7 @@ def test_made_from_something_else() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
+@each(
     ("saved", "asked", "message"),
     [
         ({"rel": 2}, {}, "--rel 2, and this command has the default"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-from helpers import examples
+from helpers import each, examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 from plain import pipe
@@ -151,7 +151,7 @@ def test_all_duplicates_of_a_run_are_listed(tmp_path):
     assert (report.facts.duplicates, report.facts.documents, report.facts.queries) == (90, 180, 3)
 
 
-@pytest.mark.parametrize(
+@each(
     "text, role, found",
     [
         (b"1 0 a 1\r\n1 0 b 1\r\n", "qrels", ("trec", "", "ASCII", "spaces", "CRLF")),
@@ -178,7 +178,7 @@ def test_what_a_file_is(tmp_path, text, role, found):
         assert (about.not_utf8, lines_of(report.warnings)) == (2, [2])
 
 
-@pytest.mark.parametrize("cut", range(1, 8))
+@each("cut", range(1, 8))
 def test_characters_that_are_cut_by_a_block_are_utf8(tmp_path, monkeypatch, cut):
     monkeypatch.setattr(Source.chunks, "__defaults__", (cut,))
     path = tmp_path / "x.json"
@@ -187,7 +187,7 @@ def test_characters_that_are_cut_by_a_block_are_utf8(tmp_path, monkeypatch, cut)
     assert report.description.encoding == "UTF-8"
 
 
-@pytest.mark.parametrize(
+@each(
     "text, role",
     [
         ("1 0 a 1\n", "qrels"),

@@ -6,6 +6,7 @@ from math import exp, log
 
 import numpy as np
 import pytest
+from helpers import each
 
 from gradeval.analysis.zscores import UNKNOWN, standardized
 from gradeval.errors import InputError
@@ -27,7 +28,7 @@ def test_read(tmp_path):
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "what"),
     [
         ("q map 1 2\nq map 1\n", ":2: 3 fields where a line has 4"),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from helpers import each
 
 from gradeval.arrays.digits import integer_ids
 
 
-@pytest.mark.parametrize(
-    "kind", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
-)
+@each("kind", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64])
 def test_integers_are_written_as_str_writes_them(kind):
     info = np.iinfo(kind)
     powers = [10**n + by for n in range(20) for by in (-1, 0, 1)]

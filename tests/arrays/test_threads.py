@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from helpers import each
 
 from gradeval.arrays import threads as parallel
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
@@ -26,8 +27,8 @@ def no_thread_is_left():
         time.sleep(0.001)
 
 
-@pytest.mark.parametrize("jobs", JOBS)
-@pytest.mark.parametrize("count", [0, 1, 2, 100])
+@each("jobs", JOBS)
+@each("count", [0, 1, 2, 100])
 def test_order_is_that_of_the_items(jobs, count):
     pause = random.Random(1)
 
@@ -71,8 +72,8 @@ def test_items_are_drawn_one_at_a_time_and_not_far_ahead(jobs):
     assert taken == drawn == 60
 
 
-@pytest.mark.parametrize("jobs", JOBS)
-@pytest.mark.parametrize("bad", [0, 5, 29])
+@each("jobs", JOBS)
+@each("bad", [0, 5, 29])
 def test_error_of_the_function_comes_in_its_place(jobs, bad):
     def function(item):
         if item >= bad:
@@ -86,8 +87,8 @@ def test_error_of_the_function_comes_in_its_place(jobs, bad):
     assert list(results) == []
 
 
-@pytest.mark.parametrize("jobs", JOBS)
-@pytest.mark.parametrize("bad", [0, 5])
+@each("jobs", JOBS)
+@each("bad", [0, 5])
 def test_error_of_the_iterator_comes_in_its_place(jobs, bad):
     def items():
         yield from range(bad)
@@ -139,8 +140,8 @@ def test_an_interrupt_does_not_wait_for_what_comes_next():
         thread.join()
 
 
-@pytest.mark.parametrize("jobs", JOBS)
-@pytest.mark.parametrize("taken", [0, 1, 7])
+@each("jobs", JOBS)
+@each("taken", [0, 1, 7])
 def test_closing_early_leaves_no_thread_and_draws_no_more(jobs, taken):
     drawn = []
 

@@ -12,7 +12,7 @@ from itertools import cycle
 from pathlib import Path
 
 import pytest
-from helpers import check_each
+from helpers import check_each, each
 
 from .command import LETOR, QRELS, RUN, fails, gradeval
 
@@ -127,8 +127,8 @@ def test_up_to_twenty_errors_then_a_count(count: int) -> None:
     assert lines[20:] == rest.get(count, [])
 
 
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
-@pytest.mark.parametrize(
+@each("pack", PACKERS.values(), ids=PACKERS)
+@each(
     ("text", "what"),
     [
         ("", "the file is empty"),

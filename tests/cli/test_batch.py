@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval.cli.batch import FORMATS
 
@@ -163,7 +164,7 @@ def test_notices_name_collection_and_system() -> None:
     assert "warning: 4 of 4 runs lack judged queries, up to 1 (north/good), counted as 0" in done.lines
 
 
-@pytest.mark.parametrize(
+@each(
     ("args", "what"),
     [
         ([], "gradeval: Missing argument 'MANIFEST'. Try 'gradeval batch --help'."),

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from helpers import each
 from scipy import stats
 
 from .command import fails, gradeval
@@ -153,7 +154,7 @@ def test_what_else_is_printed() -> None:
     assert alone.splitlines()[0] == "query\tmetric\tgood\tpoor\tpoor - good"
 
 
-@pytest.mark.parametrize("format", ["table", "tsv", "csv", "json", "md", "latex"])
+@each("format", ["table", "tsv", "csv", "json", "md", "latex"])
 def test_formats_and_output(format: str) -> None:
     args = ("qrels", "good.run", "poor.run", "-m", "AP", "-f", format)
     done = compare(*args)
@@ -251,7 +252,7 @@ def test_judged_documents() -> None:
 RUNS = ("compare", "qrels", "good.run", "poor.run")
 
 
-@pytest.mark.parametrize(
+@each(
     ("args", "message"),
     [
         (("compare",), "Missing argument 'QRELS RUN RUN...': the qrels, then two runs or more."),

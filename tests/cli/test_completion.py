@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from click.shell_completion import CompletionItem, ShellComplete
 from click.testing import CliRunner
+from helpers import each
 
 from gradeval.cli import app
 from gradeval.options import RUN_FORMATS
@@ -31,7 +32,7 @@ def files(line: str) -> bool:
     return any(item.type == "file" for item in completed(line))
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "",
@@ -66,7 +67,7 @@ def test_options_are_completed(line: str) -> None:
     assert not files(line)
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "found"),
     [
         ("--qu", ["--queries", "--query-ids", "--quiet"]),
@@ -96,7 +97,7 @@ def test_each_family_that_is_completed_is_one() -> None:
         assert gradeval("metrics", "--family", word).code == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "found"),
     [
         ("-m nD", {"nDCG", "NDCNG", "nDCGphi", "ndcg_cut"}),

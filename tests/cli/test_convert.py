@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from .command import fails, gradeval
 
@@ -45,7 +46,7 @@ def test_nothing_is_written_after_an_error():
     assert fails("convert", "bad", "-", "--to", "csv").startswith("bad:2:")
 
 
-@pytest.mark.parametrize(
+@each(
     "args, message",
     [
         (("r", "-"), "choose a format with --to"),

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval.formats.sources import Source
 
@@ -130,7 +131,7 @@ def test_features(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "args, message",
     [
         ([], "No query given: --query ID chooses one"),

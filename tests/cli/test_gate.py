@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval.cli.gate import EPILOG
 
@@ -19,7 +20,7 @@ from .gates import QUERIES, gate, save
 pytestmark = pytest.mark.usefixtures("gate_files")
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "code"),
     [
         # the run by itself
@@ -251,7 +252,7 @@ def test_documents_with_the_id_of_their_query_are_ignored() -> None:
     assert gate(f"{line} --ignore-identical-ids").code == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "message"),
     [
         ("", "Missing argument 'QRELS'."),

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from .command import fails, gradeval, values
 
@@ -27,7 +28,7 @@ def test_columns() -> None:
     assert "Name it with --columns grade=NAME" in fails("typo", "r")
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "eval q renamed",

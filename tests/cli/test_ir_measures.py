@@ -9,6 +9,7 @@ import sys
 from unittest import mock
 
 import pytest
+from helpers import each
 
 from .command import fails, gradeval
 
@@ -69,7 +70,7 @@ def numbers(text: str) -> list[tuple[str, float]]:
     return [(name, float(value)) for name, value in lines]
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@each("name", MEASURES)
 def test_one_measure(files, name):
     """Alone, since theirs can let gains or judged_only of one measure reach those beside it."""
     assert ours("q", "r", name) == theirs("q", "r", name)
@@ -111,7 +112,7 @@ def test_jsonl(files, options):
     assert all(json.loads(line)["measure"] in ("AP", "P@2") for line in mine.splitlines())
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "printed"),
     [
         ("INST(max_rel=3)", "INST(max_rel=3)"),
@@ -146,7 +147,7 @@ def test_warnings_and_their_absence(files):
     assert gradeval("ir_measures", "q", "r", "AP", "--quiet").err == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("args", "what"),
     [
         (["q", "r", "AP", "-n"], "-n requires -q: nothing would be printed"),

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval.cli.eval import eval_command
 from gradeval.options import DEFAULT_METRICS
@@ -280,9 +281,7 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("option", "value"), [(option, value) for option in NUMBERS for value in NUMBERS[option]]
-)
+@each(("option", "value"), [(option, value) for option in NUMBERS for value in NUMBERS[option]])
 def test_a_value_that_cannot_be_is_refused_in_one_line(option: str, value: str) -> None:
     said = fails("q", "r", option, value)
     assert said.startswith("gradeval: Invalid value for ")
@@ -324,7 +323,7 @@ METRICS = {
 }
 
 
-@pytest.mark.parametrize("name", METRICS)
+@each("name", METRICS)
 def test_a_metric_that_cannot_be_is_refused_in_one_line(name: str) -> None:
     said = fails("q", "r", "-m", name)
     assert said.startswith("gradeval: ")

@@ -6,6 +6,7 @@ import importlib.util
 import sys
 
 import pytest
+from helpers import each
 
 from gradeval.cli import output as out
 
@@ -39,12 +40,12 @@ def plot(*args, **how):
     return gradeval("plot", *args, **how)
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@each("call", CALLS.values(), ids=CALLS)
 def test_formats_say_the_same(call):
     check_formats("plot", *call)
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@each("call", CALLS.values(), ids=CALLS)
 def test_the_picture_is_the_default(call, monkeypatch):
     """Everywhere; with colours on a terminal, which may be a wide one."""
     monkeypatch.setattr(out, "columns", lambda: 100)
@@ -192,7 +193,7 @@ def test_without_matplotlib(monkeypatch, tmp_path):
     assert not (tmp_path / "x.svg").exists()
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "says"),
     [
         (("curves",), "'gradeval plot --help'"),

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from .command import Done, fails, gradeval
 
@@ -68,7 +69,7 @@ def test_json_has_the_hash_of_the_run() -> None:
     assert content["runs"][0]["path"] == "b.json"
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error"),
     [
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers import each
 
 import gradeval as package
 from gradeval.cli.study import study_command
@@ -53,12 +54,12 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@each("call", CALLS.values(), ids=CALLS)
 def test_formats_say_the_same(call):
     check_formats(*call)
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@each("call", CALLS.values(), ids=CALLS)
 def test_table(call):
     done = gradeval(*call, terminal=True)
     assert done.code == 0
@@ -128,7 +129,7 @@ def test_standard_input(tmp_path):
     assert "once" in fails("study", "agreement", "-", "r", "s", "--qrels2", "-")
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "says"),
     [
         (("swap",), "'gradeval study --help'"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval.cli.trec_eval import DIFFERENCES
 from gradeval.errors import MetricError
@@ -71,7 +72,7 @@ def test_queries_in_order_of_their_ids_as_bytes(folder: Path) -> None:
     assert written == sorted(ids)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "printed"),
     [
         ("P.10,5", ["P_5", "P_10"]),
@@ -259,7 +260,7 @@ def test_help_and_version() -> None:
         assert "trec_eval 10.0" in done.out
 
 
-@pytest.mark.parametrize(
+@each(
     ("args", "what"),
     [
         ("-m mpa q r", "mpa: did you mean map?"),

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from helpers import each
 
 from gradeval import evaluate
 from gradeval.errors import InputError
@@ -132,8 +133,8 @@ def test_sums_and_decimals_of_duckdb():
     assert rows_of(rows) == [(str(i), f"{i / 4:.2f}", i - 2.25) for i in range(3)]
 
 
-@pytest.mark.parametrize("bits", [128, 256])
-@pytest.mark.parametrize("size", [1, 2, 5])
+@each("bits", [128, 256])
+@each("size", [1, 2, 5])
 def test_decimals(bits, size):
     pyarrow = pytest.importorskip("pyarrow")
     texts = ["0.10", "-12345678901234567890.55", None, "90071992547409.93", "-1.00"]

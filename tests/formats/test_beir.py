@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from helpers import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,8 +18,8 @@ def written(rows, end="\n"):
     return HEADER + lines.encode()
 
 
-@pytest.mark.parametrize("size", [1, 30, 1 << 20])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@each("size", [1, 30, 1 << 20])
+@each("end", ["\n", "\r\n"])
 def test_quotes_are_part_of_ids(size, end, put):
     source = put(written(ROWS, end), size)
     assert detect(source) == "beir"

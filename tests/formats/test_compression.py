@@ -7,6 +7,7 @@ import lzma
 import random
 
 import pytest
+from helpers import each
 
 from gradeval.errors import InputError
 from gradeval.formats import compression, sources
@@ -29,8 +30,8 @@ def test_archives_of_several_parts(name, file):
     assert text_of(file(pack(LINES) + pack(b"x\n") + pack(LINES))) == LINES + b"x\n" + LINES
 
 
-@pytest.mark.parametrize("name", COMPRESSED)
-@pytest.mark.parametrize("kept", [0.002, 0.5, -9, -1])
+@each("name", COMPRESSED)
+@each("kept", [0.002, 0.5, -9, -1])
 def test_truncated_archives(name, kept, file):
     compressed = PACKERS[name](LINES)
     source = file(compressed[: max(6, int(kept * len(compressed))) if kept > 0 else kept])

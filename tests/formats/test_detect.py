@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from helpers import each
 from plain import pipe
 
 from gradeval.errors import InputError
@@ -52,11 +53,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "kind"), CASES)
-@pytest.mark.parametrize(
-    "before", [b"", b"# 1 qid:2\n\n  \t\r\n \t# 0.5\n", b"\xef\xbb\xbf", b"#" * 70_000 + b"\n" * 70_000]
-)
-@pytest.mark.parametrize("behind", [b"", b"\n", b"\r\n0.5\n301 0 d1 1\n"])
+@each(("line", "kind"), CASES)
+@each("before", [b"", b"# 1 qid:2\n\n  \t\r\n \t# 0.5\n", b"\xef\xbb\xbf", b"#" * 70_000 + b"\n" * 70_000])
+@each("behind", [b"", b"\n", b"\r\n0.5\n301 0 d1 1\n"])
 def test_the_first_line_of_data_tells(line, kind, before, behind, source):
     assert detect(source(before + line + behind)) == kind
 
@@ -64,8 +63,8 @@ def test_the_first_line_of_data_tells(line, kind, before, behind, source):
 LABELS = [b"1\n0\n", b"\xef\xbb\xbf# x\n  2 \n\n0\r\n", b"1\r", b"0\n" * 9000]
 
 
-@pytest.mark.parametrize("before", LABELS, ids=["two", "odd", "cr", "many"])
-@pytest.mark.parametrize(
+@each("before", LABELS, ids=["two", "odd", "cr", "many"])
+@each(
     ("line", "kind"),
     [
         (b"1 qid:2 3:4", "letor"),
@@ -105,7 +104,7 @@ def test_lines_without_data_are_not_looked_at_one_by_one(source, monkeypatch):
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize(("line", "kind"), CASES[:3] + CASES[10:])
+@each(("line", "kind"), CASES[:3] + CASES[10:])
 def test_lines_that_end_in_a_bare_cr(line, kind, source):
     """The reader refuses them; it must be the one of the format."""
     assert detect(source(b"# 1\r" + line + b"\r" + line)) == kind
@@ -137,7 +136,7 @@ def test_the_table_has_each_format_that_options_name():
     assert {row.name for row in FORMATS} == {*QRELS_FORMATS, *RUN_FORMATS}
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "96   0\td \t 1",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats.groups import read_groups
@@ -22,7 +23,7 @@ def test_groups(tmp_path: Path) -> None:
     assert read(tmp_path, b"group\tquery\n") == {"query": ["group"]}  # no header
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         (b"", "g: the file is empty"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers import each
 
 from formats.reading import errors_of, read
 from gradeval import evaluate
@@ -11,9 +12,7 @@ from gradeval.errors import InputError
 FIRST = '{"qid": "q", "docid": "z", "score": 3}\n'
 
 
-@pytest.mark.parametrize(
-    "number", ["01", "-01", "00", ".5", "-.5", "5.", "5.e5", "-0.E1", "+1", "0x1", "1e", "-"]
-)
+@each("number", ["01", "-01", "00", ".5", "-.5", "5.", "5.e5", "-0.E1", "+1", "0x1", "1e", "-"])
 def test_numbers_that_are_not_of_json(number, put):
     """Wherever they are, and however the other values are written."""
     for other in ("2", '"2"'):
@@ -23,7 +22,7 @@ def test_numbers_that_are_not_of_json(number, put):
         assert errors_of(put(text.encode()))[0].startswith("2: not valid JSON")
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "value"),
     [
         ("-0", 0.0),

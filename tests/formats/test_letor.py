@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from helpers import examples
+from helpers import each, examples
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut, Halting
@@ -37,8 +37,8 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("jobs", [1, 2])
+@each("size", SIZES)
+@each("jobs", [1, 2])
 def test_whole_file(size, jobs, path):
     assert rows_of(path, FILE, [1, 2], size, jobs=jobs) == ROWS
     assert rows_of(path, FILE[:-1], [1, 2], size) == ROWS
@@ -54,7 +54,7 @@ def test_order_of_queries_is_that_of_the_file(path):
     assert letor_of(path, FILE).queries.tolist() == [b"10", b"9"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("comment", "document"),
     [
         (b"# docid = X", b"X"),
@@ -86,7 +86,7 @@ def test_order_of_queries_is_that_of_the_file(path):
         (b"# docid = " + b"x" * 200, b"x" * 200),
     ],
 )
-@pytest.mark.parametrize("size", SIZES)
+@each("size", SIZES)
 def test_documents(comment, document, size, path):
     """The document's id from the comment, alone in the file and between lines with other comments."""
     line = b"1 qid:1 1:1 " + comment + b"\n"
@@ -164,11 +164,9 @@ ERRORS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "what"), ERRORS)
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(
-    "before", [b"", b"0 qid:1 1:1\n" * 9, b"0 qid:1 1:2 # x\r\n\n# y\n"], ids=["first", "far", "odd"]
-)
+@each(("line", "what"), ERRORS)
+@each("size", SIZES)
+@each("before", [b"", b"0 qid:1 1:1\n" * 9, b"0 qid:1 1:2 # x\r\n\n# y\n"], ids=["first", "far", "odd"])
 def test_errors_name_the_line(line, what, size, before, path):
     text = before + line + b"\n0 qid:1 1:5\n"
     assert errors_of(path, text, [1], size) == [f"{before.count(10) + 1}: {what}"]
@@ -229,8 +227,8 @@ def test_a_feature_that_is_given_twice(size, path):
     assert str(caught.value).splitlines() == [f"{path}:2: {what}", f"{path}:5: {what}"]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(
+@each("size", SIZES)
+@each(
     ("text", "what"),
     [(b"", "the file is empty"), (b"# a\n\n", "no data: all lines are blank or comments")],
 )

@@ -10,6 +10,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 import gradeval
 from gradeval.errors import InputError, InputErrors
@@ -134,7 +135,7 @@ def said(text: str, role: str, folder: Path) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("role", "text"), [*TABLES, *OTHERS])
+@each(("role", "text"), [*TABLES, *OTHERS])
 def test_what_it_looks_like(role: str, text: str, tmp_path: Path) -> None:
     error = said(text, role, tmp_path)
     looks = ({**TABLES, **OTHERS})[role, text]
@@ -154,7 +155,7 @@ def test_lines_before_a_header(before: str, tmp_path: Path) -> None:
         gradeval.evaluate(QRELS, tmp_path / "given", "AP", run_format="csv")
 
 
-@pytest.mark.parametrize(("role", "text"), TABLES)
+@each(("role", "text"), TABLES)
 def test_what_the_hint_says_is_right(role: str, text: str, tmp_path: Path) -> None:
     """The file, read or changed as the hint says, is evaluated as the original data."""
     (tmp_path / "given").write_text(text)
@@ -187,7 +188,7 @@ BINARY = {
 }
 
 
-@pytest.mark.parametrize("magic", BINARY)
+@each("magic", BINARY)
 def test_binary_files(magic: bytes, tmp_path: Path) -> None:
     path = tmp_path / "given"
     path.write_bytes(magic + b"\x15\0\x15 q\n1 2 3\n" * 50)
@@ -220,7 +221,7 @@ def test_a_file_with_a_good_line_is_what_it_was_given_as(tmp_path: Path) -> None
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     "head",
     [
         b"",
@@ -235,7 +236,7 @@ def test_a_file_with_a_good_line_is_what_it_was_given_as(tmp_path: Path) -> None
         b"q d x\n",
     ],
 )
-@pytest.mark.parametrize("role", ["run", "qrels", "score", "letor"])
+@each("role", ["run", "qrels", "score", "letor"])
 def test_any_other_file_is_unknown(head: bytes, role: str) -> None:
     hint = look(head, role, ORDER)
     assert isinstance(hint, str)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import each
 
 from gradeval.errors import InputError
 from gradeval.formats.manifest import manifest_of, read_manifest
@@ -77,7 +78,7 @@ GOOD = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "what"),
     [
         ({"metric": "AP"}, "unknown key 'metric'. Did you mean 'metrics'?"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from helpers import each
 
 from formats.reading import errors_of, read
 
@@ -30,8 +31,8 @@ NOT_CLOSED = "unexpected end of file: the JSON object is not closed. Fetch the f
 MORE = " there is more after the end of the JSON object"
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(
+@each("size", SIZES)
+@each(
     "text",
     [
         MODEL + '"en": {"test": {"q": {"a": 1}}}',
@@ -55,8 +56,8 @@ def test_every_length(put):
     assert read(put(whole), split="en")[0] == [("q", "a", 1.5)]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("rest", [" x", "{}", '\n{"en": {}}', "}"])
+@each("size", SIZES)
+@each("rest", [" x", "{}", '\n{"en": {}}', "}"])
 def test_something_behind_it(rest, size, put):
     assert errors_of(put(json.dumps(MTEB).encode() + rest.encode(), size)) == [MORE]
 

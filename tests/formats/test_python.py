@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import each
 from junk import junk
 
 from gradeval import GradevalError, InputError, MetricError, evaluate
@@ -33,7 +34,7 @@ def test_rows_of_any_type(rows):
     assert evaluate(rows(1), [rows(1), rows(1)], "AP").means.tolist() == [[1.0], [1.0]]
 
 
-@pytest.mark.parametrize(
+@each(
     "call",
     [
         lambda: evaluate("a\0b", RUN),
@@ -100,8 +101,8 @@ NUMBERS |= {"np.bool", "np.int64", "np.uint8", "np.float32", "np.float64", "np.s
 OF_SCORES = {"1e200", "-1e151", "1e-200", "5e-324"}  # too large or too close to 0 for a grade
 
 
-@pytest.mark.parametrize("given", ["qrels", "runs"])
-@pytest.mark.parametrize("place", junk_around(None))
+@each("given", ["qrels", "runs"])
+@each("place", junk_around(None))
 def test_any_value_in_any_place(given, place):
     accepted = set()
     for name, value in junk().items():

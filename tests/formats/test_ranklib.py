@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers import each
 
 from gradeval import InputError, evaluate
 from gradeval.errors import GradevalError
@@ -26,7 +27,7 @@ def test_ranklib(tmp_path):
     assert ranklib(tmp_path, b"7\t0\t1\n7\t1\t1\n8\t0\t1\n").values("scores", "AP").tolist() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("scores", "error"),
     [
         (b"7\t0\t1\n7\t1\t1\n", r"1 line of .* without a score; the first is in line 3"),

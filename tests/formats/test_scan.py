@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from helpers import examples
+from helpers import each, examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 from plain import data_of, fields_of, number_of
@@ -113,8 +113,8 @@ def test_regular_blocks_take_the_quick_way(text, monkeypatch):
     assert len(rows.line) == text.count(b"\n")
 
 
-@pytest.mark.parametrize("text", [b"q 0 d 1\n" * 100, b"q 0  d 1\n" * 3, b" \n", b"a\n"])
-@pytest.mark.parametrize("line", [0, 1, 2])
+@each("text", [b"q 0 d 1\n" * 100, b"q 0  d 1\n" * 3, b" \n", b"a\n"])
+@each("line", [0, 1, 2])
 def test_a_nul_byte_is_told_with_its_line(text, line):
     before = text * line
     rows = split_text(before + b"q 0 d\0 1\n" + text + b"\0 0 d 1\n", (0, 2, 3), 4, 4)
@@ -224,13 +224,13 @@ SINGLE = """
 """
 
 
-@pytest.mark.parametrize("text", SINGLE.split())
+@each("text", SINGLE.split())
 def test_floats_one_by_one(text):
     check_floats([text.encode()])
     check_floats([b"-" + text.encode().lstrip(b"+-")] * 2 + [b"7.25"])
 
 
-@pytest.mark.parametrize("text", [b"", b"+", b"-", b".", b"nan", b"inf", b"1_0", b"0x1", b"1e400", b"1\x0c"])
+@each("text", [b"", b"+", b"-", b".", b"nan", b"inf", b"1_0", b"0x1", b"1e400", b"1\x0c"])
 def test_not_floats(text):
     values, bad = floats(column([b"1.5", text, b"2"]))
     assert bad.tolist() == [1]

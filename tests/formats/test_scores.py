@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from helpers import each
 from plain import Cut, Halting
 
 from gradeval.arrays.strings import PAD
@@ -31,8 +32,8 @@ def test_read_numbers(size, path):
     assert lines.tolist() == [0, 1, 3, 5, 6]
 
 
-@pytest.mark.parametrize("size", [1, 1 << 20])
-@pytest.mark.parametrize(
+@each("size", [1, 1 << 20])
+@each(
     ("text", "errors"),
     [
         (
@@ -87,8 +88,8 @@ SVMLIGHT = b"1 1:1\n0 1:2 # X\n# between\n2 1:3\n0\n"
 GROUPED = [(b"1", b"1", 1.0, 0), (b"1", b"X", 0.0, 1), (b"1", b"3", 2.0, 3), (b"2", b"1", 0.0, 4)]
 
 
-@pytest.mark.parametrize("groups", [b"3\n1\n", b"3\n1", b"3\r\n0\n1\n\n", b"# sizes\n 3.0\n1e0\n"], ids=ascii)
-@pytest.mark.parametrize("beside", [".query", ".group", None])
+@each("groups", [b"3\n1\n", b"3\n1", b"3\r\n0\n1\n\n", b"# sizes\n 3.0\n1e0\n"], ids=ascii)
+@each("beside", [".query", ".group", None])
 @pytest.mark.usefixtures("small_blocks")
 def test_groups(groups, beside, tmp_path):
     file = tmp_path / ("sizes" if beside is None else f"file{beside}")

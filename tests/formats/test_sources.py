@@ -9,6 +9,7 @@ import threading
 from contextlib import nullcontext
 
 import pytest
+from helpers import each
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import pipe
@@ -79,7 +80,7 @@ def test_no_mark_is_seen_where_nothing_was_read(file):
         assert list(empty.blocks(64)) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         b"",
@@ -132,8 +133,8 @@ def test_an_endless_line_is_not_read_to_its_end(text, monkeypatch):
     assert stream.read == (1 << 10 if text == b"\0" else (1 << 16) + 1)
 
 
-@pytest.mark.parametrize("size", [1 << 10, 1 << 14])
-@pytest.mark.parametrize("before", [b"", b"x\n", b"x\n" * 5000])
+@each("size", [1 << 10, 1 << 14])
+@each("before", [b"", b"x\n", b"x\n" * 5000])
 def test_the_longest_line(size, before, file, monkeypatch):
     """It may have so many bytes, and none more; of a longer one little is kept."""
     monkeypatch.setattr(sources, "LONGEST_LINE", 1 << 16)
@@ -177,8 +178,8 @@ def test_sizes_and_hash(file, tmp_path):
     assert Source(str(tmp_path / "none")).stored_size == 0
 
 
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
-@pytest.mark.parametrize("piped", [False, True], ids=["file", "pipe"])
+@each("pack", PACKERS.values(), ids=PACKERS)
+@each("piped", [False, True], ids=["file", "pipe"])
 def test_a_hash_is_taken_while_the_file_is_read(pack, piped, file, monkeypatch):
     """Also where it is read in part first, as to detect its format; nothing is read again for it."""
     compressed = pack(LINES)

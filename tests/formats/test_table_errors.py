@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers import each
 
 from formats.reading import RATING, errors_of
 from formats.written import ARROW, ROWS
@@ -25,7 +26,7 @@ EITHER = " the file may be of format msmarco or ranklib. Give its format: --run-
 QRELS_FIRST = "The qrels come first, then the runs"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "number", "errors"),
     [
         (b"query_id,doc_id,score\nq,a,1\nq,b,x\nq,c\n,d,1\nq,,1\nq,f,nan\n", "score", [
@@ -83,7 +84,7 @@ QRELS_FIRST = "The qrels come first, then the runs"
         (b"q\t0\t1\n", "score", [EITHER]),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("size", [1, 1 << 20])
+@each("size", [1, 1 << 20])
 def test_errors(text, number, errors, size, put):
     found = errors_of(put(text, size), number)
     if errors is not None:
@@ -94,12 +95,8 @@ def test_errors(text, number, errors, size, put):
         )
 
 
-@pytest.mark.parametrize(
-    "name", sorted({*QRELS_FORMATS, *RUN_FORMATS} - {"trec", "letor", "scores", "ranklib"})
-)
-@pytest.mark.parametrize(
-    "content", [b"", b"q 0 d 1\n", b"\x89PNG\r\n\x1a\n\0\0\0", b"\xff\xfe{\0", b"{", b"\n\n"]
-)
+@each("name", sorted({*QRELS_FORMATS, *RUN_FORMATS} - {"trec", "letor", "scores", "ranklib"}))
+@each("content", [b"", b"q 0 d 1\n", b"\x89PNG\r\n\x1a\n\0\0\0", b"\xff\xfe{\0", b"{", b"\n\n"])
 def test_a_file_of_another_format(name, content, put):
     if name in ("parquet", "arrow"):
         pytest.importorskip("pyarrow")

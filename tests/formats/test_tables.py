@@ -7,6 +7,7 @@ import json
 import random
 
 import pytest
+from helpers import each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plain import pipe
@@ -23,8 +24,8 @@ from gradeval.options import Options
 SIZES = [1, 7, 40, 1 << 20]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("writer", WRITERS)
+@each("size", SIZES)
+@each("writer", WRITERS)
 def test_odd_ids(writer, size, put):
     assert read(put(WRITERS[writer](ROWS), size))[0] == ROWS
 
@@ -61,8 +62,8 @@ def test_any_ids(rows, writer, size, tmp_path_factory):
     assert read(Small(path, size))[0] == rows
 
 
-@pytest.mark.parametrize("writer", [*WRITERS, *ARROW])
-@pytest.mark.parametrize("packer", COMPRESSED)
+@each("writer", [*WRITERS, *ARROW])
+@each("packer", COMPRESSED)
 def test_compressed(writer, packer, put):
     rows = [("1", "a", 2.0), ("1", "b", 1.0), ("2", "a", 1.5)]
     assert read(put(PACKERS[packer]((WRITERS | ARROW)[writer](rows))))[0] == rows
@@ -111,7 +112,7 @@ QRELS = {"q1": {"a": 2, "b": 0}, "q2": {"c": 1}}
 JUDGED = [("q1", "a", 2.0), ("q1", "b", 0.0), ("q2", "c", 1.0)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "kind"),
     [
         (b"query-id\tcorpus-id\tscore\nq1\ta\t2\nq1\tb\t0\nq2\tc\t1\n", "beir"),
@@ -218,7 +219,7 @@ def test_msmarco(put):
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "kind"),
     [
         (b"q\td\t2\n", "trec"),
@@ -245,8 +246,8 @@ def test_detected(text, kind, put):
     assert detect(put(text)) == kind
 
 
-@pytest.mark.parametrize("text", [b"a b\tx\t1\na b\ty\t2\n", b"q\td 1\t1", b"a b\tc d\t1\n", b"q 1\t0\t1\n"])
-@pytest.mark.parametrize("number", ["grade", "score"])
+@each("text", [b"a b\tx\t1\na b\ty\t2\n", b"q\td 1\t1", b"a b\tc d\t1\n", b"q 1\t0\t1\n"])
+@each("number", ["grade", "score"])
 def test_ids_with_spaces_between_tabs(text, number, put):
     """TREC's fields are separated by spaces too, which would cut these ids."""
     error = " the file may be of format msmarco or trec. Give its format: --run-format msmarco or trec, "

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval.errors import GradevalError
 from gradeval.formats.sources import Source
@@ -25,7 +26,7 @@ def test_tabs(tmp_path):
     assert read(tmp_path, text) == {"d1": "A title in two fields", "d2": "two"}
 
 
-@pytest.mark.parametrize("key", ["_id", "id", "doc_id", "docid", "docno", "pid"])
+@each("key", ["_id", "id", "doc_id", "docid", "docno", "pid"])
 def test_json(tmp_path, key):
     first = {key: "d1", "title": "", "text": "first text"}
     lines = map(json.dumps, (first, {key: "d2", "title": "Two", "text": "x"}))

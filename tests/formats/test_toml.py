@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval.errors import InputError
 from gradeval.formats.sources import Source
@@ -29,7 +30,7 @@ def test_lines(tmp_path: Path) -> None:
     assert file.line_of("key", "none") == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "message"),
     [
         (b"a = 1\nb = \n", ":2: this is not TOML (Invalid value)"),

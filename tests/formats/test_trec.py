@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from helpers import examples
+from helpers import each, examples
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import Halting
@@ -16,7 +16,7 @@ from gradeval.tables.load import read_qrels_file
 QRELS = [(b"301", b"d1", 1.0), (b"301", b"d2", 0.0), (b"302", b"d1", 2.0)]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         b"301 0 d1 1\n301 0 d2 0\n302 0 d1 2\n",
@@ -33,8 +33,8 @@ QRELS = [(b"301", b"d1", 1.0), (b"301", b"d2", 0.0), (b"302", b"d1", 2.0)]
     ],
     ids=ascii,
 )
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("jobs", [1, 2])
+@each("size", SIZES)
+@each("jobs", [1, 2])
 def test_qrels(text, size, jobs, path):
     queries, warnings = qrels_of(path, text, size, jobs)
     assert queries == {b"301": {b"d1": 1.0, b"d2": 0.0}, b"302": {b"d1": 2.0}}
@@ -80,18 +80,16 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", NAMES, ids=ascii)
-@pytest.mark.parametrize("gap", [b" ", b"  "])
+@each("name", NAMES, ids=ascii)
+@each("gap", [b" ", b"  "])
 def test_ids_are_opaque_bytes(name, gap, path):
     assert qrels_of(path, gap.join([name, b"0", b"#" + name, b"1\n"]))[0] == {name: {b"#" + name: 1.0}}
     rows, problems = run_of(path, gap.join([name, b"Q0", name, b"1", b"2", b"tag\n"]))
     assert (rows, problems) == ([(name, name, 2.0)], [])
 
 
-@pytest.mark.parametrize(
-    "rest", [b"", b" tag", b" tag more fields # here", b"\ttag\t", b" \r", b" tag" * 100], ids=ascii
-)
-@pytest.mark.parametrize("ends", [b"\n", b"\r\n"])
+@each("rest", [b"", b" tag", b" tag more fields # here", b"\ttag\t", b" \r", b" tag" * 100], ids=ascii)
+@each("ends", [b"\n", b"\r\n"])
 def test_run_lines_end_as_they_like_after_the_score(rest, ends, path):
     text = b"1 Q0 a 1 2.5" + rest + ends + b"1 Q0 b 2 -1e-3" + rest + ends
     assert run_of(path, text) == ([(b"1", b"a", 2.5), (b"1", b"b", -1e-3)], [])

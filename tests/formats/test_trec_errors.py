@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from helpers import each
 from plain import Cut
 
 from formats.trec_rows import SIZES, errors_of, run_of
@@ -12,7 +13,7 @@ from gradeval.formats import sources
 from gradeval.formats.trec import qrels_columns, run_columns
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "what"),
     [
         (b"q 0 d", "3 fields where qrels have 4 (query iter document grade)"),
@@ -27,10 +28,8 @@ from gradeval.formats.trec import qrels_columns, run_columns
         (b"q 0 d\0 1", "binary data (a NUL byte). Is this the right file?"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(
-    "before", [b"", b"q 0 a 1\n" * 7, b"q 0 a 1\n\n# no\n q 0  a 1\r\n"], ids=["first", "far", "odd"]
-)
+@each("size", SIZES)
+@each("before", [b"", b"q 0 a 1\n" * 7, b"q 0 a 1\n\n# no\n q 0  a 1\r\n"], ids=["first", "far", "odd"])
 def test_errors_name_the_line(line, what, size, before, path):
     text = before + line + b"\nq 0 z 1\n"
     assert errors_of(path, text, size) == [f"{before.count(10) + 1}: {what}"]
@@ -40,8 +39,8 @@ def test_errors_name_the_line(line, what, size, before, path):
 UNKNOWN = ". Is this the right file? If so, give its format with --qrels-format"
 
 
-@pytest.mark.parametrize("size", [40, 1 << 20])
-@pytest.mark.parametrize(
+@each("size", [40, 1 << 20])
+@each(
     ("line", "fields", "hint"),
     [
         (b"q", "1 field", UNKNOWN),
@@ -99,8 +98,8 @@ def test_an_endless_line(before, path, monkeypatch):
     ]
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
-@pytest.mark.parametrize("wrong", [2, 20, 21, 50])
+@each("jobs", [1, 3])
+@each("wrong", [2, 20, 21, 50])
 def test_up_to_twenty_errors_then_a_count(jobs, wrong, path):
     """Bad grades and bad fields in turn: the first twenty lines of them, in order."""
     text = b"q 0 a 1\n" + b"".join(b"q 0 d%d %s\n" % (n, b"x" if n % 2 else b"1 2 3 4") for n in range(wrong))
@@ -171,9 +170,9 @@ def test_run_columns_errors(path):
 BARE = "lines end in a bare CR. Convert them with tr '\\r' '\\n'"
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("before", [b"", b"q 0 a 1\r\n# and\n\n", b"# c\r"], ids=["first", "behind", "comment"])
-@pytest.mark.parametrize("end", [b"", b"\r", b"\n"], ids=ascii)
+@each("size", SIZES)
+@each("before", [b"", b"q 0 a 1\r\n# and\n\n", b"# c\r"], ids=["first", "behind", "comment"])
+@each("end", [b"", b"\r", b"\n"], ids=ascii)
 def test_lines_that_end_in_a_bare_cr_are_one_error(size, before, end, path):
     text = before + b"q 0 b 1\r r  0 a -1\rq 0 c .5" + end
     assert errors_of(path, text, size) == [f"{before.count(10) + 1}: {BARE}"]
@@ -181,7 +180,7 @@ def test_lines_that_end_in_a_bare_cr_are_one_error(size, before, end, path):
     assert run_of(path, text)[1] == [(before.count(10), *BARE.split(". "))]
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         b"1 Q0 b 1 2 tag\r",
@@ -199,8 +198,8 @@ def test_a_cr_elsewhere_is_a_space(line, path):
     assert [document for _, document, _ in rows] == [b"a", *[b"b"] * (line[:1] != b"#"), b"c"]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(
+@each("size", SIZES)
+@each(
     ("text", "what"),
     [
         (b"", " the file is empty"),

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats.sources import Source
@@ -33,7 +34,7 @@ HEAD = "The first line names the columns: one of query ids, and one for each met
 EXPECTED = {"AP": {"q1": 0.5, "q2": 0.25}, "P@5": {"q1": 1.0, "q2": 0.2}}
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "query,AP,P@5\nq1,0.5,1\nq2,.25,2e-1\n",
@@ -97,7 +98,7 @@ def test_trec_evals_rows(tmp_path: Path) -> None:
     assert list(table.queries) == ["q1", "q2"]
 
 
-@pytest.mark.parametrize("text", ["", "nan", "NaN", "NA", "null", "None", "n/a"])
+@each("text", ["", "nan", "NaN", "NA", "null", "None", "n/a"])
 def test_undefined(tmp_path: Path, text: str) -> None:
     [table] = read(tmp_path, f"query,AP\nq1,{text}\nq2,1\n")
     assert math.isnan(table.values["AP"]["q1"])
@@ -112,7 +113,7 @@ def test_compressed(tmp_path: Path) -> None:
     assert values(read(tmp_path, gzip.compress(b"query,AP\nq1,1\n"))[0]) == {"AP": {"q1": 1.0}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("", "t: the file is empty"),

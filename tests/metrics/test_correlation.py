@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import judgments_of, ranked, scored, value, values
+from helpers import each, judgments_of, ranked, scored, value, values
 from scipy import stats
 
 from gradeval.arrays.segments import Segments
@@ -20,8 +20,8 @@ SCIPY = {
 }
 
 
-@pytest.mark.parametrize("name", SCIPY)
-@pytest.mark.parametrize("levels", [2, 5, 1000])
+@each("name", SCIPY)
+@each("levels", [2, 5, 1000])
 def test_as_scipy(name, levels):
     rng = np.random.default_rng(levels)
     queries = [(rng.integers(levels, size=n), rng.integers(1, n + 1, size=n)) for n in (5, 30, 200)]
@@ -68,7 +68,7 @@ def test_pearson_of_extreme_scores():
     assert value("pearson", scored([1, 2, 4], [1e6 + 1, 1e6 + 2, 1e6 + 4])) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "expected"),
     [
         (ranked([1, 1, 0, 0]), 1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from helpers import judgments_of, ranked, value, values
+from helpers import each, judgments_of, ranked, value, values
 
 from gradeval.errors import MetricError
 from gradeval.registry.metric import REGISTRY
@@ -22,7 +22,7 @@ ERR = 7 / 16 + 9 / 16 * 3 / 16 / 2 + 9 / 16 * 13 / 16 * 15 / 16 / 3
 BEST_ERR = 15 / 16 + 1 / 16 * 7 / 16 / 2 + 1 / 16 * 9 / 16 * 3 / 16 / 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "query", "expected"),
     [
         ("ERR", GOOD, ERR),
@@ -77,7 +77,7 @@ def test_by_hand(name, query, expected):
     assert value(name, query) == pytest.approx(expected, abs=1e-14)
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         *("ERR", "nERR", "iRBU", "INST(max_rel=2)", "INSQ(max_rel=2)", "BPM(max_rel=2)@5", "SDCG(max_rel=2)@5"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from helpers import judgments_of, ranked, value, values
+from helpers import each, judgments_of, ranked, value, values
 
 from gradeval.errors import MetricError
 from gradeval.registry.spec import parse
@@ -30,7 +30,7 @@ def test_scheel_table_2_with_doubled_grades():
     assert [value(f"NDCNG@{k}", doubled) for k in range(1, 9)] == pytest.approx(NDCNG, abs=5e-5)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "grades", "expected"),
     [
         ("CG@5", [4, 3, 2, 1, 0], 10),
@@ -135,7 +135,7 @@ def test_gain_exp_refuses_what_overflows():
     assert 0 < value("NDCNG", ranked([1, 5000])) < 1
 
 
-@pytest.mark.parametrize("name", ["CG", "DCG", "nDCG", "NDCNG", "nDCG(ideal=local)", "nDCG(ideal=max)@5"])
+@each("name", ["CG", "DCG", "nDCG", "NDCNG", "nDCG(ideal=local)", "nDCG(ideal=max)@5"])
 def test_nothing_gained_is_0(name):
     assert values(name, ranked([0, -3, None]), ({}, {}), ({"a": 1.0}, {}), ({}, {"a": 1.0})) == [0, 0, 0, 0]
     [spec] = parse(name)

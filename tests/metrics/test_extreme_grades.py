@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from helpers import ranked, scored, value, values, with_needed
+from helpers import each, ranked, scored, value, values, with_needed
 from hypothesis import given, settings
 
 import gradeval
@@ -102,8 +102,8 @@ def test_a_unit_changes_no_bit(queries):
             assert repr(values(name, *scaled)) == repr(values(name, *queries)), name
 
 
-@pytest.mark.parametrize("name", ["CG", "DCG", "DCG(discount=letor)@3", "ideal_dcg"])
-@pytest.mark.parametrize("unit", [UNIT, 1 / UNIT])
+@each("name", ["CG", "DCG", "DCG(discount=letor)@3", "ideal_dcg"])
+@each("unit", [UNIT, 1 / UNIT])
 def test_sums_of_gains_have_the_unit(name, unit):
     queries = [ranked([1, None, 3, 0, 2], missed=[2]), ranked([None, 0.125, 9.0])]
     scaled = [({d: grade * unit for d, grade in qrels.items()}, run) for qrels, run in queries]
@@ -124,8 +124,8 @@ def test_pearson_of_scores_of_any_size(unit):
     assert value("pearson", far) == pytest.approx(1, abs=1e-15)
 
 
-@pytest.mark.parametrize("grade", [1e-150, 1e-30, 1e-16, 1e-12, 1e-10])
-@pytest.mark.parametrize("name", ["nDCG(gain=exp)", "nERR", "Q(gain=exp)", "nERR(max_grade=900)"])
+@each("grade", [1e-150, 1e-30, 1e-16, 1e-12, 1e-10])
+@each("name", ["nDCG(gain=exp)", "nERR", "Q(gain=exp)", "nERR(max_grade=900)"])
 def test_exponential_gains_of_small_grades_are_not_lost(name, grade):
     """2^grade - 1 is grade * ln 2 there, so that the ratios are those of linear gains."""
     query = ranked([None, grade, 3 * grade, None, 2 * grade], missed=[grade])
@@ -144,7 +144,7 @@ def exact_nerr(grades: list[int], judged: list[int], largest: int) -> float:
     return float(err(grades) / err(sorted(judged, reverse=True)))
 
 
-@pytest.mark.parametrize("largest", [4, 150, 300, 900, 1100, 13146])
+@each("largest", [4, 150, 300, 900, 1100, 13146])
 def test_nerr_beside_a_query_of_larger_grades(largest):
     """The chances of a query of low grades can be too small for a float; their ratio is not."""
     grades, missed = [0, 1, 4, 2], [3]
@@ -179,10 +179,8 @@ def test_gains_that_are_no_float_are_an_error(name, what):
         gradeval.evaluate(qrels, {"1": {"a": 1.0}}, name)
 
 
-@pytest.mark.parametrize(
-    "name", ["AP(rel={})", "nDCG(ideal=max,max_grade={})@3", "nDCG(gain=1:{})", "ERR(max_grade={})"]
-)
-@pytest.mark.parametrize("number", ["1e151", "1e-151", "5e-324", "1e308"])
+@each("name", ["AP(rel={})", "nDCG(ideal=max,max_grade={})@3", "nDCG(gain=1:{})", "ERR(max_grade={})"])
+@each("number", ["1e151", "1e-151", "5e-324", "1e308"])
 def test_parameters_have_the_range_of_grades(name, number):
     with pytest.raises(MetricError, match="must be 0 or between 1e-150 and 1e150 in absolute value, not"):
         parse(name.format(number))

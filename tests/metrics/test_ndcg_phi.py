@@ -7,7 +7,7 @@ import statistics
 
 import numpy as np
 import pytest
-from helpers import judgments_of, ranked, value, values
+from helpers import each, judgments_of, ranked, value, values
 
 from gradeval.metrics.ndcg_phi import fitted_phi
 
@@ -17,7 +17,7 @@ def phi(grades, variant="paper"):
     return fitted_phi(judgments_of([ranked(grades)]), variant)(column, np.zeros(len(column), np.int64)).tolist()
 
 
-@pytest.mark.parametrize(
+@each(
     ("grades", "expected"),
     [
         (list(range(1, 11)), [0] * 5 + [0.017832647, 0.148148148, 0.377229081, 0.672153635, 1]),
@@ -34,7 +34,7 @@ def test_vectors(grades, expected):
     assert phi(grades) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize(
+@each(
     ("grades", "expected"),
     [
         (list(range(1, 11)), [0] * 5 + [0.018381344307, 0.151851851852, 0.384087791495, 0.678875171468, 1]),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import check_each, examples, judgments_of
+from helpers import check_each, each, examples, judgments_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,9 +59,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Judgments:
 WITH_CUTOFF = [metric for metric in REGISTRY.values() if metric.at is not None and metric.at.name == "cutoff"]
 
 
-@pytest.mark.parametrize(
-    "more", ["", "gain=exp", "gain=1:2/3:9", "variant=released", "judged_only=true", "p=0.7"]
-)
+@each("more", ["", "gain=exp", "gain=1:2/3:9", "variant=released", "judged_only=true", "p=0.7"])
 def test_cutoffs_share_what_is_computed(more: str, kept: Judgments) -> None:
     """What is kept is found again by what it means: no cutoff, nor a new spec of the same text, adds to it."""
     param = more.partition("=")[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from helpers import ranked, value, values
+from helpers import each, ranked, value, values
 
 FIVE = ranked([1, 1, 0, 0, 1], missed=[1])
 EMPTY = ({}, {})
@@ -11,7 +11,7 @@ MISSING = ({"a": 1.0, "b": 0.0}, {})
 UNJUDGED = ({}, {"a": 1.0})
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("P@5", 0.6),
@@ -41,7 +41,7 @@ def test_by_hand(name, expected):
     assert value(name, FIVE) == pytest.approx(expected, abs=1e-15)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [("RR", 1 / 3), ("RR@2", 0), ("RR@3", 1 / 3), ("Success@2", 0), ("Success@3", 1), ("RR(rel=2)", 0.25)],
 )
@@ -49,7 +49,7 @@ def test_first_relevant(name, expected):
     assert value(name, ranked([None, 0, 1, 2])) == expected
 
 
-@pytest.mark.parametrize("name", ["P@2", "R@2", "F@2", "set_P", "set_recall", "set_F", "Success@1", "RR"])
+@each("name", ["P@2", "R@2", "F@2", "set_P", "set_recall", "set_F", "Success@1", "RR"])
 def test_level(name):
     query = ranked([1, 2, 3], missed=[2])
     head, at, tail = name.partition("@")
@@ -57,9 +57,7 @@ def test_level(name):
     assert value(f"{head}(rel=1){at}{tail}", query, level=3) == value(name, query)
 
 
-@pytest.mark.parametrize(
-    "name", ["P@5", "R@5", "F@5", "set_P", "set_recall", "set_F", "Success@5", "RR", "gP", "gP@5", "gR@5"]
-)
+@each("name", ["P@5", "R@5", "F@5", "set_P", "set_recall", "set_F", "Success@5", "RR", "gP", "gP@5", "gR@5"])
 def test_nothing_relevant_or_retrieved_is_0(name):
     assert values(name, EMPTY, MISSING, UNJUDGED, ranked([0, -1, None])) == [0, 0, 0, 0]
     assert values(name) == []

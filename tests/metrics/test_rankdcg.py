@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from helpers import ranked, scored, value, values
+from helpers import each, ranked, scored, value, values
 
 GRADES = [9, 4, 4, 2, 2, 2, 1, 1, 1, 1]
 ROWS = [
@@ -18,7 +18,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("row", "expected", "tau"), ROWS)
+@each(("row", "expected", "tau"), ROWS)
 def test_table_1(row, expected, tau):
     assert value("rankDCG", scored(GRADES, row)) == pytest.approx(expected, abs=1e-12)
     assert value("tau", scored(GRADES, row)) == pytest.approx(tau, abs=5e-7)

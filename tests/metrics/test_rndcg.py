@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 
 import pytest
-from helpers import ranked, value, values
+from helpers import each, ranked, value, values
 
 EMPTY = ({}, {})
 MISSING = ({"a": 1.0, "b": 0.0}, {})
@@ -58,7 +58,7 @@ def test_gains_as_listed(name):
     assert value(f"{name}(gain=2:9)", QUERY) == value(name, doubled)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("DCG(gain=0:-1/2:3)", -1 / D[1] + 3 / D[2] + 1 / D[3] - 1 / D[5]),

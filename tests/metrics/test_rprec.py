@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from helpers import ranked, value, values
+from helpers import each, ranked, value, values
 
 # R = 4; relevant at ranks 1, 3 and 6, where P is 1, 2/3 and 1/2
 QUERY = ranked([1, 0, 2, None, 0, 1], missed=[1])
@@ -12,7 +12,7 @@ MISSING = ({"a": 1.0, "b": 0.0}, {})
 IRRELEVANT = ranked([0, -1, None])
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("Rprec", 2 / 4),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import Query, judgments_of, one_by_one, ranked, scored, with_needed
+from helpers import Query, each, judgments_of, one_by_one, ranked, scored, with_needed
 
 from gradeval.metrics import ndcg_phi
 from gradeval.registry.metric import REGISTRY
@@ -123,7 +123,7 @@ def test_which_have_an_ideal():
     assert {spec.metric.name for spec in WITH_IDEAL} == {*names.split()}
 
 
-@pytest.mark.parametrize("spec", WITH_IDEAL, ids=str)
+@each("spec", WITH_IDEAL, ids=str)
 def test_the_ideal_adds_up_to_the_normalizer(spec):
     for table in TABLES:
         terms, of = seen(spec, table)
@@ -140,7 +140,7 @@ def test_the_ideal_adds_up_to_the_normalizer(spec):
         rows_are_of_their_query(ideal, of, of.is_retrieved if local else np.ones(len(of.grade), bool))
 
 
-@pytest.mark.parametrize("spec", WITH_IDEAL, ids=str)
+@each("spec", WITH_IDEAL, ids=str)
 def test_the_ideal_is_in_rank_order(spec):
     for table in TABLES:
         terms, of = seen(spec, table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ir_measures
 import pytest
+from helpers import each
 from ir_measures.providers import registry
 
 from gradeval import MetricError, evaluate
@@ -25,7 +26,7 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize(("name", "after", "texts"), READ)
+@each(("name", "after", "texts"), READ)
 def test_there_and_back(name: str, after: str, texts: list[dict[str, str]]) -> None:
     measure = MEASURES[name]
     assert measure.read(after, ".") == texts
@@ -42,7 +43,7 @@ def test_what_are_no_pairs(name: str, after: str) -> None:
         MEASURES[name].read(after, ".")
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "texts", "name"),
     [
         ("AP", {}, "map"),
@@ -91,7 +92,7 @@ def takes_no_more(name: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", PROVIDERS)
+@each("name", PROVIDERS)
 def test_each_has_these_metrics(name):
     metrics = [metric_of(measure.NAME) for measure in registry[name].SUPPORTED_MEASURES]
     assert set(PROVIDERS[name].metrics) == {metric.name for metric in metrics if can_change(metric)}

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from helpers import Query, check_each, examples, judgments_of, ranking
+from helpers import Query, check_each, each, examples, judgments_of, ranking
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
@@ -236,7 +236,7 @@ CLAIMS = {
 }
 
 
-@pytest.mark.parametrize("invariant", TRIALS, ids=lambda invariant: invariant.about[:30])
+@each("invariant", TRIALS, ids=lambda invariant: invariant.about[:30])
 def test_holds(invariant):
     try_out(invariant, CLAIMS[invariant], examples(times=0.5))
 
@@ -283,7 +283,7 @@ def test_does_not_hold_outside_its_conditions(invariant):
         run()
 
 
-@pytest.mark.parametrize(
+@each(
     ("invariant", "name"),
     [
         (registry.IDEAL_IS_ONE, "P"),

@@ -6,6 +6,7 @@ import math
 import re
 
 import pytest
+from helpers import each
 
 import gradeval
 from gradeval.registry import pages
@@ -26,7 +27,7 @@ def test_the_list_has_a_line_for_each_by_family():
     assert all(REGISTRY[line.split()[0]].summary in line for block in blocks for line in block[1:])
 
 
-@pytest.mark.parametrize("name", REGISTRY)
+@each("name", REGISTRY)
 def test_page(name):
     metric, text = REGISTRY[name], page(name)
     assert text.startswith(name)
@@ -58,7 +59,7 @@ def shown(name: str) -> tuple[list[list[str]], str]:
     return [], lines[0][0]
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@each("name", NUMBERS)
 def test_the_value_of_the_example_is_what_the_command_would_print(name):
     results = gradeval.evaluate(QRELS, RUN, REGISTRY[name].usage)
     assert float(shown(name)[1]) == pytest.approx(results.values(0, 0)[0], abs=5.1e-5)
@@ -67,7 +68,7 @@ def test_the_value_of_the_example_is_what_the_command_would_print(name):
 SUMS = [name for name in NUMBERS if shown(name)[0]]
 
 
-@pytest.mark.parametrize("name", SUMS)
+@each("name", SUMS)
 def test_the_example_can_be_redone_by_hand(name):
     """From what is shown alone: the terms, the numbers below them, and the sum of the ideal ranking."""
     lines, value = shown(name)
@@ -117,7 +118,7 @@ TERMS_BY_HAND = {
 }
 
 
-@pytest.mark.parametrize("name", TERMS_BY_HAND)
+@each("name", TERMS_BY_HAND)
 def test_a_page_says_what_a_term_is_where_the_formula_is_another_sum(name):
     assert "In the example, " in page(name)
     lines, _ = shown(name)
@@ -142,7 +143,7 @@ def test_which_examples_are_sums():
     assert "\n  ideal: 7/1 + 3/1.5850 + 3/2 + 1/2.3219 = 10.8235" in page("nDCG")
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@each("name", NUMBERS)
 def test_the_page_says_what_a_query_without_a_relevant_document_counts(name):
     """As declared, so as evaluated."""
     [line] = re.findall(r"^A query without a relevant document: (.*?)\.$", page(name), re.M | re.S)
@@ -179,7 +180,7 @@ def test_which_of_them_follow_no_relevant():
     assert all(about(name).startswith("evaluated as any other") for name in ["num_ret", "Judged", "utility"])
 
 
-@pytest.mark.parametrize("name", REGISTRY)
+@each("name", REGISTRY)
 def test_a_page_starts_with_when_to_use_it(name):
     _, _, use, *_ = page(name).split("\n\n")
     lines = use.splitlines()
@@ -284,9 +285,7 @@ def test_ties_elsewhere():
     assert "Equal scores" not in page("muAP") + page("set_P")
 
 
-@pytest.mark.parametrize(
-    ("tool", "name", "target"), [(tool, *line) for tool, names in NAMES.items() for line in names.items()]
-)
+@each(("tool", "name", "target"), [(tool, *line) for tool, names in NAMES.items() for line in names.items()])
 def test_an_alias_is_what_it_stands_for(tool, name, target):
     """In every spelling: with a cutoff and without, as far as the metric can do without."""
     name = name.replace("(rel)", "(rel=2)").replace("(p)", "(p=0.5)").replace("(k)", "(k=10)")
@@ -300,7 +299,7 @@ def test_an_alias_is_what_it_stands_for(tool, name, target):
     assert parse(name.swapcase().replace("@K", at)) == parse(target.replace("@k", at))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("nDCG(dcg='exp-log2')@10", "nDCG(gain=exp)@10"),
@@ -332,7 +331,7 @@ def test_spellings_of_other_tools(text, expected):
     assert parse(expected) == parse(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "what"),
     [
         ("nDCG(dcg='exp')", "dcg must be log2 or exp-log2, not 'exp'"),

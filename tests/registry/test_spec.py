@@ -6,7 +6,7 @@ import pickle
 
 import ir_measures
 import pytest
-from helpers import check_each, examples
+from helpers import check_each, each, examples
 from hypothesis import given
 from hypothesis import strategies as st
 from metrics import strategies
@@ -37,7 +37,7 @@ def test_what_is_written_is_read_back(parameters):
     check_each(REGISTRY.values(), check)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("nDCG@10", ["nDCG@10"]),
@@ -67,7 +67,7 @@ def test_ways_to_write_it(text, expected):
 CUTS = [5, 10, 15, 20, 30, 100, 200, 500, 1000]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("map", ["AP"]),
@@ -97,7 +97,7 @@ def test_trec_eval_names(text, expected):
     assert names(text) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "printed"),
     [
         ("AP", "map"),
@@ -129,7 +129,7 @@ def test_display(text, display):
     assert [spec.display for spec in parse(text)] == [display]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "hint"),
     [
         ("nDGC@10", "did you mean nDCG@10?"),
@@ -165,7 +165,7 @@ def test_suggestion(text, hint):
     assert str(caught.value).startswith(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "what"),
     [
         ("AP)", "')' without '('"),
@@ -298,7 +298,7 @@ def test_a_group_takes_no_cutoff() -> None:
         parse("beir@5")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "meant"),
     [
         ("nDCG_exp", "nDCG(gain=exp)"),
@@ -340,7 +340,7 @@ def test_a_notation_that_nobody_parses_gets_a_suggestion(text: str, meant: str) 
     parse(meant)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *("nDCG_foo", "AP-l", "num_q_l2", "qqq-l2", "--q"),
@@ -355,7 +355,7 @@ def test_no_suggestion_is_better_than_a_wrong_one(text: str) -> None:
     assert "did you mean" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("a", "b", "count"),
     [
         ("ndcg", "ndcg", 0),
@@ -378,7 +378,7 @@ def test_slips_are_a_distance(a: str, b: str) -> None:
     assert abs(len(a) - len(b)) <= slips(a, b) <= max(len(a), len(b))
 
 
-@pytest.mark.parametrize(
+@each(
     ("word", "found"),
     [
         ("map", "map"),

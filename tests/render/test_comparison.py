@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import each
 
 import gradeval
 from gradeval.analysis.compare import compare_values
@@ -52,7 +53,7 @@ def compared(**options: Any) -> Comparison:
     )
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@each("format", FORMATS)
 def test_whole_output(format: str) -> None:
     comparison = compared(worst=1, best=1, power=True)
     text = comparison.render(format, per_query=True, relative=True)
@@ -84,7 +85,7 @@ def test_groups_and_analysis_of_variance() -> None:
     assert content["groups"][0]["group"] == "long\x1b"
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@each("format", FORMATS)
 def test_parts_are_left_out(format: str) -> None:
     comparison = compared()
     assert comparison.render(format) == comparison.render(format)
@@ -150,7 +151,7 @@ def test_an_end_of_0_that_is_excluded(won: int, lost: int, verdict: str) -> None
     assert (low > 0 or high < 0) and row[head.index("verdict")] == verdict
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "parts"),
     [
         ({}, ["significantly better, worse than bm25_k1 (paired t-test, two-sided; Holm correction for 3 "

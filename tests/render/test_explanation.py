@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from helpers import each
 
 import gradeval
 from gradeval.analysis.explanation import Explanation
@@ -139,7 +140,7 @@ def test_rank_dcg():
     assert "minimum" in text and "maximum" in text
 
 
-@pytest.mark.parametrize(
+@each(
     "metric, run, sentence",
     [
         ("rbp(gain=binary)", RUN, "rbp(gain=binary) = 0.1000 · sum 4.2048 = 0.4205"),
@@ -241,7 +242,7 @@ def test_the_ideal_ranking_adds_up():
     assert float(more.split()[-1]) == pytest.approx(0.178 + 0.073 + 0.067, abs=0.002)
 
 
-@pytest.mark.parametrize("metric", ["nDCG@5", "nDCGphi", "muAP", "rankDCG", "AUC", "AP"])
+@each("metric", ["nDCG@5", "nDCGphi", "muAP", "rankDCG", "AUC", "AP"])
 def test_a_narrow_terminal(metric):
     """Also the heading and the curve of nDCGφ."""
     run = {"a run of a name that is long": RUN}

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from helpers import each
 
 import gradeval
 from gradeval.commands.plot.file import format_of, image, without_glyphs
@@ -147,7 +148,7 @@ def test_characters_that_the_font_lacks(tmp_path):
     assert "测测测测测测测测测测…" in without_glyphs("测" * 20)
 
 
-@pytest.mark.parametrize(
+@each(
     "picture",
     [
         lambda: gradeval.plot.queries(TINY, TINY_RUN, "rankDCG"),

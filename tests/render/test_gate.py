@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from helpers import each
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -50,7 +51,7 @@ def report() -> GateReport:
     return GateReport(outcomes, runs, 100.0, notices, inputs={"qrels": {"path": "q", "sha256": None}})
 
 
-@pytest.mark.parametrize("format", [*FORMATS, "junit", "github"])
+@each("format", [*FORMATS, "junit", "github"])
 def test_whole_output(format: str) -> None:
     if format == "junit":
         text = junit.render(report(), 4)

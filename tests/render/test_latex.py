@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import pytest
+from helpers import each
 
 from gradeval.render.document import Cell, Grid, RenderOptions
 from gradeval.render.latex import write_latex
@@ -37,7 +37,7 @@ q1 & 0.5000 & 1.0000 \\
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "name, escaped",
     [
         ("a&b", r"a\&b"),

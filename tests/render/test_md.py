@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import pytest
+from helpers import each
 
 
 def test_summary(make) -> None:
@@ -27,7 +27,7 @@ def test_queries(make) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "name, escaped",
     [
         ("a|b", r"a\|b"),

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 import gradeval
 from gradeval.cli.plot_options import FORMATS
@@ -29,7 +30,7 @@ PICTURES = {
 BLOCK = re.compile(r"[^\x00-\x7f]")
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@each("name", PICTURES)
 def test_whole_output(name):
     picture = PICTURES[name]()
     assert picture.render() == (GOLDEN / f"{name}.txt").read_text("utf-8")

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from helpers import each
 
 from gradeval.registry.spec import parse
 from gradeval.render.numbers import decimals
@@ -43,7 +44,7 @@ def test_csv_quotes_what_needs_it(make) -> None:
     assert list(csv.reader(io.StringIO(text, newline="")))[1:] == [["a\rb", "all", "AP", "0.5000"]]
 
 
-@pytest.mark.parametrize("first", "=+-@＝＋－＠\t\r\n")
+@each("first", "=+-@＝＋－＠\t\r\n")
 def test_csv_for_a_spreadsheet(first: str, make) -> None:
     """Text is quoted that would be calculated, and numbers stay numbers."""
     results = make("AP", {f"{first}r": [[-0.5, NAN]]}, queries=[f"{first}q", "q="])
@@ -101,8 +102,8 @@ def test_a_large_collection_takes_no_time(format: str) -> None:
     assert time.process_time() - start < 2  # 0.1 is usual; a loop of slow steps takes more than this
 
 
-@pytest.mark.parametrize("digits", [0, 1, 2, 4, 6, 7, "full"])
-@pytest.mark.parametrize("signed", [False, True])
+@each("digits", [0, 1, 2, 4, 6, 7, "full"])
+@each("signed", [False, True])
 def test_many_values_are_written_as_one(digits: int | str, signed: bool) -> None:
     """What is looked up by units of the last decimal, against each value by itself."""
     draw = np.random.default_rng(4)

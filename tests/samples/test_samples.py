@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 from cli.command import gradeval
+from helpers import each
 
 from .make import FOLDER, ROOT, cases, data
 
@@ -35,7 +36,7 @@ def test_it_is_small():
     assert sum(path.stat().st_size for path in SAMPLES.rglob("*") if path.is_file()) < 300_000
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.expected for case in CASES])
+@each("case", CASES, ids=[case.expected for case in CASES])
 def test_the_program_prints_what_is_expected(case, monkeypatch):
     monkeypatch.chdir(ROOT)
     done = gradeval(*shlex.split(case.command)[1:])

@@ -6,6 +6,7 @@ import math
 from itertools import pairwise
 
 import pytest
+from helpers import each
 from scipy import integrate, stats
 
 from gradeval.errors import OptionError
@@ -19,8 +20,8 @@ def test_published_sample_sizes(effect: float, n: int) -> None:
     assert power_of_t_test(effect, n - 1, 0.05) < 0.8 <= power_of_t_test(effect, n, 0.05)
 
 
-@pytest.mark.parametrize("n", [10, 50, 7000])
-@pytest.mark.parametrize("alpha", [0.05, 0.001])
+@each("n", [10, 50, 7000])
+@each("alpha", [0.05, 0.001])
 def test_power_is_scipys_noncentral_t(n: int, alpha: float) -> None:
     quantile = stats.t.isf(alpha / 2, n - 1)
     for shift in (0.0, 0.5, 2.8, 6.0):

@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 import numpy as np
 import pytest
 import statistics_reference as reference
+from helpers import each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -89,8 +90,8 @@ def test_sakais_paired_t_test() -> None:
 # scipy
 
 
-@pytest.mark.parametrize("n", [2, 3, 10, 50, 1000])
-@pytest.mark.parametrize("alpha", [0.5, 0.05, 1e-6])
+@each("n", [2, 3, 10, 50, 1000])
+@each("alpha", [0.5, 0.05, 1e-6])
 def test_t_is_scipys(n: int, alpha: float) -> None:
     baseline, run = np.random.default_rng(n).beta(2, 3, (2, n))
     expected = stats.ttest_rel(run, baseline)
@@ -100,8 +101,8 @@ def test_t_is_scipys(n: int, alpha: float) -> None:
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-8)
 
 
-@pytest.mark.parametrize("n", [2, 3, 6, 10, 14, 30, 50, 51, 200])
-@pytest.mark.parametrize("kind", ["plain", "tied", "zeros", "both"])
+@each("n", [2, 3, 6, 10, 14, 30, 50, 51, 200])
+@each("kind", ["plain", "tied", "zeros", "both"])
 def test_wilcoxon_is_scipys(n: int, kind: str) -> None:
     d = signed_ranks(n, kind)
     found = outcome("wilcoxon", d)
@@ -229,8 +230,8 @@ def test_the_flips_interval_is_what_the_same_flips_do_not_reject(n: int, alpha: 
     assert outcome("randomization", d - found.high, alpha).p >= alpha
 
 
-@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign"])
-@pytest.mark.parametrize("n", [6, 13, 40, 60])
+@each("test", ["t", "wilcoxon", "sign"])
+@each("n", [6, 13, 40, 60])
 def test_the_interval_is_what_the_test_does_not_reject(test: str, n: int) -> None:
     d = np.random.default_rng(n).normal(0.3, 1, n)
     for alpha in (0.05, 0.1, 0.15, 0.2):

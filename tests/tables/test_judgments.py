@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from helpers import each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -201,7 +202,7 @@ def test_judged_only_and_cut(queries, depth):
     assert as_plain(table) == plain(queries)
 
 
-@pytest.mark.parametrize(
+@each(
     ("level", "rel", "grades"),
     [
         (None, None, [1, 2]),

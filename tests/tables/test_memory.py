@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from helpers import each
 
 from gradeval import InputError, evaluate
 from gradeval.errors import InputErrors
@@ -70,8 +71,8 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("ints", [False, True])
+@each("form", FORMS)
+@each("ints", [False, True])
 def test_forms_and_files_have_the_same_values(form, ints, tmp_path, monkeypatch):
     judged, run = collection(len(form), ints=ints)
     (tmp_path / "qrels").write_text("".join(f"{q} 0 {d} {grade}\n" for q, d, grade in judged), "utf-8")

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import numpy as np
 import pytest
-from helpers import examples
+from helpers import each, examples
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut, Halting, pipe, reduced
@@ -83,9 +83,9 @@ def test_queries_that_are_not_judged_take_little_memory(folder, scattered, monke
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("size", [1, 25, 60, 1 << 20])
-@pytest.mark.parametrize("first", [b"1", b"2"], ids=["one pass", "by sorting"])
-@pytest.mark.parametrize(
+@each("size", [1, 25, 60, 1 << 20])
+@each("first", [b"1", b"2"], ids=["one pass", "by sorting"])
+@each(
     ("ends", "tag"),
     [
         ([b" a", b" b", b" c"], "c"),
@@ -102,8 +102,8 @@ def test_tag_is_that_of_the_last_line(folder, size, first, ends, tag):
     assert result.tag == tag
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("size", [1, 30, 100])
+@each("jobs", [1, 2])
+@each("size", [1, 30, 100])
 def test_blocks_without_lines(folder, size, jobs):
     """What a pipe yields that brings nothing for a while."""
     run = [(b"%d" % q, b"d%d" % d, float(-d)) for q in range(5) for d in range(9)]

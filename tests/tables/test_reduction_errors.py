@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from helpers import examples
+from helpers import each, examples
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut, reduced, repeated
@@ -66,9 +66,9 @@ TWICE = [(b"%d" % q, b"d%d" % d, float(-d)) for q in range(8) for d in range(25)
 OTHER = [(b"%d" % q, b"d%d" % d, float(d)) for q in (3, 4, 5, 6, 7, 0, 1, 2) for d in reversed(range(25))]
 
 
-@pytest.mark.parametrize("size", [1, 150, 400, 1 << 20])
-@pytest.mark.parametrize("jobs", [1, 3])
-@pytest.mark.parametrize("copies", [[TWICE], [OTHER], [TWICE, OTHER]], ids=["same", "other order", "two"])
+@each("size", [1, 150, 400, 1 << 20])
+@each("jobs", [1, 3])
+@each("copies", [[TWICE], [OTHER], [TWICE, OTHER]], ids=["same", "other order", "two"])
 def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies, monkeypatch):
     """One error, at the line where it begins again; found in one pass where blocks are smaller than the run."""
     if size < 1 << 20:
@@ -133,9 +133,9 @@ class Endless(Source):
         return sources._cut(Stream().readinto, self.size)
 
 
-@pytest.mark.parametrize("size", [500, 3000])
-@pytest.mark.parametrize("jobs", [1, 3])
-@pytest.mark.parametrize(
+@each("size", [500, 3000])
+@each("jobs", [1, 3])
+@each(
     ("lines", "what"),
     [
         ([b"1 Q0 a 0 x\n"], "and so in all [0-9,]+ lines read"),
@@ -214,8 +214,8 @@ def test_lines_of_documents_that_come_twice_in_later_blocks(folder, size):
     assert str(caught.value).splitlines() == messages(path, [(5, 3, b"a"), (7, 6, b"a"), (10, 9, b"b")])
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("size", [1, 30, 1 << 20])
+@each("jobs", [1, 2])
+@each("size", [1, 30, 1 << 20])
 def test_errors_have_their_line_in_any_block(folder, size, jobs):
     path = folder / "run"
     lines = [b"%d Q0 d%d 0 1 tag\n" % (n // 3, n) for n in range(30)]

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-import pytest
+from helpers import each
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gradeval.tables.run_names import labelled, run_files, run_names
 
 
-@pytest.mark.parametrize(
+@each(
     "paths, names",
     [
         (["runs/bm25.run", "neural.txt", "x.res"], ["bm25", "neural", "x"]),
@@ -42,7 +42,7 @@ def test_names_are_not_those_of_labels() -> None:
     assert run_names(["l:f1", "m:f1", "m:f2"], ["f1", "f1", "f2"]) == ["l:f1", "m:f1", "f2"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("argument", "label", "path"),
     [
         ("a.run", None, "a.run"),

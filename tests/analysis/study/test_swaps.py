@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers import judgments_of, ranked
+from helpers import each, judgments_of, ranked
 
 from gradeval.analysis.study.swaps import USES, _even, _noise, _swapped, _uneven, swaps
 from gradeval.errors import MetricError, OptionError
@@ -145,7 +145,7 @@ def test_progress_counts_the_repeats():
     assert seen[-1] == (7, 7)
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         {"levels": (1,)},
