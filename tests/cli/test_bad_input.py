@@ -32,55 +32,32 @@ BINARY = "binary data (a NUL byte). Is this the right file?"
 
 RANGE = "Grades are 0 or between 1e-150 and 1e150 in absolute value; rescale them"
 
-# a line of the qrels, what is said of it
+# a line, what is said of it; the others are in tests/formats
 BAD_QRELS = {
     "q1 0 e": f"3 fields {QRELS_HAVE}",
-    "q1": f"1 field {QRELS_HAVE}",
-    "q1 0 e 1 2 3 4": f"7 fields {QRELS_HAVE}",
-    "q1 0 e high": "the grade 'high' is not a number",
     "q1 0 e 1,5": "the grade '1,5' is not a number. Numbers have a decimal point and no commas",
-    "q1 0 e 0x10": "the grade '0x10' is not a number",
-    "q1 0 e 1_0": "the grade '1_0' is not a number",
     "q1 0 e ١": "the grade '١' is not a number",
-    "q1 0 e nan": "the grade 'nan' is not a finite number",
-    "q1 0 e -Infinity": "the grade '-Infinity' is not a finite number",
-    "q1 0 e 1e999": "the grade '1e999' is not a finite number",
-    "q1 0 e 1e308": f"the grade 1e+308 is out of range. {RANGE}",
-    "q1 0 e -1.1e150": f"the grade -1.1e+150 is out of range. {RANGE}",
     "q1 0 e 5e-324": f"the grade 5e-324 is out of range. {RANGE}",
+    "q1 0 e 1e308": f"the grade 1e+308 is out of range. {RANGE}",
     "q1 0 a 2": "document 'a' has grade 2 here and 3 before in line 1",
     "q1 0 e\0 1": BINARY,
-    "\0": BINARY,
 }
-# a line of the run, what is said of it
 BAD_RUNS = {
     "q1 Q0 e 1": f"4 fields {A_RUN_HAS}",
-    "q1 Q0": f"2 fields {A_RUN_HAS}",
-    "q1": f"1 field {A_RUN_HAS}",
-    "q1 Q0 e 1 high tag": "the score 'high' is not a number",
-    "q1 Q0 e 1 - tag": "the score '-' is not a number",
     "q1 Q0 e 1 nan tag": "the score 'nan' is not a finite number",
-    "q1 Q0 e 1 -nan tag": "the score '-nan' is not a finite number",
-    "q1 Q0 e 1 inf tag": "the score 'inf' is not a finite number",
-    "q1 Q0 e 1 -1e400 tag": "the score '-1e400' is not a finite number",
     "q1 Q0 a 9 1 tag": "duplicate document 'a' for its query. The first is in line 3",
     "q4 Q0 a 9 2 tag": "duplicate document 'a' for its query. The first is in line 8",
     "q1 Q0 e\0 1 1 tag": BINARY,
 }
 BAD_LETOR = {
     "x qid:2 1:1": "the grade 'x' is not a number",
-    "nan qid:2 1:1": "the grade 'nan' is not a finite number",
     "1 qid: 1:1": "no query id after qid:",
-    "1 qid:2 1:x": "the value of feature 1 'x' is not a number",
     "1 qid:2 1:inf": "the value of feature 1 'inf' is not a finite number",
-    "1 qid:2 one:1": "'one:1' is not feature:value",
-    "1 qid:2 1:1 2:1 1:2": "feature 1 is given more than once",
     "1 1:1": "no qid: here, though other lines have one",
     "1 qid:2\0 1:1": BINARY,
 }
 BAD_SCORES = {
     "x": "the score 'x' is not a number",
-    "nan": "the score 'nan' is not a finite number",
     "1 2": "2 fields where one score per line is expected",
     "1\0": BINARY,
 }

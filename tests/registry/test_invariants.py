@@ -236,6 +236,7 @@ CLAIMS = {
 }
 
 
+@pytest.mark.hypothesis  # which try_out draws with
 @each("invariant", TRIALS, ids=lambda invariant: invariant.about[:30])
 def test_holds(invariant):
     try_out(invariant, CLAIMS[invariant], examples(times=0.5))
