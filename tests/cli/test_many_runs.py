@@ -169,9 +169,7 @@ def test_the_lines_are_those_of_all_runs_together(options: tuple[str, ...]) -> N
         *runs,
         "-m",
         "num_q AP runid relstring@3 gm_map num_ret",
-        "-f",
-        "jsonl",
-        "--quiet",
+        *"-f jsonl --quiet".split(),
         *options,
     ]
     streamed = gradeval(*command)

@@ -148,18 +148,17 @@ def test_a_logarithmic_axis_is_for_cutoffs():
     assert "--log is for cutoffs" in fails("plot", "curve", "q", "r", "-m", "iprec_at_recall", "--log")
 
 
-@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
-def test_save(tmp_path, suffix):
-    path = tmp_path / f"phi{suffix}"
+@with_matplotlib
+def test_save(tmp_path):
+    path = tmp_path / "phi.svg"
     done = plot("phi", "q", "--save", path, "--size", "3x2.5")
     assert done.code == 0
     assert done.out == plot("phi", "q").out
     before = path.read_bytes()
-    assert before.startswith({".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}[suffix])
-    assert sorted(one.name for one in tmp_path.iterdir()) == sorted(["l", "q", "r", "s", path.name])
-    if suffix == ".svg":
-        assert plot("phi", "q", "--save", path, "--size", "3X2.5", "-f", "json", "-o", "phi.json").out == ""
-        assert path.read_bytes() == before
+    assert before.startswith(b"<?xml")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["l", "phi.svg", "q", "r", "s"]
+    assert plot("phi", "q", "--save", path, "--size", "3X2.5", "-f", "json", "-o", "phi.json").out == ""
+    assert path.read_bytes() == before
 
 
 @with_matplotlib

@@ -43,13 +43,15 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-CASES = [(24, {}), *zip([1, 2, 3] * len(OPTIONS), OPTIONS, strict=False)]  # the first: buckets of no query
+CASES = [(12, {}), *zip([1, 2, 3] * len(OPTIONS), OPTIONS, strict=False)]
 
 
 @pytest.mark.parametrize("count, options", CASES, ids=str)
 def test_buckets_are_the_whole(count: int, options: dict[str, Any]) -> None:
-    """Values bit for bit, means to 1e-12, and the notices, in a word."""
+    """Values bit for bit, means to 1e-12, and the notices, in a word; half of the metrics with each option."""
     metrics = every_metric()
+    if options:
+        metrics = metrics[OPTIONS.index(options) % 2 :: 2]
     job = job_of(QRELS, RUNS, metrics, **options)
     buckets, values = evaluated(pl, QRELS, RUNS, job, count, seed=count)
     expected = gradeval.evaluate(QRELS, RUNS, metrics, **options)
