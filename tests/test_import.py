@@ -92,3 +92,26 @@ def test_it_runs_as_a_module() -> None:
         [sys.executable, "-m", "gradeval", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"gradeval {gradeval.__version__}\n"
+
+
+def test_public_names_stand_once() -> None:
+    """The imports for type checkers are those of the table, and dir() shows nothing else."""
+    import ast
+
+    source = ast.parse(Path(gradeval.__file__).read_text("utf-8"))
+    checked = {
+        name.name: node.module
+        for block in source.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom) and node.module != "typing"
+        for name in node.names
+    }
+    homes = {name: ".".join(filter(None, ["gradeval", home])) for name, home in gradeval._HOME.items()}
+    parts = {
+        name: home.removesuffix(f".{name}") if name in gradeval._MODULES else home
+        for name, home in homes.items()
+    }
+    assert checked == parts
+    assert dir(gradeval) == sorted(gradeval.__all__) == sorted(homes)
+    assert all(getattr(gradeval, name) is not None for name in gradeval.__all__)

@@ -23,23 +23,23 @@ from gradeval.errors import GradevalError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# each a module here, imported when used
-COMMANDS = (
-    "batch",
-    "compare",
-    "convert",
-    "eval",
-    "explain",
-    "gate",
-    "ir_measures",
-    "metrics",
-    "plot",
-    "report",
-    "spark",
-    "study",
-    "trec_eval",
-    "validate",
-)
+# the module of each command, imported when it is used
+COMMANDS = {
+    "batch": "gradeval.cli.batch",
+    "compare": "gradeval.cli.compare",
+    "convert": "gradeval.cli.convert",
+    "eval": "gradeval.cli.eval",
+    "explain": "gradeval.cli.explain",
+    "gate": "gradeval.cli.gate",
+    "ir_measures": "gradeval.cli.ir_measures",
+    "metrics": "gradeval.cli.metrics",
+    "plot": "gradeval.cli.plot",
+    "report": "gradeval.cli.report",
+    "spark": "gradeval.cli.spark",
+    "study": "gradeval.cli.study",
+    "trec_eval": "gradeval.cli.trec_eval",
+    "validate": "gradeval.cli.validate",
+}
 EPILOG = """\b
 Examples:
   gradeval qrels.txt bm25.run                     the default metrics
@@ -78,7 +78,7 @@ class _EvalByDefault(Command, click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"gradeval.cli.{cmd_name}"), f"{cmd_name}_command")
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name]), f"{cmd_name}_command")
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
