@@ -11,7 +11,7 @@ import ctypes
 import re
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,14 +125,19 @@ class Chunk(NamedTuple):
         return self._buffer(1, _NUMBERS[self.format], self.offset, self.length)
 
     def texts(self) -> Ids | None:
-        """The values of a column of strings or bytes, (n,); None for another type. Nulls have any value."""
+        """The values of a column of strings or bytes, (n,); None for another type. Nulls have any value.
+
+        Raises ValueError where an offset is damaged, which would read other memory.
+        """
         if not self.length and (self.format in _OFFSETS or self.format in _VIEWS):
             return Ids.of([])
         if self.format in _OFFSETS:
             offsets = self._buffer(1, _OFFSETS[self.format], self.offset, self.length + 1).astype(np.int64)
-            first, end = int(offsets[0]), int(offsets[-1])
+            first, end, length = int(offsets[0]), int(offsets[-1]), np.diff(offsets)
+            if first < 0 or (length < 0).any():
+                raise self._damaged("offsets")
             block = np.concatenate([self._buffer(2, "u1", first, end - first), np.zeros(PAD, np.uint8)])
-            return Ids(block, offsets[:-1] - first, np.diff(offsets))
+            return Ids(block, offsets[:-1] - first, length)
         return self._views() if self.format in _VIEWS else None
 
     def decimals(self) -> tuple[NDArray[Any], int] | None:
@@ -177,19 +182,28 @@ class Chunk(NamedTuple):
         missing = self.missing()
         if missing is not None:  # a null's view may be anything
             length[missing] = 0
+        if (length < 0).any():
+            raise self._damaged("lengths")
         start = 16 * np.arange(len(length)) + 4
         blocks = [views.reshape(-1).view(np.uint8)]
         long = np.flatnonzero(length > _INLINE)
         if len(long):
             buffer, place = views[long, 2], views[long, 3].astype(np.int64)
             size = len(blocks[0])
+            count = self.array.n_buffers - 3  # of texts: the others are the validity, the views, and these sizes
+            sizes = self._buffer(count + 2, "i8", 0, count)
             for number in np.unique(buffer).tolist():
                 rows, places = long[buffer == number], place[buffer == number]
                 low, high = int(places.min()), int((places + length[rows]).max())
+                if not 0 <= number < count or low < 0 or high > sizes[number]:
+                    raise self._damaged("offsets")
                 blocks.append(self._buffer(2 + number, "u1", low, high - low))
                 start[rows] = places - low + size
                 size += high - low
         return Ids(np.concatenate([*blocks, np.zeros(PAD, np.uint8)]), start, length)
+
+    def _damaged(self, what: str) -> ValueError:
+        return ValueError(f"column {self.name} is damaged: its {what} point outside its text")
 
     def _bits(self, number: int) -> Bools:
         """The rows of a buffer of bits."""
@@ -242,6 +256,29 @@ def batches(data: Any) -> Iterator[list[Chunk]]:
 
     Raises what the library raises, and ValueError where it reports an error or the data have no columns.
     """
+    for table in _checked(data):
+        yield from _exported(table)
+
+
+def _checked(data: Any) -> Iterator[Any]:
+    """The data, those of pyarrow as tables that are checked: the interface does not say how long buffers are."""
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is None or not isinstance(
+        data, (pyarrow.Table, pyarrow.RecordBatch, pyarrow.RecordBatchReader)
+    ):
+        yield data
+        return
+    if isinstance(data, pyarrow.Table):
+        tables: Iterable[Any] = [data]
+    else:
+        parts = [data] if isinstance(data, pyarrow.RecordBatch) else data
+        tables = (pyarrow.Table.from_batches([part]) for part in parts)
+    for table in tables:
+        table.validate()
+        yield table
+
+
+def _exported(data: Any) -> Iterator[list[Chunk]]:
     capsule = data.__arrow_c_stream__()  # which releases the stream at its end
     stream = ctypes.cast(_capsule_pointer(capsule, b"arrow_array_stream"), ctypes.POINTER(_Stream)).contents
     schema = _Schema()

@@ -122,7 +122,7 @@ def _is_readable(chunk: Chunk) -> bool:
 
 
 def _without_texts(chunk: Chunk, distinct: Distinct | None) -> Values | None:
-    """The values of a chunk, None where they are strings."""
+    """The values of a chunk, None where they are strings. Raises ValueError where its codes are damaged."""
     if chunk.is_null:
         return Objects([None] * chunk.length)
     decimals = chunk.decimals()
@@ -131,7 +131,13 @@ def _without_texts(chunk: Chunk, distinct: Distinct | None) -> Values | None:
     codes, missing = chunk.numbers(), chunk.missing()
     if codes is None or distinct is None:
         return None if codes is None else Numeric(codes, missing)
-    return Categories(codes if missing is None else np.where(missing, -1, codes.astype(np.int64)), distinct)
+    outside = (codes < 0) | (codes >= len(distinct.values))
+    if missing is not None:
+        outside &= ~missing
+        codes = np.where(missing, -1, codes.astype(np.int64))
+    if outside.any():
+        raise ValueError(f"column {chunk.name} is damaged: its codes point outside its dictionary")
+    return Categories(codes, distinct)
 
 
 def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids, Wrong]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from gradeval.formats.columns import Table
 from gradeval.formats.parquet import Opened, arrow_table, check_beginning
-from gradeval.formats.python import BLOCK_ROWS
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 
@@ -29,12 +27,4 @@ def _open(arrow: Any, stream: Any) -> Opened:
     else:
         file = arrow.ipc.open_stream(stream)
         found = iter(file)
-    return file.schema.names, lambda names: _cut(found, names)
-
-
-def _cut(found: Iterator[Any], names: list[str]) -> Iterator[Any]:
-    """Batches of at most BLOCK_ROWS rows: a file may have a single one."""
-    for batch in found:
-        some = batch.select(names)
-        for first in range(0, some.num_rows, BLOCK_ROWS):
-            yield some.slice(first, BLOCK_ROWS)
+    return file.schema.names, lambda names: (batch.select(names) for batch in found)

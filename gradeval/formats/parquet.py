@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from gradeval.errors import InputError
+from gradeval.errors import GradevalError, InputError, printable
 from gradeval.formats.arrow import batches
 from gradeval.formats.arrow_columns import Arrow
 from gradeval.formats.columns import Columns, FileBlocks, Table
@@ -95,14 +96,17 @@ class _File(FileBlocks):
             raise InputError(self.name, f"{self.kind} support (pyarrow) is not installed", hint=hint) from None
         with self.source.seekable() as stream:
             try:
-                yield self.opened(pyarrow, stream)
+                yield self.opened(pyarrow, _Bounded(stream))
             except OtherFormat as error:
                 raise InputError(self.name, str(error), hint="Omit the format: it is detected") from None
-            except (pyarrow.ArrowException, OSError) as error:
-                if isinstance(error, OSError) and error.errno:
+            except GradevalError:
+                raise
+            except Exception as error:  # pyarrow raises Python's own too, as for a name that is not UTF-8
+                is_of_pyarrow = isinstance(error, pyarrow.ArrowException)
+                if not is_of_pyarrow and (isinstance(error, MemoryError) or getattr(error, "errno", None)):
                     raise
-                why = str(error).strip().split("\n")[0].rstrip(".")
-                what = f"the {self.kind} file is damaged or incomplete ({why})"
+                why = printable(str(error).strip().split("\n")[0].rstrip("."))
+                what = f"the {self.kind} file is damaged or incomplete ({why or type(error).__name__})"
                 raise InputError(self.name, what, hint="Fetch it again") from None
 
     def blocks(self) -> Iterator[Batch]:
@@ -110,31 +114,33 @@ class _File(FileBlocks):
             before = None
             is_first = True
             for batch in read(self.names):
-                if not batch.num_rows:
-                    continue
-                if before is not None:
-                    yield Batch(before, is_first, False)
-                    is_first = False
-                before = batch
+                batch.validate(full=True)  # whose offsets are read without another look
+                for first in range(0, batch.num_rows, BLOCK_ROWS):  # a file may have a single batch
+                    if before is not None:
+                        yield Batch(before, is_first, False)
+                        is_first = False
+                    before = batch.slice(first, BLOCK_ROWS)
             if before is None:
                 raise InputError(self.name, "no data: the file has no rows")
             yield Batch(before, is_first, True)
 
 
-class _Stream:
-    """A record batch as a table of one, for a pyarrow of any version."""
+class _Bounded:
+    """A file that reserves no memory for bytes that it does not have: a damaged length can be of any size."""
 
-    def __init__(self, rows: Any) -> None:
-        self.rows = rows
+    def __init__(self, file: Any) -> None:
+        self.file, self.size = file, os.fstat(file.fileno()).st_size
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        import pyarrow
+    def read(self, count: int = -1) -> Any:
+        left = max(self.size - self.file.tell(), 0)
+        return self.file.read(left if count < 0 else min(count, left))
 
-        return pyarrow.Table.from_batches([self.rows]).__arrow_c_stream__(requested_schema)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
 
 
 def _columns(batch: Batch, chosen: Chosen, number: str) -> Columns:
-    [chunks] = batches(_Stream(batch.rows))
+    [chunks] = batches(batch.rows)
     by_name = {chunk.name: chunk for chunk in chunks}
     values = [Arrow([by_name[name]]) for name in chosen[:3]]
     labels = column_labels(chosen, number)

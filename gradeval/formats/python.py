@@ -221,7 +221,7 @@ class _Table(Data):
 
     def columns(self, block: Slice) -> Columns:
         rows = slice(block.first, block.end)
-        with readable(self.name, _ROWS):
+        with readable(self.name):
             columns = read_values(self.values, self.labels, rows, block.is_first, block.is_last)
         return columns._replace(value=-columns.value) if self.by_rank else columns
 
@@ -328,8 +328,10 @@ def _series(series: Any) -> Values:
     if getattr(kind, "storage", "") == "pyarrow" or hasattr(kind, "pyarrow_dtype"):
         has_rows = hasattr(series, "iloc")  # an index of pandas, such as that of categories, has none
         frame = series.to_frame().reset_index(drop=True) if has_rows else series.to_frame(index=False)
-        if offers_arrow(frame):
-            return Arrow([part[0] for part in batches(frame)], lambda: list(series))
+        from pyarrow import Table  # which the storage is of
+
+        table = Table.from_pandas(frame, preserve_index=False)
+        return Arrow([part[0] for part in batches(table)], lambda: list(series))
     if getattr(kind, "kind", "") in ("i", "u", "f") and hasattr(kind, "numpy_dtype"):  # of pandas, with a mask
         missing = np.asarray(series.isna(), bool)
         values = np.zeros(len(missing), kind.numpy_dtype)
