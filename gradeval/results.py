@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, cached_property
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.notices import Notice, lines
 from gradeval.registry.spec import Spec, parse

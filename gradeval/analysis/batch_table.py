@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from gradeval.analysis.comparison import PairComparison
 from gradeval.analysis.judged_share import Judged
+from gradeval.arrays import cached_property
 from gradeval.errors import GradevalError, MetricError, first_names
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.registry.metric import Kind as MetricKind

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from gradeval.analysis.details import groups_of, levels_of, phi_of, scaled
 from gradeval.analysis.documents import Document, Documents
 from gradeval.analysis.explanation import Change, Explanation, Term
 from gradeval.analysis.leave_one_out import leave_one_out
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, cached_property
 from gradeval.arrays.numbers import ratio
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.evaluation.one_run import prepared

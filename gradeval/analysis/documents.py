@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.arrays.strings import Ids, Texts
 
 

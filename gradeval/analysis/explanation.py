@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from typing import Any
 
 from gradeval.analysis.documents import Document, Documents
+from gradeval.arrays import cached_property
 from gradeval.notices import Notice
 from gradeval.render.document import Printable
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from types import EllipsisType
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays import Bools, Floats, Ints, cached_property
 
 _Number = TypeVar("_Number", np.float64, np.int64, np.int32)
 Column = Floats | Ints | Bools

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Bools, Bytes, Ints, Words
+from gradeval.arrays import Bools, Bytes, Ints, Words, cached_property
 from gradeval.arrays.hashing import KeyTable, mix
 from gradeval.arrays.segments import ranges
 

@@ -190,7 +190,7 @@ class Chunk(NamedTuple):
         if len(long):
             buffer, place = views[long, 2], views[long, 3].astype(np.int64)
             size = len(blocks[0])
-            count = self.array.n_buffers - 3  # of texts: the others are the validity, the views, and these sizes
+            count = self.array.n_buffers - 3  # of text: others are the validity, the views, and the sizes
             sizes = self._buffer(count + 2, "i8", 0, count)
             for number in np.unique(buffer).tolist():
                 rows, places = long[buffer == number], place[buffer == number]
@@ -261,20 +261,15 @@ def batches(data: Any) -> Iterator[list[Chunk]]:
 
 
 def _checked(data: Any) -> Iterator[Any]:
-    """The data, those of pyarrow as tables that are checked: the interface does not say how long buffers are."""
+    """The data, and those of pyarrow checked: the interface does not export the sizes of buffers."""
     pyarrow = sys.modules.get("pyarrow")
-    if pyarrow is None or not isinstance(
-        data, (pyarrow.Table, pyarrow.RecordBatch, pyarrow.RecordBatchReader)
-    ):
-        yield data
-        return
-    if isinstance(data, pyarrow.Table):
-        tables: Iterable[Any] = [data]
-    else:
-        parts = [data] if isinstance(data, pyarrow.RecordBatch) else data
-        tables = (pyarrow.Table.from_batches([part]) for part in parts)
+    tables: Iterable[Any] = [data]
+    if pyarrow is not None and isinstance(data, (pyarrow.RecordBatch, pyarrow.RecordBatchReader)):
+        batches_of = [data] if isinstance(data, pyarrow.RecordBatch) else data
+        tables = (pyarrow.Table.from_batches([batch]) for batch in batches_of)
     for table in tables:
-        table.validate()
+        if pyarrow is not None and isinstance(table, pyarrow.Table):
+            table.validate()
         yield table
 
 

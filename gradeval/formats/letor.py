@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gradeval.arrays import Bools, Bytes, Floats, Ints
+from gradeval.arrays import Bools, Bytes, Floats, Ints, cached_property
 from gradeval.arrays.segments import distinct, order_of, ranges
 from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import ordered_map

@@ -6,13 +6,13 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats
+from gradeval.arrays import Bools, Floats, cached_property
 from gradeval.errors import MetricError
 from gradeval.registry.invariants import Invariant
 from gradeval.registry.params import JUDGED_ONLY, Param, declared

@@ -6,6 +6,7 @@ standard error; and a metric gets a table of its own. Nothing more is promised.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import threading
@@ -83,23 +84,34 @@ class _Diversion:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.depth = 0
+        self.threads: list[int] = []  # that run code of a plugin, each as often as that calls another
         self.before: TextIO | None = None
 
     def __enter__(self) -> None:
         with self.lock:
-            if not self.depth:
+            if not self.threads:
                 self.before, sys.stdout = sys.stdout, sys.stderr
-            self.depth += 1
+            self.threads.append(threading.get_ident())
 
     def __exit__(self, *_: object) -> None:
         with self.lock:
-            self.depth -= 1
-            if not self.depth:
-                sys.stdout, self.before = self.before, None
+            self.threads.remove(threading.get_ident())
+            self._restore()
+
+    def _restore(self) -> None:
+        if not self.threads and self.before is not None:
+            sys.stdout, self.before = self.before, None
+
+    def keep_this_thread(self) -> None:
+        """In a forked process there are no other threads, which would keep the lock and standard output."""
+        self.lock = threading.Lock()
+        self.threads = [one for one in self.threads if one == threading.get_ident()]
+        self._restore()
 
 
 _DIVERSION = _Diversion()
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_DIVERSION.keep_this_thread)
 
 
 def _one_line(error: BaseException) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradeval import heap
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, cached_property
 from gradeval.arrays.segments import distinct
 from gradeval.errors import InputError, named
 from gradeval.evaluation.evaluator import complete, with_levels

@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints, Words
+from gradeval.arrays import Floats, Ints, Words, cached_property
 from gradeval.arrays.hashing import KeyTable, in_group
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids, repeats

@@ -202,3 +202,77 @@ def test_buffers_are_released():
     del ids
     gc.collect()
     assert owner() is None
+
+
+def of_offsets(kind, values):
+    """Three strings over 12 bytes of text, the buffer with their offsets, and what damages it."""
+    pyarrow = pytest.importorskip("pyarrow")
+    offsets = np.array([0, 4, 8, 12], np.int32 if kind == "string" else np.int64)
+    buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(b"abcdefghijkl")]
+    return pyarrow.Array.from_buffers(getattr(pyarrow, kind)(), 3, buffers), offsets, slice(None), values
+
+
+def of_views(place, value):
+    """The same of views, each a length, a beginning, a buffer and an offset."""
+    pyarrow = pytest.importorskip("pyarrow")
+    views = np.array([13, 0, 0, 0, 13, 0, 0, 13, 0, 0, 0, 0], np.int32)
+    buffers = [None, pyarrow.py_buffer(views), pyarrow.py_buffer(b"abcdefghijklmnopqrstuvwxyz")]
+    return pyarrow.Array.from_buffers(pyarrow.string_view(), 3, buffers), views, place, value
+
+
+def of_codes(code):
+    """The same of codes of a dictionary."""
+    pyarrow = pytest.importorskip("pyarrow")
+    codes = np.array([0, 1, 0], np.int8)
+    indices = pyarrow.Array.from_buffers(pyarrow.int8(), 3, [None, pyarrow.py_buffer(codes)])
+    return pyarrow.DictionaryArray.from_arrays(indices, ["a", "b"], safe=False), codes, 1, code
+
+
+SHOWN_BY_OFFSETS = {
+    "falling": lambda: of_offsets("string", [0, 8, 4, 12]),
+    "falling, of 64 bits": lambda: of_offsets("large_string", [0, 8, 4, 12]),
+    "before the text": lambda: of_offsets("string", [-4, 4, 8, 12]),
+    "length of a view": lambda: of_views(0, -1),
+    "buffer of a view": lambda: of_views(6, 9),
+    "view before the text": lambda: of_views(7, -1),
+    "view behind the text": lambda: of_views(7, 14),
+    "code": lambda: of_codes(2),
+    "code below 0": lambda: of_codes(-1),
+}
+DAMAGED = {
+    **SHOWN_BY_OFFSETS,
+    "behind the text": lambda: of_offsets("string", [0, 4, 8, 1 << 30]),
+    "far behind the text": lambda: of_offsets("large_string", [0, 4, 8, 1 << 60]),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_buffers_are_not_read(name):
+    pyarrow = pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    column, buffer, place, value = DAMAGED[name]()
+    rows = {"qid": ["1"] * 3, "docno": column, "score": [3.0, 2.0, 1.0]}
+    table = pyarrow.table(rows)
+    frame = pandas.DataFrame(rows | {"docno": pandas.arrays.ArrowExtensionArray(table["docno"])})
+    buffer[place] = value
+    for given in (table, table.to_reader(), table.to_batches()[0], frame):
+        with pytest.raises(InputError) as caught:
+            evaluate({"1": {"a": 1}}, given, "AP")
+        assert str(caught.value).startswith("run1: it cannot be read: ")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", SHOWN_BY_OFFSETS)
+def test_damaged_buffers_of_any_library(name):
+    """The interface does not export how long buffers are, but for those of views."""
+    pyarrow = pytest.importorskip("pyarrow")
+    column, buffer, place, value = DAMAGED[name]()
+    table = pyarrow.table({"qid": ["1"] * 3, "docno": column, "score": [3.0, 2.0, 1.0]})
+    buffer[place] = value
+
+    class Exported:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return table.__arrow_c_stream__()
+
+    with pytest.raises(InputError, match=r"run1: it cannot be read: column docno is damaged: its .* outside"):
+        evaluate({"1": {"a": 1}}, Exported(), "AP")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import struct
+from random import Random
+
 import pytest
 from helpers import each
 
-from formats.reading import RATING, errors_of
+from formats.reading import RATING, errors_of, read
 from formats.written import ARROW, ROWS
 from gradeval import evaluate
 from gradeval.errors import GradevalError
@@ -113,6 +116,33 @@ def test_truncated_arrow_files(writer, put):
         if writer != "arrow stream" or end < len(text) - 10:
             [error] = errors_of(put(text[:end]))
             assert "file is damaged or incomplete" in error
+
+
+@pytest.mark.parametrize("writer", ["arrow", "arrow stream"])
+def test_damaged_buffers_of_files(writer, put):
+    """An offset that falls is no id with the bytes of others, nor one that lies outside the text."""
+    text = ARROW[writer]([("q", f"d{i}", 1.0) for i in range(10, 12)])
+    offsets = struct.pack("<3i", 0, 3, 6)
+    assert text.count(offsets) == 1
+    for damaged in ((0, 7, 6), (0, 3, 1 << 30), (-1, 3, 6)):
+        [error] = errors_of(put(text.replace(offsets, struct.pack("<3i", *damaged))))
+        assert error.startswith(" the Arrow file is damaged or incomplete (")
+    [error] = errors_of(put(text.replace(b"d10d11", b"d10d\xff1")))
+    assert "Invalid UTF8" in error
+
+
+@pytest.mark.parametrize("writer", ARROW)
+def test_any_error_of_pyarrow_is_one_line(writer, put):
+    """Some are errors of Python's own, and none reserves what a damaged length says."""
+    text = ARROW[writer](ROWS)
+    random = Random(4)
+    for _ in range(60):
+        place, bit = random.randrange(8, len(text)), 1 << random.randrange(8)
+        file = put(text[:place] + bytes([text[place] ^ bit]) + text[place + 1 :])
+        try:
+            read(file, run_format="parquet" if writer.startswith("parquet") else "arrow")
+        except GradevalError as error:
+            assert all(line.startswith(file.name) for line in str(error).splitlines())
 
 
 @pytest.mark.parametrize(("kind", "name"), [("parquet", "Parquet"), ("arrow", "Arrow")])

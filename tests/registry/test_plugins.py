@@ -9,7 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Annotated
 
 import numpy as np
@@ -25,6 +25,7 @@ from gradeval.registry.invariants import PROMOTION_HELPS, Condition
 from gradeval.registry.metric import REGISTRY, Kind, Metric, load, metric
 from gradeval.registry.pages import page, table
 from gradeval.registry.params import Cutoff, Param, flag, number
+from gradeval.registry.plugins import contained
 from gradeval.registry.spec import load_plugins, parse
 from gradeval.tables import qrels
 from gradeval.tables.terms import DiscountedTerms, Terms
@@ -664,3 +665,29 @@ def test_an_installed_plugin(installed):
     done = installed("metrics", "ToyGian")
     assert (done.returncode, done.stdout) == (2, "")
     assert "gradeval: ToyGian: did you mean ToyGain@2?\n" in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_process_that_is_forked_while_a_thread_runs_a_plugin():
+    """It has no such thread, which would give standard output back."""
+    has_begun, may_end = Event(), Event()
+
+    def wait():
+        has_begun.set()
+        may_end.wait(60)
+
+    before = sys.stdout
+    thread = Thread(target=contained, args=("", wait))
+    thread.start()
+    assert has_begun.wait(60)
+    child = os.fork()
+    if not child:
+        is_restored = sys.stdout is before
+        is_diverted = contained("", lambda: sys.stdout is sys.stderr)
+        os._exit(0 if is_restored and is_diverted and sys.stdout is before else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert sys.stdout is sys.stderr
+    may_end.set()
+    thread.join()
+    assert sys.stdout is before

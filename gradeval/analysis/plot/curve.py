@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gradeval.analysis.plot.picture import Axis, Line, Panel, Picture, checked_confidence, interval_of_mean
 from gradeval.analysis.tabled import Row, Table
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.errors import MetricError, OptionError, named
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from gradeval.analysis.details import phi_of
 from gradeval.analysis.explanation import Phi
 from gradeval.analysis.plot.picture import Axis, Line, Panel, Picture, Point
 from gradeval.analysis.tabled import Row, Table
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs

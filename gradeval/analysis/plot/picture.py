@@ -6,7 +6,6 @@ import math
 import os
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from gradeval.analysis.comparison import PairComparison
 from gradeval.analysis.options import CONFIDENCE
 from gradeval.analysis.tabled import Tabled
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, cached_property
 from gradeval.errors import OptionError, described
 from gradeval.statistics.intervals import Interval, t_interval
 from gradeval.statistics.tests import mean_and_sd

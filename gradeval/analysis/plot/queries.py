@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from gradeval.analysis.options import CompareOptions
 from gradeval.analysis.plot.picture import Axis, Bars, Panel, Picture, checked_confidence, interval_of_mean
 from gradeval.analysis.tabled import Row, Table
 from gradeval.analysis.values import QueryValues
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.given import separate_runs
 from gradeval.notices import Notice

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from gradeval.analysis.plot.picture import Axis, Line, Panel, Picture, checked_c
 from gradeval.analysis.study.swaps import METRICS, USES, Swaps
 from gradeval.analysis.study.swaps import swaps as study_swaps
 from gradeval.analysis.tabled import Row, Table
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, cached_property
 from gradeval.statistics.intervals import t_intervals
 
 

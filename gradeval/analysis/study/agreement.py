@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
@@ -15,7 +14,7 @@ import numpy as np
 from gradeval.analysis.study.collection import Collection, collect, grades_in
 from gradeval.analysis.study.tables import MAX_SEED, Study, competing_metrics, levels_of, whole
 from gradeval.analysis.tabled import Row, Table
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
