@@ -122,6 +122,9 @@ def score_arrays(
 
 def _array(name: str, values: Any) -> NDArray[Any]:
     """An array of one dimension. Raises InputError."""
+    if isinstance(values, np.ma.MaskedArray):
+        hint = "Give the values without it, such as x[~x.mask], the same documents of each array"
+        raise InputError(name, "a masked array is not read, since its mask has no meaning here", hint=hint)
     try:
         if not hasattr(values, "__array__") and hasattr(values, "__dlpack__"):
             values = np.from_dlpack(values)

@@ -116,3 +116,12 @@ def test_unknown_metrics_are_no_keys():
         with pytest.raises((KeyError, MetricError)):
             scores[name]
     assert repr(scores) == "Scores({'AP': 1.0})" and len(scores) == 1
+
+
+@pytest.mark.parametrize("name", ["grade", "score", "query", "group"])
+def test_masked_arrays(name):
+    arrays = {"grade": [1, 0], "score": [2.0, 1.0]} | ({"query": [1, 1]} if name != "group" else {"group": [2]})
+    for mask in (False, True):
+        masked = np.ma.array(arrays[name], mask=mask)
+        with pytest.raises(InputError, match=rf"{name}: a masked array .* mask .*x\[~x\.mask\]"):
+            score_arrays("AP", **arrays | {name: masked})

@@ -19,7 +19,7 @@ from gradeval.formats.columns import Columns, FileBlocks, Table
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json_exact import exact_columns
 from gradeval.formats.json_plain import plain_columns
-from gradeval.formats.json_text import MORE, NOT_CLOSED, SPACE, STEP, Part, braces, string_quotes
+from gradeval.formats.json_text import MORE, NOT_CLOSED, SPACE, STEP, Part, braces, not_utf8, string_quotes
 from gradeval.formats.mteb import chosen_split, is_predictions, not_qrels
 from gradeval.formats.saved import reject_saved
 from gradeval.formats.scan import LF, binary_data
@@ -113,6 +113,10 @@ class _File(FileBlocks):
         if not text.all():
             line = int(np.count_nonzero(text[: int(text.argmin())] == LF))
             return _failed(part, lines, binary_data(b"", line + part.skipped))
+        wrong = not_utf8(text.tobytes())
+        if wrong is not None:
+            line = int(np.count_nonzero(text[: wrong[0]] == LF))
+            return _failed(part, lines, Problem(line + part.skipped, wrong[1]))
         if part.error is not None and not part.size:
             return _failed(part, lines, part.error)
         columns = plain_columns(part, lines) or exact_columns(part, lines, self.number)

@@ -14,7 +14,7 @@ import numpy as np
 from gradeval.errors import described, named
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems
-from gradeval.formats.json_text import NOT_CLOSED, SPACE, Part
+from gradeval.formats.json_text import NOT_CLOSED, SPACE, Part, reason
 from gradeval.formats.memory import object_ids, object_numbers
 
 
@@ -26,8 +26,8 @@ class _Invalid(Exception):
 
 
 def exact_columns(part: Part, lines: int, number: str) -> Columns:
-    """The rows of any part, read value by value."""
-    text = part.text[: part.size].tobytes().decode("utf-8", "surrogateescape")
+    """The rows of any part, which is UTF-8, read value by value."""
+    text = part.text[: part.size].tobytes().decode()
     queries: list[str] = []
     counts: list[int] = []
     documents: list[str] = []
@@ -127,9 +127,9 @@ def _key(text: str, at: int) -> tuple[str, int]:
     """A key, and where its value begins."""
     at = _expect(text, at, '"', "a key in double quotes")
     try:
-        key, at = scanstring(text, at, False)
+        key, at = scanstring(text, at)
     except json.JSONDecodeError as error:
-        raise _Invalid(f"not valid JSON ({error.msg})", error.pos) from None
+        raise _Invalid(f"not valid JSON ({reason(error)})", error.pos) from None
     at = _expect(text, _past(text, at), ":", "a colon behind the key")
     return key, _past(text, at)
 
@@ -140,7 +140,7 @@ def _value(text: str, at: int) -> tuple[Any, int]:
     except json.JSONDecodeError as error:
         if at >= len(text):
             raise _Invalid(NOT_CLOSED, at) from None
-        raise _Invalid(f"not valid JSON ({error.msg})", error.pos) from None
+        raise _Invalid(f"not valid JSON ({reason(error)})", error.pos) from None
     except RecursionError:
         raise _Invalid("the JSON is nested too deeply", at) from None
 

@@ -9,7 +9,18 @@ import numpy as np
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.formats.columns import Columns
-from gradeval.formats.json_text import BACKSLASH, CLOSE, COLON, COMMA, OPEN, SPACE, Part, are_numbers, skip
+from gradeval.formats.json_text import (
+    BACKSLASH,
+    CLOSE,
+    COLON,
+    COMMA,
+    OPEN,
+    SPACE,
+    Part,
+    are_numbers,
+    has_control_character,
+    skip,
+)
 from gradeval.formats.scan import LF, floats
 
 _NONE: Ints = np.empty(0, np.int64)
@@ -18,7 +29,7 @@ _NONE: Ints = np.empty(0, np.int64)
 def plain_columns(part: Part, lines: int) -> Columns | None:
     """The rows of a part whose values are all numbers, None for another."""
     text, size, quotes = part.text, part.size, part.quotes
-    if len(quotes) % 2 or not len(quotes):
+    if len(quotes) % 2 or not len(quotes) or has_control_character(text[:size], quotes):
         return None
     opening, closing = quotes[::2], quotes[1::2]
     between = text[: opening[0]].tobytes().strip(SPACE.encode())

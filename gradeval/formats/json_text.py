@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,27 @@ class Part(NamedTuple):
     first: bool
     last: bool
     error: Problem | None = None
+
+
+def reason(error: json.JSONDecodeError) -> str:
+    """What is wrong, without the words that lead to a place."""
+    return error.msg.removesuffix(" at").removesuffix(" starting")
+
+
+def not_utf8(text: bytes) -> tuple[int, str] | None:
+    """The first place that is not UTF-8, and what to say of it; None where all is."""
+    if text.isascii():
+        return None
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        return error.start, f"not valid JSON: {text[error.start : error.end]!r} is not UTF-8"
+    return None
+
+
+def has_control_character(text: Bytes, quotes: Ints) -> bool:
+    """Whether a string between these quotes has one as it is, not as an escape."""
+    return bool((np.searchsorted(quotes, np.flatnonzero(text < ord(" "))) % 2).any())
 
 
 def string_quotes(text: Bytes) -> Ints:

@@ -17,7 +17,7 @@ from gradeval.errors import InputError, described, named
 from gradeval.formats.columns import Columns, Table, grouped
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.fields import RepeatedKey, unique_keys
-from gradeval.formats.json_text import are_numbers
+from gradeval.formats.json_text import are_numbers, has_control_character, not_utf8, reason
 from gradeval.formats.memory import Wrong, object_ids, object_numbers
 from gradeval.formats.names import Chosen, choose
 from gradeval.formats.saved import reject_saved
@@ -50,10 +50,13 @@ def table(source: Source, number: str, options: Options) -> Table:
 
 def _object(line: bytes) -> dict[str, Any] | str:
     """The object of a line, or what is wrong with it."""
+    wrong = not_utf8(line)
+    if wrong is not None:
+        return wrong[1]
     try:
-        value = json.loads(line.decode("utf-8", "surrogateescape"), object_pairs_hook=unique_keys)
+        value = json.loads(line.decode(), object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
-        return f"not valid JSON ({error.msg} in column {error.colno})"
+        return f"not valid JSON ({reason(error)} in column {error.colno})"
     except RepeatedKey as error:
         return f"the key {named(error.key)} is in the object twice"
     except RecursionError:
@@ -69,7 +72,7 @@ def _columns(block: Block, chosen: Chosen, number: str) -> Columns:
         return _failed(block, lines, Problem(0, TOO_LONG, "Is this the right file?"))
     if b"\0" in text:
         return _failed(block, lines, binary_data(text[:4], text.count(b"\n", 0, text.index(b"\0"))))
-    plain = _plain(block)
+    plain = _plain(block) if not_utf8(text) is None else None
     if plain is not None and set(chosen[:3]) <= plain.keys():
         queries, documents, numbers = (plain[name] for name in chosen[:3])
         values, bad = floats(numbers)
@@ -88,7 +91,7 @@ def _columns(block: Block, chosen: Chosen, number: str) -> Columns:
     keys = (f'"{name}"'.encode("utf-8", "surrogatepass") for name in chosen[:3])
     hook = None if all(text.count(key) == len(rows) for key in keys) else unique_keys  # which takes time
     try:
-        joined = b",".join(rows).decode("utf-8", "surrogateescape")
+        joined = b",".join(rows).decode()
         objects = json.loads(f"[{joined}]", object_pairs_hook=hook)
         fields = [[one[name] for one in objects] for name in chosen[:3]]
         if len(objects) != len(rows) or not set(map(type, objects)) <= {dict}:
@@ -112,7 +115,7 @@ def _plain(block: Block) -> dict[str, Ids] | None:
     ends = np.flatnonzero(text == LF)
     quotes = np.flatnonzero(text == _QUOTE)
     count, rest = divmod(len(quotes), max(len(ends), 1))
-    if rest or count < 2 or count % 2 or (text == _BACKSLASH).any():
+    if rest or count < 2 or count % 2 or (text == _BACKSLASH).any() or has_control_character(text, quotes):
         return None
     starts = np.append(0, ends[:-1] + 1)
     edges = np.column_stack([starts, quotes.reshape(-1, count) + 1, ends])
@@ -129,7 +132,7 @@ def _plain(block: Block) -> dict[str, Ids] | None:
             if not is_key:
                 found[key] = Ids(block.bytes, start, end - start)
                 continue
-            key = part.decode("utf-8", "surrogateescape")
+            key = part.decode()
             if key in found:
                 return None
             if not _all_are(text, start, end, part):

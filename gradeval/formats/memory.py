@@ -71,10 +71,11 @@ class Numeric:
         return len(self.values)
 
     def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
-        values = self.values[rows]
-        if values.dtype.kind not in "iu":
-            return object_ids(values.tolist(), what)
-        return integer_ids(values), self._missing(rows, what)
+        values, missing = self.values[rows], self._missing(rows, what)
+        if values.dtype.kind in "iu":
+            return integer_ids(values), missing
+        ids, wrong = object_ids(values.tolist(), what)
+        return ids, missing if len(missing.rows) else wrong
 
     def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
         with np.errstate(over="ignore"):
@@ -281,6 +282,8 @@ def _number(value: Any) -> float:
     if isinstance(value, (str, bytes)) and not NUMBER.fullmatch(_encoded(value)):
         raise ValueError(f"{described(value)} is not a number")
     try:
+        if isinstance(value, (np.datetime64, np.timedelta64)):  # of which float() takes some units
+            raise TypeError
         return float(value)
     except OverflowError:
         raise ValueError("is too large for a floating-point number") from None

@@ -345,5 +345,6 @@ def _array(values: Any) -> Values:
     if values.ndim != 1:
         raise ValueError("a column has one dimension")
     if values.dtype.kind in "biuf" and values.dtype.itemsize <= 8:
-        return Numeric(values)
+        is_masked = np.ma.getmaskarray(values) if hasattr(values, "mask") else None
+        return Numeric(np.asarray(values), is_masked)
     return Objects(values.tolist() if values.dtype.kind in "USO" else list(values))

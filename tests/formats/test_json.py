@@ -75,3 +75,34 @@ def test_a_key_that_comes_twice(line, put):
         assert errors_of(put(text.encode())) == [f"{number}: the key 'docid' is in the object twice"]
     nested = '{"qid": "q", "docid": "a", "score": 1, "from": {"score": 2}}\n'
     assert read(put((nested + nested.replace('"a"', '"b"')).encode()))[0] == [("q", "a", 1.0), ("q", "b", 1.0)]
+
+
+CONTROL = "not valid JSON (Invalid control character"
+
+
+@pytest.mark.parametrize("char", [b"\x01", b"\t", b"\x1f"])
+@pytest.mark.parametrize("number", [b"2", b'"2"'])
+def test_control_characters_in_strings(char, number, put):
+    """They are escapes in JSON, however the other values are written; between its tokens, spaces."""
+    for text in (b'{"q":\n{"a": %b, "b%b": 1}}', b'{"q":\n{"a": %b, "\\u00e9%b": 1}}'):
+        assert errors_of(put(text % (number, char))) == [f"2: {CONTROL})"]
+    assert errors_of(put(b'{"q%b": {"a": %b}}' % (char, number))) == [f"1: {CONTROL})"]
+    for key in (b"docid", b"tag"):
+        line = b'{"qid": "q", "docid": "c", "score": %b, "tag": "t"}\n' % number
+        wrong = line.replace(b'"%b": "' % key, b'"%b": "%b' % (key, char))
+        column = wrong.index(char) + 1
+        assert errors_of(put(line + wrong)) == [f"2: {CONTROL} in column {column})"]
+    assert read(put(b'{\t"q":\t{\t"a":\t2\t}\t}'))[0] == [("q", "a", 2.0)]
+    assert read(put(b'{\t"qid": "q",\t"docid": "a",\t"score": 2}\r\n' * 2))[0] == [("q", "a", 2.0)] * 2
+
+
+@pytest.mark.parametrize("number", [b"2", b'"2"'])
+def test_bytes_that_are_not_utf8(number, put):
+    for bad in (b"\xff", b"\xe9", b"\xed\xa0\x80", b"\xc0\x80"):
+        said = f"not valid JSON: {bad[:1]!r} is not UTF-8"
+        assert errors_of(put(b'{"q":\n{"a": %b, "b%b": 1}}' % (number, bad))) == [f"2: {said}"]
+        line = b'{"qid": "q", "docid": "c%b", "score": %b}\n'
+        text = line % (b"", number) + line % (bad, number) + line % (b"", number) + line % (bad, number)
+        assert errors_of(put(text)) == [f"2: {said}", f"4: {said}"]
+        assert errors_of(put(line % (bad, number))) == [f"1: {said}"]
+    assert read(put('{"q": {"é𝄞": 2}}'.encode()))[0] == [("q", "é𝄞", 2.0)]

@@ -144,3 +144,32 @@ def test_grades_out_of_range_name_the_row():
         f"qrels:5: the grade 9e-151 is out of range. {hint}",
     ]
     assert evaluate([*rows[:2], rows[3], ("1", "e", 1e-150)], RUN, "num_rel").mean(0, 0) == 2
+
+
+@pytest.mark.parametrize("unit", ["Y", "D", "s", "us", "ns", "ps", "as"])
+def test_times_are_no_numbers(unit):
+    """float() takes those in nanoseconds or less."""
+    pandas = pytest.importorskip("pandas")
+    for kind in ("datetime64", "timedelta64"):
+        times = np.array([1, 2], f"{kind}[{unit}]")
+        rows = np.rec.fromarrays([["1", "1"], ["a", "b"], times])
+        data = [{"1": {"a": times[0]}}, [("1", "a", times[0])], rows]
+        if unit in ("s", "us", "ns"):
+            data.append(pandas.DataFrame({"qid": ["1", "1"], "docid": ["a", "b"], "score": times}))
+        for run in data:
+            with pytest.raises(GradevalError, match=r"the score .*64\(.* is not a number"):
+                evaluate(QRELS, run, "AP")
+
+
+def test_masked_values_are_missing():
+    for dtype, values, what in (
+        ([("q", "U1"), ("d", "U1"), ("s", float)], ("1", "b", 1.0), "score"),
+        ([("q", "U1"), ("d", float), ("s", float)], ("1", 2.0, 1.0), "document id"),
+        ([("q", int), ("d", "U1"), ("s", float)], (1, "b", 1.0), "query id"),
+    ):
+        mask = [name == {"score": "s", "document id": "d", "query id": "q"}[what] for name, _ in dtype]
+        for rows in (np.array([values], dtype), np.ma.array([values], dtype=dtype)):
+            assert evaluate(rows, rows, "num_rel").means.tolist() == [[1.0]]
+        rows = np.ma.array([values, values], mask=[[False] * 3, mask], dtype=dtype)
+        with pytest.raises(InputError, match=f"run1:2: the {what} is missing"):
+            evaluate(QRELS, rows, "AP")

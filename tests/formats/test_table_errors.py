@@ -52,7 +52,7 @@ QRELS_FIRST = "The qrels come first, then the runs"
             """1: $['s']: 3 is not an object of documents"""]),
         (b'{\n"q": {\n"a": 1,\n"b": NaN}}', "score", ["4: $['q']['b']: the score nan is not a finite number"]),
         (b'{"q": {"a": 1, "b": 2}', "score", [f"1: {INCOMPLETE}"]),
-        (b'{"q": {"a": 1, "b', "score", ["1: not valid JSON (Unterminated string starting at)"]),
+        (b'{"q": {"a": 1, "b', "score", ["1: not valid JSON (Unterminated string)"]),
         (b'{"q": {"a": 1 "b": 2}}', "score", [f"1: {COMMA} '\"b\": 2}}'"]),
         (b'{"q": {"a": 1,}}', "score", ["1: not valid JSON: a key in double quotes is expected before '}'"]),
         (b'{"q": {"a": 1}} {"r": {"a": 1}}', "score", [
@@ -69,7 +69,7 @@ QRELS_FIRST = "The qrels come first, then the runs"
             "4: the query id is missing",
             "4: the score 'y' is not a number", "5: 3 is not a JSON object"]),
         (A_LINE + b'{"qid": "q", "pi', "score", [
-            "2: not valid JSON (Unterminated string starting at in column 14)"]),
+            "2: not valid JSON (Unterminated string in column 14)"]),
         (b'{"mteb_model_meta": {"a": {}}, "default": {"test": {"q": {"a": 1}}}}', "grade", [
             " this is a predictions file of MTEB, not qrels"]),
         (b"q\td\t1\nq\te\t2\nr\td\t2\n", "score", [
