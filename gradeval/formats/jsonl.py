@@ -115,7 +115,9 @@ def _plain(block: Block) -> dict[str, Ids] | None:
     ends = np.flatnonzero(text == LF)
     quotes = np.flatnonzero(text == _QUOTE)
     count, rest = divmod(len(quotes), max(len(ends), 1))
-    if rest or count < 2 or count % 2 or (text == _BACKSLASH).any() or has_control_character(text, quotes):
+    if rest or count < 2 or count % 2 or (text == _BACKSLASH).any():
+        return None
+    if np.count_nonzero(text < ord(" ")) > len(ends) and has_control_character(text, quotes):
         return None
     starts = np.append(0, ends[:-1] + 1)
     edges = np.column_stack([starts, quotes.reshape(-1, count) + 1, ends])

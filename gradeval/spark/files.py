@@ -17,21 +17,22 @@ from gradeval.errors import InputError, OptionError, described, named
 from gradeval.evaluation.given import check_labels
 from gradeval.formats.columns import Columns
 from gradeval.formats.csv import DELIMITERS, header_of
-from gradeval.formats.diagnostics import shown
+from gradeval.formats.json_text import reason
 from gradeval.formats.saved import reject_saved
 from gradeval.formats.sources import Block
 from gradeval.formats.trec import qrels_columns, run_columns
 from gradeval.spark.arrow import text_column
 from gradeval.spark.compare import pairs_to_compare
-from gradeval.spark.frames import Wire, qrels_wire, run_wire
+from gradeval.spark.frames import WRONG_LINE, Wire, names_of, qrels_wire, run_wire
 from gradeval.spark.given import Request
 from gradeval.spark.results import SparkResults, of_wires
+from gradeval.spark.rows import NO_ROW
 from gradeval.spark.session import engine_errors, known_warnings_ignored
 from gradeval.tables.given_columns import check_names
 from gradeval.tables.run_names import labelled, run_names, short_name
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
 _ENDINGS = {
@@ -48,6 +49,7 @@ _NOTHING_THERE = {
 }
 _PATTERN = re.compile(r"[*?]|\[[^]]*\]|\{[^}]*\}")
 _OF_SPARK = ("part", "part-r", "part-m")  # names of the files that Spark and Hadoop write
+_LINE = "_corrupt_record"  # the text of a line, as Spark calls that of one that is no row
 _JSON_LINES = "Spark reads JSON Lines, an object on each line"
 _FILE_URI = re.compile(r"^file:(//)?(?=/)")
 _BRACES = re.compile(r"\{[^{}]*\}")
@@ -161,7 +163,7 @@ class Opened(NamedTuple):
     @property
     def names(self) -> list[str]:
         """The names of the columns; lines of TREC have none."""
-        return [] if self.kind == "trec" else self.frame.columns
+        return [] if self.kind == "trec" else names_of(self.frame)
 
     def _columns(self, request: Request) -> Mapping[str, str]:
         return dict(request.options.columns) if self.names else {}
@@ -169,15 +171,15 @@ class Opened(NamedTuple):
     def qrels_wire(self, request: Request) -> Wire:
         """The judgments. Raises InputError."""
         columns = self._columns(request)
-        return qrels_wire(self.frame, columns, self.path, self.kind == "trec", request.naming)
+        return qrels_wire(self.frame, columns, self.path, request.naming)
 
     def run_wire(self, request: Request) -> Wire:
         """The run, or the runs where it has a column of their names. Raises InputError."""
-        columns, is_text = self._columns(request), self.kind == "trec"
-        if is_text and request.own:
+        columns = self._columns(request)
+        if self.kind == "trec" and request.own:
             role, name = next(iter(request.own.items()))
             raise InputError(self.path, f"lines of TREC have no columns, and so no {role} column {named(name)}")
-        return run_wire(self.frame, columns, request.own, self.path, is_text, request.naming)
+        return run_wire(self.frame, columns, request.own, self.path, request.naming)
 
 
 def opened(session: SparkSession, path: str, kind: str | None, number: str, request: Request) -> Opened:
@@ -238,13 +240,16 @@ def _readable(path: str) -> Iterator[None]:
         try:
             yield
         except AnalysisException as error:
-            if error.getCondition() not in _NOTHING_THERE:
+            why = _NOTHING_THERE.get(error.getCondition() or "")
+            if why is None:
                 raise
-            raise InputError(path, _NOTHING_THERE[error.getCondition()]) from None
+            raise InputError(path, why) from None
 
 
 def _frame(session: SparkSession, path: str, kind: str, columns: Mapping[str, str], number: str) -> DataFrame:
     """number: 'grade' or 'score'."""
+    from pyspark.sql import functions as F
+
     place = resolved(session, path)
     if kind == "parquet":
         return session.read.parquet(place)
@@ -262,14 +267,39 @@ def _frame(session: SparkSession, path: str, kind: str, columns: Mapping[str, st
         raise InputError(path, "the file is empty")
     line = first[0].value
     if kind == "jsonl":
-        return session.read.schema(_strings(_keys(path, line))).json(place)
+        return _json_lines(text.where("trim(value) != ''"), _keys(path, line))
     header = header_of(
         np.frombuffer(line.encode(), np.uint8), "\t" if kind == "tsv" else DELIMITERS, dict(columns)
     )
     if header is None:
         raise InputError(path, "the first line is no header with the names of at least two columns", line=1)
     reader = session.read.option("header", True).option("sep", header.dialect.delimiter).option("escape", '"')
-    return reader.csv(place)
+    names = reader.csv(place).columns
+    frame = reader.schema(_strings([*names, _LINE])).option("columnNameOfCorruptRecord", _LINE).csv(place)
+    what = f"not as many fields as the header, which has {len(header.names)}"
+    return frame.withColumn(WRONG_LINE, _wrong(F.col(_LINE).isNotNull(), F.lit(what), _LINE)).drop(_LINE)
+
+
+def _json_lines(text: DataFrame, names: list[str]) -> DataFrame:
+    """The members of these names in the object of each line, as texts, and the columns of partitions."""
+    from pyspark.sql import functions as F
+
+    keys = F.json_object_keys("value")  # null where it is no object
+    again = F.get(F.filter(keys, lambda key, place: F.array_position(keys, key) <= place), F.lit(0))
+    members = F.from_json("value", _strings([*names, _LINE]), {"columnNameOfCorruptRecord": _LINE})
+    is_valid = keys.isNotNull() & members.getField(_LINE).isNull()
+    what = F.when(is_valid, F.concat(F.lit("the key '"), again, F.lit("' is in the object twice")))
+    wrong = _wrong(~is_valid | again.isNotNull(), F.coalesce(what, F.lit("not a valid JSON object")), "value")
+    frame = text.select("*", members.alias(_LINE), wrong.alias(WRONG_LINE))
+    others = [name for name in text.columns if name != "value"]
+    return frame.select(f"{_LINE}.*", WRONG_LINE, *others).drop(_LINE)
+
+
+def _wrong(is_wrong: Column, what: Column, line: str) -> Column:
+    """What run_wire() and qrels_wire() are to say of a line. line: the column with its text."""
+    from pyspark.sql import functions as F
+
+    return F.when(is_wrong, F.concat(F.lit(NO_ROW), what, F.lit(NO_ROW), F.col(line)))
 
 
 def _keys(path: str, line: str) -> list[str]:
@@ -277,7 +307,7 @@ def _keys(path: str, line: str) -> list[str]:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
-        what = f"not valid JSON ({error.msg} in column {error.colno})"
+        what = f"not valid JSON ({reason(error)} in column {error.colno})"
         raise InputError(path, what, line=1, hint=_JSON_LINES) from None
     if not isinstance(value, dict):
         raise InputError(path, f"{described(value)} is not a JSON object", line=1, hint=_JSON_LINES)
@@ -292,7 +322,7 @@ def _strings(names: list[str]) -> Any:
 
 
 def parsed(batches: Iterator[Any], read: Callable[[Block], Columns]) -> Iterator[Any]:
-    """Batches of lines of text as batches of rows; a line that is no row has its error as the query."""
+    """Batches of lines of text as batches of rows; a line that is no row has NO_ROW as the query."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -311,7 +341,7 @@ def parsed(batches: Iterator[Any], read: Callable[[Block], Columns]) -> Iterator
         name = "grade" if read is qrels_columns else "score"
         yield _batch(pa, text_column(pa, queries), text_column(pa, columns.documents), columns.value, name)
         wrong = [
-            f"line {shown(lines[one.line].as_py().encode())}: {one.what}"
+            f"{NO_ROW}{one.what}{NO_ROW}{lines[one.line].as_py()}"
             for one in columns.problems.first
             if one.line is not None
         ]

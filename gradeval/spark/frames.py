@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradeval.errors import InputError, OptionError, named
-from gradeval.formats.names import ARGUMENT, check_has, choose, simplified
+from gradeval.formats.names import ARGUMENT, Chosen, check_has, choose, simplified
 from gradeval.formats.python import column_labels
 from gradeval.options import ROLES, check_columns, read_option
 from gradeval.spark.rows import DOCUMENT, NUMBER, PLACE, QUERY, RUN, Names
@@ -19,6 +19,7 @@ QRELS = -1  # in the place of the position of a run
 BUCKET_ROWS = 1 << 20  # at most about so many rows of qrels and runs together
 MOST_BUCKETS = 100_000
 FEWEST_ROWS = 1 << 16  # with fewer, a task takes longer to start than to run
+WRONG_LINE = "gradeval wrong line"  # a column of files: what is wrong with a line, after NO_ROW
 _OWN = ("run", "order")  # roles of columns that Options does not know
 _RUN_NAMES = ("run", "runname", "runid", "system")
 _INTEGERS = ("byte", "short", "integer", "long")
@@ -52,21 +53,15 @@ def qrels_wire(
     frame: DataFrame,
     columns: Mapping[str, str],
     path: str = "qrels",
-    is_text: bool = False,
     naming: str = ARGUMENT,
 ) -> Wire:
     """The judgments. naming: how the user names a column. Raises InputError where a column is missing, or of a
     type that cannot be read.
     """
-    chosen = choose(frame.columns, "grade", columns, path, naming)
+    chosen = choose(names_of(frame), "grade", columns, path, naming)
     types = _types(frame)
-    query, document, number = column_labels(chosen, "grade")
-    wire = frame.select(
-        _id(types, chosen.query, "query id", path).alias(QUERY),
-        _id(types, chosen.document, "document id", path).alias(DOCUMENT),
-        _number(types, chosen.number, "grade", path).alias(NUMBER),
-    )
-    return Wire(wire, types[chosen.query] in _INTEGERS, Names(path, query, document, number, is_text))
+    wire = frame.select(*_row(types, chosen, "grade", path))
+    return Wire(wire, types[chosen.query] in _INTEGERS, Names(path, *column_labels(chosen, "grade")))
 
 
 def run_wire(
@@ -74,23 +69,17 @@ def run_wire(
     columns: Mapping[str, str],
     own: Mapping[str, str],
     path: str,
-    is_text: bool = False,
     naming: str = ARGUMENT,
 ) -> Wire:
     """The runs of a frame. own: the names of the columns of the roles 'run' and 'order'. naming: how the user
     names a column. Raises InputError.
     """
     for name in own.values():
-        check_has(frame.columns, name, path)
-    chosen = choose(frame.columns, "score", columns, path, naming)
+        check_has(names_of(frame), name, path)
+    chosen = choose(names_of(frame), "score", columns, path, naming)
     types = _types(frame)
-    query, document, number = column_labels(chosen, "score")
-    selected = [
-        _id(types, chosen.query, "query id", path).alias(QUERY),
-        _id(types, chosen.document, "document id", path).alias(DOCUMENT),
-        _number(types, chosen.number, "score", path).alias(NUMBER),
-    ]
-    run = _run_column(frame.columns, own, path, naming)
+    selected = _row(types, chosen, "score", path)
+    run = _run_column(names_of(frame), own, path, naming)
     if run is not None:
         selected.append(_id(types, run, "run", path).cast("string").alias(RUN))
     if "order" in own:
@@ -98,8 +87,26 @@ def run_wire(
         if types[own["order"]] in _INTEGERS:  # which may be too large for exact doubles, as times are
             place = _column(own["order"]).cast("long")
         selected.append(place.alias(PLACE))
-    names = Names(path, query, document, number, is_text)
+    names = Names(path, *column_labels(chosen, "score"))
     return Wire(frame.select(*selected), types[chosen.query] in _INTEGERS, names, chosen.by_rank, run)
+
+
+def names_of(frame: DataFrame) -> list[str]:
+    """The names of its columns."""
+    return [name for name in frame.columns if name != WRONG_LINE]
+
+
+def _row(types: Mapping[str, str], chosen: Chosen, number: str, path: str) -> list[Column]:
+    """The query, the document and the number of each row; what is wrong with a line is its query."""
+    from pyspark.sql import functions as F
+
+    query = _id(types, chosen.query, "query id", path)
+    document = _id(types, chosen.document, "document id", path)
+    if WRONG_LINE in types:
+        query = F.coalesce(F.col(WRONG_LINE), query)
+        document = F.when(F.col(WRONG_LINE).isNull(), document)
+    value = _number(types, chosen.number, number, path)
+    return [query.alias(QUERY), document.alias(DOCUMENT), value.alias(NUMBER)]
 
 
 def _run_column(names: list[str], own: Mapping[str, str], path: str, naming: str) -> str | None:

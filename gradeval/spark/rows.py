@@ -17,18 +17,18 @@ from gradeval.formats.diagnostics import SHOWN, shown
 QUERY, DOCUMENT, NUMBER, RUN, PLACE = "query", "document", "number", "run", "place"  # the columns of a table
 
 
-class Names(NamedTuple):
-    """What messages call a table and its values. path: the table, '' for runs, which have names of their own.
+NO_ROW = (
+    "\0"  # before what is wrong with a line of a file, and before the line: the query of a row that is none
+)
 
-    is_text: whether the rows are lines of text. There a line that is no row has its error as the query, and no
-    document.
-    """
+
+class Names(NamedTuple):
+    """What messages call a table and its values. path: the table, '' for runs, which have names."""
 
     path: str
     query: str = "query id"
     document: str = "document id"
     number: str = "score"
-    is_text: bool = False
 
 
 class RowError(NamedTuple):
@@ -107,8 +107,9 @@ def read_rows(table: Any, names: Names) -> TableRows:
         for i, row in enumerate(one.rows.tolist()):
             if row in why:
                 continue
-            if names.is_text and row in no_document:
-                why[row] = RowError(row, "", queries[row].decode("utf-8", "surrogateescape"))
+            if row in no_document and queries[row].startswith(NO_ROW.encode()):
+                what, line = queries[row][1:].split(NO_ROW.encode(), 1)
+                why[row] = RowError(row, f"line {shown(line)}", what.decode())
                 continue
             ids = (("query", queries, no_query), ("document", documents, no_document))
             where = ", ".join(f"{what} {shown(of[row])}" for what, of, without in ids if row not in without)

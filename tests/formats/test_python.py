@@ -170,6 +170,6 @@ def test_masked_values_are_missing():
         mask = [name == {"score": "s", "document id": "d", "query id": "q"}[what] for name, _ in dtype]
         for rows in (np.array([values], dtype), np.ma.array([values], dtype=dtype)):
             assert evaluate(rows, rows, "num_rel").means.tolist() == [[1.0]]
-        rows = np.ma.array([values, values], mask=[[False] * 3, mask], dtype=dtype)
+        rows = np.ma.array([values, values], mask=[(False,) * 3, tuple(mask)], dtype=dtype)
         with pytest.raises(InputError, match=f"run1:2: the {what} is missing"):
             evaluate(QRELS, rows, "AP")

@@ -18,6 +18,7 @@ from shared_data import shared
 import gradeval as gradeval_package
 from gradeval import evaluate
 from gradeval.cli.spark import spark_command
+from gradeval.errors import named
 from gradeval.spark.files import Files, evaluate_files, opened
 from gradeval.spark.given import Request
 from gradeval.spark.session import engine_errors
@@ -142,6 +143,34 @@ def test_errors() -> None:
         done = gradeval("spark", *args)
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith(said)
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl"])
+def test_lines_that_are_no_rows_of_a_table(kind: str) -> None:
+    """A field more or less than the header has, JSON that is none, a key twice: errors, as in eval."""
+    mark = {"csv": ";", "tsv": "\t"}.get(kind, "")
+    if kind == "jsonl":
+        again = '{"qid": "q1", "docno": "y", "docno": "z", "score": 1.5}'
+        more = ['{"qid": "q1", "docno": "y"', "[1]", '{"qid": "q1", "docno": "y\tz", "score": 1}']
+        wrong = {again: "the key 'docno' is in the object twice"} | dict.fromkeys(
+            more, "not a valid JSON object"
+        )
+    else:
+        said = "not as many fields as the header, which has 3"
+        wrong = dict.fromkeys([mark.join(("q1", "y", "1.5", "3")), mark.join(("q1", "y"))], said)
+    Path(f"r.{kind}").write_text(table(kind))
+    assert gradeval("spark", "q.txt", f"r.{kind}", "--quiet").code == 0
+    for line, what in wrong.items():
+        Path(f"bad.{kind}").write_text(table(kind) + line + "\n")
+        assert gradeval("q.txt", f"bad.{kind}").code == 2
+        done = gradeval("spark", "q.txt", f"bad.{kind}", "-m", "AP")
+        assert (done.code, done.out) == (2, "")
+        assert done.lines[0] == f"bad.{kind}: line {named(line)}: {what}"
+    blank = table(kind).replace("\n", "\n\n")
+    Path(f"blank.{kind}").write_text(blank)
+    assert gradeval("spark", "q.txt", f"blank.{kind}").out == gradeval("q.txt", "r.txt").out.replace(
+        "r\t", "blank\t"
+    )
 
 
 def test_values_of_the_runs_that_could_be_evaluated(spark: Any, folder: Path) -> None:

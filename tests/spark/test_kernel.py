@@ -274,8 +274,7 @@ def test_a_summary_has_means_only() -> None:
 
 
 def test_lines_that_are_no_rows_are_their_errors() -> None:
-    names = Names("qrels.txt", is_text=True)
-    bucket = one_bucket([("line 'x': 1 field", None, None)], [], qrels_names=names)
+    bucket = one_bucket([("\0" + "1 field\0x", None, None)], [], qrels_names=Names("qrels.txt"))
     assert errors(bucket.failure) == ["qrels.txt: line 'x': 1 field"]
 
 
