@@ -229,13 +229,19 @@ def _id(value: Any) -> bytes:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether it is None, NaN, NaT, or pandas' NA, which has no truth value."""
+    """Whether it is None, NaN, NaT, masked, or pandas' NA, which has no truth value."""
+    if _is_masked(value):
+        return True
     if isinstance(value, Sized):  # an array or a series, which has none either
         return False
     try:
         return value is None or bool(value != value)
     except TypeError:
         return True
+
+
+def _is_masked(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value is np.ma.masked
 
 
 def types_of(values: Iterable[Any]) -> set[type]:
@@ -282,8 +288,8 @@ def _number(value: Any) -> float:
     if isinstance(value, (str, bytes)) and not NUMBER.fullmatch(_encoded(value)):
         raise ValueError(f"{described(value)} is not a number")
     try:
-        if isinstance(value, (np.datetime64, np.timedelta64)):  # of which float() takes some units
-            raise TypeError
+        if isinstance(value, (np.datetime64, np.timedelta64)) or _is_masked(value):
+            raise TypeError  # though float() takes times of some units, and makes NaN of what is masked
         return float(value)
     except OverflowError:
         raise ValueError("is too large for a floating-point number") from None

@@ -24,12 +24,14 @@ ATTACKS = {
     "library": "the Python function against the slow pipeline",
     "damage": "damaged files of every format",
     "saved": "edited saved results",
+    "arrow": "Arrow buffers damaged",
     "borders": "blocks of any size",
     "keys": "colliding keys of ids",
     "arguments": "any words on the command line",
     "outputs": "outputs onto every kind of input",
     "streams": "processes with pipes, full outputs and signals",
     "resources": "many threads in little memory",
+    "fork": "children of a process with threads",
 }
 KEPT = Path(".fuzz")  # where the files of failing cases stay
 SHOWN = 40  # lines of a failure
