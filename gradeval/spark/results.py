@@ -293,7 +293,7 @@ class SparkResults:
             return self._persisted
         plan = self._plan
         large = plan.runs.frame.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")
-        function = bucket_function(job, values, large.lower() == "true")
+        function = bucket_function(job, values, (large or "").lower() == "true")
         columns = ", ".join(f"v{m} double" for m in range(len(job.specs)))
         with known_warnings_ignored():
             return in_buckets(self._qrels, plan.runs, plan.buckets).mapInArrow(

@@ -678,13 +678,13 @@ def test_a_process_that_is_forked_while_a_thread_runs_a_plugin():
         may_end.wait(60)
 
     before = sys.stdout
-    thread = Thread(target=contained, args=("", wait))
+    thread = Thread(target=contained("", wait))
     thread.start()
     assert has_begun.wait(60)
     child = os.fork()
     if not child:
         is_restored = sys.stdout is before
-        is_diverted = contained("", lambda: sys.stdout is sys.stderr)
+        is_diverted = contained("", lambda: sys.stdout is sys.stderr)()
         os._exit(0 if is_restored and is_diverted and sys.stdout is before else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert sys.stdout is sys.stderr
