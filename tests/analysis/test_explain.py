@@ -6,7 +6,7 @@ import math
 from functools import cache
 
 import pytest
-from helpers import judgments_of, one_by_one, ranked, with_needed
+from helpers import each, judgments_of, one_by_one, ranked, with_needed
 
 import gradeval
 from gradeval.analysis.explanation import Explanation, Phi
@@ -26,7 +26,7 @@ MORE = """AP(rel=2)@3 AP(judged_only=true) nDCG@2 nDCG(gain=exp)@3 nDCG(gain=0:1
 
 NUMBERS = [with_needed(name) for name in REGISTRY if not REGISTRY[name].text]
 SPECS = list(map(str, parse([*NUMBERS, *MORE.split()])))
-each_spec = pytest.mark.parametrize("name", SPECS)
+each_spec = each("name", SPECS)
 
 
 OPTIONS = (TIES, {**TIES, "depth": 4, "no_relevant": "1"}, {**TIES, "judged_only": True})

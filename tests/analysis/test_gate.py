@@ -216,9 +216,7 @@ def test_undefined_required_values(text: str) -> None:
     assert (one.verdict, one.reason) == ("error", "AP is undefined")
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"), [("require", "AP <= 0.5"), *((kind.split()[0], text) for kind, text in FORMS.items())]
-)
+@each(("kind", "text"), [("require", "AP <= 0.5"), *((kind.split()[0], text) for kind, text in FORMS.items())])
 def test_a_mean_of_few_queries_is_not_judged(kind: str, text: str) -> None:
     """Where more queries have no value than --min-coverage leaves out, unless --allow undefined."""
     values = [NAN, 0.5, 0.5, 0.4]

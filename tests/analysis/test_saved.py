@@ -248,7 +248,7 @@ def test_damaged(edit: Callable[[Any], object], message: str) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ('{"gradeval": 1,\n "x": }', "a.json:2: this is not JSON (Expecting value)"),
@@ -364,9 +364,9 @@ def test_no_query_in_common() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("saved", ["AP nDCG@10 rankDCG tau", "AP rankDCG"])
-@pytest.mark.parametrize("asked", ["AP rankDCG", "AP"])
-@pytest.mark.parametrize("queries", ["judged", "both"])
+@each("saved", ["AP nDCG@10 rankDCG tau", "AP rankDCG"])
+@each("asked", ["AP rankDCG", "AP"])
+@each("queries", ["judged", "both"])
 def test_notices_are_those_of_the_run(saved: str, asked: str, queries: str) -> None:
     with open("q", "a") as file:
         file.write("q0 0 d1 0\nnothing 0 d1 0\n")

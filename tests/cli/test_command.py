@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
-from helpers import own_metrics_only
+from helpers import each, own_metrics_only
 
 from gradeval import __version__, cli
 from gradeval.cli import app
@@ -27,7 +27,7 @@ load()
 TSV = "run\tquery\tmetric\tvalue\nr\tall\tAP\t0.2593\n"
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "q r -m AP",
@@ -70,7 +70,7 @@ def test_a_file_named_almost_like_a_command() -> None:
     assert gradeval("metric", "r", "-m", "AP").out == TSV
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "what"),
     [
         ("q", "Missing argument 'RUN...' (or --feature, for LETOR files)."),
@@ -167,9 +167,7 @@ def test_nothing_is_a_call_for_help() -> None:
     assert done.err == gradeval("--help").out
 
 
-@pytest.mark.parametrize(
-    "line", [line.strip() for line in cli.EPILOG.splitlines() if line.startswith("  gradeval")]
-)
+@each("line", [line.strip() for line in cli.EPILOG.splitlines() if line.startswith("  gradeval")])
 def test_the_examples_of_the_help_are_right(line: str) -> None:
     import shlex
 
@@ -199,7 +197,7 @@ def test_metrics_lists_all() -> None:
         assert group.about in done.out
 
 
-@pytest.mark.parametrize("name", REGISTRY)
+@each("name", REGISTRY)
 def test_a_page_for_each_metric(name: str) -> None:
     metric = REGISTRY[name]
     done = gradeval("metrics", name)
@@ -225,7 +223,7 @@ def test_pages_by_other_names() -> None:
     assert gradeval("metrics", "nDCG", "AP").out == page + "\n" + gradeval("metrics", "AP").out
 
 
-@pytest.mark.parametrize("name", GROUPS)
+@each("name", GROUPS)
 def test_a_page_for_each_group(name: str) -> None:
     done = gradeval("metrics", name.upper())
     assert (done.code, done.err) == (0, "")

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from .command import fails, gradeval
 from .comparisons import compare, per_query, rows
@@ -41,7 +42,7 @@ def test_missing_and_undefined_values_of_tables() -> None:
     assert row["n"] == "2"
 
 
-@pytest.mark.parametrize(
+@each(
     ("a", "b", "n"),
     [
         ("1,.5\n2,.25\nall,.4\n", "1,1\n2,1\n", 2),  # the only row that the other table lacks

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import each
 
 from gradeval.evaluation import evaluate_all, evaluator
 from gradeval.options import Options
@@ -218,8 +219,8 @@ def test_an_error_of_several_runs_is_reported_once() -> None:
 # What is kept
 
 
-@pytest.mark.parametrize("format", WRITERS)
-@pytest.mark.parametrize("tie_range", [False, True])
+@each("format", WRITERS)
+@each("tie_range", [False, True])
 def test_summaries_are_all_that_is_printed_of_them(format: str, tie_range: bool) -> None:
     """Results without the values of queries print as those that have them."""
     runs = [(None, f"runs/r{i}.run") for i in range(3)]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import each
 
 from gradeval.cli import run
 from gradeval.formats.sources import Source
@@ -72,7 +73,7 @@ def test_control_characters_are_escaped() -> None:
     assert fails("q", "\x1b[31mr\x07") == r"\x1b[31mr\x07: no such file. Check the path"
 
 
-@pytest.mark.parametrize(
+@each(
     ("args", "message"),
     [
         (("q", "a\nb"), r"a\nb: no such file. Check the path"),
@@ -155,7 +156,7 @@ def test_repeated_judgments() -> None:
     ]
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@each("format", WRITERS)
 def test_a_query_named_as_the_summary_is(format: str) -> None:
     """In formats with a row for each value, where nothing else tells them apart."""
     line = "warning: a query is named 'all', like the summary; -n omits the summary"
@@ -337,7 +338,7 @@ def test_progress_of_steps() -> None:
     assert b"20/20" in terminal.shown
 
 
-@pytest.mark.parametrize(
+@each(
     "content",
     [
         "query-id\tcorpus-id\tscore\nq1\ta\t2\nq1\tb\t0\n",
@@ -348,7 +349,7 @@ def test_progress_of_steps() -> None:
     ],
     ids=["beir", "csv", "json", "jsonl", "trec"],
 )
-@pytest.mark.parametrize(
+@each(
     "args",
     [
         ("q", "r", "-m", "AP"),

@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval.render import WRITERS
 
@@ -156,8 +157,8 @@ def test_features_of_several_files_are_named_by_their_paths() -> None:
     assert names("l", "l", "d/l", "--feature", "1") == ["l:feature1", "d/l:feature1"]
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
-@pytest.mark.parametrize("jobs", [1, 2, 4])
+@each("place", [0, 1, 2])
+@each("jobs", [1, 2, 4])
 def test_a_bad_run_is_reported_and_the_others_are_printed(place: int, jobs: int) -> None:
     Path("bad").write_text("q1 Q0 a 1 x t\nq1 Q0 b\n")
     Path("r2").write_bytes(Path("r").read_bytes())

@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval.render import WRITERS
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 TSV = "run\tquery\tmetric\tvalue\nr\tall\tAP\t0.2593\n"
 
 
-@pytest.mark.parametrize("name", [name for name, format in WRITERS.items() if format.ending])
+@each("name", [name for name, format in WRITERS.items() if format.ending])
 def test_the_ending_of_the_file_sets_the_format(name: str) -> None:
     for path in (f"out{WRITERS[name].ending}", f"a.b{WRITERS[name].ending.upper()}"):
         assert gradeval("q", "r", "-m", "AP", "-o", path, terminal=True).code == 0
@@ -93,8 +94,8 @@ def test_dash_is_standard_output() -> None:
 ERRORS = [("q", "none"), ("none", "r"), ("q", "q"), ("q", "r", "-m", "qqq"), ("q", "r", "--strict")]
 
 
-@pytest.mark.parametrize("args", ERRORS, ids=" ".join)
-@pytest.mark.parametrize("old", [None, "old"])
+@each("args", ERRORS, ids=" ".join)
+@each("old", [None, "old"])
 def test_an_error_leaves_the_file_as_it_is(args: tuple[str, ...], old: str | None, folder: Path) -> None:
     if old:
         Path("out").write_text(old)

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval.formats import output_file
 from gradeval.render import WRITERS
@@ -33,7 +34,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@each("name", WRITERS)
 def test_nothing_can_steer_a_terminal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a pipe or a file, formats for machines have names as they are."""
     monkeypatch.setenv("NO_COLOR", "1")

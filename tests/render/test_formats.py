@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 import gradeval
 from gradeval.errors import OptionError
@@ -14,20 +15,20 @@ from gradeval.results import Results
 GOLDEN = Path(__file__).parent / "golden"
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@each("format", WRITERS)
 def test_whole_output(format: str, results: Results) -> None:
     text = results.render(format, per_query=True).replace(f'"{gradeval.__version__}"', '"VERSION"')
     assert text.encode(errors="surrogateescape") == (GOLDEN / f"{format}.txt").read_bytes()
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@each("format", WRITERS)
 def test_results_render_themselves(format: str, results: Results) -> None:
     assert results.render(format) == results.render(format)
     more = {"per_query": True, "summary": False, "digits": 2}
     assert results.render(format, **more) == results.render(format, **more)
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@each("format", WRITERS)
 def test_parts_are_left_out(format: str, results: Results) -> None:
     summary = results.render(format)
     queries = results.render(format, per_query=True, summary=False)
@@ -36,20 +37,20 @@ def test_parts_are_left_out(format: str, results: Results) -> None:
     assert "q2" in queries
 
 
-@pytest.mark.parametrize("format", [name for name in WRITERS if name != "json"])
+@each("format", [name for name in WRITERS if name != "json"])
 def test_nothing_wanted_is_nothing_but_a_head(format: str, results: Results) -> None:
     head = {"tsv": "run\tquery\tmetric\tvalue\n", "csv": "run,query,metric,value\n"}.get(format, "")
     assert results.render(format, summary=False) == head
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@each("format", WRITERS)
 def test_num_q_alone_has_nothing_to_say_of_a_query(format: str, make) -> None:
     text = make("num_q", {"a": [[1, 1]]}).render(format, per_query=True)
     assert "q1" not in text.replace("num_q", "") or format in ("table", "md", "latex")
     assert "2" in text
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@each("format", WRITERS)
 def test_no_run_and_no_query(format: str, make) -> None:
     Results("qrels", None, (), (), ()).render(format, per_query=True)
     make("AP P@5", {"a": [[], []]}).render(format, per_query=True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers import each
 
 from gradeval.render.document import Cell, Grid
 from gradeval.render.table import draw, shortened
@@ -68,7 +69,7 @@ def test_metrics_that_do_not_fit_go_to_a_further_table(make) -> None:
     assert text.count(BOLD) == 20 * 9
 
 
-@pytest.mark.parametrize(
+@each(
     ("names", "room", "short"),
     [
         (["abcdefghij"], 5, ["ab…ij"]),

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers import each
 
 from gradeval.registry.spec import parse
 from gradeval.render import WRITERS
@@ -74,7 +75,7 @@ def test_sheets(words, format: str) -> None:
     assert 'm"e' in summary
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@each("format", WRITERS)
 def test_nothing_to_say_of_the_whole(words, format: str) -> None:
     run = RunResult("r", "r", None, np.full((1, 2), NAN), np.ones(2, bool), {0: ["1-", "0"]})
     text = Results("qrels", None, words.queries, words.specs[2:3], (run,)).render(format)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers import each
 
 from gradeval.registry.spec import parse
 from gradeval.render import WRITERS
@@ -107,6 +108,6 @@ def test_trec_has_its_own_columns(ranged: Results) -> None:
     assert ranged.render("trec", per_query=True) == plain.render("trec", per_query=True)
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@each("format", WRITERS)
 def test_results_without_runs(ranged: Results, format: str) -> None:
     assert "low" not in replace(ranged, runs=()).render(format)

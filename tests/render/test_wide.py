@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers import each
 
 from gradeval.errors import OptionError
 from gradeval.registry.spec import Spec
@@ -89,6 +90,6 @@ def test_what_cannot_be_wide(results: Results) -> None:
         both("trec", results)
 
 
-@pytest.mark.parametrize("format", [name for name in WRITERS if name != "trec"])
+@each("format", [name for name in WRITERS if name != "trec"])
 def test_no_run_and_no_query(format: str, make) -> None:
     both(format, make("AP num_q", {"a": np.empty((2, 0))}))

@@ -9,6 +9,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 import statistics_reference as reference
+from helpers import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -130,7 +131,7 @@ def test_against_slow_permutations_of_the_documented_stream(seed: int) -> None:
     assert (found.n, found.reason) == (20, "")
 
 
-@pytest.mark.parametrize(("queries", "systems"), [(23, 2), (9, 4), (140, 5), (4, 7), (5, 9), (6, 10), (3, 13)])
+@each(("queries", "systems"), [(23, 2), (9, 4), (140, 5), (4, 7), (5, 9), (6, 10), (3, 13)])
 def test_any_number_of_systems_against_slow_permutations(queries: int, systems: int) -> None:
     values = np.random.default_rng(systems).integers(0, 9, (queries, systems))
     samples = 5000 if systems == 2 else 40

@@ -404,7 +404,7 @@ def test_summary_of_published_examples() -> None:
     assert (sleep.mean, round(sleep.sd, 2)) == (pytest.approx(1.58), 1.23)
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "n", "mean", "reason"),
     [
         ([], 0, NAN, TOO_FEW_PAIRS),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import each
 
 import gradeval
 from gradeval.errors import InputError, InputErrors, OptionError
@@ -47,15 +48,15 @@ IDS = {
 }
 
 
-@pytest.mark.parametrize("form", [*FORMS.values(), *IDS.values()], ids=[*FORMS, *IDS])
+@each("form", [*FORMS.values(), *IDS.values()], ids=[*FORMS, *IDS])
 def test_python_data(form):
     assert qrels_of(form(QRELS)) == QRELS
     assert ranks_of(form(RUN)) == [("run1", {("2", "é"): (2, 1.0), ("1", "b"): (1, 0.5), ("1", "a"): (2, 0.5)})]
     assert ranks_of(form(RUN), ties="best")[0][1]["1", "a"] == (1, 0.5)
 
 
-@pytest.mark.parametrize("frame", [pandas_frame, polars_frame])
-@pytest.mark.parametrize(
+@each("frame", [pandas_frame, polars_frame])
+@each(
     "names",
     [
         ("query_id", "doc_id", "relevance", "score"),
@@ -99,7 +100,7 @@ def test_frame_without_a_column(frame):
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "what"),
     [
         (5, "qrels: each row must be (query, document, number): 'int' object is not iterable"),
@@ -178,7 +179,7 @@ def test_is_path(tmp_path):
 # Options
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "what"),
     [
         ({"depht": 3}, "unknown option depht: the options are rel, depth, "),
@@ -241,9 +242,7 @@ def test_so_many_features_no_file_has():
             parse_features([text])
 
 
-@pytest.mark.parametrize(
-    "text", ["", "1,", "-1", "1-", "1-2-3", "a", "1.5", "+1", "1 2", "٣", "3-1", "10000000", "1" * 30]
-)
+@each("text", ["", "1,", "-1", "1-", "1-2-3", "a", "1.5", "+1", "1 2", "٣", "3-1", "10000000", "1" * 30])
 def test_wrong_features(text):
     with pytest.raises(OptionError, match=r"features must be numbers and ranges|must increase, up to 9999999"):
         parse_features([text])

@@ -8,6 +8,7 @@ from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import pytest
+from helpers import each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, ttest_rel
@@ -265,7 +266,7 @@ def test_judgments_of_another_scale():
     np.testing.assert_allclose(study.sets[1].means[0], expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "error"),
     [
         ({"test": "bootstrap"}, OptionError),
