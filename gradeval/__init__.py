@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from gradeval import spark as spark
     from gradeval.analysis import plot as plot
     from gradeval.analysis import study as study
-    from gradeval.analysis.batch import batch as batch
-    from gradeval.analysis.batch_table import Batch as Batch
-    from gradeval.analysis.compare import compare as compare
-    from gradeval.analysis.compare_tables import compare_tables as compare_tables
-    from gradeval.analysis.comparison import Comparison as Comparison
     from gradeval.analysis.convert import convert as convert
     from gradeval.analysis.explain import explain as explain
     from gradeval.analysis.explanation import Explanation as Explanation
@@ -27,6 +22,11 @@ if TYPE_CHECKING:
     from gradeval.analysis.report import report as report
     from gradeval.analysis.validate import validate as validate
     from gradeval.analysis.validation import Validation as Validation
+    from gradeval.commands.batch.batch import batch as batch
+    from gradeval.commands.batch.result import Batch as Batch
+    from gradeval.commands.compare.compare import compare as compare
+    from gradeval.commands.compare.compare_tables import compare_tables as compare_tables
+    from gradeval.commands.compare.result import Comparison as Comparison
     from gradeval.errors import GradevalError as GradevalError
     from gradeval.errors import InputError as InputError
     from gradeval.errors import MetricError as MetricError
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 # every public name once; the imports above are for type checkers, and a test compares them
 _HOME = {
-    "Batch": "analysis.batch_table",
-    "Comparison": "analysis.comparison",
+    "Batch": "commands.batch.result",
+    "Comparison": "commands.compare.result",
     "Evaluator": "evaluation.evaluator",
     "Explanation": "analysis.explanation",
     "GradevalError": "errors",
@@ -53,9 +53,9 @@ _HOME = {
     "Results": "results",
     "Validation": "analysis.validation",
     "__version__": "version",
-    "batch": "analysis.batch",
-    "compare": "analysis.compare",
-    "compare_tables": "analysis.compare_tables",
+    "batch": "commands.batch.batch",
+    "compare": "commands.compare.compare",
+    "compare_tables": "commands.compare.compare_tables",
     "convert": "analysis.convert",
     "evaluate": "evaluation",
     "explain": "analysis.explain",

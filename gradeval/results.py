@@ -18,7 +18,7 @@ from gradeval.run_result import Column, FailedRun, RunResult, Summary
 from gradeval.scoring import summarize
 
 if TYPE_CHECKING:
-    from gradeval.analysis.comparison import Comparison
+    from gradeval.commands.compare.result import Comparison
 
 Notices = tuple[Notice, ...]
 
@@ -276,10 +276,10 @@ class Results(Printable):
         """Compare the runs with a baseline, or all with each other.
 
         metrics: names; by default all with a number for each query. options: those of
-        gradeval.analysis.options.CompareOptions.
+        gradeval.commands.compare.options.CompareOptions.
         """
-        from gradeval.analysis.compare import compare_results
-        from gradeval.analysis.options import CompareOptions
+        from gradeval.commands.compare.compare import compare_results
+        from gradeval.commands.compare.options import CompareOptions
 
         specs = None if metrics is None else [self.specs[self._metric(spec)] for spec in parse(metrics)]
         return compare_results(self, specs, CompareOptions.of(**options))

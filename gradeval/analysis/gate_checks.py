@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from gradeval.commands.batch.manifest import OPTIONS
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError, described, named
-from gradeval.formats.manifest import OPTIONS
 from gradeval.formats.toml import TomlFile
 from gradeval.options import Options, parse_number
 from gradeval.registry.spec import Spec, nearest, parse

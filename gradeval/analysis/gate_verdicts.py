@@ -10,8 +10,8 @@ import numpy as np
 
 from gradeval.analysis.gate_checks import MAX_DROP, MAX_QUERY_DROP, NO_WORSE, NON_INFERIOR, REQUIRE, Check
 from gradeval.analysis.gate_report import CheckOutcome, Coverage, Verdict, WorstQuery
-from gradeval.analysis.values import ComparedMetric, QueryValues, is_num_q, missing_notices
 from gradeval.arrays import Floats
+from gradeval.commands.compare.values import ComparedMetric, QueryValues, is_num_q, missing_notices
 from gradeval.registry.spec import Spec
 from gradeval.results import Results
 from gradeval.statistics.sampling import Sampling

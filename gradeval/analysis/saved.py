@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 
-from gradeval.analysis.values import MOST_NAMES, is_num_q
 from gradeval.arrays import Bools
+from gradeval.commands.compare.values import MOST_NAMES, is_num_q
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import Evaluator

@@ -18,7 +18,7 @@ from gradeval.notices import Kind
 from gradeval.render import Digits
 
 if TYPE_CHECKING:
-    from gradeval.analysis.batch_table import Batch, Cell
+    from gradeval.commands.batch.result import Batch, Cell
 
 EPILOG = """\b
 Examples:
@@ -86,8 +86,8 @@ def batch_command(
     MANIFEST is a TOML file: collections, each with qrels, metrics and options, and the systems, with the path
     of their runs. For each metric it prints a table with the collections as columns and their average.
     """
-    from gradeval.analysis.batch import evaluate_batch, read_earlier
-    from gradeval.formats.manifest import read_manifest
+    from gradeval.commands.batch.batch import evaluate_batch, read_earlier
+    from gradeval.commands.batch.manifest import read_manifest
     from gradeval.formats.sources import Source
     from gradeval.render.progress import Progress
 

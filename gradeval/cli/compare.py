@@ -9,7 +9,6 @@ import click
 from click.core import ParameterSource
 
 from gradeval import heap
-from gradeval.analysis.options import RANGES, CompareOptions, split_options
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_queries, input_files, naming_queries, output_file
 from gradeval.cli.compare_options import comparison_options, with_baseline
@@ -25,13 +24,14 @@ from gradeval.cli.options import (
     sectioned_command,
 )
 from gradeval.cli.types import File, Integer
+from gradeval.commands.compare.options import RANGES, CompareOptions, split_options
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.render import Digits
 
 if TYPE_CHECKING:
-    from gradeval.analysis.comparison import Comparison
     from gradeval.cli.query_ids import QueryIds
+    from gradeval.commands.compare.result import Comparison
 
 EPILOG = """\b
 Examples:
@@ -142,7 +142,7 @@ def compare_command(
     asked = asked_queries(query_ids)
     with naming_queries(asked):
         if of_values:
-            from gradeval.analysis.compare_tables import compare_files
+            from gradeval.commands.compare.compare_tables import compare_files
 
             chosen = Options.of(queries=given["queries"], columns=given["columns"])
             ids = None if asked is None else asked.chosen
@@ -202,7 +202,7 @@ def _compare_runs(
     hashes: bool,
 ) -> Comparison | None:
     """The runs compared; None where one could not be read, which has been reported."""
-    from gradeval.analysis.compare import compare_results, evaluate_to_compare
+    from gradeval.commands.compare.compare import compare_results, evaluate_to_compare
     from gradeval.render.progress import Progress
 
     with Progress(enabled=False if quiet else None) as progress:

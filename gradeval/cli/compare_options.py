@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
-from gradeval.analysis.options import CONFIDENCE, CORRECTIONS, MAXT, RANGES, TESTS
 from gradeval.cli.arguments import expand_runs
 from gradeval.cli.options import OptionOf, section, together
 from gradeval.cli.types import Integer, Percentage
+from gradeval.commands.compare.options import CONFIDENCE, CORRECTIONS, MAXT, RANGES, TESTS
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

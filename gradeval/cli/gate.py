@@ -318,8 +318,8 @@ def _write_config(
     results: Results, checks: Sequence[Check], baseline: str | None, options: Options, file: OutputFile | None
 ) -> None:
     """A first file of checks; paths of the baseline and of groups are relative to it."""
+    from gradeval.commands.batch.manifest import OPTIONS
     from gradeval.commands.gate.config import render
-    from gradeval.formats.manifest import OPTIONS
 
     def beside(path: str) -> str:
         return path if file is None else os.path.relpath(path, os.path.dirname(os.path.realpath(file.path)))

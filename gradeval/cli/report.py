@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from gradeval import heap
-from gradeval.analysis.options import EXPLAINED, CompareOptions, split_options
 from gradeval.cli import output as out
 from gradeval.cli.arguments import (
     asked_queries,
@@ -32,6 +31,7 @@ from gradeval.cli.options import (
     text_option,
 )
 from gradeval.cli.types import File, Integer
+from gradeval.commands.compare.options import EXPLAINED, CompareOptions, split_options
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.render import Digits

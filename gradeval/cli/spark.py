@@ -9,7 +9,6 @@ import click
 from click.core import ParameterSource
 
 from gradeval import heap
-from gradeval.analysis.options import OF_SUMS
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_queries, input_files, naming_queries, output_file
 from gradeval.cli.compare import FORMATS as COMPARISON_FORMATS
@@ -28,6 +27,7 @@ from gradeval.cli.options import (
     warning_options,
 )
 from gradeval.cli.types import File, Integer
+from gradeval.commands.compare.options import OF_SUMS
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS
 from gradeval.render import WRITERS, Digits
@@ -138,7 +138,7 @@ def spark_command(
     destination = Destination.of(file, format_, formats, spreadsheet=spreadsheet, more=(_VALUES,))
     _check_printed(destination.format, bool(how), options)
 
-    from gradeval.analysis.values import comparable
+    from gradeval.commands.compare.values import comparable
     from gradeval.formats.names import OPTION
     from gradeval.registry.spec import parse
     from gradeval.render.progress import Progress

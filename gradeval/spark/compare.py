@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.analysis.compare import notices_of_sections, pairs_of, verdict
-from gradeval.analysis.comparison import Comparison, PairComparison, Section
-from gradeval.analysis.judged_share import Judged, is_judged, share, without_judged
-from gradeval.analysis.options import MAXT, OF_SUMS, CompareOptions
-from gradeval.analysis.values import ComparedMetric, QueryValues, check_comparable, comparable
+from gradeval.commands.compare.compare import notices_of_sections, pairs_of, verdict
+from gradeval.commands.compare.judged_share import Judged, is_judged, share, without_judged
+from gradeval.commands.compare.options import MAXT, OF_SUMS, CompareOptions
+from gradeval.commands.compare.result import Comparison, PairComparison, Section
+from gradeval.commands.compare.values import ComparedMetric, QueryValues, check_comparable, comparable
 from gradeval.errors import InputError, OptionError
 from gradeval.evaluation.evaluator import complete
 from gradeval.notices import Kind

@@ -8,9 +8,9 @@ from dataclasses import fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradeval.analysis.judged_share import judged_spec
-from gradeval.analysis.options import CompareOptions
-from gradeval.analysis.values import comparable_metrics, left_out_of_groups
+from gradeval.commands.compare.judged_share import judged_spec
+from gradeval.commands.compare.options import CompareOptions
+from gradeval.commands.compare.values import comparable_metrics, left_out_of_groups
 from gradeval.errors import InputError, MetricError, OptionError, described
 from gradeval.evaluation.given import check_labels
 from gradeval.formats.names import ARGUMENT

@@ -89,7 +89,7 @@ class SparkSummary(Results):
 
         confidence: in percent. Raises OptionError for any other.
         """
-        from gradeval.analysis.options import CompareOptions
+        from gradeval.commands.compare.options import CompareOptions
         from gradeval.statistics.intervals import t_interval
 
         alpha = CompareOptions.of(confidence=confidence).alpha

@@ -35,7 +35,7 @@ from gradeval.tables.given_columns import check_names
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from gradeval.analysis.comparison import Comparison
+    from gradeval.commands.compare.result import Comparison
 
 
 def evaluate(

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from gradeval.analysis.compare import compare_values
-from gradeval.analysis.comparison import Comparison
-from gradeval.analysis.options import CompareOptions
-from gradeval.analysis.values import ComparedMetric, QueryValues
+from gradeval.commands.compare.compare import compare_values
+from gradeval.commands.compare.options import CompareOptions
+from gradeval.commands.compare.result import Comparison
+from gradeval.commands.compare.values import ComparedMetric, QueryValues
 
 NAN = math.nan
 QUERIES = 9  # so that all sign flips are tried

@@ -13,8 +13,8 @@ from helpers import each
 from scipy import stats
 
 import gradeval
-from gradeval.analysis import batch_cells as module
-from gradeval.analysis.batch import read_earlier
+from gradeval.commands.batch import cells as module
+from gradeval.commands.batch.batch import read_earlier
 from gradeval.errors import InputError, OptionError
 from gradeval.formats.sources import Source
 
@@ -296,7 +296,7 @@ def test_another_version_keeps_nothing(
     evaluated: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save(gradeval.batch(manifest()), "json")
-    monkeypatch.setattr("gradeval.analysis.batch.__version__", "99")
+    monkeypatch.setattr("gradeval.commands.batch.batch.__version__", "99")
     assert read_earlier(Source(path)) == {}
 
 

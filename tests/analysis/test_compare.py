@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from statistics_examples import SAKAI, TEN_QUERIES
 
-from gradeval.analysis.comparison import POWER
-from gradeval.analysis.options import CORRECTIONS, TESTS
-from gradeval.analysis.values import ComparedMetric, QueryValues
+from gradeval.commands.compare.options import CORRECTIONS, TESTS
+from gradeval.commands.compare.result import POWER
+from gradeval.commands.compare.values import ComparedMetric, QueryValues
 from gradeval.errors import GradevalError
 from gradeval.notices import Kind
 from gradeval.statistics import corrections, tests

@@ -10,7 +10,7 @@ from helpers import each
 from scipy import stats
 
 import gradeval
-from gradeval.analysis.options import CompareOptions, split_options
+from gradeval.commands.compare.options import CompareOptions, split_options
 from gradeval.errors import MetricError, OptionError
 from gradeval.notices import Kind
 

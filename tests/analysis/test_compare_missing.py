@@ -9,7 +9,7 @@ import pytest
 from helpers import each
 from scipy import stats
 
-from gradeval.analysis.options import TESTS
+from gradeval.commands.compare.options import TESTS
 from gradeval.errors import InputError, MetricError
 from gradeval.notices import Kind
 from gradeval.statistics import tests

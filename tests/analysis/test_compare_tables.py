@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import gradeval
-from gradeval.analysis.comparison import PairComparison
-from gradeval.analysis.options import CompareOptions
+from gradeval.commands.compare.options import CompareOptions
+from gradeval.commands.compare.result import PairComparison
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gradeval
-from gradeval.analysis.compare import compare_values
-from gradeval.analysis.judged_share import Judged
-from gradeval.analysis.options import CompareOptions
+from gradeval.commands.compare.compare import compare_values
+from gradeval.commands.compare.judged_share import Judged
+from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.report.tables import coverage
 from gradeval.evaluation import evaluate_all
 from gradeval.notices import Kind

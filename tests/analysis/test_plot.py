@@ -12,10 +12,10 @@ from helpers import each
 from scipy.stats import t as student
 
 import gradeval
-from gradeval.analysis.compare import compare_values
-from gradeval.analysis.options import CompareOptions
 from gradeval.analysis.plot.curve import curves_of, expanded
 from gradeval.analysis.plot.phi import MEDIAN, POOLED
+from gradeval.commands.compare.compare import compare_values
+from gradeval.commands.compare.options import CompareOptions
 from gradeval.errors import GradevalError, MetricError, OptionError, UnknownQueryError
 
 SEARCH = Path(__file__).parents[2] / "sample_data" / "search"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gradeval.analysis import batch_cells
+from gradeval.commands.batch import cells as batch_cells
 from gradeval.formats.sources import Source
 
 from .batches import MANIFEST, batch
@@ -41,7 +41,7 @@ def test_a_saved_result_is_kept_until_it_changes(monkeypatch: pytest.MonkeyPatch
     batch(*options)
     first = Path("out.json").read_text()
     with monkeypatch.context() as patch:
-        patch.setattr("gradeval.analysis.batch_cells.evaluate_with_saved", None)
+        patch.setattr("gradeval.commands.batch.cells.evaluate_with_saved", None)
         batch(*options)
     save("good", path="saved.json")
     os.replace("saved.json", "north/bad <b>.run")
@@ -80,7 +80,7 @@ def test_resume(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     batch(*options, "-o", name, "--resume")
     whole = Path("new." + name.split(".")[1]).read_text()
     assert Path(name).read_text() == whole
-    monkeypatch.setattr("gradeval.analysis.batch_cells.evaluate_with_saved", None)
+    monkeypatch.setattr("gradeval.commands.batch.cells.evaluate_with_saved", None)
     batch(*options, "-o", name, "--resume")
     assert Path(name).read_text() == whole
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from helpers import each
 
+from gradeval.commands.batch.manifest import manifest_of, read_manifest
 from gradeval.errors import InputError
-from gradeval.formats.manifest import manifest_of, read_manifest
 from gradeval.formats.sources import Source
 
 WHOLE = """\

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from helpers import each
 
+from gradeval.commands.compare.tables import ValueTable, read_values
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats.sources import Source
-from gradeval.formats.values import ValueTable, read_values
 
 
 def read(tmp_path: Path, text: str | bytes) -> list[ValueTable]:

@@ -12,13 +12,13 @@ import pytest
 from helpers import each
 
 import gradeval
-from gradeval.analysis.compare import compare_values
-from gradeval.analysis.comparison import Comparison
-from gradeval.analysis.judged_share import Judged
-from gradeval.analysis.options import CompareOptions
-from gradeval.analysis.values import ComparedMetric, QueryValues
 from gradeval.cli.compare import FORMATS
+from gradeval.commands.compare.compare import compare_values
+from gradeval.commands.compare.judged_share import Judged
 from gradeval.commands.compare.layout import interval, letters
+from gradeval.commands.compare.options import CompareOptions
+from gradeval.commands.compare.result import Comparison
+from gradeval.commands.compare.values import ComparedMetric, QueryValues
 from gradeval.errors import OptionError
 from gradeval.notices import Kind, Notice
 from gradeval.render.numbers import probability, signed

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from gradeval.analysis.batch import ALPHA
-from gradeval.analysis.batch_table import Batch, BatchCollection
+from gradeval.commands.batch.batch import ALPHA
+from gradeval.commands.batch.manifest import AVERAGE, POOL
+from gradeval.commands.batch.result import Batch, BatchCollection
 from gradeval.commands.compare.layout import BETTER, WORSE, letters
 from gradeval.errors import visible
-from gradeval.formats.manifest import AVERAGE, POOL
 from gradeval.registry.spec import Spec
 from gradeval.render import Digits
 from gradeval.render.document import (

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from string import ascii_lowercase
 from typing import Any
 
-from gradeval.analysis.comparison import (
+from gradeval.commands.compare.options import ALL, MAXT, RANDOM_TESTS, TUKEY
+from gradeval.commands.compare.result import (
     MEAN_DIFFERENCE,
     Comparison,
     PairComparison,
@@ -15,7 +16,6 @@ from gradeval.analysis.comparison import (
     estimand,
     title,
 )
-from gradeval.analysis.options import ALL, MAXT, RANDOM_TESTS, TUKEY
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render.document import (

@@ -12,7 +12,7 @@ from gradeval.analysis.gate import coverage
 from gradeval.analysis.gate_checks import PYPROJECT, TABLE
 from gradeval.analysis.gate_report import FULL_COVERAGE
 from gradeval.analysis.gate_verdicts import ALPHA
-from gradeval.analysis.values import is_num_q
+from gradeval.commands.compare.values import is_num_q
 from gradeval.errors import GradevalError, printable
 from gradeval.registry.spec import Spec
 from gradeval.render.numbers import number

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from gradeval.analysis.comparison import Comparison, PairComparison
 from gradeval.analysis.documents import Document
 from gradeval.analysis.explanation import Explanation
 from gradeval.analysis.report import Explained, ExplainedQuery, Report
 from gradeval.commands.compare.layout import interval
+from gradeval.commands.compare.result import Comparison, PairComparison
 from gradeval.commands.explain.layout import (
     details,
     fraction,

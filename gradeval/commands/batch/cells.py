@@ -8,16 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gradeval.analysis.batch_table import Cell, Key, Value
-from gradeval.analysis.compare import compare_values
-from gradeval.analysis.judged_share import Judged, judged_spec, without_judged
-from gradeval.analysis.options import CompareOptions
 from gradeval.analysis.saved import Runs, evaluate_with_saved, with_saved
-from gradeval.analysis.values import QueryValues, comparable
 from gradeval.arrays.threads import ordered_map
+from gradeval.commands.batch.manifest import Collection, Manifest
+from gradeval.commands.batch.result import Cell, Key, Value
+from gradeval.commands.compare.compare import compare_values
+from gradeval.commands.compare.judged_share import Judged, judged_spec, without_judged
+from gradeval.commands.compare.options import CompareOptions
+from gradeval.commands.compare.values import QueryValues, comparable
 from gradeval.errors import GradevalError, InputError, InputErrors
 from gradeval.formats.letor import group_sizes
-from gradeval.formats.manifest import Collection, Manifest
 from gradeval.formats.saved import SavedResult
 from gradeval.formats.sources import Source
 from gradeval.options import Options

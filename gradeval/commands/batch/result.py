@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.comparison import PairComparison
-from gradeval.analysis.judged_share import Judged
 from gradeval.arrays import cached_property
+from gradeval.commands.compare.judged_share import Judged
+from gradeval.commands.compare.result import PairComparison
 from gradeval.errors import GradevalError, MetricError, first_names
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.registry.metric import Kind as MetricKind

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
+from gradeval.commands.compare.tables import LARGEST, SUMMARY, ValueTable, metric_names, read_values
 from gradeval.errors import GradevalError, InputError, MetricError, UnknownQueryError, first_names
 from gradeval.evaluation.given import Planned, check_labels, names_of
 from gradeval.formats.sources import Source
-from gradeval.formats.values import LARGEST, SUMMARY, ValueTable, metric_names, read_values
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.registry.spec import Spec, parse, split, usable
 from gradeval.results import Results

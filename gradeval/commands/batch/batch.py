@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.analysis.batch_cells import TEST, CollectionCells
-from gradeval.analysis.batch_table import Batch, BatchCollection, Cell, Key
-from gradeval.analysis.comparison import PairComparison, Verdict
-from gradeval.analysis.values import ComparedMetric, comparable
 from gradeval.arrays.threads import default_jobs
+from gradeval.commands.batch.cells import TEST, CollectionCells
+from gradeval.commands.batch.earlier_batch import read_cells
+from gradeval.commands.batch.manifest import Collection, Manifest, manifest_of, read_manifest
+from gradeval.commands.batch.result import Batch, BatchCollection, Cell, Key
+from gradeval.commands.compare.result import PairComparison, Verdict
+from gradeval.commands.compare.values import ComparedMetric, comparable
 from gradeval.errors import InputError, MetricError, OptionError
-from gradeval.formats.earlier_batch import read_cells
-from gradeval.formats.manifest import Collection, Manifest, manifest_of, read_manifest
 from gradeval.formats.sources import Source
 from gradeval.options import DEFAULT_METRICS
 from gradeval.registry.spec import Spec, parse

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from gradeval.analysis.compare import compare_values
-from gradeval.analysis.comparison import Comparison
-from gradeval.analysis.options import CompareOptions
-from gradeval.analysis.values import all_queries, from_tables, read_tables
+from gradeval.commands.compare.compare import compare_values
+from gradeval.commands.compare.options import CompareOptions
+from gradeval.commands.compare.result import Comparison
+from gradeval.commands.compare.values import all_queries, from_tables, read_tables
 from gradeval.errors import OptionError
 from gradeval.evaluation.given import separate_runs
 from gradeval.options import Options

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradeval.analysis.judged_share import Judged
-from gradeval.analysis.options import TUKEY, CompareOptions
-from gradeval.analysis.values import QueryValues
 from gradeval.arrays import Floats
+from gradeval.commands.compare.judged_share import Judged
+from gradeval.commands.compare.options import TUKEY, CompareOptions
+from gradeval.commands.compare.values import QueryValues
 from gradeval.errors import GradevalError
 from gradeval.notices import Notice, lines
 from gradeval.registry.spec import Spec

@@ -16,7 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.analysis.comparison import (
+from gradeval.analysis.saved import Runs, evaluate_with_saved, excluded_metrics, saved_specs, with_saved
+from gradeval.arrays import Floats
+from gradeval.arrays.threads import default_jobs
+from gradeval.commands.compare.judged_share import Judged, is_judged, judged_spec, without_judged
+from gradeval.commands.compare.options import MAXT, TUKEY, CompareOptions, split_options
+from gradeval.commands.compare.result import (
     POWER,
     Change,
     Comparison,
@@ -25,18 +30,13 @@ from gradeval.analysis.comparison import (
     Section,
     Verdict,
 )
-from gradeval.analysis.judged_share import Judged, is_judged, judged_spec, without_judged
-from gradeval.analysis.options import MAXT, TUKEY, CompareOptions, split_options
-from gradeval.analysis.saved import Runs, evaluate_with_saved, excluded_metrics, saved_specs, with_saved
-from gradeval.analysis.values import (
+from gradeval.commands.compare.values import (
     ComparedMetric,
     QueryValues,
     check_comparable,
     comparable,
     comparable_metrics,
 )
-from gradeval.arrays import Floats
-from gradeval.arrays.threads import default_jobs
 from gradeval.errors import InputError, first_names
 from gradeval.evaluation.given import separate_runs
 from gradeval.formats.sources import Source

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradeval.analysis.saved import Runs
-from gradeval.analysis.values import missing_notices
 from gradeval.arrays import Floats
+from gradeval.commands.compare.values import missing_notices
 from gradeval.formats.saved import SavedResult
 from gradeval.notices import Kind, Notice
 from gradeval.registry.spec import Spec, parse
