@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # the module of each command, imported when it is used
 COMMANDS = {
-    "batch": "gradeval.cli.batch",
-    "compare": "gradeval.cli.compare",
+    "batch": "gradeval.commands.batch.command",
+    "compare": "gradeval.commands.compare.command",
     "convert": "gradeval.cli.convert",
     "eval": "gradeval.cli.eval",
     "explain": "gradeval.cli.explain",

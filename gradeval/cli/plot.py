@@ -8,7 +8,6 @@ import click
 
 from gradeval.cli.arguments import check_queries, check_runs, expand_runs
 from gradeval.cli.command import Command, CommandGroup
-from gradeval.cli.compare_options import baseline_option, with_baseline
 from gradeval.cli.options import (
     SectionedCommand,
     input_options,
@@ -22,6 +21,7 @@ from gradeval.cli.plot_options import drawing, mean_confidence_option, picture_o
 from gradeval.cli.study import swaps_command
 from gradeval.cli.study_options import as_eval_has, as_has, example
 from gradeval.cli.types import File
+from gradeval.commands.compare.command_options import baseline_option, with_baseline
 from gradeval.options import Options
 
 if TYPE_CHECKING:

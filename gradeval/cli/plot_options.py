@@ -12,10 +12,10 @@ import click
 from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, input_files, naming_queries, output_file
-from gradeval.cli.compare_options import confidence_option
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import output_options, section, table_option, together
 from gradeval.cli.types import OutputPath
+from gradeval.commands.compare.command_options import confidence_option
 from gradeval.commands.plot.file import SUFFIXES
 from gradeval.options import parse_number
 

@@ -11,8 +11,6 @@ from click.core import ParameterSource
 from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_queries, input_files, naming_queries, output_file
-from gradeval.cli.compare import FORMATS as COMPARISON_FORMATS
-from gradeval.cli.compare_options import t_test_options
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
     columns_option,
@@ -27,6 +25,8 @@ from gradeval.cli.options import (
     warning_options,
 )
 from gradeval.cli.types import File, Integer
+from gradeval.commands.compare.command import FORMATS as COMPARISON_FORMATS
+from gradeval.commands.compare.command_options import t_test_options
 from gradeval.commands.compare.options import OF_SUMS
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from helpers import each
 
-from gradeval.cli.batch import FORMATS
+from gradeval.commands.batch.command import FORMATS
 
 from .batches import MANIFEST, batch, values
 from .command import fails, gradeval

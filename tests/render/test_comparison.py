@@ -12,7 +12,7 @@ import pytest
 from helpers import each
 
 import gradeval
-from gradeval.cli.compare import FORMATS
+from gradeval.commands.compare.command import FORMATS
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.judged_share import Judged
 from gradeval.commands.compare.layout import interval, letters

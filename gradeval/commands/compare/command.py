@@ -11,7 +11,6 @@ from click.core import ParameterSource
 from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_queries, input_files, naming_queries, output_file
-from gradeval.cli.compare_options import comparison_options, with_baseline
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
     input_options,
@@ -24,6 +23,7 @@ from gradeval.cli.options import (
     sectioned_command,
 )
 from gradeval.cli.types import File, Integer
+from gradeval.commands.compare.command_options import comparison_options, with_baseline
 from gradeval.commands.compare.options import RANGES, CompareOptions, split_options
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS, Options
