@@ -102,6 +102,9 @@ def query_notices(qrels: Qrels, reduced: Reduced, wanted: Bools, options: Option
         yield Notice(Kind.MISSING, "", int(missing.sum()), queries=_ids(qrels, missing), rule=rule)
     if reduced.unjudged:
         yield Notice(Kind.UNJUDGED, "", reduced.unjudged)
+    extra = reduced.extra
+    if extra.lines:
+        yield Notice(Kind.EXTRA_FIELDS, "", extra.lines, rule=str(extra.first + 1))
     ranks = reduced.ranks
     if ranks.contradicting > ranks.compared / 2:
         yield Notice(Kind.RANKS, "", ranks.contradicting, total=ranks.compared)

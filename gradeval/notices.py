@@ -22,6 +22,7 @@ class Kind(str, Enum):
     ALL_RELEVANT = "all_relevant"  # every judged document is relevant, and hardly another one is retrieved
     NONE_RELEVANT = "none_relevant"  # no judged document reaches the relevance threshold
     NO_RELEVANT = "no_relevant"  # queries without a relevant document
+    EXTRA_FIELDS = "extra_fields"  # lines of the run with more fields than a run has
     RANKS = "ranks"  # the rank column contradicts the scores
     MISSING = "missing"  # judged queries missing from the run
     UNJUDGED = "unjudged"  # queries of the run that are not judged
@@ -60,11 +61,11 @@ class Notice:
     measures the share; for MISSING_VALUES, the metrics for which the queries are excluded though they count for
     the others.
     count: how many queries it is about; for DUPLICATES, ALL_RELEVANT and QRELS_AS_RUN, documents; for
-    SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these. total: of how many.
+    EXTRA_FIELDS, lines; for SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these. total: of how many.
     queries: the ids of the first of these queries, MAX_QUERIES at most.
     rule: the option that decided what was done about it: --queries for MISSING, --ties for TIES, --no-relevant
-    for NO_RELEVANT, the threshold for NONE_RELEVANT; the reason for NO_P, the names for EXCLUDED_METRICS,
-    SMALL_GROUPS and MISSING_RUNS; 'gate' for FEW_QUERIES of a gate.
+    for NO_RELEVANT, the threshold for NONE_RELEVANT; the first line for EXTRA_FIELDS, the reason for NO_P, the
+    names for EXCLUDED_METRICS, SMALL_GROUPS and MISSING_RUNS; 'gate' for FEW_QUERIES of a gate.
     value: for TIES, the summary value that was printed; for JUDGED_SHARE, the share. low, high: for TIES, the
     range of the summary value over the orders tried, None for texts; value is None where it is undefined; for
     NONE_RELEVANT, high is the highest grade; for JUDGED_DIFFERS, the range of the shares. at_most: whether no
@@ -199,6 +200,16 @@ def _no_relevant(group: Sequence[Notice], runs: int) -> str:
     if len(counts) > 1:
         what, count = f"no document that is relevant to {notice.metric}", f"up to {count}"
     return f"{notice.subject}: {count} {what}, {fate} of {notice.metric}{more}{_other_qrels(group)}{hint}"
+
+
+def _extra_fields(group: Sequence[Notice], runs: int) -> str:
+    notice = _largest(group)
+    hint = "what follows the tag is ignored"
+    if len(group) > 1:
+        count = f"up to {notice.count:,} ({notice.subject}, the first is line {notice.rule})"
+        return f"{_runs(group, runs)} have lines with more than 6 fields, {count}; {hint}"
+    has = many(notice.count, "line has", "lines have")
+    return f"{notice.subject}: {has} more than 6 fields, the first is line {notice.rule}; {hint}"
 
 
 def _ranks(group: Sequence[Notice], runs: int) -> str:
@@ -392,6 +403,7 @@ _LINES: dict[Kind, Callable[[Sequence[Notice], int], str]] = {
     Kind.ALL_RELEVANT: _all_relevant,
     Kind.NONE_RELEVANT: _none_relevant,
     Kind.NO_RELEVANT: _no_relevant,
+    Kind.EXTRA_FIELDS: _extra_fields,
     Kind.RANKS: _ranks,
     Kind.MISSING: _missing,
     Kind.UNJUDGED: _unjudged,

@@ -309,3 +309,32 @@ class TestRanks:
         assert self.of(tmp_path, *rows) == []
         rows = [("1", 1, 1), ("1", 2, 2), ("2", 1, 1), ("2", 2, 2), ("1", 3, 3)]
         assert [(one.count, one.total) for one in self.of(tmp_path, *rows)] == [(2, 2)]
+
+
+def written(folder: Path, **texts: str) -> list[str]:
+    """The paths of files with these texts."""
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return [str(folder / name) for name in texts]
+
+
+class TestExtraFields:
+    def of(self, folder: Path, *lines: str) -> list[str]:
+        qrels, run = written(folder, q="1 0 a 1\n2 0 a 1\n", run="".join(f"{line}\n" for line in lines))
+        return list(evaluate(qrels, run, "P@1").warnings)
+
+    def test_a_tag_with_spaces(self, tmp_path: Path) -> None:
+        usual, longer = "1 Q0 a 1 2 tag", "1 Q0 b 2 1 a tag"
+        assert self.of(tmp_path, usual, "2 Q0 a 1 2") == []
+        expected = "run: 1 line has more than 6 fields, the first is line 2; what follows the tag is ignored"
+        assert self.of(tmp_path, usual, longer, "2 Q0 a 1 2 tag") == [expected]
+
+    @pytest.mark.parametrize("last", ["1 Q0 c 3 0.5 a tag", "2 Q0 b 2 1 a tag"], ids=["scattered", "grouped"])
+    def test_the_first_line_of_a_file_of_many_blocks(
+        self, last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("gradeval.formats.sources.BLOCK", 40)
+        monkeypatch.setattr("gradeval.formats.sources.Source.blocks.__defaults__", (40,))
+        lines = ["1 Q0 a 1 2 tag", "1 Q0 b 2 1 tag", "2 Q0 a 1 2 a tag", last]
+        expected = "run: 2 lines have more than 6 fields, the first is line 3; what follows the tag is ignored"
+        assert self.of(tmp_path, *lines) == [expected]

@@ -177,7 +177,10 @@ class _Checked:
             return self._report(source, file, problems, None)
         reduced = found.reduced()
         has_qrels, has_common = self.judgments is not None, bool((reduced.retrieved > 0).any())
-        share = None
+        share, extra = None, reduced.extra
+        if extra.lines:
+            what = f"{many(extra.lines, 'line has', 'lines have')} more than 6 fields, this one first"
+            found.against.add(Problem(extra.first, what, "What follows the tag is ignored"))
         if has_common:
             share = judged_share(qrels, reduced, np.ones(len(qrels.queries), bool), FIRST_RANKS)
             for problem in _coverage(qrels, reduced):

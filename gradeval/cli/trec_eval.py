@@ -311,7 +311,8 @@ def trec_eval_command(
         qrels_format="trec",
         run_format="trec",
     )
-    results = evaluate_all(qrels, [(None, run)], [measure.spec for measure in chosen], options)
+    specs = [measure.spec for measure in chosen]
+    results = evaluate_all(qrels, [(None, run)], specs, options, as_trec_eval=True)
     for failed in results.failed:
         raise failed.error
     for notice in results.notices:

@@ -61,6 +61,7 @@ class Evaluator:
 
     _at_once = False  # whether notices are found with the values
     _unlisted: Sequence[Spec] = ()
+    _as_trec_eval = False
 
     def __init__(self, qrels: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> None:
         self._open(qrels, parse(metrics), Options.of(**options))
@@ -77,16 +78,18 @@ class Evaluator:
         hashes: bool = False,
         query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
         unlisted: Sequence[Spec] = (),
+        as_trec_eval: bool = False,
     ) -> Evaluator:
         """An evaluator of these (name, run) pairs, which needs no more of the qrels than they do.
 
         Notices are found with the values, so that nothing else is kept of a run, however many there are.
         watch: is shown each source before it is read. hashes: whether to take the SHA-256 of the files.
         query_ids: chooses options.query_ids, given the ids of all judged queries and the name of the qrels.
-        unlisted: those of the metrics that the user does not see.
+        unlisted: those of the metrics that the user does not see. as_trec_eval: whether the lines of runs are
+        read as trec_eval reads them.
         """
         evaluator = cls.__new__(cls)
-        evaluator._at_once, evaluator._unlisted = True, unlisted
+        evaluator._at_once, evaluator._unlisted, evaluator._as_trec_eval = True, unlisted, as_trec_eval
         with_features = is_path(qrels) and any(is_file(run, source_of(qrels).name) for _, run in runs)
         evaluator._open(qrels, specs, options, watch, hashes, query_ids, with_features)
         return evaluator
@@ -145,7 +148,9 @@ class Evaluator:
             label, run = runs[position]
             of_run = name_of[position]
             try:
-                found = open_runs(label, run, self._given, self._options, self._prepare, position + 1)
+                found = open_runs(
+                    label, run, self._given, self._options, self._prepare, position + 1, self._as_trec_eval
+                )
             except GradevalError as error:
                 return [FailedRun(path_of(run, next(iter(of_run))), error)]
             return [

@@ -70,6 +70,19 @@ class RankCheck(NamedTuple):
     compared: int = 0
 
 
+class ExtraFields(NamedTuple):
+    """The lines of a run with more fields than a run has. first: the first, 0-based, -1 without one."""
+
+    lines: int = 0
+    first: int = -1
+
+    def joined(self, other: ExtraFields, before: int) -> ExtraFields:
+        """With those of a later block. before: the number of lines before it."""
+        if not other.lines:
+            return self
+        return ExtraFields(self.lines + other.lines, self.first if self.lines else before + other.first)
+
+
 class Columns(NamedTuple):
     """The rows of a block: ids and one value each, and what is wrong with lines that are no rows.
 
@@ -79,7 +92,8 @@ class Columns(NamedTuple):
     tag: the run tag in the block's last line, None without one. ranks: the rank column against the scores.
     numbered: whether the documents of each query are numbered 1, 2, … in order because the file has no ids.
     rank: the rank column where it was asked for, NaN where it holds no number, (n,). left_out: whether rows of
-    the block were left out on purpose. unrated: how many rows are none, since their rating is empty.
+    the block were left out on purpose. unrated: how many rows are none, since their rating is empty. extra: the
+    lines with more fields than a run has.
     """
 
     queries: Ids
@@ -97,6 +111,7 @@ class Columns(NamedTuple):
     rank: Floats | None = None
     left_out: bool = False
     unrated: int = 0
+    extra: ExtraFields = ExtraFields()
 
     @classmethod
     def whole(cls, queries: Ids, documents: Ids, value: Floats, line: Ints | None = None) -> Columns:
@@ -113,6 +128,9 @@ class Columns(NamedTuple):
         bounds = [part.bounds[:-1] + row for part, row in zip(parts, rows, strict=False)]
         line = [part.line + first for part, first in zip(parts, lines, strict=False)]
         tags = [part.tag for part in parts if part.tag is not None]
+        extra = ExtraFields()
+        for part, first in zip(parts, lines.tolist(), strict=False):
+            extra = extra.joined(part.extra, first)
         return cls(
             Ids.joined([Ids.of([]), *(part.queries.compact() for part in parts)]),
             np.concatenate([*bounds, rows[-1:]]),
@@ -123,6 +141,7 @@ class Columns(NamedTuple):
             tag=tags[-1] if tags else None,
             ranks=max((part.ranks for part in parts), key=lambda ranks: ranks.compared, default=RankCheck()),
             left_out=any(part.left_out for part in parts),
+            extra=extra,
         )
 
     def take(self, rows: Bools) -> Columns:

@@ -45,7 +45,7 @@ class Rows(NamedTuple):
     fields: the wanted fields, each a column. line: the 0-based line in the block of each row. lines: how many
     lines the block has. odd, odd_counts: the lines with too few or too many fields, and how many each has.
     binary: the first line with a NUL byte, None without one. returns: whether a CR is followed by more of its
-    line.
+    line. counts: how many fields each row has, or all rows.
     """
 
     fields: tuple[Ids, ...]
@@ -55,6 +55,7 @@ class Rows(NamedTuple):
     odd_counts: Ints
     binary: int | None = None
     returns: bool = False
+    counts: Ints | int = 0
 
 
 def split(
@@ -98,7 +99,7 @@ def _regular(
     for k in wanted:
         start = ends[k - 1 :: n] + 1 if k else starts
         fields.append(Ids(block, start, ends[k::n] - start))
-    return Rows(tuple(fields), np.arange(lines), lines, _NONE, _NONE)
+    return Rows(tuple(fields), np.arange(lines), lines, _NONE, _NONE, counts=n)
 
 
 def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], min_fields: int, max_fields: int | None) -> Rows:
@@ -109,9 +110,9 @@ def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], min_fields: int, ma
     counts = tokens.counts[data]
     is_odd = (counts < min_fields) | (counts > (max_fields or counts.max(initial=0)))
     odd, odd_counts = data[is_odd], counts[is_odd]
-    data = data[~is_odd]
+    data, counts = data[~is_odd], counts[~is_odd]
     fields = tuple(tokens.ids(block, tokens.first[data] + k) for k in wanted)
-    return Rows(fields, data, tokens.lines, odd, odd_counts, tokens.binary, tokens.returns)
+    return Rows(fields, data, tokens.lines, odd, odd_counts, tokens.binary, tokens.returns, counts)
 
 
 def split_at_tabs(block: Bytes, size: int, count: int) -> Rows:

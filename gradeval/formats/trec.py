@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
-from gradeval.formats.columns import Columns, RankCheck, Table, grouped
+from gradeval.formats.columns import Columns, ExtraFields, RankCheck, Table, grouped
 from gradeval.formats.diagnostics import LineProblems, shown
-from gradeval.formats.scan import Rows, bare_cr_pattern, floats, split, unreadable
+from gradeval.formats.scan import CR, LF, SPACE, Rows, bare_cr_pattern, floats, split, unreadable
 from gradeval.formats.sources import Block, Source
 from gradeval.options import Options
 
+_SHOWN = 100  # bytes before a CR inside a field that a message may show
 _CHECKED = 10_000  # lines whose ranks are compared with their scores
 _DECIMAL_COMMA = re.compile(rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
 _FIELD = re.compile(rb"[^ \t\r]+")
+_FIELDS = 6  # of a run
+_TWO_RECORDS = (
+    10  # the fewest fields of a line that holds two: the second lacks its query, and may lack its tag
+)
+_SECOND = (
+    re.compile(  # behind the tag, and perhaps a query: the Q0 of the line or a usual one, document, rank, score
+        rb"(?m)^[ \t]*(?!\#)[^\s]+[ \t]+([^\s]+)[ \t]+(?:[^\s]+[ \t]+){4,5}"
+        rb"((?:Q0|q0|0|\1)[ \t]+[^\s]+[ \t]+\d+[ \t]+[-+]?\.?\d[^\s]*)"
+    )
+)
 _RUN_FIELDS = "a run has 6 (query Q0 document rank score tag)"
 _QRELS_BARE_CR, _RUN_BARE_CR = (
     bare_cr_pattern(rb"[ \t]*(?:[^ \t\r\n]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4)
@@ -24,6 +37,11 @@ _QRELS_BARE_CR, _RUN_BARE_CR = (
 
 def table(source: Source, number: str, options: Options) -> Table:
     return Table(source, qrels_columns if number == "grade" else run_columns)
+
+
+def trec_eval_table(source: Source) -> Table:
+    """A run as trec_eval reads it."""
+    return Table(source, partial(run_columns, as_trec_eval=True))
 
 
 def ranked_table(source: Source, options: Options) -> Table:
@@ -40,27 +58,74 @@ def qrels_columns(block: Block) -> Columns:
     return read._replace(queries=read.queries.light(), documents=read.documents.light(), problems=problems)
 
 
-def run_columns(block: Block) -> Columns:
-    """The run lines of a block; the value is the score. The tag may be missing; what follows it is ignored."""
+def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:
+    """The run lines of a block; the value is the score. The tag may be missing; what follows it is ignored.
+
+    as_trec_eval: whether a line may hold anything behind its score, and a CR separates fields.
+    """
     # the rank column decides nothing; in the first block it is compared with the scores
     rows = split(block.bytes, block.size, (0, 2, 4, 3) if block.first else (0, 2, 4), 5)
-    problems = _odd(rows, _RUN_FIELDS)
-    columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems)
-    checked = _rank_check(rows) if block.first else RankCheck()
-    problems = columns.problems.within(block, columns.problems.rows)
-    return columns._replace(tag=_last_tag(block, rows), ranks=checked, problems=problems)
+    columns = _run_columns(block, rows, as_trec_eval)
+    return columns._replace(ranks=_rank_check(rows) if block.first else RankCheck())
 
 
 def ranked_columns(block: Block) -> Columns:
     """The run lines of a block, with the rank column."""
     rows = split(block.bytes, block.size, (0, 2, 4, 3), 5)
-    problems = _odd(rows, _RUN_FIELDS)
-    columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems)
+    columns = _run_columns(block, rows)
     rank, bad = floats(rows.fields[3])
     rank[bad] = np.nan
     good = np.searchsorted(rows.line, columns.line)  # lines with a bad score are no rows
+    return columns._replace(rank=rank[good])
+
+
+def _run_columns(block: Block, rows: Rows, as_trec_eval: bool = False) -> Columns:
+    problems, extra = _odd(rows, _RUN_FIELDS), ExtraFields()
+    if not as_trec_eval:
+        problems = LineProblems.joined([problems, *_split_fields(block, rows), *_second_records(block, rows)])
+        extra = _extra_fields(rows)
+    columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems)
     problems = columns.problems.within(block, columns.problems.rows)
-    return columns._replace(tag=_last_tag(block, rows), rank=rank[good], problems=problems)
+    return columns._replace(tag=_last_tag(block, rows), extra=extra, problems=problems)
+
+
+def _extra_fields(rows: Rows) -> ExtraFields:
+    if np.max(rows.counts, initial=0) <= _FIELDS:
+        return ExtraFields()
+    lines = rows.line[np.broadcast_to(rows.counts, rows.line.shape) > _FIELDS]
+    return ExtraFields(len(lines), int(lines[0]))
+
+
+def _second_records(block: Block, rows: Rows) -> Iterator[LineProblems]:
+    """The lines that hold two records, as where files were joined without a line end between them."""
+    if np.max(rows.counts, initial=0) < _TWO_RECORDS:
+        return
+    text = block.bytes[: block.size]
+    found = [*_SECOND.finditer(text.tobytes())]
+    lines = np.searchsorted(np.flatnonzero(text == LF), [match.start() for match in found])
+    hint = "Were files joined without a line end between them?"
+    yield LineProblems.of(lines, lambda i: f"the line holds a second record ({shown(found[i][2])})", hint)
+
+
+def _split_fields(block: Block, rows: Rows) -> Iterator[LineProblems]:
+    """The lines with a CR inside a field."""
+    if not rows.returns:
+        return
+    text = block.bytes[: block.size]
+    is_inside = (text[1:-1] == CR) & (text[:-2] > SPACE) & (text[2:] > SPACE)
+    places = np.flatnonzero(is_inside) + 1
+    ends = np.flatnonzero(text == LF)
+    lines = np.searchsorted(ends, places)
+    first = np.isin(lines, rows.line) & np.append(True, lines[1:] != lines[:-1])[: len(lines)]
+    places, lines = places[first], lines[first]
+
+    def what(i: int) -> str:
+        at, end = int(places[i]), int(ends[lines[i]])
+        before, after = text[:at].tobytes(), text[at:end].tobytes()
+        field = re.split(rb"[ \t\n]", before[-_SHOWN:])[-1] + re.split(rb"[ \t]", after)[0]
+        return f"a CR inside the field {shown(field)}"
+
+    yield LineProblems.of(lines, what, "Remove it, or end the line there")
 
 
 def _rank_check(rows: Rows) -> RankCheck:

@@ -15,6 +15,7 @@ from gradeval.formats.detect import format_of, kind_of, reader
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.python import Data, open_data, readable
 from gradeval.formats.sources import Source
+from gradeval.formats.trec import trec_eval_table
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options, check_known
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduced import Reduced
@@ -218,8 +219,12 @@ def open_runs(
     options: Options,
     watch: Callable[[Source], None] | None = None,
     position: int = 1,
+    as_trec_eval: bool = False,
 ) -> list[Run | InputError]:
-    """The run, or a run for each chosen feature of a LETOR file. position: among the runs, from 1."""
+    """The run, or a run for each chosen feature of a LETOR file.
+
+    position: among the runs, from 1. as_trec_eval: whether the lines of a TREC run are read as trec_eval does.
+    """
     if isinstance(run, RunTable):
         path = run.path or name or f"run{position}"
         columns = evaluated_rows(run.columns, options)
@@ -247,13 +252,16 @@ def open_runs(
 
         return [_in_memory(source.name, of_letor, source, name, form.ties)]
 
+    def opened() -> Table:
+        table = trec_eval_table(source) if as_trec_eval else reader(kind).table(source, "score", options)
+        return evaluated_table(table, options)
+
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
-        table = evaluated_table(reader(kind).table(source, "score", options), options)
+        table = opened()
         return with_fewer(lambda jobs: reduce_blocks(table.source, table.columns, qrels, ties, jobs), jobs)
 
     def rows(keep: Filter, jobs: int) -> Columns:
-        table = evaluated_table(reader(kind).table(source, "score", options), options)
-        return _rows(table, keep, jobs)
+        return _rows(opened(), keep, jobs)
 
     return [Run(source.name, reduce, rows, source, name, form.ties)]
 

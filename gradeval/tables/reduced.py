@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.formats.columns import RankCheck
+from gradeval.formats.columns import ExtraFields, RankCheck
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, shown
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import NO_TIES, Found, Lines, Ties, find
@@ -19,7 +19,7 @@ class Reduced(NamedTuple):
     rank, score: of each judgment, (N,), inf and -inf where the run did not retrieve the document.
     retrieved: how many documents each judged query retrieved, (Q,). unjudged: how many queries of the run the
     qrels lack. ties: the judged documents that share their score. tag: the run tag of its last line. ranks:
-    its rank column against its scores.
+    its rank column against its scores. extra: its lines with more fields than a run has.
     """
 
     rank: Floats
@@ -29,6 +29,20 @@ class Reduced(NamedTuple):
     ties: Ties
     tag: str = ""
     ranks: RankCheck = RankCheck()
+    extra: ExtraFields = ExtraFields()
+
+
+class Read(Protocol):
+    """What a block's columns say of the run besides its rows, as in Columns."""
+
+    @property
+    def tag(self) -> bytes | None: ...
+
+    @property
+    def ranks(self) -> RankCheck: ...
+
+    @property
+    def extra(self) -> ExtraFields: ...
 
 
 class Total:
@@ -45,6 +59,7 @@ class Total:
         self.score = np.full(len(qrels.grade), -np.inf)
         self.tag = b""
         self.ranks = RankCheck()
+        self.extra = ExtraFields()
         self.documents = 0
         self.repeats = LineProblems()  # duplicate documents
         self.last_new = -1  # the last line that is not a duplicate
@@ -76,10 +91,14 @@ class Total:
             )
             self.repeats = LineProblems.joined([self.repeats, LineProblems(first, total)])
 
-    def note(self, tag: bytes | None, ranks: RankCheck) -> None:
-        """Keep a block's run tag, if it has one, and the check of the rank column, which the first has."""
-        self.tag = self.tag if tag is None else tag
-        self.ranks = max(self.ranks, ranks, key=lambda check: check.compared)
+    def note(self, read: Read, first_line: int) -> None:
+        """Keep a block's run tag, its check of the rank column, which the first has, and its extra fields.
+
+        first_line: the number of lines before the block.
+        """
+        self.tag = self.tag if read.tag is None else read.tag
+        self.ranks = max(self.ranks, read.ranks, key=lambda check: check.compared)
+        self.extra = self.extra.joined(read.extra, first_line)
 
     def report(self, problems: Problems) -> None:
         """Add the duplicate documents: each is a problem, or all are one problem where nothing else follows."""
@@ -96,7 +115,7 @@ class Total:
     def reduced(self) -> Reduced:
         tag = self.tag.decode("utf-8", "surrogateescape")
         ties = Ties(*map(np.concatenate, zip(*self.ties, strict=True))) if self.ties else NO_TIES
-        return Reduced(self.rank, self.score, self.retrieved, self.unjudged, ties, tag, self.ranks)
+        return Reduced(self.rank, self.score, self.retrieved, self.unjudged, ties, tag, self.ranks, self.extra)
 
 
 AnyTotal = TypeVar("AnyTotal", bound=Total)

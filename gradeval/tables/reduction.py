@@ -16,7 +16,7 @@ from gradeval.arrays.hashing import KeySet, KeyTable, in_group
 from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import repeats
 from gradeval.arrays.threads import ordered_map
-from gradeval.formats.columns import Blocks, Columns, RankCheck
+from gradeval.formats.columns import Blocks, Columns, ExtraFields, RankCheck
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data
 from gradeval.formats.sources import temporary_error
 from gradeval.tables.qrels import Qrels
@@ -37,7 +37,7 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str) -> Redu
         ties = REVERSED
     total = Total(qrels, ties)
     total.add(total.find(Lines.of(columns, qrels)), 0)
-    total.note(columns.tag, columns.ranks)
+    total.note(columns, 0)
     total.report(problems)
     problems.check()
     return total.reduced()
@@ -153,6 +153,7 @@ class _Part(NamedTuple):
     problems: LineProblems
     tag: bytes | None = None
     ranks: RankCheck = RankCheck()
+    extra: ExtraFields = ExtraFields()
     scattered: bool = False
     enough: bool = False
     left_out: bool = False
@@ -177,7 +178,8 @@ def _in_one_pass(
 
     def part(block: _Block) -> _Part:
         read = columns(block)
-        whole = _Part([], read.lines, read.last, read.problems, read.tag, read.ranks, left_out=read.left_out)
+        noted = read.tag, read.ranks, read.extra
+        whole = _Part([], read.lines, read.last, read.problems, *noted, left_out=read.left_out)
         count = len(read.queries)
         if not count:
             return whole
@@ -222,7 +224,7 @@ def _in_one_pass(
     for before, one in problems.until_enough(made, lambda: total.repeats.total):
         if one.scattered:
             raise _QueryNotGrouped(problems.lines if one.enough else None)
-        total.note(one.tag, one.ranks)
+        total.note(one, before)
         left_out |= one.left_out
         for piece in one.pieces:
             if isinstance(piece, Found):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.arrays.threads import ordered_map
-from gradeval.formats.columns import Blocks, Columns, RankCheck
+from gradeval.formats.columns import Blocks, Columns, ExtraFields, RankCheck
 from gradeval.formats.diagnostics import LineProblems, Problems
 from gradeval.tables.ranking import Lines, query_indices
 from gradeval.tables.reduced import AnyTotal
@@ -36,6 +36,7 @@ class _Sorted(NamedTuple):
     problems: LineProblems
     tag: bytes | None
     ranks: RankCheck
+    extra: ExtraFields
 
 
 def collect_by_sorting(
@@ -77,13 +78,14 @@ def collect_by_sorting(
         ends = (np.append(0, np.cumsum(kept[name], dtype=np.int64))[rows] for name in ("length", "id_length"))
         bounds = np.array([rows * kept.itemsize, *ends])
         texts = documents.text(), ids.text()
-        return _Sorted(kept, texts, bounds, read.lines, read.last, read.problems, read.tag, read.ranks)
+        noted = read.tag, read.ranks, read.extra
+        return _Sorted(kept, texts, bounds, read.lines, read.last, read.problems, *noted)
 
     with tempfile.TemporaryFile() as file:
         places = []  # for each block: the offsets of each share's rows and ids, (3, shares + 1)
         kind = _KEPT
         for before, one in problems.until_enough(ordered_map(sort, source.blocks(), jobs)):
-            total.note(one.tag, one.ranks)
+            total.note(one, before)
             one.kept["line"] += before
             kind = one.kept.dtype
             at = file.tell()

@@ -363,3 +363,10 @@ def test_the_qrels_given_as_run_are_noticed(tmp_path):
     (tmp_path / "r").write_text("1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n")
     said = gradeval("trec_eval", tmp_path / "q", tmp_path / "r").err
     assert "warning: r: every document is judged and its score is its grade; is this the qrels file?" in said
+
+
+def test_lines_of_runs_are_read_as_trec_eval_reads_them() -> None:
+    Path("r").write_text("q1 Q0 a\rb 1 2 tag\nq1 Q0 c 2 1 tag1 Q0 d 3 0.5 tag\nq2 Q0 a 1 2 a tag\n")
+    done = gradeval("trec_eval", "-m", "num_ret", "q", "r")
+    assert (done.code, done.out) == (0, "num_ret               \tall\t3\n")
+    assert "fields" not in done.err

@@ -185,9 +185,8 @@ def test_lines_that_end_in_a_bare_cr_are_one_error(size, before, end, path):
     [
         b"1 Q0 b 1 2 tag\r",
         b"1 Q0 b 1 2 tag\r\r",
-        b"1 Q0\rb 1 2\rtag",
+        b"1 Q0 b\r 1 2 \rtag",
         b"\r1 Q0 b 1 2",
-        b"1 Q0 b 1 2 tag of\rmore words than a line has",
         b"# 1 Q0 b 1 2\rand a comment",
     ],
     ids=ascii,
@@ -209,3 +208,42 @@ def test_a_cr_elsewhere_is_a_space(line, path):
 )
 def test_no_data(size, text, what, path):
     assert errors_of(path, text, size) == [what]
+
+
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        (b"1 Q0 b\rc 1 2 tag", r"b\rc"),
+        (b"1 Q0\rb 1 2\rtag", r"Q0\rb"),
+        (b"1 Q0 b 1 2 tag of\rmore words", r"of\rmore"),
+        (b"1\r2 Q0 b 1 2", r"1\r2"),
+    ],
+)
+def test_a_cr_inside_a_field(line, field, path):
+    _, problems = run_of(path, b"1 Q0 a 1 3 tag\r\n" + line + b"\n1 Q0 c 3 1 tag\r\n")
+    assert [(one.line, one.what) for one in problems] == [(1, f"a CR inside the field '{field}'")]
+
+
+@pytest.mark.parametrize(
+    ("line", "second"),
+    [
+        (b"1 Q0 b 2 0.5 tag1 Q0 c 3 0.4 tag", "Q0 c 3 0.4"),  # no line end between two files
+        (b"1 Q0 b 2 0.5 tagx1  Q0 c 3 .4", "Q0 c 3 .4"),
+        (b"1 Q0 b 2 0.5 tag 1 Q0 c 3 -4 tag\r", "Q0 c 3 -4"),
+        (b" 1 Q0 b 2 0.5 tag1 0 c 3 4e2 tag", "0 c 3 4e2"),
+        (b"1 its b 2 0.5 tag1 its c 3 0.4 tag1 its d 4 0.3 tag", "its c 3 0.4"),
+    ],
+)
+@pytest.mark.parametrize("others", [b"1 Q0 a 1 3 tag\n", b"1 Q0 a 1 3 tag 7 8 9 10 11\n"], ids=["6", "11"])
+def test_a_line_with_two_records(line, second, others, path):
+    problems = run_of(path, others * 2 + line + b"\n" + others)[1]
+    assert [(one.line, one.what) for one in problems] == [(2, f"the line holds a second record ('{second}')")]
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [b"BM25 k1 = 0.9 b 0.4", b"BM25 rm3 fb 10 0.5", b"a tag of many words", b"t Q0 b c d", b"t # 1 2 3 4"],
+)
+def test_a_tag_with_spaces_is_no_record(tag, path):
+    text = b"1 Q0 a 1 3 " + tag + b"\n# 1 Q0 b 2 0.5 tag1 Q0 c 3 0.4 tag\n"
+    assert run_of(path, text) == ([(b"1", b"a", 3.0)], [])
