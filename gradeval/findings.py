@@ -94,7 +94,15 @@ def relevance_notices(
             )
 
 
-def query_notices(qrels: Qrels, reduced: Reduced, wanted: Bools, options: Options) -> Iterator[Notice]:
+def deepest(specs: Sequence[Spec], options: Options) -> float:
+    """The last rank that counts for a metric, inf where all do, 0 where none does."""
+    cutoffs = [spec.cutoff or math.inf for spec in specs if not (spec.metric.text or spec.metric.is_count)]
+    return min(max(cutoffs, default=0), math.inf if options.depth is None else options.depth)
+
+
+def query_notices(
+    qrels: Qrels, reduced: Reduced, specs: Sequence[Spec], wanted: Bools, options: Options
+) -> Iterator[Notice]:
     missing = wanted & (reduced.retrieved == 0)
     if missing.any():
         has_zeros = options.queries == "both" or options.no_relevant_rule == "0"
@@ -108,6 +116,11 @@ def query_notices(qrels: Qrels, reduced: Reduced, wanted: Bools, options: Option
     ranks = reduced.ranks
     if ranks.contradicting > ranks.compared / 2:
         yield Notice(Kind.RANKS, "", ranks.contradicting, total=ranks.compared)
+    identical = np.zeros(len(wanted), np.bool_)
+    identical[reduced.identical.query[reduced.identical.rank <= deepest(specs, options)]] = True
+    if (identical & wanted).any():
+        ids = _ids(qrels, identical & wanted)
+        yield Notice(Kind.IDENTICAL_IDS, "", int((identical & wanted).sum()), queries=ids)
     if not np.isfinite(reduced.rank).any():
         yield Notice(Kind.NOTHING_JUDGED, "", 0)
     yield from qrels_notices(qrels, reduced, options)

@@ -28,6 +28,7 @@ class Kind(str, Enum):
     UNJUDGED = "unjudged"  # queries of the run that are not judged
     NOTHING_JUDGED = "nothing_judged"  # no document of the run is judged
     QRELS_AS_RUN = "qrels_as_run"  # all documents of the run are judged, and their scores are their grades
+    IDENTICAL_IDS = "identical_ids"  # documents of the run whose id is their query's
     JUDGED_SHARE = "judged_share"  # few documents of the first ranks are judged
     TIES = "ties"  # tied scores whose order changes a value
     UNDEFINED = "undefined"  # queries for which a metric is undefined
@@ -259,6 +260,17 @@ def _qrels_as_run(group: Sequence[Notice], runs: int) -> str:
     return f"{_runs(group, runs)} {what} ({first_names(_subjects(group), 3)}); are these qrels files?"
 
 
+def _identical_ids(group: Sequence[Notice], runs: int) -> str:
+    notice = _largest(group)
+    hint = "--ignore-identical-ids removes these, as BEIR does by default"
+    if len(group) > 1:
+        most = f"in up to {many(notice.count, 'query', 'queries')} ({notice.subject})"
+        return f"{_runs(group, runs)} have documents with the id of their query, {most}; {hint}"
+    retrieve = many(notice.count, "query retrieves", "queries retrieve")
+    names = first_names(notice.queries, MAX_SUBJECTS)
+    return f"{notice.subject}: {retrieve} a document with the query's id ({names}); {hint}"
+
+
 def _judged_share(group: Sequence[Notice], runs: int) -> str:
     notice = min(group, key=lambda notice: notice.value or 0.0)
     cutoff = notice.metric.partition("@")[2]
@@ -409,6 +421,7 @@ _LINES: dict[Kind, Callable[[Sequence[Notice], int], str]] = {
     Kind.UNJUDGED: _unjudged,
     Kind.NOTHING_JUDGED: _nothing_judged,
     Kind.QRELS_AS_RUN: _qrels_as_run,
+    Kind.IDENTICAL_IDS: _identical_ids,
     Kind.JUDGED_SHARE: _judged_share,
     Kind.TIES: _ties,
     Kind.UNDEFINED: _undefined,

@@ -338,3 +338,55 @@ class TestExtraFields:
         lines = ["1 Q0 a 1 2 tag", "1 Q0 b 2 1 tag", "2 Q0 a 1 2 a tag", last]
         expected = "run: 2 lines have more than 6 fields, the first is line 3; what follows the tag is ignored"
         assert self.of(tmp_path, *lines) == [expected]
+
+
+class TestIdenticalIds:
+    QRELS: ClassVar[Data] = {"q1": {"a": 1}, "q2": {"b": 1}, "a-long-query-id": {"a": 1, "b": 0}}
+    RUN: ClassVar[Data] = {
+        "q1": ranking("q1", "a"),
+        "q2": ranking("b", "x", "q1", "q2"),
+        "a-long-query-id": {"b": 1.0, "a-long-query-id": 5.0, "a": 5.0, "a-long-query-ie": 5.0},
+        "q3": ranking("q3"),
+    }
+
+    def of(self, metrics: str, run: Data | None = None, **options: Any) -> list[tuple[str, ...]]:
+        notices = found(self.QRELS, run or self.RUN, metrics, **options).get(Kind.IDENTICAL_IDS, [])
+        return [tuple(one.queries) for one in notices]
+
+    @pytest.mark.parametrize(
+        ("metrics", "options", "queries"),
+        [
+            ("nDCG@3", {}, ("q1", "a-long-query-id")),
+            ("nDCG@3 P@4", {}, ("q1", "q2", "a-long-query-id")),
+            ("AP", {}, ("q1", "q2", "a-long-query-id")),
+            ("AP", {"depth": 2}, ("q1", "a-long-query-id")),
+            ("P@1 num_ret", {}, ("q1", "a-long-query-id")),
+            ("AP", {"query_ids": ["q2"]}, ("q2",)),
+        ],
+    )
+    def test_at_a_rank_that_counts(self, metrics: str, options: Any, queries: tuple[str, ...]) -> None:
+        assert self.of(metrics, **options) == [queries]
+        assert self.of(metrics, **options, ignore_identical_ids=True) == []
+
+    def test_nothing_counts(self) -> None:
+        assert self.of("num_ret num_q") == []
+        assert self.of("AP", {"q1": ranking("a", "q2"), "q2": ranking("q1", "b")}) == []
+
+    def test_the_lines(self) -> None:
+        [notice] = found(self.QRELS, self.RUN, "nDCG@3")[Kind.IDENTICAL_IDS]
+        hint = "--ignore-identical-ids removes these, as BEIR does by default"
+        ids = "q1, a-long-query-id"
+        assert str(notice) == f"run1: 2 queries retrieve a document with the query's id ({ids}); {hint}"
+        both = evaluate(self.QRELS, [self.RUN, {"q1": ranking("q1")}], "nDCG@3").warnings
+        most = "in up to 2 queries (run1)"
+        assert f"2 of 2 runs have documents with the id of their query, {most}; {hint}" in both
+
+    def test_from_files(self, tmp_path: Path) -> None:
+        lines = [f"{q} Q0 {d} 1 {s} t\n" for q, documents in self.RUN.items() for d, s in documents.items()]
+        qrels = "".join(f"{q} 0 {d} {g}\n" for q, documents in self.QRELS.items() for d, g in documents.items())
+        paths = written(tmp_path, q=qrels, run="".join(lines), scattered="".join(lines[::2] + lines[1::2]))
+        for run in paths[1:]:
+            [notice] = [
+                one for one in evaluate(paths[0], run, "nDCG@3").notices if one.kind is Kind.IDENTICAL_IDS
+            ]
+            assert set(notice.queries) == {"q1", "a-long-query-id"}

@@ -29,6 +29,7 @@ TOLD = (
     Kind.UNJUDGED,
     Kind.NOTHING_JUDGED,
     Kind.QRELS_AS_RUN,
+    Kind.IDENTICAL_IDS,
     Kind.TIES,
 )
 SUMMARY = "all"

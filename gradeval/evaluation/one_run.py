@@ -180,7 +180,7 @@ def outcome_of_reduced(
         ties = spread(qrels, reduced, counted, specs, found, judge, options.depth, jobs)
 
     def noticed() -> Noticed:
-        notices = [*query_notices(qrels, reduced, wanted, options)]
+        notices = [*query_notices(qrels, reduced, specs, wanted, options)]
         if options.ties is None:  # a user who names a rule has decided the order
             changes = ties
             if changes is None:

@@ -559,7 +559,8 @@ BENCHMARKS = {
         ("nDCG@10", "R@100"),
         'Source: Thakur, Reimers, Rücklé, Srivastava, Gurevych, "BEIR: A Heterogeneous Benchmark for Zero-shot '
         'Evaluation of Information Retrieval Models", NeurIPS Datasets and Benchmarks 2021. BEIR reports a '
-        "recall with a capped denominator for TREC-COVID; R@100 is not capped.",
+        "recall with a capped denominator for TREC-COVID; R@100 is not capped. By default it removes documents "
+        "whose id is their query's: --ignore-identical-ids does the same.",
         "results are to be compared with those of BEIR.",
         "the judgments are so incomplete that new systems retrieve many unjudged documents (Judged@10).",
     ),

@@ -40,6 +40,12 @@ class Spec(NamedTuple):
         return dict(self.given)
 
     @property
+    def cutoff(self) -> int | None:
+        """The last rank that counts, None where all do."""
+        cutoff: int | None = self.params.get("cutoff")
+        return cutoff
+
+    @property
     def texts(self) -> dict[str, str]:
         """The parameters as text."""
         return {key: self.metric.by_name[key].text(value) for key, value in self.given}

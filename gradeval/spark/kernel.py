@@ -299,7 +299,7 @@ def _outcome(qrels: Qrels, name: str, reduced: Reduced, wanted: Bools, job: Job)
         )
     nothing = np.empty((len(job.specs), 0))
     ends = np.array([nothing, nothing]) if job.options.tie_range else None
-    notices = query_notices(qrels, reduced, wanted, job.options)  # that queries are not judged
+    notices = query_notices(qrels, reduced, job.specs, wanted, job.options)  # that queries are not judged
     noticed = Noticed(tuple(replace(notice, subject=name) for notice in notices), 1.0)
     result = RunResult(name, name, None, nothing, np.empty(0, np.bool_), tie_range=ends)
     return Outcome(result, np.empty(nothing.shape, np.bool_), lambda: noticed)

@@ -71,6 +71,11 @@ class Qrels:
         return IdIndex(self.queries)
 
     @cached_property
+    def query_keys(self) -> Words:
+        """A 64-bit key for each query, (Q,)."""
+        return self.queries.keys()
+
+    @cached_property
     def keys(self) -> Words:
         """A 64-bit key for each document, (N,)."""
         return self.documents.keys()

@@ -100,6 +100,16 @@ class Ties(NamedTuple):
 NO_TIES = Ties(*[np.empty(0, np.int64)] * 3)
 
 
+class IdenticalIds(NamedTuple):
+    """The judged queries that retrieved a document with their own id. rank: its best one among tied scores."""
+
+    query: Ints
+    rank: Ints
+
+
+NO_IDENTICAL_IDS = IdenticalIds(*[np.empty(0, np.int64)] * 2)
+
+
 class Repeats(NamedTuple):
     """The duplicate documents of queries.
 
@@ -132,7 +142,8 @@ class Found(NamedTuple):
 
     query, retrieved: the index of each query and the count of its documents, (S,). key: the sum of the keys of
     its documents, which does not depend on their order, (S,). line: its first line, (S,). row, rank, score: the
-    judgments (rows of the qrels) that were retrieved, (n,). more: what a subclass of Total adds.
+    judgments (rows of the qrels) that were retrieved, (n,). identical: of the judged queries. more: what a
+    subclass of Total adds.
     """
 
     query: Ints
@@ -143,6 +154,7 @@ class Found(NamedTuple):
     rank: Ints
     score: Floats
     ties: Ties
+    identical: IdenticalIds
     repeats: Repeats
     more: Any = None
 
@@ -179,7 +191,8 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     counts = qrels.offsets[query + 1] - qrels.offsets[query]
     row = ranges(qrels.offsets[query], counts)
     segment = np.repeat(judged, counts)
-    hit, at, keys, repeats = _pair_up(lines, qrels, row, segment)
+    hit, at, keys, table, repeats = _pair_up(lines, qrels, row, segment)
+    identical = _identical_ids(lines, qrels, table, query, judged)
     row, segment = row[hit], segment[hit]
     position, hits, top, bottom = _positions(lines, at, qrels.grade[row], ties)
     above = lines.bounds[segment] - 1
@@ -187,12 +200,29 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     first = lines.bounds[:-1]
     key = np.add.reduceat(keys, first) if len(first) else keys
     line = lines.line[first]
-    return Found(lines.query, lengths, key, line, row, position - above, lines.score[at], tied, repeats)
+    rank = position - above
+    return Found(lines.query, lengths, key, line, row, rank, lines.score[at], tied, identical, repeats)
 
 
-def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints, Ints, Words, Repeats]:
+def _identical_ids(lines: Lines, qrels: Qrels, table: KeyTable, query: Ints, segment: Ints) -> IdenticalIds:
+    """query, segment: the judged queries, in the qrels and in the lines. table: of the keys of documents."""
+    at = table.find(in_group(qrels.query_keys[query], segment))
+    hit = np.flatnonzero(at >= 0)
+    hit = hit[lines.documents.same(at[hit], qrels.queries, query[hit])]
+    if not len(hit):
+        return NO_IDENTICAL_IDS
+    first = lines.bounds[segment[hit]]
+    counts = lines.bounds[segment[hit] + 1] - first
+    is_above = lines.score[ranges(first, counts)] > np.repeat(lines.score[at[hit]], counts)
+    starts = np.cumsum(counts) - counts
+    return IdenticalIds(query[hit], 1 + np.add.reduceat(is_above, starts, dtype=np.int64))
+
+
+def _pair_up(
+    lines: Lines, qrels: Qrels, row: Ints, segment: Ints
+) -> tuple[Ints, Ints, Words, KeyTable, Repeats]:
     """Which of the wanted judgments (`row` of the qrels, of query `segment`) have a line, and their lines; the
-    keys of all documents; and which of them are duplicates.
+    keys of all documents, and a table of them; and which of them are duplicates.
 
     Equal keys are confirmed on the bytes.
     """
@@ -215,7 +245,7 @@ def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints
         at = np.array([line_of.get(pair, -1) for pair in pairs], np.int64)
         hit = np.flatnonzero(at >= 0)
         at = at[hit]
-    return hit, at, keys, Repeats.of(lines, again, first)
+    return hit, at, keys, table, Repeats.of(lines, again, first)
 
 
 def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints, Ints, Ints]:

@@ -10,7 +10,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.formats.columns import ExtraFields, RankCheck
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, shown
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import NO_TIES, Found, Lines, Ties, find
+from gradeval.tables.ranking import NO_IDENTICAL_IDS, NO_TIES, Found, IdenticalIds, Lines, Ties, find
 
 
 class Reduced(NamedTuple):
@@ -19,7 +19,8 @@ class Reduced(NamedTuple):
     rank, score: of each judgment, (N,), inf and -inf where the run did not retrieve the document.
     retrieved: how many documents each judged query retrieved, (Q,). unjudged: how many queries of the run the
     qrels lack. ties: the judged documents that share their score. tag: the run tag of its last line. ranks:
-    its rank column against its scores. extra: its lines with more fields than a run has.
+    its rank column against its scores. extra: its lines with more fields than a run has. identical: the judged
+    queries that retrieved a document with their own id.
     """
 
     rank: Floats
@@ -30,6 +31,7 @@ class Reduced(NamedTuple):
     tag: str = ""
     ranks: RankCheck = RankCheck()
     extra: ExtraFields = ExtraFields()
+    identical: IdenticalIds = NO_IDENTICAL_IDS
 
 
 class Read(Protocol):
@@ -55,6 +57,7 @@ class Total:
         self.retrieved = np.zeros(len(qrels.queries), np.int64)
         self.unjudged = 0
         self.ties: list[Ties] = []
+        self.identical = [NO_IDENTICAL_IDS]
         self.rank = np.full(len(qrels.grade), np.inf)
         self.score = np.full(len(qrels.grade), -np.inf)
         self.tag = b""
@@ -74,6 +77,7 @@ class Total:
         self.retrieved[found.query[judged]] = found.retrieved[judged]
         self.unjudged += len(judged) - int(np.count_nonzero(judged))
         self.ties.append(found.ties)
+        self.identical.append(found.identical)
         self.rank[found.row] = found.rank
         self.score[found.row] = found.score
         self.documents += int(found.retrieved.sum())
@@ -115,7 +119,10 @@ class Total:
     def reduced(self) -> Reduced:
         tag = self.tag.decode("utf-8", "surrogateescape")
         ties = Ties(*map(np.concatenate, zip(*self.ties, strict=True))) if self.ties else NO_TIES
-        return Reduced(self.rank, self.score, self.retrieved, self.unjudged, ties, tag, self.ranks, self.extra)
+        identical = IdenticalIds(*map(np.concatenate, zip(*self.identical, strict=True)))
+        return Reduced(
+            self.rank, self.score, self.retrieved, self.unjudged, ties, tag, self.ranks, self.extra, identical
+        )
 
 
 AnyTotal = TypeVar("AnyTotal", bound=Total)

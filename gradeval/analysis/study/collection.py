@@ -33,7 +33,7 @@ from gradeval.tables.given_columns import check_columns
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels, out_of_range
-from gradeval.tables.ranking import Ties
+from gradeval.tables.ranking import IdenticalIds, Ties
 from gradeval.tables.reduced import Reduced
 from gradeval.tables.reduction import reduce_columns
 from gradeval.ties import TRIALS, spread
@@ -112,9 +112,16 @@ class Collection:
         for run in self.runs:
             kept = position[run.ties.row] >= 0
             ties = Ties(position[run.ties.row[kept]], run.ties.first[kept], run.ties.last[kept])
-            retrieved = run.retrieved[queries]
+            is_kept = np.isin(run.identical.query, queries)
+            own = np.searchsorted(queries, run.identical.query[is_kept])
             runs.append(
-                run._replace(rank=run.rank[rows], score=run.score[rows], retrieved=retrieved, ties=ties)
+                run._replace(
+                    rank=run.rank[rows],
+                    score=run.score[rows],
+                    retrieved=run.retrieved[queries],
+                    ties=ties,
+                    identical=IdenticalIds(own, run.identical.rank[is_kept]),
+                )
             )
         return replace(self, qrels=table, runs=tuple(runs))
 
@@ -128,7 +135,7 @@ class Collection:
         rows = zip(self.names, self.runs, self.rules, self.counted, found, shares, strict=True)
         for name, run, rule, counted, of, share in rows:
             for notice in (
-                *query_notices(self.qrels, run, every, options),
+                *query_notices(self.qrels, run, specs, every, options),
                 *self._tie_notices(run, rule, counted, specs, of),
                 *undefined_notices(self.qrels, specs, of, counted),
                 *judged_notices(share, cutoff, specs, self.qrels.scale, options),
