@@ -19,6 +19,7 @@ class Kind(str, Enum):
     """What a notice is about. The values are the names that JSON and --allow have."""
 
     DUPLICATES = "duplicates"  # duplicate judgments with the same grade
+    SUBTOPICS = "subtopics"  # documents are judged for several subtopics
     ALL_RELEVANT = "all_relevant"  # every judged document is relevant, and hardly another one is retrieved
     NONE_RELEVANT = "none_relevant"  # no judged document reaches the relevance threshold
     NO_RELEVANT = "no_relevant"  # queries without a relevant document
@@ -56,13 +57,13 @@ OF_QRELS = (Kind.DUPLICATES, Kind.ALL_RELEVANT, Kind.NONE_RELEVANT, Kind.NO_RELE
 class Notice:
     """One thing that a user should know about a result.
 
-    subject: the run; for DUPLICATES and the three about relevance, the qrels; '' for a comparison; of a batch,
-    the collection or COLLECTION/SYSTEM. metric: the
-    canonical name of the metric it is about, '' where it is about all; for the JUDGED_ kinds the metric that
-    measures the share; for MISSING_VALUES, the metrics for which the queries are excluded though they count for
-    the others.
-    count: how many queries it is about; for DUPLICATES, ALL_RELEVANT and QRELS_AS_RUN, documents; for
-    EXTRA_FIELDS, lines; for SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these. total: of how many.
+    subject: the run; for DUPLICATES, SUBTOPICS and the three about relevance, the qrels; '' for a comparison; of
+    a batch, the collection or COLLECTION/SYSTEM. metric: the canonical name of the metric it is about, '' for
+    all; for the JUDGED_ kinds the metric that measures the share; for MISSING_VALUES, the metrics for which the
+    queries are excluded though they count for the others.
+    count: how many queries it is about; for DUPLICATES, SUBTOPICS, ALL_RELEVANT and QRELS_AS_RUN, documents;
+    for EXTRA_FIELDS, lines; for SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these.
+    total: of how many.
     queries: the ids of the first of these queries, MAX_QUERIES at most.
     rule: the option that decided what was done about it: --queries for MISSING, --ties for TIES, --no-relevant
     for NO_RELEVANT, the threshold for NONE_RELEVANT; the first line for EXTRA_FIELDS, the reason for NO_P, the
@@ -169,6 +170,12 @@ def _duplicates(group: Sequence[Notice], runs: int) -> str:
     notice = _largest(group)
     count = many(notice.count, "duplicate judgment", "duplicate judgments")
     return f"{notice.subject}: {count} with the same grade{_other_qrels(group)}"
+
+
+def _subtopics(group: Sequence[Notice], runs: int) -> str:
+    notice = _largest(group)
+    have = many(notice.count, "document has", "documents have")
+    return f"{notice.subject}: {have} judgments of subtopics; the highest grade counts{_other_qrels(group)}"
 
 
 def _all_relevant(group: Sequence[Notice], runs: int) -> str:
@@ -412,6 +419,7 @@ def _not_in_both(group: Sequence[Notice], runs: int) -> str:
 
 _LINES: dict[Kind, Callable[[Sequence[Notice], int], str]] = {
     Kind.DUPLICATES: _duplicates,
+    Kind.SUBTOPICS: _subtopics,
     Kind.ALL_RELEVANT: _all_relevant,
     Kind.NONE_RELEVANT: _none_relevant,
     Kind.NO_RELEVANT: _no_relevant,

@@ -73,7 +73,8 @@ def _is_tag(tag: str) -> bool:
 
 class Converted(NamedTuple):
     """What was written. role: 'qrels' or 'run'. duplicates: judgments left out, whose document is judged before
-    with the same grade. real: how many grades are not integers, which trec_eval does not read.
+    with the same grade. real: how many grades are not integers, which trec_eval does not read. subtopics:
+    judgments of a document for a further subtopic; the highest grade is written.
     """
 
     role: str
@@ -81,6 +82,7 @@ class Converted(NamedTuple):
     rows: int
     duplicates: int = 0
     real: int = 0
+    subtopics: int = 0
 
 
 def convert(
@@ -228,7 +230,7 @@ class _Conversion:
         self.problems = _Problems(file.source.name, file.role)
         self.tag: bytes | None = None
         self.left_out = False
-        self.queries = self.rows = self.duplicates = self.real = 0
+        self.queries = self.rows = self.duplicates = self.real = self.subtopics = 0
 
     def given(self) -> Given:
         if self.conversion.tag is not None:
@@ -236,7 +238,8 @@ class _Conversion:
         return Given(self.file.role, self.tag or b"gradeval")
 
     def converted(self) -> Converted:
-        return Converted(self.file.role, self.queries, self.rows, self.duplicates, self.real)
+        counts = self.queries, self.rows, self.duplicates, self.real, self.subtopics
+        return Converted(self.file.role, *counts)
 
     def batches(self) -> Iterator[Batch]:
         """Raises InputError(s) at the end where something is wrong, after a part of the batches."""
@@ -326,7 +329,7 @@ class _Conversion:
         if self.file.role == "qrels":
             yield rows.out_of_range()
             yield rows.conflicts()
-            self.duplicates = len(rows.again)
+            self.duplicates, self.subtopics = len(rows.again), len(rows.more)
             return
         if len(rows.again):
             line, documents = rows.line(), rows.qrels.documents
@@ -342,9 +345,7 @@ class _Conversion:
         line = rows.line()
         qrels = rows.qrels
         if self.file.role == "qrels":
-            kept = np.ones(len(line), bool)
-            kept[rows.again] = False
-            qrels, line = rows.without_duplicates(), line[kept]
+            qrels, line = rows.without_duplicates(), line[rows.kept()]
             self.real = int(np.count_nonzero(qrels.grade != np.rint(qrels.grade)))
         batch = Batch(
             qrels.queries, qrels.offsets, qrels.documents, qrels.grade, np.zeros(len(line), np.int64), line

@@ -144,6 +144,7 @@ class _Checked:
             len(rows.again),
             int(np.count_nonzero(without)),
             unrated,
+            len(rows.more),
         )
         warnings = Collected(self.limit)
         for problem in _same_grade(rows).all():

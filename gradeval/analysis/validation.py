@@ -12,9 +12,11 @@ from gradeval.render.document import Printable
 
 @dataclass(frozen=True)
 class QrelsFacts:
-    """What qrels hold. grades: (grade, judgments) from the lowest. duplicates: judgments of documents that are
-    judged before, with the same grade or another. without_relevant: queries without a relevant document.
-    unrated: rows of CSV that are left out, since their rating is empty.
+    """What qrels hold.
+
+    grades: (grade, judgments) from the lowest. duplicates: judgments of documents that are judged before, with
+    the same grade or another. without_relevant: queries without a relevant document. unrated: rows of CSV that
+    are left out, since their rating is empty. subtopics: judgments of a document for a further subtopic.
     """
 
     queries: int
@@ -23,6 +25,7 @@ class QrelsFacts:
     duplicates: int
     without_relevant: int
     unrated: int = 0
+    subtopics: int = 0
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,9 @@ def convert_command(
         if done.duplicates:
             what = many(done.duplicates, "duplicate judgment", "duplicate judgments")
             out.echo_error(f"warning: {opened.name}: {what} with the same grade, written once")
+        if done.subtopics:
+            what = many(done.subtopics, "judgment of a further subtopic", "judgments of further subtopics")
+            out.echo_error(f"note: {opened.name}: {what}; the highest grade of a document is written")
         if done.real and conversion.to == "trec":
             what = many(done.real, "grade is no integer", "grades are no integers")
             out.echo_error(f"warning: {opened.name}: {what}; trec_eval reads integers only")

@@ -23,6 +23,7 @@ PLACES = 4
 # what a user of the command can do something about, and does not know from its output
 TOLD = (
     Kind.DUPLICATES,
+    Kind.SUBTOPICS,
     Kind.EXTRA_FIELDS,
     Kind.RANKS,
     Kind.MISSING,

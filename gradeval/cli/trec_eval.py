@@ -316,7 +316,7 @@ def trec_eval_command(
     for failed in results.failed:
         raise failed.error
     for notice in results.notices:
-        if notice.kind in (Kind.DUPLICATES, Kind.QRELS_AS_RUN):
+        if notice.kind in (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.QRELS_AS_RUN):
             out.echo_error(f"warning: {notice}")
     missing = int((~results.runs[0].counted).sum())
     if missing:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays import Bools, Floats, Ints, Words
 from gradeval.arrays.segments import ranges
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.formats.diagnostics import LineProblems
@@ -93,7 +93,8 @@ class Columns(NamedTuple):
     numbered: whether the documents of each query are numbered 1, 2, … in order because the file has no ids.
     rank: the rank column where it was asked for, NaN where it holds no number, (n,). left_out: whether rows of
     the block were left out on purpose. unrated: how many rows are none, since their rating is empty. extra: the
-    lines with more fields than a run has.
+    lines with more fields than a run has. subtopic: of qrels, a key of the value of column 2, (n,), None
+    without that column.
     """
 
     queries: Ids
@@ -112,6 +113,7 @@ class Columns(NamedTuple):
     left_out: bool = False
     unrated: int = 0
     extra: ExtraFields = ExtraFields()
+    subtopic: Words | None = None
 
     @classmethod
     def whole(cls, queries: Ids, documents: Ids, value: Floats, line: Ints | None = None) -> Columns:

@@ -9,6 +9,8 @@ from functools import partial
 
 import numpy as np
 
+from gradeval.arrays import Words
+from gradeval.arrays.strings import Ids
 from gradeval.formats.columns import Columns, ExtraFields, RankCheck, Table, grouped
 from gradeval.formats.diagnostics import LineProblems, shown
 from gradeval.formats.scan import CR, LF, SPACE, Rows, bare_cr_pattern, floats, split, unreadable
@@ -51,11 +53,22 @@ def ranked_table(source: Source, options: Options) -> Table:
 
 def qrels_columns(block: Block) -> Columns:
     """The judgments of a block; the value is the grade."""
-    rows = split(block.bytes, block.size, (0, 2, 3), 4, 4)
+    rows = split(block.bytes, block.size, (0, 2, 3, 1), 4, 4)
     problems = _odd(rows, "qrels have 4 (query iter document grade)")
     read = columns_of(block, rows, "grade", unreadable(block, rows, _QRELS_BARE_CR), problems)
     problems = read.problems.within(block, read.problems.rows)
-    return read._replace(queries=read.queries.light(), documents=read.documents.light(), problems=problems)
+    subtopics = rows.fields[3]
+    if len(read.line) < len(rows.line):  # lines with a bad grade are no rows
+        subtopics = subtopics.take(np.searchsorted(rows.line, read.line))
+    queries, documents = read.queries.light(), read.documents.light()
+    return read._replace(queries=queries, documents=documents, subtopic=_keys(subtopics), problems=problems)
+
+
+def _keys(ids: Ids) -> Words:
+    """A key of each id, in the memory of one where all are the same, as is usual."""
+    length, word = ids.length, ids.word(0)
+    is_one = ids.short and (length == length[:1]).all() and (word == word[:1]).all()
+    return np.broadcast_to(ids.take(slice(1)).keys(), len(ids)) if is_one else ids.keys()
 
 
 def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:

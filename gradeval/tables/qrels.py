@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints, Words, cached_property
+from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
 from gradeval.arrays.hashing import KeyTable, in_group
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids, repeats
@@ -44,7 +44,8 @@ class Qrels:
         """Judgments as a reader returns them.
 
         Raises InputError(s) of the reader, and where a grade is out of range, or a document has two different
-        grades for a query; the same grade twice is a warning.
+        grades for a query and subtopic; the same grade twice is a warning. The highest grade of subtopics
+        counts.
         """
         problems = Problems(path, "qrels")
         parts = [part for _, part in problems.until_enough(blocks)]
@@ -118,11 +119,12 @@ class Qrels:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rows:
-    """The judgments of a file as they are, of any grade and with duplicates.
+    """The judgments of a file as they are, of any grade and with duplicates and subtopics.
 
     qrels: all of them. lines: the 0-based lines of each block's rows, and how many lines the block has. order:
     the row as read of each row, None where they are as read. again, first: the duplicates, and the rows of the
-    first judgment of their documents. keys: of the documents, (N,).
+    first judgment of their documents, for the same subtopic. more, document: further subtopics of documents,
+    and the rows of the first judgment of these. keys: of the documents, (N,).
     """
 
     qrels: Qrels
@@ -130,6 +132,8 @@ class Rows:
     order: Ints | None
     again: Ints
     first: Ints
+    more: Ints
+    document: Ints
     keys: Words
 
     @classmethod
@@ -140,6 +144,7 @@ class Rows:
         documents = Ids.joined([part.documents for part in parts])
         grade = np.concatenate([part.value for part in parts])
         lines = [(part.line, part.lines) for part in parts]
+        subtopic = _subtopics(parts)
         parts.clear()
         starts = np.append(0, ids.changes())[: len(ids)]
         ids, bounds = ids.take(starts), bounds[np.append(starts, len(ids))]
@@ -149,11 +154,13 @@ class Rows:
             order, counts = stable_order(number), np.diff(bounds)
             rows = ranges(bounds[order], counts[order])
             documents, grade = documents.take(rows), grade[rows]
+            subtopic = None if subtopic is None else subtopic[rows]
             bounds = np.append(0, np.cumsum(np.bincount(number, counts))).astype(np.int64)
         qrels = Qrels(path, ids.take(first_of).compact(), bounds, documents, grade)
         found = list(ordered_map(qrels._keys_and_repeats, qrels.shares(), jobs))
         keys, again, first = (np.concatenate(column) for column in zip(*found, strict=True))
-        return cls(qrels, lines, rows, again, first, keys)
+        again, first, more, document = _by_subtopic(again, first, subtopic)
+        return cls(qrels, lines, rows, again, first, more, document, keys)
 
     def line(self) -> Ints:
         """The 0-based line of each row, for messages."""
@@ -179,22 +186,62 @@ class Rows:
 
         return LineProblems.of(line[again], what)
 
+    def kept(self) -> Bools:
+        """Which rows without_duplicates() keeps, (N,)."""
+        kept = np.ones(len(self.keys), bool)
+        kept[self.again] = kept[self.more] = False
+        return kept
+
     def without_duplicates(self) -> Qrels:
-        """The first judgment of each document."""
+        """The first judgment of each document, with the highest grade of its subtopics."""
         qrels, keys = self.qrels, self.keys
-        if len(self.again):
-            kept = np.ones(len(keys), bool)
-            kept[self.again] = False
+        if len(self.again) or len(self.more):
+            kept = self.kept()
+            grade = qrels.grade.copy()
+            np.maximum.at(grade, self.document, grade[self.more])
             qrels = replace(
                 qrels,
                 offsets=np.append(0, np.cumsum(kept))[qrels.offsets],
                 documents=qrels.documents.take(kept),
-                grade=qrels.grade[kept],
-                notices=(Notice(Kind.DUPLICATES, qrels.path, len(self.again)),),
+                grade=grade[kept],
+                notices=tuple(self._notices()),
             )
             keys = keys[kept]
         qrels.__dict__["keys"] = keys  # fills the cached property
         return qrels
+
+
+    def _notices(self) -> Iterator[Notice]:
+        if len(self.again):
+            yield Notice(Kind.DUPLICATES, self.qrels.path, len(self.again))
+        if len(self.more):
+            count = len(distinct(self.document))
+            yield Notice(Kind.SUBTOPICS, self.qrels.path, count, informational=True)
+
+
+def _subtopics(parts: Sequence[Columns]) -> Words | None:
+    """The subtopic of each row, None where there is only one."""
+    keys = [part.subtopic for part in parts if part.subtopic is not None and len(part.subtopic)]
+    if not keys or all(not of.strides[0] and of[0] == keys[0][0] for of in keys):
+        return None
+    return np.concatenate(keys)
+
+
+def _by_subtopic(again: Ints, first: Ints, subtopic: Words | None) -> tuple[Ints, Ints, Ints, Ints]:
+    """The judgments of documents that are judged before: those of the same subtopic, with the first of these,
+    and those of another one, with the first judgment of the document. again, first: as without subtopics.
+    """
+    if subtopic is None or not len(again):
+        return again, first, again[:0], first[:0]
+    firsts = distinct(first)
+    row, document = np.append(firsts, again), np.append(firsts, first)
+    order = np.lexsort((row, subtopic[row], document))
+    row, document = row[order], document[order]
+    is_new = np.ones(len(row), bool)
+    is_new[1:] = (document[1:] != document[:-1]) | (subtopic[row[1:]] != subtopic[row[:-1]])
+    same = row[is_new][np.cumsum(is_new) - 1]  # the first judgment of the document's subtopic
+    is_more = is_new & (row != document)
+    return row[~is_new], same[~is_new], row[is_more], document[is_more]
 
 
 RESCALE = f"Grades are {RANGE}; rescale them"

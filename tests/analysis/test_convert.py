@@ -178,7 +178,7 @@ def test_json_scores_are_floats_and_grades_integers(run, tmp_path):
     assert all(type(score) is float for of in loaded.values() for score in of.values())
     (tmp_path / "qrels").write_text(QRELS)
     done = gradeval.convert(tmp_path / "qrels", tmp_path / "q.json")
-    assert done == ("qrels", 2, 3, 0, 0)
+    assert done == ("qrels", 2, 3, 0, 0, 0)
     assert '"a": 2' in (tmp_path / "q.json").read_text()
 
 
@@ -317,7 +317,7 @@ def test_qrels_given_as_a_run_need_another_role(run, tmp_path):
 def test_duplicate_judgments_are_written_once(tmp_path):
     (tmp_path / "q").write_text("1 0 a 1\n2 0 b 1\n1 0 a 1\n1 0 c 0.5\n")
     done = gradeval.convert(tmp_path / "q", tmp_path / "q.trec")
-    assert done == ("qrels", 2, 3, 1, 1)
+    assert done == ("qrels", 2, 3, 1, 1, 0)
     assert (tmp_path / "q.trec").read_text() == "1 0 a 1\n1 0 c 0.5\n2 0 b 1\n"
 
 

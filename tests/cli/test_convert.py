@@ -72,3 +72,12 @@ def test_help_lists_the_formats_that_can_be_written():
     endings = {ending for writer in WRITERS.values() for ending in writer.endings}
     shown = gradeval("convert", "--help").out
     assert all(ending in shown for ending in endings - {".qrel", ".res", ".ndjson", ".feather"})
+
+
+def test_subtopics():
+    Path("subtopics").write_text("q 1 a 0\nq 2 a 2\nq 1 b 1\n")
+    done = gradeval("convert", "subtopics", "out", "--to", "trec", "--as", "qrels")
+    assert (done.code, Path("out").read_text()) == (0, "q 0 a 2\nq 0 b 1\n")
+    assert done.lines == [
+        "note: subtopics: 1 judgment of a further subtopic; the highest grade of a document is written"
+    ]

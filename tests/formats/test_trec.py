@@ -148,3 +148,32 @@ def test_qrels_in_any_order(path, pairs, size):
 @pytest.mark.parametrize(("field", "kind"), [(b"x", "number"), (b"1_0", "number"), (b"nan", "finite number")])
 def test_not_a_number(field, kind):
     assert not_a_number("score", field) == f"the score '{field.decode()}' is not a {kind}"
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("before", [b"", b"r 1 a 1\n"], ids=["first", "behind"])
+def test_the_highest_grade_of_subtopics_counts(size, before, path):
+    text = before + b"q 1 a 0\nq 1 b 2\nq 2 a 2\np 1 a 1\nq 3 a 1\nq 2 c 1\nq a-longer-subtopic b 0\n"
+    queries, notices = qrels_of(path, text, size)
+    assert queries.pop(b"r", None) == ({b"a": 1} if before else None)
+    assert queries == {b"q": {b"a": 2, b"b": 2, b"c": 1}, b"p": {b"a": 1}}
+    assert notices == (f"{path}: 2 documents have judgments of subtopics; the highest grade counts",)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_duplicates_within_a_subtopic(size, path):
+    text = b"q 1 a 1\nq 2 a 0\nq 2 a 0\nq 1 a 1\n"
+    assert qrels_of(path, text, size) == (
+        {b"q": {b"a": 1.0}},
+        (
+            f"{path}: 2 duplicate judgments with the same grade",
+            f"{path}: 1 document has judgments of subtopics; the highest grade counts",
+        ),
+    )
+    [error] = errors_of(path, text + b"q 2 a 3\n", size)
+    assert error == "5: document 'a' has grade 3 here and 0 before in line 2"
+
+
+def test_a_column_2_that_differs_between_queries_is_no_subtopic(path):
+    queries, notices = qrels_of(path, b"q 1 a 1\nr 2 a 0\nr 2 b 1\n")
+    assert (queries, notices) == ({b"q": {b"a": 1}, b"r": {b"a": 0, b"b": 1}}, ())

@@ -70,7 +70,8 @@ def _qrels(facts: QrelsFacts) -> Iterator[tuple[str, str]]:
     yield "queries", f"{facts.queries:,}{without}"
     duplicates = f", {many(facts.duplicates, 'duplicate', 'duplicates')}" if facts.duplicates else ""
     unrated = f", {many(facts.unrated, 'row', 'rows')} without a rating left out" if facts.unrated else ""
-    yield "judgments", f"{facts.judgments:,}{duplicates}{unrated}"
+    subtopics = f", {facts.subtopics:,} of further subtopics of a document" if facts.subtopics else ""
+    yield "judgments", f"{facts.judgments:,}{duplicates}{subtopics}{unrated}"
     grades = facts.grades
     if len(grades) > _MOST_GRADES:
         frequent = sorted(grades, key=lambda one: one[1], reverse=True)[:_MOST_GRADES]
