@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
-from gradeval.errors import first_names
+from gradeval.errors import first_names, named
 
 MAX_QUERIES = 20  # whose ids a notice lists
 MAX_SUBJECTS = 5  # that the line of a notice lists
@@ -32,6 +33,8 @@ class Kind(str, Enum):
     IDENTICAL_IDS = "identical_ids"  # documents of the run whose id is their query's
     JUDGED_SHARE = "judged_share"  # few documents of the first ranks are judged
     TIES = "ties"  # tied scores whose order changes a value
+    FEW_DOCUMENTS = "few_documents"  # fewer documents than the cutoff of a metric, for most queries of a run
+    DEPTH = "depth"  # runs differ in how many documents they have for a query
     UNDEFINED = "undefined"  # queries for which a metric is undefined
     QUERY_ALL = "query_all"  # a query is named 'all', as the row of the summary is
     # of comparisons
@@ -50,29 +53,31 @@ class Kind(str, Enum):
     NOT_IN_BOTH = "not_in_both"  # queries that only one of two sets of judgments has
 
 
-OF_QRELS = (Kind.DUPLICATES, Kind.ALL_RELEVANT, Kind.NONE_RELEVANT, Kind.NO_RELEVANT)
+OF_QRELS = (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.ALL_RELEVANT, Kind.NONE_RELEVANT, Kind.NO_RELEVANT)
 
 
 @dataclass(frozen=True)
 class Notice:
     """One thing that a user should know about a result.
 
-    subject: the run; for DUPLICATES, SUBTOPICS and the three about relevance, the qrels; '' for a comparison; of
-    a batch, the collection or COLLECTION/SYSTEM. metric: the canonical name of the metric it is about, '' for
-    all; for the JUDGED_ kinds the metric that measures the share; for MISSING_VALUES, the metrics for which the
-    queries are excluded though they count for the others.
+    subject: the run; for DUPLICATES, SUBTOPICS and the three about relevance, the qrels; '' for a comparison;
+    of a batch, the collection or COLLECTION/SYSTEM. metric: the canonical name of the metric it is about, ''
+    where it is about all; for the JUDGED_ kinds the metric that measures the share; for MISSING_VALUES, the
+    metrics for which the queries are excluded though they count for the others.
     count: how many queries it is about; for DUPLICATES, SUBTOPICS, ALL_RELEVANT and QRELS_AS_RUN, documents;
-    for EXTRA_FIELDS, lines; for SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these.
+    for EXTRA_FIELDS, lines; for DEPTH, runs; for SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these.
     total: of how many.
     queries: the ids of the first of these queries, MAX_QUERIES at most.
     rule: the option that decided what was done about it: --queries for MISSING, --ties for TIES, --no-relevant
-    for NO_RELEVANT, the threshold for NONE_RELEVANT; the first line for EXTRA_FIELDS, the reason for NO_P, the
-    names for EXCLUDED_METRICS, SMALL_GROUPS and MISSING_RUNS; 'gate' for FEW_QUERIES of a gate.
+    for NO_RELEVANT, the threshold for NONE_RELEVANT; the first line for EXTRA_FIELDS, the runs for DEPTH, the
+    reason for NO_P, the names for EXCLUDED_METRICS, SMALL_GROUPS and MISSING_RUNS; 'gate' for FEW_QUERIES of a
+    gate.
     value: for TIES, the summary value that was printed; for JUDGED_SHARE, the share. low, high: for TIES, the
-    range of the summary value over the orders tried, None for texts; value is None where it is undefined; for
-    NONE_RELEVANT, high is the highest grade; for JUDGED_DIFFERS, the range of the shares. at_most: whether no
-    other order goes beyond the range. undefined: for TIES, queries whose value another order makes undefined.
-    informational: whether it was asked for, or is no fault of the files: --strict lets it pass.
+    range of the summary value over the orders tried, None for texts; value is None where it is undefined;
+    for NONE_RELEVANT, high is the highest grade; for JUDGED_DIFFERS, the range of the shares; for DEPTH, that
+    of the depths. at_most: whether no other order goes beyond the range. undefined: for TIES, queries whose
+    value another order makes undefined. informational: whether it was asked for, or is no fault of the files:
+    --strict lets it pass.
     judgments: of two sets of judgments, the one by which a run has it, '' for both.
     """
 
@@ -92,7 +97,7 @@ class Notice:
     undefined: int = 0
 
     def __str__(self) -> str:
-        return next(lines([self]))
+        return next(lines([self], in_python=True))
 
     @property
     def change(self) -> float:
@@ -109,7 +114,7 @@ class Notice:
             content["at_most"] = self.at_most
         if self.queries:
             content["queries"] = list(self.queries)
-        return {**content, "kind": self.kind.value, "text": str(self)}
+        return {**content, "kind": self.kind.value, "text": next(lines([self]))}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], subject: str) -> Notice:
@@ -123,17 +128,35 @@ class Notice:
         return cls(**{**given, "kind": Kind(content["kind"]), "subject": subject, "queries": queries})
 
 
-def lines(notices: Iterable[Notice], runs: int = 1) -> Iterator[str]:
+def lines(notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False) -> Iterator[str]:
     """A sentence for each kind of notice, however many of the runs and metrics it is about.
 
-    runs: how many runs there are.
+    runs: how many runs there are. in_python: whether options are named as in Python.
     """
     kinds: dict[Kind, list[Notice]] = {}
     for notice in notices:
         kinds.setdefault(notice.kind, []).append(notice)
     for kind, group in kinds.items():
         judgments = max(notice.judgments for notice in group)
-        yield (f"by {judgments}: " if judgments else "") + _LINES[kind](group, runs)
+        line = _LINES[kind](group, runs)
+        for of_shell, of_python in _IN_PYTHON if in_python else ():
+            line = re.sub(of_shell, of_python, line)
+        yield (f"by {judgments}: " if judgments else "") + line
+
+
+_IN_PYTHON = (
+    (r"; 'gradeval QRELS RUN --tie-range' shows", "; tie_range=True shows"),
+    (
+        r" with --zero-grade, or the relevance threshold with -l$",
+        " with zero_grade, or the relevance threshold with rel",
+    ),
+    (r"; --no-relevant decides$", "; no_relevant decides"),
+    (r", -J and bpref\)$", ", judged_only=True and bpref)"),
+    (r"; they are ordered by --ties (\w+)", r"; they are ordered by ties='\1'"),
+    (r"; --ignore-identical-ids removes", "; ignore_identical_ids=True removes"),
+    (r" on it \(-M (\d+)\)$", r" on it (depth=\1)"),
+    (r"; -n omits the summary$", "; summary=False omits the summary"),
+)
 
 
 def many(count: int, one: str, more: str) -> str:
@@ -274,7 +297,7 @@ def _identical_ids(group: Sequence[Notice], runs: int) -> str:
         most = f"in up to {many(notice.count, 'query', 'queries')} ({notice.subject})"
         return f"{_runs(group, runs)} have documents with the id of their query, {most}; {hint}"
     retrieve = many(notice.count, "query retrieves", "queries retrieve")
-    names = first_names(notice.queries, MAX_SUBJECTS)
+    names = first_names(map(named, notice.queries), MAX_SUBJECTS)
     return f"{notice.subject}: {retrieve} a document with the query's id ({names}); {hint}"
 
 
@@ -298,7 +321,8 @@ def _ties(group: Sequence[Notice], runs: int) -> str:
         most = f"values, by {by} {change} in {notice.metric} of {notice.subject}"
         if not notice.change and notice.low is not None:
             most = f"values; {notice.metric} of {notice.subject} {defined}"
-        return f"{_runs(group, runs)} have tied scores whose order could change {most}; --tie-range shows all"
+        hint = "'gradeval QRELS RUN --tie-range' shows all"
+        return f"{_runs(group, runs)} have tied scores whose order could change {most}; {hint}"
     where = many(notice.count, "query", "queries")
     more = f", and {others} by less" if others else ""
     if notice.low is None:
@@ -311,6 +335,28 @@ def _ties(group: Sequence[Notice], runs: int) -> str:
         could = f"ties in {where} could change {notice.metric} by {by} {change} ({low} to {high})"
         could += f"; it becomes undefined for {notice.undefined:,} of them" if notice.undefined else ""
     return f"{notice.subject}: {could}{more}"
+
+
+def _few_documents(group: Sequence[Notice], runs: int) -> str:
+    notice, others = _largest(group), _others(group)
+    where = f"{notice.count:,} of {many(notice.total, 'query', 'queries')}"
+    if len(_subjects(group)) > 1:
+        what = f"{_runs(group, runs)} have fewer documents than the cutoff"
+        return f"{what}, in up to {where} ({notice.metric} of {notice.subject})"
+    more = f" and {others}" if others else ""
+    return f"{notice.subject}: fewer documents than the cutoff in {where} ({notice.metric}{more})"
+
+
+def _depth(group: Sequence[Notice], runs: int) -> str:
+    notice = group[0]
+    metrics = [one.metric for one in group if one.subject == notice.subject]
+    depend = f"{first_names(metrics, MAX_SUBJECTS)} depend{'s' * (len(metrics) == 1)} on it"
+    if not notice.subject:
+        return f"runs differ in depth: {notice.rule}; {depend} (-M {notice.low or 0:.0f})"
+    others = len(_subjects(group)) - 1
+    more = f" (and on {many(others, 'other collection', 'other collections')})" if others else ""
+    differ = f"runs differ in depth{more}: {notice.rule}"
+    return f"{notice.subject}: {differ}; {depend} (depth = {notice.low or 0:.0f})"
 
 
 def _undefined(group: Sequence[Notice], runs: int) -> str:
@@ -402,8 +448,7 @@ def _judged_unknown(group: Sequence[Notice], runs: int) -> str:
 def _missing_runs(group: Sequence[Notice], runs: int) -> str:
     [notice] = group
     have = "has" if notice.count == 1 else "have"
-    count = f"{notice.count:,} of {notice.total:,} cells {have} no run"
-    return f"{count} ({notice.rule}); their systems have no average"
+    return f"{notice.count:,} of {notice.total:,} cells {have} no run: {notice.rule}"
 
 
 def _no_baseline(group: Sequence[Notice], runs: int) -> str:
@@ -432,6 +477,8 @@ _LINES: dict[Kind, Callable[[Sequence[Notice], int], str]] = {
     Kind.IDENTICAL_IDS: _identical_ids,
     Kind.JUDGED_SHARE: _judged_share,
     Kind.TIES: _ties,
+    Kind.FEW_DOCUMENTS: _few_documents,
+    Kind.DEPTH: _depth,
     Kind.UNDEFINED: _undefined,
     Kind.QUERY_ALL: _query_all,
     Kind.MISSING_VALUES: _missing_values,

@@ -78,7 +78,7 @@ class Results(Printable):
     @property
     def warnings(self) -> tuple[str, ...]:
         """The notices as text, a line for each kind."""
-        return tuple(lines(self.notices, len(self.runs)))
+        return tuple(lines(self.notices, len(self.runs), in_python=True))
 
     @cached_property
     def means(self) -> Floats:

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from cli.command import gradeval
 
-from gradeval import OptionError, evaluate
+from gradeval import OptionError, compare, evaluate
 from gradeval.notices import Kind, Notice, lines
 from gradeval.registry.metric import REGISTRY, load
 
@@ -37,7 +38,7 @@ class TestJudgedShare:
         assert notice.informational
         assert str(notice) == (
             "run1: 38 % of the first 10 documents are judged; the others count as not relevant (see Judged@10, "
-            "-J and bpref)"
+            "judged_only=True and bpref)"
         )
 
     @pytest.mark.parametrize(
@@ -260,7 +261,9 @@ class TestManyRuns:
             "none: no document of the run is judged; check the document ids",
             "3 of 3 runs: rankDCG is undefined for up to 2 queries (none), excluded from its mean",
             "2 of 3 runs have tied scores whose order could change values, by up to 0.0935 in nDCG of tied; "
-            "--tie-range shows all",
+            "tie_range=True shows all",
+            "runs differ in depth: tied 3 documents per query, none 1; nDCG, AP, rankDCG depend on it "
+            "(depth=1)",
         )
 
 
@@ -374,8 +377,8 @@ class TestIdenticalIds:
 
     def test_the_lines(self) -> None:
         [notice] = found(self.QRELS, self.RUN, "nDCG@3")[Kind.IDENTICAL_IDS]
-        hint = "--ignore-identical-ids removes these, as BEIR does by default"
-        ids = "q1, a-long-query-id"
+        hint = "ignore_identical_ids=True removes these, as BEIR does by default"
+        ids = "'q1', 'a-long-query-id'"
         assert str(notice) == f"run1: 2 queries retrieve a document with the query's id ({ids}); {hint}"
         both = evaluate(self.QRELS, [self.RUN, {"q1": ranking("q1")}], "nDCG@3").warnings
         most = "in up to 2 queries (run1)"
@@ -390,3 +393,105 @@ class TestIdenticalIds:
                 one for one in evaluate(paths[0], run, "nDCG@3").notices if one.kind is Kind.IDENTICAL_IDS
             ]
             assert set(notice.queries) == {"q1", "a-long-query-id"}
+
+
+class TestDepth:
+    QRELS: ClassVar[Data] = {"1": {f"d{n}": int(n % 3 == 0) for n in range(30)}, "2": {"d0": 1, "d29": 2}}
+    DEEP: ClassVar[Data] = {query: ranking(*(f"d{n}" for n in range(29))) for query in QRELS}
+    SHORT: ClassVar[Data] = {query: ranking(*(f"d{n}" for n in range(10))) for query in QRELS}
+
+    def metrics(self, metrics: str, *runs: Data, **options: Any) -> list[str]:
+        notices = evaluate(self.QRELS, runs or (self.DEEP, self.SHORT), metrics, **options).notices
+        return [one.metric for one in notices if one.kind is Kind.DEPTH]
+
+    @pytest.mark.parametrize(
+        ("metrics", "options", "expected"),
+        [
+            ("nDCG@10 AP R@20", {}, ["AP", "R@20"]),
+            ("nDCG@10 AP R@20", {"depth": 10}, []),
+            ("P@10 P@11 num_ret num_rel_ret num_q Judged", {}, ["P@11"]),
+            ("RR RR@10 Rprec bpref", {}, ["RR", "bpref"]),  # R documents are the first
+            ("RBP(p=0.1) RBP(p=0.95)", {}, ["rbp(p=0.95)"]),  # 0.1^10 is not seen
+            (
+                "AP(rel=9) nDCG(gain=1:0/2:3) rankDCG",
+                {},
+                ["AP(rel=9)", "nDCG(gain=1:0/2:3)", "rankDCG"],
+            ),
+            ("nDCG@5", {"judged_only": True}, ["nDCG@5"]),  # whose documents may all be unjudged
+        ],
+    )
+    def test_metrics_that_see_beyond_the_smallest(
+        self, metrics: str, options: Any, expected: list[str]
+    ) -> None:
+        assert self.metrics(metrics, **options) == expected
+
+    def test_a_tenth_more_is_no_difference(self) -> None:
+        more = {query: ranking(*(f"d{n}" for n in range(11))) for query in self.QRELS}
+        assert self.metrics("AP", more, self.SHORT) == []
+
+    def test_the_line(self) -> None:
+        results = evaluate(self.QRELS, {"bm25": self.DEEP, "other": self.SHORT}, "nDCG@10 AP R@20")
+        said = "runs differ in depth: bm25 29 documents per query, other 10; AP, R@20 depend on it"
+        assert f"{said} (depth=10)" in results.warnings
+        assert f"{said} (-M 10)" in lines(results.notices)
+
+    def test_comparisons_name_the_reason(self) -> None:
+        """Not that unjudged documents favor older systems, since the share of judged ones differs by depth."""
+        unjudged = {query: ranking(*run, *(f"x{n}" for n in range(500))) for query, run in self.DEEP.items()}
+        runs = {"deep": unjudged, "short": self.SHORT}
+        kinds = {one.kind for one in compare(self.QRELS, runs, "nDCG@100").notices}
+        assert Kind.DEPTH in kinds and Kind.JUDGED_DIFFERS not in kinds
+        kinds = {one.kind for one in compare(self.QRELS, runs, "nDCG@10").notices}
+        assert Kind.DEPTH not in kinds
+
+    def test_of_saved_results(self, tmp_path: Path) -> None:
+        texts = {
+            name: "".join(f"{q} Q0 {d} 1 {s} t\n" for q, of in run.items() for d, s in of.items())
+            for name, run in (("deep", self.DEEP), ("short", self.SHORT))
+        }
+        judged = "".join(f"{q} 0 {d} {g}\n" for q, of in self.QRELS.items() for d, g in of.items())
+        qrels, deep, short = written(tmp_path, q=judged, **texts)
+        saved = gradeval("-f", "json", "-q", "-m", "AP", qrels, deep)
+        [path] = written(tmp_path, saved=saved.out)
+        expected = compare(qrels, [deep, short], "AP").notices
+        assert [one for one in compare(qrels, [path, short], "AP").notices if one.kind is Kind.DEPTH] == [
+            one for one in expected if one.kind is Kind.DEPTH
+        ]
+        assert Kind.DEPTH in {one.kind for one in expected}
+
+
+class TestFewDocuments:
+    QRELS: ClassVar[Data] = {str(query): {"a": 1, "b": 0, "c": 1} for query in range(4)}
+
+    def of(self, *runs: Data, metrics: str = "nDCG@3 AP P@2", **options: Any) -> list[str]:
+        results = evaluate(self.QRELS, runs, metrics, **options)
+        return [one for one in results.warnings if "fewer documents" in one]
+
+    def test_the_lines(self) -> None:
+        run = {query: ranking("a", "x") for query in self.QRELS}
+        one = "run1: fewer documents than the cutoff in 4 of 4 queries (nDCG@3)"
+        assert self.of(run) == [one]
+        assert self.of(run, metrics="nDCG@3,4") == [one[:-1] + " and 1 other metric)"]
+        both = "2 of 2 runs have fewer documents than the cutoff, in up to 4 of 4 queries (nDCG@3 of run1)"
+        assert self.of(run, run) == [both]
+        assert (
+            self.of(run, {query: ranking("a", "x", "b") for query in self.QRELS}) == []
+        )  # they differ in depth
+
+    def test_of_most_queries(self) -> None:
+        half = {query: ranking("a", *"xyz"[: 3 * (query < "2")]) for query in self.QRELS}
+        assert self.of(half) == []
+        assert self.of({**half, "1": ranking("a")}) != []
+        assert self.of({**half, "1": ranking("a")}, metrics="num_ret Judged@3 AP") == []
+
+    def test_of_the_queries_of_the_run(self) -> None:
+        assert self.of({"0": ranking("a")}) == [
+            "run1: fewer documents than the cutoff in 1 of 1 query (nDCG@3 and 1 other metric)"
+        ]
+
+    def test_a_complete_ranking(self) -> None:
+        assert self.of({query: ranking("a", "c", "b") for query in self.QRELS}, metrics="nDCG@10") == []
+
+    def test_within_the_depth(self) -> None:
+        run = {query: ranking("a", "x") for query in self.QRELS}
+        assert self.of(run, depth=2) == []

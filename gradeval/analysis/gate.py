@@ -128,7 +128,14 @@ def judge(
         )
         outcomes = [replace(one, verdict="error", reason=one.reason or reason) for one in outcomes]
     names = {str(check.spec) for check in checks}
-    of_runs = (one for one in results.notices if not one.metric or one.metric in names or one.kind in _JUDGED)
+    compared = {str(check.spec) for check in checks if check.needs_baseline}
+    of_runs = (
+        one
+        for one in results.notices
+        if not one.metric
+        or one.metric in (compared if one.kind is Kind.DEPTH else names)
+        or one.kind in _JUDGED
+    )
     notices = [*of_runs, *_few_queries(outcomes)]
     if any(check.needs_baseline for check in checks) and (judged := Judged.of(results)) is not None:
         notices += judged.notices([one.name for one in covered])

@@ -14,6 +14,7 @@ from gradeval.arrays import Bools
 from gradeval.commands.compare.values import MOST_NAMES, is_num_q
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation import evaluate_all
+from gradeval.evaluation.depth import with_depths
 from gradeval.evaluation.evaluator import Evaluator
 from gradeval.evaluation.given import Planned, check_labels, names_of
 from gradeval.formats.saved import SavedResult, SavedRun, is_saved, read_saved
@@ -255,10 +256,12 @@ def evaluate_with_saved(
     kinds = {*(notice.kind.value for notice in results.notices), *(notice["kind"] for notice in saved)}
     share = 1.0 if Kind.ALL_RELEVANT.value in kinds else 0.0
     of_qrels = evaluator.notices_of_qrels(counted, share, empty if renamed else None)
+    depths = [(run.name, run.depth) for run in renamed]
+    found_notices = (*of_qrels, *(notice for notices in noted for notice in notices))
     whole = replace(
         results,
         runs=tuple(renamed),
-        notices=(*of_qrels, *(notice for notices in noted for notice in notices)),
+        notices=with_depths(found_notices, depths, results.specs, results.options),
         failed=tuple(one.run for one in merged if isinstance(one.run, FailedRun)),
     )
     return whole if keep_values else whole.summarized()
@@ -415,7 +418,8 @@ def _run_result(name: str, saved: SavedResult, run: SavedRun, results: Results) 
             values[m, at] = 1.0
             continue
         values[m, at] = [row.get(column, np.nan) for row in run.values.values()]
-    return RunResult(name, saved.path, run.sha256, values, counted, ties=run.ties or DEFAULT_TIES)
+    ties = run.ties or DEFAULT_TIES
+    return RunResult(name, saved.path, run.sha256, values, counted, ties=ties, depth=run.depth)
 
 
 def _names(runs: Sequence[tuple[RunResult, bool]]) -> list[str]:

@@ -14,6 +14,7 @@ from gradeval.arrays import Bools, Floats
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, UnknownQueryError
+from gradeval.evaluation.depth import Depths, with_depths
 from gradeval.evaluation.given import (
     check_labels,
     names_of,
@@ -174,6 +175,7 @@ class Evaluator:
         )
         parts: list[Results] = []
         noticed: list[Callable[[], Noticed]] = []
+        depths: list[tuple[str, int | None]] = []
         empty: Bools | None = None
         counted = np.zeros(len(self._wanted), np.bool_)
         outcome = partial(self._outcome, at_once)
@@ -183,12 +185,13 @@ class Evaluator:
             else:
                 part = replace(nothing, runs=(one.result,), notices=one.noticed().notices if at_once else ())
                 noticed.append(one.noticed)
+                depths.append((one.result.name, one.result.depth))
                 empty = one.empty if empty is None else empty
                 counted |= one.result.counted
             if on_run is not None:
                 on_run(part)
             parts.append(part if keep_values else part.summarized())
-        notices = partial(self._notices, noticed, empty, counted)
+        notices = partial(self._notices, noticed, depths, empty, counted)
         return nothing.joined(parts, notices() if at_once else notices)
 
     def _outcome(self, at_once: bool, one: _Opened, jobs: int) -> Outcome | FailedRun:
@@ -210,7 +213,7 @@ class Evaluator:
         return outcome
 
     def _notices(
-        self, noticed: Sequence[Callable[[], Noticed]], empty: Bools | None, counted: Bools
+        self, noticed: Sequence[Callable[[], Noticed]], depths: Depths, empty: Bools | None, counted: Bools
     ) -> tuple[Notice, ...]:
         """The notices of all runs. empty: of one, None if there is none. counted: the queries of any, (Q,)."""
 
@@ -219,8 +222,9 @@ class Evaluator:
 
         found = with_fewer(find, self._jobs)
         share = max((each.judged_share for each in found), default=0.0)
-        notices = list(self.notices_of_qrels(counted, share, empty))
-        return (*notices, *(notice for each in found for notice in each.notices))
+        of_runs = (notice for each in found for notice in each.notices)
+        notices = (*self.notices_of_qrels(counted, share, empty), *of_runs)
+        return with_depths(notices, depths, self._specs, self._options.to_dict())
 
     def notices_of_qrels(self, counted: Bools, share: float, empty: Bools | None) -> Iterator[Notice]:
         """counted: the queries of any run, (Q,). share: the largest judged share of the runs. empty: which
@@ -250,6 +254,9 @@ class Evaluator:
                 shares.append(notice)
             elif notice.kind is Kind.TIES:
                 if notice.metric in names and self._options.ties is None:
+                    yield notice
+            elif notice.kind is Kind.FEW_DOCUMENTS:
+                if notice.metric in names:
                     yield notice
             elif notice.kind not in (*OF_QRELS, Kind.UNDEFINED):
                 yield notice

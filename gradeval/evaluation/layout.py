@@ -13,6 +13,7 @@ import numpy as np
 
 from gradeval.errors import OptionError, visible
 from gradeval.formats.saved import FORMAT_VERSION
+from gradeval.notices import lines
 from gradeval.registry.spec import Spec
 from gradeval.render.document import Cell, Document, Grid, RenderOptions, Rows, Text
 from gradeval.render.json import Values
@@ -269,7 +270,7 @@ def content(
         "qrels": results.judged_by,
         "options": dict(results.options),
         "metrics": [str(spec) for spec in results.specs],
-        "warnings": list(results.warnings),
+        "warnings": list(lines(results.notices, len(results.runs))),
         "notices": [notice.to_dict() for notice in results.notices],
         "failed": [{"path": path, "errors": str(error).split("\n")} for path, error in results.failed],
         "runs": [_run(results, r, per_query, summary, values) for r in range(len(results.runs))],
@@ -280,6 +281,8 @@ def _run(results: Results, r: int, per_query: bool, summary: bool, values: Calla
     run = results.runs[r]
     entry: dict[str, Any] = {"name": run.name, "path": run.path, "sha256": run.sha256, "ties": run.ties}
     entry["queries"] = run.queries
+    if run.depth is not None:
+        entry["depth"] = run.depth
     if summary:
         columns = results.columns(r, per_query=False)
         for key, part in _with_keys("summary", columns, "low", "high"):

@@ -11,6 +11,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import ordered_map, with_fewer
 from gradeval.errors import InputError
+from gradeval.evaluation.depth import depth_of, short_counts, short_notices
 from gradeval.findings import (
     first_ranks,
     judged_notices,
@@ -64,10 +65,11 @@ def prepared(judgments: Judgments, options: Options) -> Judgments:
 
 
 class Noticed(NamedTuple):
-    """The notices of a run, and the share of its first ranks that is judged."""
+    """The notices of a run, the share of its first ranks that is judged, and depth.short_counts(), (M,)."""
 
     notices: tuple[Notice, ...]
     judged_share: float
+    short: Ints
 
 
 class Outcome(NamedTuple):
@@ -193,9 +195,12 @@ def outcome_of_reduced(
         share = judged_share(qrels, reduced, counted, cutoff)
         listed = [spec for spec in specs if spec not in unlisted]
         notices += judged_notices(share, cutoff, listed, qrels.scale, options)
-        return Noticed(tuple(replace(notice, subject=name) for notice in notices), share)
+        short = short_counts(qrels, reduced, specs, counted, options.depth)
+        notices += short_notices(specs, short, int((counted & has_lines).sum()))
+        return Noticed(tuple(replace(notice, subject=name) for notice in notices), share, short)
 
     tie_range = None if ties is None else np.array(ties.ends(found.values))
     rule = options.ties or run_rule
-    result = RunResult(name, path, None, found.values, counted, found.texts, tie_range, rule)
+    depth = depth_of(reduced, counted, options.depth)
+    result = RunResult(name, path, None, found.values, counted, found.texts, tie_range, rule, depth=depth)
     return Outcome(result, found.empty, noticed)

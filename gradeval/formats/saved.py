@@ -33,7 +33,8 @@ class SavedRun:
     """One run of a saved result. name, path, sha256: of the run when it was evaluated.
 
     values: the numbers of each query; all queries have those of the same metrics. ties: the order of tied
-    scores, None where it is not said. summary, undefined: of metrics; None where no summary was saved.
+    scores, None where it is not said. summary, undefined: of metrics; None where no summary was saved. depth:
+    the most documents of a query, None where it is not said.
     """
 
     name: str
@@ -43,6 +44,7 @@ class SavedRun:
     ties: str | None = None
     summary: Mapping[str, float] | None = field(default=None, repr=False)
     undefined: Mapping[str, int] = field(default_factory=dict, repr=False)
+    depth: int | None = None
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,8 @@ def _run(source: Source, run: Any) -> SavedRun:
         undefined = _item(source, run, "undefined", dict)
     if any(type(count) is not int for count in undefined.values()):
         raise _invalid(source, f"'undefined'{of_run} is not valid")
-    return SavedRun(name, path, sha256, values, ties, summary, undefined)
+    depth = None if run.get("depth") is None else _item(source, run, "depth", int)
+    return SavedRun(name, path, sha256, values, ties, summary, undefined, depth)
 
 
 def _numbers(source: Source, row: Mapping[str, Any], place: str) -> dict[str, float]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.commands.compare.compare import notices_of_sections, pairs_of, verdict
-from gradeval.commands.compare.judged_share import Judged, is_judged, share, without_judged
+from gradeval.commands.compare.judged_share import Judged, differs_by_depth, is_judged, share, without_judged
 from gradeval.commands.compare.options import MAXT, OF_SUMS, CompareOptions
 from gradeval.commands.compare.result import Comparison, PairComparison, Section
 from gradeval.commands.compare.values import ComparedMetric, QueryValues, check_comparable, comparable
@@ -115,7 +115,8 @@ def _judged(summary: SparkSummary) -> Judged | None:
         if is_judged(spec):
             totals, counts = summary.means[:, m] * summary.counts[:, m], summary.counts[:, m]
             shares = [share(summary, r, totals[r], counts[r]) for r in range(len(summary.runs))]
-            judged = Judged(str(spec), np.array(shares))
+            by_depth = differs_by_depth([run.depth for run in summary.runs], spec)
+            judged = Judged(str(spec), np.array(shares), by_depth)
             return judged if judged.differs else None
     return None
 

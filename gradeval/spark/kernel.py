@@ -61,8 +61,9 @@ class Part(NamedTuple):
     rows: how many the run has. counted: how many queries. found: how many of the evaluated queries the run has.
     has_judged: whether it retrieved a judged document. values: of each metric, (M,), logarithms for a geometric
     mean; low, high: the same over the orders of ties, None without Options.tie_range. undefined: (M,). judged:
-    the share of the first ranks that is judged, summed over queries, and how many these are. notices: with the
-    bucket's numbers.
+    the share of the first ranks that is judged, summed over queries, and how many these are. depth: the most
+    documents of a query. short: for how many queries there are fewer than a metric's cutoff, (M,). notices:
+    with the bucket's numbers.
     """
 
     rows: int
@@ -74,6 +75,8 @@ class Part(NamedTuple):
     high: Moments | None
     undefined: Ints
     judged: tuple[float, int]
+    depth: int
+    short: Ints
     notices: tuple[Notice, ...]
 
 
@@ -300,7 +303,8 @@ def _outcome(qrels: Qrels, name: str, reduced: Reduced, wanted: Bools, job: Job)
     nothing = np.empty((len(job.specs), 0))
     ends = np.array([nothing, nothing]) if job.options.tie_range else None
     notices = query_notices(qrels, reduced, job.specs, wanted, job.options)  # that queries are not judged
-    noticed = Noticed(tuple(replace(notice, subject=name) for notice in notices), 1.0)
+    short = np.zeros(len(job.specs), np.int64)
+    noticed = Noticed(tuple(replace(notice, subject=name) for notice in notices), 1.0, short)
     result = RunResult(name, name, None, nothing, np.empty(0, np.bool_), tie_range=ends)
     return Outcome(result, np.empty(nothing.shape, np.bool_), lambda: noticed)
 
@@ -320,6 +324,8 @@ def _part(rows: int, outcome: Outcome, reduced: Reduced, wanted: Bools, specs: S
         None if high is None else _moments(high, result.counted, specs),
         (result.counted & np.isnan(result.values)).sum(axis=1),
         (noticed.judged_share * seen, seen),
+        result.depth or 0,
+        noticed.short,
         noticed.notices,
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats
 from gradeval.errors import GradevalError, InputError, InputErrors, UnknownQueryError
+from gradeval.evaluation.depth import short_notices, with_depths
 from gradeval.evaluation.one_run import no_common_query
 from gradeval.findings import ENOUGH_JUDGED, first_ranks, judged_notices
 from gradeval.formats.diagnostics import SHOWN
@@ -160,7 +161,9 @@ def merged(buckets: Sequence[Bucket], job: Job, noted: Sequence[Notice] = ()) ->
     found = _merged_notices(notice for bucket in buckets for notice in bucket.notices)
     of_qrels = sorted(found, key=lambda one: _metric(one, job))
     shape = len(results), len(job.specs)
-    few_judged = max(shares) < ENOUGH_JUDGED or len(job.scale) < 2
+    if max(shares) < ENOUGH_JUDGED or len(job.scale) < 2:
+        of_qrels = [one for one in of_qrels if one.kind is not Kind.ALL_RELEVANT]
+    depths = [(run.name, run.depth) for run in results]
     return SparkSummary(
         job.qrels_names.path,
         None,
@@ -168,7 +171,7 @@ def merged(buckets: Sequence[Bucket], job: Job, noted: Sequence[Notice] = ()) ->
         job.specs,
         tuple(results),
         job.options.to_dict(),
-        (*noted, *(one for one in of_qrels if not (few_judged and one.kind is Kind.ALL_RELEVANT)), *notices),
+        with_depths((*noted, *of_qrels, *notices), depths, job.specs, job.options.to_dict()),
         tuple(failed),
         standard_errors=np.array(errors).reshape(shape),
         counts=np.array(counts).reshape(shape),
@@ -188,7 +191,8 @@ def _result(name: str, path: str, parts: Sequence[Part], values: Moments, job: J
     nothing = np.empty((len(job.specs), 0))
     of_ties = np.array([nothing, nothing]) if ends else None
     rule = job.options.ties or DEFAULT_TIES
-    return RunResult(name, path, None, nothing, np.empty(0, np.bool_), {}, of_ties, rule, summary)
+    depth = max(part.depth for part in parts)
+    return RunResult(name, path, None, nothing, np.empty(0, np.bool_), {}, of_ties, rule, summary, depth)
 
 
 def summaries(values: Moments, specs: Sequence[Spec]) -> Floats:
@@ -222,7 +226,7 @@ def _run_notices(
         notice
         for part in parts
         for notice in part.notices
-        if notice.kind not in (Kind.NOTHING_JUDGED, Kind.JUDGED_SHARE)
+        if notice.kind not in (Kind.NOTHING_JUDGED, Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS)
     )
     notices = [
         _with_ends(notice, parts, values, job) if notice.kind is Kind.TIES else notice for notice in found
@@ -230,7 +234,11 @@ def _run_notices(
     if not any(part.has_judged for part in parts):
         notices.append(Notice(Kind.NOTHING_JUDGED, name, 0))
     cutoff = first_ranks(job.specs, job.options)
-    few = judged_notices(share, cutoff, job.specs, job.scale, job.options)
+    short = np.sum([part.short for part in parts], axis=0)
+    few = (
+        *judged_notices(share, cutoff, job.specs, job.scale, job.options),
+        *short_notices(job.specs, short, sum(part.judged[1] for part in parts)),
+    )
     notices += (replace(notice, subject=name) for notice in few)
     return tuple(sorted(notices, key=lambda one: (_KINDS.index(one.kind), _metric(one, job))))
 

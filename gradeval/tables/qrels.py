@@ -210,7 +210,6 @@ class Rows:
         qrels.__dict__["keys"] = keys  # fills the cached property
         return qrels
 
-
     def _notices(self) -> Iterator[Notice]:
         if len(self.again):
             yield Notice(Kind.DUPLICATES, self.qrels.path, len(self.again))

@@ -165,7 +165,10 @@ def test_a_system_with_a_missing_run_has_no_average() -> None:
         assert found.cells["south", "two"].status == "missing"
         assert math.isnan(found.value("south", "two", "AP")) and math.isnan(found.average("two", "AP"))
         assert not math.isnan(found.average("one", "AP"))
-        assert found.warnings[0] == "1 of 9 cells has no run (south/two); their systems have no average"
+        assert (
+            found.warnings[0]
+            == f"1 of 9 cells has no run: south/two ({Path('south/two.run')} does not exist); no average of two"
+        )
         assert len(found.comparisons) == 10
 
 

@@ -273,8 +273,8 @@ def test_a_program(ours: str) -> None:
 def test_long_lines_and_ids() -> None:
     """Ten megabytes in a line, ids of a million bytes, and a score of a million digits."""
     long = "d" * 10**6
-    Path("q").write_text(f"{long} 0 {long} 1\n{long} 0 e 0\n")
-    Path("r").write_text(f"{long} Q0 {long} 1 {'1' * 300}.{'0' * 10**6}1 {'t' * 10**7}\n{long} Q0 e 1 0\n")
+    Path("q").write_text(f"{long} 0 {long}e 1\n{long} 0 e 0\n")
+    Path("r").write_text(f"{long} Q0 {long}e 1 {'1' * 300}.{'0' * 10**6}1 {'t' * 10**7}\n{long} Q0 e 1 0\n")
     done = gradeval("q", "r", "-q", "-m", "AP")
     assert done == (0, f"run\tquery\tmetric\tvalue\nr\t{long}\tAP\t1.0000\nr\tall\tAP\t1.0000\n", "")
     Path("r").write_text("x" * 10**7)

@@ -60,7 +60,10 @@ def test_one_collection_has_no_average() -> None:
 def test_formats(format: str) -> None:
     os.remove("south/bad <b>.run")
     done = batch("m.toml", "--baseline", "good", "-f", format)
-    assert done.lines[0] == ("warning: 1 of 4 cells has no run (south/bad <b>); their systems have no average")
+    assert done.lines[0] == (
+        "warning: 1 of 4 cells has no run: south/bad <b> (south/bad <b>.run does not exist); "
+        "no average of bad <b>"
+    )
     out = done.out
     assert out.endswith("\n") and "nan" not in out.replace("\tnan", "").replace(",nan", "")
     if format == "json":
@@ -148,7 +151,7 @@ def test_missing_runs_are_warnings() -> None:
     assert said.splitlines()[-1] == "gradeval: warnings are treated as errors (--strict)"
     allowed = batch("m.toml", "--strict", "--allow", "missing_runs", "-f", "json")
     assert json.loads(allowed.out)["warnings"] == [
-        "1 of 4 cells has no run (north/good); their systems have no average"
+        "1 of 4 cells has no run: north/good (north/good.run does not exist); no average of good"
     ]
 
 
@@ -203,7 +206,7 @@ def test_a_system_that_a_table_of_runs_lacks_is_missing() -> None:
     runs = '[collections.north.runs]\ngood = "north/good.run"\n"bad <b>" = "north/bad <b>.run"\n'
     Path("m.toml").write_text(text + tables + runs)
     done = batch("m.toml")
-    assert done.lines[0].startswith("warning: 1 of 4 cells has no run (south/bad <b>)")
+    assert done.lines[0].startswith("warning: 1 of 4 cells has no run: south/bad <b> (no path given)")
     assert "south\tbad <b>\tAP\tnan\t0\tmissing" in done.out
     Path("m.toml").write_text(text + "[collections.north]\n")
     assert "no path of the runs of 'good' on 'north'" in fails("batch", "m.toml")

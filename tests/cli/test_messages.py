@@ -172,7 +172,13 @@ def test_a_query_named_as_the_summary_is(format: str) -> None:
 def test_each_kind_has_one_line_over_all_runs() -> None:
     Path("r2").write_text("q1 Q0 a 1 1 t\n")
     lines = gradeval("q", "r", "r2", "-m", "nDCG").lines
-    assert lines == ["warning: 2 of 2 runs lack judged queries, up to 2 (r2), counted as 0", UNJUDGED, TIED]
+    differ = "warning: runs differ in depth: r 4 documents per query, r2 1; nDCG depends on it (-M 1)"
+    assert lines == [
+        "warning: 2 of 2 runs lack judged queries, up to 2 (r2), counted as 0",
+        UNJUDGED,
+        TIED,
+        differ,
+    ]
 
 
 def test_quiet() -> None:

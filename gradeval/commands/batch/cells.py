@@ -152,7 +152,8 @@ class CollectionCells:
                     keep(self.failed(system, error))
                 continue
             names = {run.name for run in results.runs}
-            of_qrels = tuple(one for one in results.notices if one.subject not in names)
+            names_of_runs = {*names, ""}  # what is about several of them is found of the cells
+            of_qrels = tuple(one for one in results.notices if one.subject not in names_of_runs)
             for name in names & found.keys():
                 found[name] = replace(found[name], notices=(*of_qrels, *found[name].notices))
         return found
@@ -222,6 +223,7 @@ class CollectionCells:
             notices=tuple(replace(one, subject=place) for one in results.notices),
             groups_sha256=results.groups_sha256,
             judged={} if judged is None else {judged.name: float(judged.means[0])},
+            depth=run.depth,
         )
 
 

@@ -10,9 +10,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gradeval.arrays import cached_property
-from gradeval.commands.compare.judged_share import Judged
+from gradeval.commands.compare.judged_share import Judged, differs_by_depth
 from gradeval.commands.compare.result import PairComparison
 from gradeval.errors import GradevalError, MetricError, first_names
+from gradeval.evaluation.depth import with_depths
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
@@ -40,7 +41,8 @@ class Cell:
     path, sha256: of the run. qrels_sha256: of the judgments. options: of the evaluation, as JSON types.
     values, comparisons: by the canonical name of the metric. baseline_sha256: of the run compared with.
     groups_sha256: of the group sizes of qrels without qid. judged: the share of judged documents, NaN where it
-    is unknown, by the name of the metric that measures it.
+    is unknown, by the name of the metric that measures it. depth: the most documents of a query, None where it
+    is unknown.
     """
 
     collection: str
@@ -58,6 +60,7 @@ class Cell:
     errors: tuple[str, ...] = ()
     groups_sha256: str | None = None
     judged: Mapping[str, float] = field(default_factory=dict)
+    depth: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The cell as in JSON."""
@@ -78,6 +81,7 @@ class Cell:
             "comparisons": {name: one.to_dict() for name, one in self.comparisons.items()},
             "notices": [notice.to_dict() for notice in self.notices],
             "errors": list(self.errors),
+            "depth": self.depth,
         }
 
     @classmethod
@@ -99,6 +103,7 @@ class Cell:
             tuple(Notice.from_dict(one, str(one["subject"])) for one in content["notices"]),
             groups_sha256=content["groups_sha256"],
             judged={str(name): _number(share) for name, share in content["judged"].items()},
+            depth=content.get("depth"),
         )
 
 
@@ -164,29 +169,33 @@ class Batch(Printable):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What a user should know; the subject of a notice about a run is COLLECTION/SYSTEM."""
-        return tuple(
-            dict.fromkeys(
-                [
-                    *self._missing(),
-                    *self._without_baseline(),
-                    *self._judged(),
-                    *(one for cell in self.cells.values() for one in cell.notices),
-                ]
-            )
-        )
+        of_cells = (notice for collection in self.collections for notice in self._of_collection(collection))
+        return tuple(dict.fromkeys([*self._missing(), *self._without_baseline(), *self._judged(), *of_cells]))
+
+    def _of_collection(self, collection: BatchCollection) -> Iterator[Notice]:
+        """The notices of its cells, and that their runs differ in depth, each metric's with the collection."""
+        cells = [cell for (name, _), cell in self.cells.items() if name == collection.name]
+        depths = [(cell.system, cell.depth) for cell in cells]
+        options = next((cell.options for cell in cells if cell.options), {})
+        notices = (notice for cell in cells for notice in cell.notices)
+        for one in with_depths(notices, depths, collection.specs, options):
+            yield replace(one, subject=collection.name) if one.kind is Kind.DEPTH else one
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """The notices as text, a line for each kind."""
-        return tuple(lines(self.notices, len(self.cells)))
+        return tuple(lines(self.notices, len(self.cells), in_python=True))
 
     def _missing(self) -> Iterator[Notice]:
-        missing = [
-            f"{cell.collection}/{cell.system}" for cell in self.cells.values() if cell.status == "missing"
-        ]
+        missing = [cell for cell in self.cells.values() if cell.status == "missing"]
         if missing:
-            names = first_names(missing, MAX_SUBJECTS)
-            yield Notice(Kind.MISSING_RUNS, "", len(missing), rule=names, total=len(self.cells))
+            why = (f"{cell.path} does not exist" if cell.path else "no path given" for cell in missing)
+            cells = (f"{one.collection}/{one.system} ({of})" for one, of in zip(missing, why, strict=True))
+            rule = first_names(cells, MAX_SUBJECTS)
+            if len(self.collections) > 1:
+                systems = first_names(dict.fromkeys(cell.system for cell in missing), MAX_SUBJECTS)
+                rule += f"; no average of {systems}"
+            yield Notice(Kind.MISSING_RUNS, "", len(missing), rule=rule, total=len(self.cells))
 
     def _without_baseline(self) -> Iterator[Notice]:
         """Where there is something to compare, and no baseline."""
@@ -209,7 +218,9 @@ class Batch(Printable):
             cells = [cell for cell in done if cell.collection == name]
             for measure in dict.fromkeys(measure for cell in cells for measure in cell.judged):
                 having = [cell for cell in cells if measure in cell.judged]
-                judged = Judged(measure, np.array([cell.judged[measure] for cell in having]))
+                [spec] = parse(measure)
+                by_depth = differs_by_depth([cell.depth for cell in having], spec)
+                judged = Judged(measure, np.array([cell.judged[measure] for cell in having]), by_depth)
                 for notice in judged.notices([f"{name}/{cell.system}" for cell in having]):
                     yield replace(notice, subject=notice.subject or name)
 
@@ -239,7 +250,7 @@ class Batch(Printable):
                 for one in self.collections
             ],
             "baseline": self.baseline,
-            "warnings": list(self.warnings),
+            "warnings": list(lines(self.notices, len(self.cells))),
             "cells": [cell.to_dict() for cell in self.cells.values()],
             "average": "pool" if self.pool else "macro",
             "averages": self.averages(),

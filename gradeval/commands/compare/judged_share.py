@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from gradeval.analysis.saved import Runs
 from gradeval.arrays import Floats
 from gradeval.commands.compare.values import missing_notices
+from gradeval.evaluation.depth import APART, extremes
 from gradeval.formats.saved import SavedResult
 from gradeval.notices import Kind, Notice
 from gradeval.registry.spec import Spec, parse
@@ -24,11 +25,13 @@ _DEPTH = 10  # of Judged@k where no metric has a cutoff
 class Judged:
     """How much of each run was judged. name: the metric, such as Judged@10. means: (R,), NaN where unknown.
 
-    The means are over the queries that a run has: where it lacks one, nothing is unjudged.
+    The means are over the queries that a run has: where it lacks one, nothing is unjudged. by_depth: whether
+    the runs differ in depth within the ranks that are looked at, which is said then.
     """
 
     name: str
     means: Floats
+    by_depth: bool = False
 
     @classmethod
     def of(cls, results: Results) -> Judged | None:
@@ -36,7 +39,8 @@ class Judged:
         spec = next((spec for spec in reversed(results.specs) if is_judged(spec)), None)
         if spec is None:
             return None
-        return cls(str(spec), np.array([judged_mean(results, run, spec) for run in range(len(results.runs))]))
+        means = np.array([judged_mean(results, run, spec) for run in range(len(results.runs))])
+        return cls(str(spec), means, differs_by_depth([run.depth for run in results.runs], spec))
 
     @property
     def differs(self) -> bool:
@@ -46,7 +50,7 @@ class Judged:
 
     def notices(self, runs: Sequence[str]) -> Iterator[Notice]:
         """That the runs differ, if they do, and of which it is unknown. runs: their names."""
-        if self.differs:
+        if self.differs and not self.by_depth:
             known = self.means[~np.isnan(self.means)].tolist()
             yield Notice(Kind.JUDGED_DIFFERS, "", len(known), self.name, low=min(known), high=max(known))
         for run, share in zip(runs, self.means.tolist(), strict=True):
@@ -65,6 +69,12 @@ def share(results: Results, r: int, total: float, n: int) -> float:
     """The mean over the queries that the run has, of n values with this total: 0 for a query that it lacks."""
     missing = sum(notice.count for notice in missing_notices(results, r) if notice.rule != "both")
     return total / (n - missing) if n > missing else math.nan
+
+
+def differs_by_depth(depths: Iterable[int | None], spec: Spec) -> bool:
+    """Whether runs differ in depth within the cutoff of Judged@k."""
+    deepest, shallowest = extremes([("", depth) for depth in depths])
+    return deepest[1] > APART * shallowest[1] and (spec.cutoff or math.inf) > shallowest[1]
 
 
 def judged_spec(specs: Sequence[Spec], runs: Runs) -> Spec:

@@ -165,7 +165,7 @@ class Comparison(Printable):
     @property
     def warnings(self) -> tuple[str, ...]:
         """The notices as text, a line for each kind."""
-        return tuple(lines(self.notices, len(self.values.runs)))
+        return tuple(lines(self.notices, len(self.values.runs), in_python=True))
 
     def find(
         self,
@@ -198,7 +198,7 @@ class Comparison(Printable):
             "comparison_format": FORMAT_VERSION,
             **self.inputs,
             "metrics": names,
-            "warnings": list(self.warnings),
+            "warnings": list(lines(self.notices, len(self.values.runs))),
             "notices": [notice.to_dict() for notice in self.notices],
             "settings": self.settings(),
             "runs": [
