@@ -70,7 +70,7 @@ def value_of(total: float, base: float, normalizer: float, scale: float) -> floa
     return scale * (total - base) / normalizer if normalizer else 0.0
 
 
-each_spec = pytest.mark.parametrize("spec", SPECS, ids=str)
+each_spec = each("spec", SPECS, ids=str)
 
 
 def seen(spec: Spec, table: Judgments) -> tuple[Terms, Judgments]:
