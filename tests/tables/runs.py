@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 from hypothesis import strategies as st
 from plain import Cut
 
 from gradeval.tables.load import read_qrels_file
 
-QUERIES = st.sampled_from([b"1", b"10", b"2", b"q" * 9, b"q" * 8, b"q" * 100, b"\xff\x01"])
+QUERIES = [b"1", b"10", b"2", b"q" * 9, b"q" * 8, b"q" * 100, b"\xff\x01"]
 LONG = [b"a" * 8, b"a" * 9, b"a" * 8 + b"\xff", b"a" * 16, b"b" * 70, b"b" * 1030, b"b" * 1029 + b"c"]
-DOCUMENTS = st.sampled_from([b"a", b"b", b"A", b"\xc3\xa9", b"\x01", *LONG, *(b"d%d" % n for n in range(8))])
-SCORES = st.sampled_from([0.0, -0.0, 1.0, 1.0, 2.0, 2.5, -1.0, 1e300, 1e-300])
-GRADES = st.sampled_from([0.0, 0.0, 1.0, 1.0, 2.0, 0.5, -1.0, -2.0])
+DOCUMENTS = [b"a", b"b", b"A", b"\xc3\xa9", b"\x01", *LONG, *(b"d%d" % n for n in range(8))]
+SCORES = [0.0, -0.0, 1.0, 2.0, 2.5, -1.0, 1e300, 1e-300]
+GRADES = [0.0, 0.0, 1.0, 1.0, 2.0, 0.5, -1.0, -2.0]
+SEEDS = st.integers(0, 2**32)
 
-QRELS = st.dictionaries(QUERIES, st.dictionaries(DOCUMENTS, GRADES, min_size=1), min_size=1, max_size=4)
-FEW = st.tuples(st.sampled_from([b"1", b"2", b"x", b"y"]), st.sampled_from([b"a", b"b", b"c", b"d"]), SCORES)
+
+def _qrels(seed):
+    random = Random(seed)
+    queries = random.sample(QUERIES, random.randint(1, 4))
+    return {
+        q: {d: random.choice(GRADES) for d in random.sample(DOCUMENTS, random.randint(1, 15))} for q in queries
+    }
+
+
+QRELS = st.builds(_qrels, SEEDS)
+
+
+def _lines(seed, size, unique):
+    """Of few queries and few scores, so that many are tied; or of documents that come again."""
+    random = Random(seed)
+    queries, documents = random.sample(QUERIES, random.randint(1, 7)), DOCUMENTS
+    if not unique:
+        queries, documents = [b"1", b"2", b"x", b"y"], [b"a", b"b", b"c", b"d"]
+    pairs = [(query, document) for query in queries for document in documents]
+    scores = random.choices(SCORES, k=random.randint(1, 6))
+    chosen = random.sample(pairs, min(size, len(pairs))) if unique else random.choices(pairs, k=size)
+    return [(*pair, random.choice(scores)) for pair in chosen]
 
 
 @st.composite
 def runs(draw, unique=True):
     """Lines of a run: as trec_eval likes them, grouped but in no order, interleaved, or in any order."""
-    if unique:
-        line = st.tuples(QUERIES, DOCUMENTS, SCORES)
-        lines = draw(st.lists(line, min_size=1, max_size=40, unique_by=lambda line: line[:2]))
-    else:
-        lines = draw(st.lists(FEW, min_size=4, max_size=40))
+    lines = _lines(draw(SEEDS), draw(st.integers(1 if unique else 4, 40)), unique)
     order = draw(st.sampled_from(["sorted", "grouped", "any", "sorted but for one"]))
     if order == "grouped":
         lines.sort(key=lambda line: line[0])
