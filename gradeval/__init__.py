@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gradeval import spark as spark
-    from gradeval.analysis import plot as plot
-    from gradeval.analysis import study as study
     from gradeval.analysis.convert import convert as convert
     from gradeval.analysis.explain import explain as explain
     from gradeval.analysis.explanation import Explanation as Explanation
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
     from gradeval.commands.compare.compare import compare as compare
     from gradeval.commands.compare.compare_tables import compare_tables as compare_tables
     from gradeval.commands.compare.result import Comparison as Comparison
+    from gradeval.commands.plot import api as plot  # noqa: F401
+    from gradeval.commands.study import api as study  # noqa: F401
     from gradeval.errors import GradevalError as GradevalError
     from gradeval.errors import InputError as InputError
     from gradeval.errors import MetricError as MetricError
@@ -59,13 +59,13 @@ _HOME = {
     "convert": "analysis.convert",
     "evaluate": "evaluation",
     "explain": "analysis.explain",
-    "plot": "analysis.plot",
+    "plot": "commands.plot.api",
     "read_qrels": "tables.load",
     "read_run": "tables.load",
     "report": "analysis.report",
     "score_arrays": "training",
     "spark": "spark",
-    "study": "analysis.study",
+    "study": "commands.study.api",
     "validate": "analysis.validate",
 }
 _MODULES = ("plot", "spark", "study")  # public as a whole

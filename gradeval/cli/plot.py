@@ -25,7 +25,7 @@ from gradeval.commands.compare.command_options import baseline_option, with_base
 from gradeval.options import Options
 
 if TYPE_CHECKING:
-    from gradeval.analysis.plot.picture import Picture
+    from gradeval.commands.plot.picture import Picture
     from gradeval.render.progress import Progress
 
 
@@ -79,7 +79,7 @@ def queries_command(
     labelled = with_baseline(runs, baseline)
 
     def draw(progress: Progress, options: dict[str, Any]) -> Picture:
-        from gradeval.analysis.plot.queries import METRIC, draw_queries
+        from gradeval.commands.plot.queries import METRIC, draw_queries
 
         own, chosen = _split(options, "confidence")
         return draw_queries(
@@ -137,7 +137,7 @@ def curve_command(
     named = [labelled(run) for run in runs]
 
     def draw(progress: Progress, options: dict[str, Any]) -> Picture:
-        from gradeval.analysis.plot.curve import METRIC, curves_of, draw_curve
+        from gradeval.commands.plot.curve import METRIC, curves_of, draw_curve
 
         own, chosen = _split(options, "confidence", "log")
         curves = curves_of(metrics or METRIC, at)
@@ -171,7 +171,7 @@ def phi_command(qrels: str, asked: tuple[str, ...], metrics: tuple[str, ...], **
     """
 
     def draw(progress: Progress, options: dict[str, Any]) -> Picture:
-        from gradeval.analysis.plot.phi import METRIC, draw_phi, phi_spec
+        from gradeval.commands.plot.phi import METRIC, draw_phi, phi_spec
 
         spec = phi_spec(metrics or METRIC)
         return draw_phi(qrels, spec, Options.of(**options), queries=asked, watch=progress.watch)
@@ -201,8 +201,8 @@ def swaps_picture_command(metrics: tuple[str, ...], **given: Any) -> int:
     """
 
     def draw(progress: Progress, options: dict[str, Any]) -> Picture:
-        from gradeval.analysis.plot.swaps import swaps
-        from gradeval.analysis.study.swaps import METRICS
+        from gradeval.commands.plot.swaps import swaps
+        from gradeval.commands.study.swaps import METRICS
 
         return swaps(metrics or METRICS, **options, progress=progress.steps)
 

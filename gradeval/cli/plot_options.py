@@ -20,7 +20,7 @@ from gradeval.commands.plot.file import SUFFIXES
 from gradeval.options import parse_number
 
 if TYPE_CHECKING:
-    from gradeval.analysis.plot.picture import Picture
+    from gradeval.commands.plot.picture import Picture
     from gradeval.formats.output_file import OutputFile
     from gradeval.render.progress import Progress
 

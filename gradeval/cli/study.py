@@ -27,7 +27,7 @@ from gradeval.cli.types import File
 from gradeval.options import parse_number
 
 if TYPE_CHECKING:
-    from gradeval.analysis.study.tables import Study
+    from gradeval.commands.study.tables import Study
     from gradeval.render.progress import Progress
 
 
@@ -79,7 +79,7 @@ def swaps_command(metrics: tuple[str, ...], **given: Any) -> int:
     """
 
     def run(progress: Progress, options: dict[str, Any]) -> Study:
-        from gradeval.analysis.study.swaps import METRICS, swaps
+        from gradeval.commands.study.swaps import METRICS, swaps
 
         return swaps(metrics or METRICS, **options, progress=progress.steps)
 
@@ -112,7 +112,7 @@ def levels_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], 
     """
 
     def run(progress: Progress, options: dict[str, Any]) -> Study:
-        from gradeval.analysis.study.levels import METRICS, levels
+        from gradeval.commands.study.levels import METRICS, levels
 
         return levels(qrels, runs or None, metrics or METRICS, **options, watch=progress.watch)
 
@@ -150,7 +150,7 @@ def divergence_command(qrels: str | None, runs: tuple[str, ...], metrics: tuple[
     """
 
     def run(progress: Progress, options: dict[str, Any]) -> Study:
-        from gradeval.analysis.study.divergence import divergence
+        from gradeval.commands.study.divergence import divergence
 
         if qrels is not None:
             return divergence(qrels, runs or None, metrics or None, **options, watch=progress.watch)
@@ -190,7 +190,7 @@ def criteria_command(metrics: tuple[str, ...], **given: Any) -> int:
     """
 
     def run(progress: Progress, options: dict[str, Any]) -> Study:
-        from gradeval.analysis.study.criteria import METRICS, criteria
+        from gradeval.commands.study.criteria import METRICS, criteria
 
         return criteria(metrics or METRICS, **options)
 
@@ -264,7 +264,7 @@ def agreement_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...
     """
 
     def run(progress: Progress, options: dict[str, Any]) -> Study:
-        from gradeval.analysis.study.agreement import METRICS, agreement
+        from gradeval.commands.study.agreement import METRICS, agreement
 
         return agreement(qrels, runs or None, metrics or METRICS, **options, watch=progress.watch)
 

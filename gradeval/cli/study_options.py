@@ -17,7 +17,7 @@ from gradeval.cli.types import Integer
 from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
-    from gradeval.analysis.study.tables import Study
+    from gradeval.commands.study.tables import Study
     from gradeval.render.progress import Progress
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])

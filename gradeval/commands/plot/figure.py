@@ -20,7 +20,7 @@ from matplotlib import style
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from gradeval.analysis.plot.picture import Bars, Line, Panel, Picture, Point
+from gradeval.commands.plot.picture import Bars, Line, Panel, Picture, Point
 from gradeval.errors import OptionError, visible
 from gradeval.render.numbers import number, probability, signed
 from gradeval.render.table import shortened

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gradeval.errors import GradevalError, OptionError
 
 if TYPE_CHECKING:
-    from gradeval.analysis.plot.picture import Picture
+    from gradeval.commands.plot.picture import Picture
 
 SUFFIXES = (".svg", ".png", ".pdf")
 MOST_INCHES = 100.0

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.plot.curve import Curves
-from gradeval.analysis.plot.phi import Phis
-from gradeval.analysis.plot.picture import Axis, Bars, Line, Panel, Picture
-from gradeval.analysis.plot.swaps import SwapCurves
 from gradeval.commands.explain.layout import phi_tables
+from gradeval.commands.plot.curve import Curves
+from gradeval.commands.plot.phi import Phis
+from gradeval.commands.plot.picture import Axis, Bars, Line, Panel, Picture
+from gradeval.commands.plot.swaps import SwapCurves
 from gradeval.commands.study.layout import grid_of, rows_of
 from gradeval.errors import visible
 from gradeval.registry.metric import in_ascii

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gradeval.analysis.tabled import Table, Tabled, Value
+from gradeval.commands.study.tabled import Table, Tabled, Value
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render.document import Block, Document, Grid, Line, RenderOptions, Rows

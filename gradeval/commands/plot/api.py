@@ -7,7 +7,7 @@ swaps     how metrics fall as pairs of an ideal ranking are swapped
 """
 
 # gradeval.plot.queries is the function; its module, of the same name, is in sys.modules
-from gradeval.analysis.plot.curve import curve as curve
-from gradeval.analysis.plot.phi import phi as phi
-from gradeval.analysis.plot.queries import queries as queries
-from gradeval.analysis.plot.swaps import swaps as swaps
+from gradeval.commands.plot.curve import curve as curve
+from gradeval.commands.plot.phi import phi as phi
+from gradeval.commands.plot.queries import queries as queries
+from gradeval.commands.plot.swaps import swaps as swaps

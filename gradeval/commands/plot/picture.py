@@ -6,14 +6,15 @@ import math
 import os
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.tabled import Tabled
 from gradeval.arrays import Floats, cached_property
 from gradeval.commands.compare.options import CONFIDENCE
 from gradeval.commands.compare.result import PairComparison
+from gradeval.commands.study.tabled import Tabled
 from gradeval.errors import OptionError, described
 from gradeval.statistics.intervals import Interval, t_interval
 from gradeval.statistics.tests import mean_and_sd
@@ -109,9 +110,8 @@ class Picture(Tabled):
 
         Requires matplotlib: pip install 'gradeval[plot]'. Raises GradevalError.
         """
-        from gradeval.commands.plot.file import save
-
-        save(self, os.fspath(path), size)
+        # by name, since what draws pictures imports them
+        import_module("gradeval.commands.plot.file").save(self, os.fspath(path), size)
 
 
 def checked_confidence(percent: Any) -> float:

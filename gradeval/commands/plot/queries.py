@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradeval.analysis.plot.picture import Axis, Bars, Panel, Picture, checked_confidence, interval_of_mean
-from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import PairComparison
 from gradeval.commands.compare.values import QueryValues
+from gradeval.commands.plot.picture import Axis, Bars, Panel, Picture, checked_confidence, interval_of_mean
+from gradeval.commands.study.tabled import Row, Table
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.given import separate_runs
 from gradeval.notices import Notice

@@ -15,8 +15,8 @@ from scipy.stats import kendalltau, ttest_rel
 from shared_data import shared
 
 import gradeval
-from gradeval.analysis.study.agreement import Confusion, agreement, halves, kendall_tau, tau_ap
-from gradeval.analysis.study.tables import levels_of
+from gradeval.commands.study.agreement import Confusion, agreement, halves, kendall_tau, tau_ap
+from gradeval.commands.study.tables import levels_of
 from gradeval.errors import InputError, MetricError, OptionError
 from gradeval.notices import Kind
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradeval.analysis.study.tables import Study, competing_metrics, levels_of
-from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Floats
+from gradeval.commands.study.tabled import Row, Table
+from gradeval.commands.study.tables import Study, competing_metrics, levels_of
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.given import separate_runs

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers import each, judgments_of, ranked
 
-from gradeval.analysis.study.swaps import USES, _even, _noise, _swapped, _uneven, swaps
+from gradeval.commands.study.swaps import USES, _even, _noise, _swapped, _uneven, swaps
 from gradeval.errors import MetricError, OptionError
 from gradeval.registry.spec import parse
 from gradeval.scoring import score
@@ -135,7 +135,7 @@ def test_threads_and_other_levels_change_no_digit():
 
 def test_blocks_of_repeats_change_no_digit(monkeypatch):
     whole = swaps(**SMALL, jobs=1)
-    monkeypatch.setattr("gradeval.analysis.study.tables.SHARE", 100)
+    monkeypatch.setattr("gradeval.commands.study.tables.SHARE", 100)
     np.testing.assert_array_equal(whole.mean, swaps(**SMALL, jobs=2).mean)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from cli.command import QRELS, RUN, fails, gradeval
+from cli.groups import check_error, check_formats, check_help
 from helpers import each
 
 import gradeval as package
 from gradeval.cli.study import study_command
-
-from .command import QRELS, RUN, fails, gradeval
-from .groups import check_error, check_formats, check_help
 
 STUDIES = tuple(study_command.commands)
 SWAPS = ("study", "swaps", "--levels", "2,3", "--items", "6", "--repeats", "3", "--swaps", "4")

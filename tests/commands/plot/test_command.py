@@ -6,12 +6,11 @@ import importlib.util
 import sys
 
 import pytest
+from cli.command import LETOR, QRELS, RUN, fails, gradeval
+from cli.groups import check_error, check_formats, check_help
 from helpers import each
 
 from gradeval.cli import output as out
-
-from .command import LETOR, QRELS, RUN, fails, gradeval
-from .groups import check_error, check_formats, check_help
 
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 with_matplotlib = pytest.mark.skipif(not HAS_MATPLOTLIB, reason="matplotlib (gradeval[plot]) is not installed")

@@ -11,13 +11,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.study.collection import Collection, collect, grades_in
-from gradeval.analysis.study.tables import MAX_SEED, Study, competing_metrics, levels_of, whole
-from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
+from gradeval.commands.study.collection import Collection, collect, grades_in
+from gradeval.commands.study.tabled import Row, Table
+from gradeval.commands.study.tables import MAX_SEED, Study, competing_metrics, levels_of, whole
 from gradeval.errors import InputError, MetricError, OptionError, described
 from gradeval.evaluation.given import separate_runs
 from gradeval.formats.sources import Source

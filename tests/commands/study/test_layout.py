@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from gradeval.analysis.study.tables import Study
-from gradeval.analysis.tabled import Table
 from gradeval.commands.study.layout import rows_of
+from gradeval.commands.study.tabled import Table
+from gradeval.commands.study.tables import Study
 from gradeval.errors import OptionError
 from gradeval.render.document import RenderOptions
 from gradeval.render.rows import write_csv

@@ -10,12 +10,12 @@ import numpy as np
 
 from gradeval.analysis.details import phi_of
 from gradeval.analysis.explanation import Phi
-from gradeval.analysis.plot.picture import Axis, Line, Panel, Picture, Point
-from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
+from gradeval.commands.plot.picture import Axis, Line, Panel, Picture, Point
+from gradeval.commands.study.tabled import Row, Table
 from gradeval.errors import MetricError, UnknownQueryError
 from gradeval.formats.sources import Source
 from gradeval.metrics.ndcg_phi import fitted_phi

@@ -12,8 +12,8 @@ import gradeval
 from gradeval.cli.plot_options import FORMATS
 from gradeval.errors import OptionError
 
-GOLDEN = Path(__file__).parent / "golden" / "plot"
-SEARCH = Path(__file__).parents[2] / "sample_data" / "search"
+GOLDEN = Path(__file__).parent / "golden"
+SEARCH = Path(__file__).parents[3] / "sample_data" / "search"
 QRELS = str(SEARCH / "qrels.txt")
 RUNS = [str(SEARCH / f"{name}.run") for name in ("bm25", "dense", "hybrid")]
 SMALL = {"levels": (2, 3), "items": 8, "repeats": 7, "swaps": 50}

@@ -7,7 +7,7 @@ import pytest
 from shared_data import shared
 
 import gradeval
-from gradeval.analysis.study.levels import levels
+from gradeval.commands.study.levels import levels
 from gradeval.errors import InputError, MetricError
 
 QRELS = {"q1": {"a": 3, "b": 1, "c": 0, "d": 0.5}, "q2": {"a": 1, "b": 0}}

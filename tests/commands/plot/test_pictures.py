@@ -12,13 +12,13 @@ from helpers import each
 from scipy.stats import t as student
 
 import gradeval
-from gradeval.analysis.plot.curve import curves_of, expanded
-from gradeval.analysis.plot.phi import MEDIAN, POOLED
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
+from gradeval.commands.plot.curve import curves_of, expanded
+from gradeval.commands.plot.phi import MEDIAN, POOLED
 from gradeval.errors import GradevalError, MetricError, OptionError, UnknownQueryError
 
-SEARCH = Path(__file__).parents[2] / "sample_data" / "search"
+SEARCH = Path(__file__).parents[3] / "sample_data" / "search"
 QRELS = str(SEARCH / "qrels.txt")
 RUNS = [str(SEARCH / f"{name}.run") for name in ("bm25", "dense", "hybrid")]
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradeval.analysis.study.tables import MAX_SEED, Study, averaged_metrics, full_rankings, shares, whole
-from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+from gradeval.commands.study.tabled import Row, Table
+from gradeval.commands.study.tables import MAX_SEED, Study, averaged_metrics, full_rankings, shares, whole
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete

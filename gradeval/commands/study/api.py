@@ -8,8 +8,8 @@ agreement    whether metrics, and judgments, order systems alike
 """
 
 # gradeval.study.swaps is the function; its module, of the same name, is in sys.modules
-from gradeval.analysis.study.agreement import agreement as agreement
-from gradeval.analysis.study.criteria import criteria as criteria
-from gradeval.analysis.study.divergence import divergence as divergence
-from gradeval.analysis.study.levels import levels as levels
-from gradeval.analysis.study.swaps import swaps as swaps
+from gradeval.commands.study.agreement import agreement as agreement
+from gradeval.commands.study.criteria import criteria as criteria
+from gradeval.commands.study.divergence import divergence as divergence
+from gradeval.commands.study.levels import levels as levels
+from gradeval.commands.study.swaps import swaps as swaps

@@ -9,9 +9,9 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.study.tables import Study, competing_metrics, full_rankings
-from gradeval.analysis.tabled import Table
 from gradeval.arrays import Floats
+from gradeval.commands.study.tabled import Table
+from gradeval.commands.study.tables import Study, competing_metrics, full_rankings
 from gradeval.registry.spec import Spec, parse
 from gradeval.scoring import score
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradeval.analysis.tabled import Tabled
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
+from gradeval.commands.study.tabled import Tabled
 from gradeval.errors import MetricError, OptionError, described
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, parse

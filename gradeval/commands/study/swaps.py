@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.study.tables import MAX_SEED, Study, averaged_metrics, full_rankings, shares, whole
-from gradeval.analysis.tabled import Table
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+from gradeval.commands.study.tabled import Table
+from gradeval.commands.study.tables import MAX_SEED, Study, averaged_metrics, full_rankings, shares, whole
 from gradeval.errors import OptionError, described
 from gradeval.registry.spec import Spec
 from gradeval.scoring import score

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from shared_data import shared
 
 import gradeval
-from gradeval.analysis.study.divergence import (
+from gradeval.commands.study.divergence import (
     DISTRIBUTIONS,
     SCENARIOS,
     _ideal_scores,
@@ -84,7 +84,7 @@ def test_tables_of_figure_2(figure2):
 
 def test_seed_alone_decides(monkeypatch):
     some = divergence(draws=40, items=30, cutoff=5, jobs=1)
-    monkeypatch.setattr("gradeval.analysis.study.tables.SHARE", 100)
+    monkeypatch.setattr("gradeval.commands.study.tables.SHARE", 100)
     np.testing.assert_array_equal(some.values, divergence(draws=40, items=30, cutoff=5, jobs=3).values)
     assert not np.array_equal(some.values, divergence(draws=40, items=30, cutoff=5, seed=2).values)
 

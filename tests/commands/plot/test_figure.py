@@ -20,7 +20,7 @@ from gradeval.errors import GradevalError, OptionError
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib (gradeval[plot]) is not installed")
 figure = import_module("gradeval.commands.plot.figure")
 
-SEARCH = Path(__file__).parents[2] / "sample_data" / "search"
+SEARCH = Path(__file__).parents[3] / "sample_data" / "search"
 QRELS = str(SEARCH / "qrels.txt")
 RUNS = [str(SEARCH / f"{name}.run") for name in ("bm25", "dense", "hybrid")]
 SMALL = {"levels": (2, 3), "items": 8, "repeats": 7, "swaps": 5}

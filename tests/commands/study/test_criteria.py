@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from gradeval.analysis.study.criteria import LISTS, RANKINGS, REFERENCE, _verdicts, costs, criteria
+from gradeval.commands.study.criteria import LISTS, RANKINGS, REFERENCE, _verdicts, costs, criteria
 from gradeval.errors import MetricError
 
 # table 1 as printed: numbers are cut off after three digits, not rounded

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradeval.analysis.plot.picture import Axis, Line, Panel, Picture, checked_confidence, interval_of_mean
-from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Floats, Ints, cached_property
+from gradeval.commands.plot.picture import Axis, Line, Panel, Picture, checked_confidence, interval_of_mean
+from gradeval.commands.study.tabled import Row, Table
 from gradeval.errors import MetricError, OptionError, named
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete

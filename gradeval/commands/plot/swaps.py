@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradeval.analysis.plot.picture import Axis, Line, Panel, Picture, checked_confidence
-from gradeval.analysis.study.swaps import METRICS, USES, Swaps
-from gradeval.analysis.study.swaps import swaps as study_swaps
-from gradeval.analysis.tabled import Row, Table
 from gradeval.arrays import Floats, cached_property
+from gradeval.commands.plot.picture import Axis, Line, Panel, Picture, checked_confidence
+from gradeval.commands.study.swaps import METRICS, USES, Swaps
+from gradeval.commands.study.swaps import swaps as study_swaps
+from gradeval.commands.study.tabled import Row, Table
 from gradeval.statistics.intervals import t_intervals
 
 
