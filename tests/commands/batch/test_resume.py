@@ -8,12 +8,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from cli.command import fails, gradeval
 
 from gradeval.commands.batch import cells as batch_cells
 from gradeval.formats.sources import Source
 
-from .batches import MANIFEST, batch
-from .command import fails, gradeval
+from .calls import MANIFEST, batch
 
 pytestmark = pytest.mark.usefixtures("batch_files")
 

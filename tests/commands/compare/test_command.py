@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 
 import pytest
+from cli.command import fails, gradeval
+from cli.graded import query_ids
 from helpers import each
 from scipy import stats
 
-from .command import fails, gradeval
-from .comparisons import compare, per_query, rows
-from .graded import query_ids
+from .calls import compare, per_query, rows
 
 pytestmark = pytest.mark.usefixtures("compare_files")
 

@@ -23,7 +23,7 @@ from gradeval.errors import OptionError
 from gradeval.notices import Kind, Notice
 from gradeval.render.numbers import probability, signed
 
-GOLDEN = Path(__file__).parent / "golden" / "comparison"
+GOLDEN = Path(__file__).parent / "golden"
 NAN = math.nan
 QUERIES = ("q1", "q2", "a|b_%\udcff", "=4", "q5")
 

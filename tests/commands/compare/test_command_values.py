@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from cli.command import fails, gradeval
 from helpers import each
 
-from .command import fails, gradeval
-from .comparisons import compare, per_query, rows
+from .calls import compare, per_query, rows
 
 pytestmark = pytest.mark.usefixtures("compare_files")
 

@@ -9,12 +9,12 @@ import os
 from pathlib import Path
 
 import pytest
+from cli.command import fails, gradeval
 from helpers import each
 
 from gradeval.commands.batch.command import FORMATS
 
-from .batches import MANIFEST, batch, values
-from .command import fails, gradeval
+from .calls import MANIFEST, batch, values
 
 pytestmark = pytest.mark.usefixtures("batch_files")
 

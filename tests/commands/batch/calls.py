@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from .command import Done, gradeval
+from cli.command import Done, gradeval
 
 MANIFEST = """\
 metrics = "AP P@2"
