@@ -17,7 +17,6 @@ import click
 from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.command import Command, version_option
-from gradeval.cli.eval import eval_command
 from gradeval.errors import GradevalError
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ COMMANDS = {
     "batch": "gradeval.commands.batch.command",
     "compare": "gradeval.commands.compare.command",
     "convert": "gradeval.cli.convert",
-    "eval": "gradeval.cli.eval",
+    "eval": "gradeval.commands.eval",
     "explain": "gradeval.cli.explain",
     "gate": "gradeval.cli.gate",
     "ir_measures": "gradeval.cli.ir_measures",
@@ -69,6 +68,11 @@ Exit codes: 0 success, 1 a check of a gate did not hold, 2 wrong usage or input.
 INTERRUPTED = 128 + signal.SIGINT
 
 
+def _command(name: str) -> click.Command:
+    command: click.Command = getattr(import_module(COMMANDS[name]), f"{name}_command")
+    return command
+
+
 class _EvalByDefault(Command, click.Group):
     """A group in which `gradeval QRELS RUN` means `gradeval eval QRELS RUN`."""
 
@@ -76,10 +80,7 @@ class _EvalByDefault(Command, click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = getattr(import_module(COMMANDS[cmd_name]), f"{cmd_name}_command")
-        return command
+        return _command(cmd_name) if cmd_name in COMMANDS else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["gradeval.args"] = list(args)
@@ -114,7 +115,7 @@ class _EvalByDefault(Command, click.Group):
         formatter.write_usage("gradeval", "convert [OPTIONS] IN OUT", prefix="       ")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        eval_command.format_options(ctx, formatter)
+        _command("eval").format_options(ctx, formatter)
         with formatter.section("About"):
             formatter.write_dl([row for param in self.params if (row := param.get_help_record(ctx))])
         self.format_commands(ctx, formatter)
@@ -127,7 +128,7 @@ class _EvalByDefault(Command, click.Group):
         if incomplete.startswith("-"):
             names = [item.value for item in found]
             return found + [
-                item for item in eval_command.shell_complete(ctx, incomplete) if item.value not in names
+                item for item in _command("eval").shell_complete(ctx, incomplete) if item.value not in names
             ]
         return [CompletionItem(incomplete, type="file"), *found]
 

@@ -70,6 +70,7 @@ class Job:
         self.file: OutputFile | None = None
         self.format = ""
         self.progress: Progress | None = None
+        self._reported: set[str] = set()
 
     # --- before anything is read
 
@@ -129,10 +130,16 @@ class Job:
 
     def report_failed(self, failed: Iterable[FailedRun]) -> None:
         """Print the errors of runs, each once."""
+        self._clear()
+        for run in failed:
+            if str(run.error) not in self._reported:
+                self._reported.add(str(run.error))
+                out.report(run.error)
+
+    def _clear(self) -> None:
+        """Remove the progress bar, for text."""
         if self.progress is not None:
             self.progress.clear()
-        for error in {str(run.error): run.error for run in failed}.values():
-            out.report(error)
 
     # --- what it says
 
@@ -167,6 +174,7 @@ class Job:
             self.write(result(options, **what).write(options))
 
     def write(self, text: str) -> None:
+        self._clear()
         out.write(text, self.file, styled=self.format == "table")
 
 

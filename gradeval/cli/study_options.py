@@ -11,9 +11,9 @@ import click
 from gradeval.cli import output as out
 from gradeval.cli.arguments import check_runs, input_files, output_file
 from gradeval.cli.destination import Destination
-from gradeval.cli.eval import eval_command
 from gradeval.cli.options import digits_option, metric_option, output_option, table_option, together
 from gradeval.cli.types import Integer
+from gradeval.commands.eval import eval_command
 from gradeval.render import WRITERS
 
 if TYPE_CHECKING:

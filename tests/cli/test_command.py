@@ -15,7 +15,7 @@ from helpers import each, own_metrics_only
 
 from gradeval import __version__, cli
 from gradeval.cli import app
-from gradeval.cli.eval import eval_command
+from gradeval.commands.eval import eval_command
 from gradeval.registry.dialects import GROUPS
 from gradeval.registry.metric import REGISTRY, load
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from helpers import each
 
-from gradeval.cli.eval import eval_command
+from gradeval.commands.eval import eval_command
 from gradeval.options import DEFAULT_METRICS
 
 from .command import RUN, dcg, fails, gradeval, mean_of, values

@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from gradeval import heap
-from gradeval.cli import output as out
-from gradeval.cli.arguments import (
-    asked_queries,
-    check_queries,
-    check_runs,
-    expand_runs,
-    input_files,
-    naming_queries,
-    output_file,
-)
-from gradeval.cli.destination import Destination
+from gradeval.cli.job import Job, check_runs, expand_runs, with_job
 from gradeval.cli.metrics import complete_metric
 from gradeval.cli.options import (
     input_options,
@@ -28,17 +17,17 @@ from gradeval.cli.options import (
     measure,
     measure_options,
     other_options,
+    output,
     output_options,
     queries,
     query_options,
     sectioned_command,
 )
-from gradeval.cli.options import output as output_option
 from gradeval.cli.types import File, Integer
 from gradeval.errors import InputError, named
 from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
-from gradeval.render import WRITERS, Digits
+from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
     from gradeval.registry.spec import Spec
@@ -64,17 +53,15 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
 @queries("-n", "--no-summary", is_flag=True, help="Do not print the summary; requires -q.")
 @query_options()
 @output_options(FORMATS)
-@output_option(
+@output(
     "--sort",
     metavar="METRIC",
     shell_complete=complete_metric,
     help="Order the runs by this metric, the best first, or the highest first for a metric of which neither "
     "high nor low is better, such as unj; -METRIC reverses the order.",
 )
-@output_option(
-    "--top", type=Integer(1, 10**9), metavar="N", help="Print the first N runs only; requires --sort."
-)
-@output_option("--wide", is_flag=True, help="With -q: queries as rows, runs side by side, for each metric.")
+@output("--top", type=Integer(1, 10**9), metavar="N", help="Print the first N runs only; requires --sort.")
+@output("--wide", is_flag=True, help="With -q: queries as rows, runs side by side, for each metric.")
 @inputs(
     "--runs-from",
     type=File(),
@@ -84,26 +71,18 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
 )
 @input_options()
 @other_options()
+@with_job(FORMATS)
 def eval_command(
+    job: Job,
     qrels: str,
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
     per_query: bool,
     no_summary: bool,
-    complete: bool,
-    format_: str | None,
-    digits: Digits,
-    spreadsheet: bool,
     sort: str | None,
     top: int | None,
     wide: bool,
     runs_from: str | None,
-    output: str | None,
-    query_ids: str | None,
-    jobs: int | None,
-    quiet: bool,
-    strict: bool,
-    allow: tuple[Kind, ...],
     **options: Any,
 ) -> int:
     """Evaluate runs against relevance judgments.
@@ -115,7 +94,6 @@ def eval_command(
     names it in the results; a NAME contains no '/'. With -f jsonl the values of a run are printed as soon as
     they are there.
     """
-    check_queries(complete, options["queries"])
     if no_summary and not per_query:
         raise click.UsageError("-n requires -q: nothing would be printed.")
     if top is not None and sort is None:
@@ -123,85 +101,58 @@ def eval_command(
     if runs_from is None:
         check_runs(runs, options["features"])
     _check_no_command(qrels)
-    given = _runs(runs, runs_from)
-    file = output_file(output, input_files(*(path for _, path in given[len(runs) :])))
-    destination = Destination.of(file, format_, FORMATS, spreadsheet=spreadsheet)
-    if wide and not per_query:
-        raise click.UsageError("--wide requires -q.")
-    _check_columns(wide, options["tie_range"], destination.format)
-
-    from gradeval.evaluation.layout import ALL
-    from gradeval.render.progress import Progress
-
-    out.treat_warnings(quiet, strict)
-    heap.imported()
-    wanted = _wanted(qrels, given or [(None, qrels)], metrics)
+    labelled = _runs(runs, runs_from)
+    job.open(*(path for _, path in labelled[len(runs) :]))
+    _check_columns(job.format, per_query, wide, options["tie_range"])
+    wanted = _wanted(qrels, labelled or [(None, qrels)], metrics)
     by = () if sort is None else _sorting(sort)
     if not options["by_level"]:
         _check_printed(wanted.specs, per_query, not no_summary)
         if by and (len(by) > 1 or by[0] not in wanted.specs):
             names = ", ".join(map(str, wanted.specs))
             raise click.UsageError(f"--sort {sort}: give one of the metrics: {names}.")
-    asked = asked_queries(query_ids)
-    chosen = Options.of(**options, jobs=jobs or 0)
     # with --strict nothing is printed before all warnings are known
-    is_streamed = destination.format == "jsonl" and file is None and not (sort or wide or strict)
-    mixed = per_query and not no_summary and destination.format in BY_ROWS
-    reported: set[str] = set()
-    has_all = False
-
-    def show(results: Results) -> None:
-        text = results.render(
-            destination.format,
-            per_query=per_query,
-            summary=not no_summary,
-            digits=digits,
-            spreadsheet=spreadsheet,
-            **destination.style,
-            wide=wide,
-        )
-        destination.write(text)
+    is_streamed = job.format == "jsonl" and job.file is None and not (sort or wide or job.strict)
+    what = {"per_query": per_query, "summary": not no_summary, "wide": wide}
+    with_all: list[Notice] = []
 
     def on_run(results: Results) -> None:
-        nonlocal has_all
-        for failed in results.failed:
-            if str(failed.error) not in reported:
-                reported.add(str(failed.error))
-                progress.clear()
-                out.report(failed.error)
+        job.report_failed(results.failed)
         if results.runs:
-            has_all = has_all or (mixed and ALL in results.counted_queries(0))
+            with_all.extend(
+                _query_all(results) if job.format in BY_ROWS and per_query and not no_summary else ()
+            )
             if is_streamed:
-                progress.clear()
-                show(results)
+                job.print(results, **what)
 
-    with naming_queries(asked), Progress(enabled=False if quiet else None) as progress:
+    with job.running() as progress:
         results = wanted.evaluate(
             wanted.qrels,
             wanted.runs,
             wanted.specs,
-            chosen,
+            Options.of(**options),
             on_run,
             per_query and not is_streamed,
             watch=progress.watch,
-            hashes=destination.format == "json",
-            query_ids=None if asked is None else asked.chosen,
+            hashes=job.format == "json",
+            query_ids=job.chosen,
         )
-    if strict and results.failed:
+    if job.strict and results.failed:
         return 2
-    warnings = list(asked.warnings if asked else ())
-    notices = [
-        *results.notices,
-        *wanted.excluded,
-        *([Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))] if has_all else ()),
-    ]
-    if not out.passes(warnings, notices, len(results.runs), quiet, strict, allow):
+    if not job.passes([*results.notices, *wanted.excluded, *with_all[:1]], len(results.runs)):
         return 2
     if results.runs and not is_streamed:
-        if by:
-            results = results.sorted_by(str(sort).removeprefix("-"), worst_first=str(sort).startswith("-"))
-        show(replace(results, runs=results.runs[:top]))
+        if sort is not None:
+            results = results.sorted_by(sort.removeprefix("-"), worst_first=sort.startswith("-"))
+        job.print(replace(results, runs=results.runs[:top]), **what)
     return 2 if results.failed else 0
+
+
+def _query_all(results: Results) -> list[Notice]:
+    """The notice of a query that has the id of the summary."""
+    from gradeval.evaluation.layout import ALL
+
+    return [Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))] if ALL in results.counted_queries(0) else []
 
 
 class _Wanted(NamedTuple):
@@ -248,12 +199,13 @@ def _check_no_command(qrels: str) -> None:
         raise click.UsageError(f"The command comes first: gradeval {qrels}, then its options.")
 
 
-def _check_columns(wide: bool, tie_range: bool, format: str) -> None:
+def _check_columns(format: str, per_query: bool, wide: bool, tie_range: bool) -> None:
     """Raise UsageError where the rows cannot have what is asked for."""
+    if wide and not per_query:
+        raise click.UsageError("--wide requires -q.")
     if wide and (tie_range or format == "trec"):
-        raise click.UsageError(
-            f"--wide and {'--tie-range' if tie_range else '-f trec'} are mutually exclusive."
-        )
+        other = "--tie-range" if tie_range else "-f trec"
+        raise click.UsageError(f"--wide and {other} are mutually exclusive.")
     if tie_range and format == "trec":
         raise click.UsageError(
             "--tie-range and -f trec are mutually exclusive: the format has no columns for ranges."
