@@ -21,10 +21,10 @@ from cli.command import gradeval
 from helpers import examples, own_metrics_only
 from registry import test_invariants, test_metric
 
-from gradeval.cli.gate import gate_command
 from gradeval.commands.batch.command import batch_command
 from gradeval.commands.compare.command import compare_command
 from gradeval.commands.eval import eval_command
+from gradeval.commands.gate.command import gate_command
 from gradeval.options import DEFAULT_METRICS
 from gradeval.registry.dialects import BENCHMARKS, TREC_EVAL
 from gradeval.registry.metric import REGISTRY, load

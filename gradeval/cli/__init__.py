@@ -29,7 +29,7 @@ COMMANDS = {
     "convert": "gradeval.cli.convert",
     "eval": "gradeval.commands.eval",
     "explain": "gradeval.cli.explain",
-    "gate": "gradeval.cli.gate",
+    "gate": "gradeval.commands.gate.command",
     "ir_measures": "gradeval.cli.ir_measures",
     "metrics": "gradeval.cli.metrics",
     "plot": "gradeval.cli.plot",

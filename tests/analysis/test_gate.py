@@ -11,9 +11,9 @@ import pytest
 from helpers import each
 from scipy import stats
 
-from gradeval.analysis.gate import judge
-from gradeval.analysis.gate_checks import COVERAGE, KINDS, Check, parse_checks
-from gradeval.analysis.gate_report import CheckOutcome, GateReport
+from gradeval.commands.gate.checks import COVERAGE, KINDS, Check, parse_checks
+from gradeval.commands.gate.judge import judge
+from gradeval.commands.gate.result import CheckOutcome, GateReport
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
@@ -322,7 +322,7 @@ def test_exit_codes() -> None:
 
 
 def test_every_kind_can_be_judged() -> None:
-    from gradeval.analysis.gate_verdicts import JUDGES
+    from gradeval.commands.gate.verdicts import JUDGES
 
     assert tuple(JUDGES) == KINDS
 

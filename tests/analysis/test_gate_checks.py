@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from helpers import each
 
-from gradeval.analysis.gate_checks import GateConfig, has_config, parse_checks, read_config
+from gradeval.commands.gate.checks import GateConfig, has_config, parse_checks, read_config
 from gradeval.errors import GradevalError, InputError
 from gradeval.formats.sources import Source
 from gradeval.formats.toml import read_toml

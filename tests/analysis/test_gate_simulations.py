@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradeval.analysis.gate import judge
-from gradeval.analysis.gate_checks import Check
+from gradeval.commands.gate.checks import Check
+from gradeval.commands.gate.judge import judge
 
 from .test_gate import AP, results
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from helpers import each
 
-from gradeval.cli.gate import EPILOG
+from gradeval.commands.gate.command import EPILOG
 
 from .command import fails, gradeval
 from .gates import QUERIES, gate, save

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gradeval.analysis.gate_checks import KINDS
+from gradeval.commands.gate.checks import KINDS
 
 from .command import fails, gradeval
 from .gates import gate, save

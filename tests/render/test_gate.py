@@ -15,11 +15,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 import gradeval
-from gradeval.analysis.gate_checks import parse_checks
-from gradeval.analysis.gate_report import CheckOutcome, Coverage, GateReport, WorstQuery
-from gradeval.cli.gate_reports import FORMATS
 from gradeval.commands.gate import github, junit
+from gradeval.commands.gate.checks import parse_checks
 from gradeval.commands.gate.layout import margin, verdict_line
+from gradeval.commands.gate.reports import FORMATS
+from gradeval.commands.gate.result import CheckOutcome, Coverage, GateReport, WorstQuery
 from gradeval.errors import printable, visible
 from gradeval.notices import Kind, Notice
 from gradeval.render.md import escape

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gradeval.analysis.gate_report import GateReport
 from gradeval.commands.gate.junit import message
 from gradeval.commands.gate.layout import verdict_line
+from gradeval.commands.gate.result import GateReport
 from gradeval.errors import printable
 from gradeval.render import Digits
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from gradeval.analysis.gate_report import CheckOutcome, GateReport
 from gradeval.commands.gate.layout import bound, margin, value
+from gradeval.commands.gate.result import CheckOutcome, GateReport
 from gradeval.errors import printable
 from gradeval.render import Digits
 from gradeval.render.numbers import number, signed

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from gradeval.analysis.gate_checks import NO_WORSE, NON_INFERIOR
-from gradeval.analysis.gate_report import CheckOutcome, GateReport
-from gradeval.analysis.gate_verdicts import ALPHA, TOLERANCE
+from gradeval.commands.gate.checks import NO_WORSE, NON_INFERIOR
+from gradeval.commands.gate.result import CheckOutcome, GateReport
+from gradeval.commands.gate.verdicts import ALPHA, TOLERANCE
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render.document import (

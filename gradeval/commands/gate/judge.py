@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.analysis.gate_checks import NO_WORSE, REQUIRE, Check, check_number
-from gradeval.analysis.gate_report import FULL_COVERAGE, CheckOutcome, Coverage, GateReport
-from gradeval.analysis.gate_verdicts import BASELINE, JUDGES, RUN, at_least
 from gradeval.analysis.saved import Runs, check_metrics, evaluate_with_saved, saved_specs
 from gradeval.commands.compare.judged_share import Judged, judged_spec
 from gradeval.commands.compare.values import comparable, is_num_q, missing_notices
+from gradeval.commands.gate.checks import NO_WORSE, REQUIRE, Check, check_number
+from gradeval.commands.gate.result import FULL_COVERAGE, CheckOutcome, Coverage, GateReport
+from gradeval.commands.gate.verdicts import BASELINE, JUDGES, RUN, at_least
 from gradeval.errors import InputError, OptionError
 from gradeval.formats.saved import SavedResult
 from gradeval.formats.sources import Source

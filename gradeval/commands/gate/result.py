@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gradeval.analysis.gate_checks import MAX_QUERY_DROP, REQUIRE, Check
+from gradeval.commands.gate.checks import MAX_QUERY_DROP, REQUIRE, Check
 from gradeval.notices import Notice
 from gradeval.render.document import Printable
 from gradeval.version import __version__

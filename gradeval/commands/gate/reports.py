@@ -14,7 +14,7 @@ from gradeval.errors import GradevalError
 from gradeval.render import Digits
 
 if TYPE_CHECKING:
-    from gradeval.analysis.gate_report import GateReport
+    from gradeval.commands.gate.result import GateReport
     from gradeval.formats.output_file import OutputFile
 
 FORMATS = ("table", "tsv", "json", "md")
@@ -49,8 +49,8 @@ class Reports:
 
     def publish(self, report: GateReport, warnings: Sequence[str]) -> int:
         """Write and print the report; the exit code."""
-        from gradeval.analysis.gate_report import GateReport
         from gradeval.commands.gate.layout import verdict_line
+        from gradeval.commands.gate.result import GateReport
 
         has_verdict = self.file is None and self.format in WITH_VERDICT and self._is_printed(report)
         try:

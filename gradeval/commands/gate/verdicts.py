@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradeval.analysis.gate_checks import MAX_DROP, MAX_QUERY_DROP, NO_WORSE, NON_INFERIOR, REQUIRE, Check
-from gradeval.analysis.gate_report import CheckOutcome, Coverage, Verdict, WorstQuery
 from gradeval.arrays import Floats
 from gradeval.commands.compare.values import ComparedMetric, QueryValues, is_num_q, missing_notices
+from gradeval.commands.gate.checks import MAX_DROP, MAX_QUERY_DROP, NO_WORSE, NON_INFERIOR, REQUIRE, Check
+from gradeval.commands.gate.result import CheckOutcome, Coverage, Verdict, WorstQuery
 from gradeval.registry.spec import Spec
 from gradeval.results import Results
 from gradeval.statistics.sampling import Sampling

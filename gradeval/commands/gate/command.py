@@ -13,7 +13,6 @@ from click.core import ParameterSource
 from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_new, check_queries, input_files, naming_queries
-from gradeval.cli.gate_reports import FORMATS, Reports
 from gradeval.cli.options import (
     input_options,
     measure_options,
@@ -24,15 +23,16 @@ from gradeval.cli.options import (
     sectioned_command,
 )
 from gradeval.cli.types import File, Integer, OutputPath, Percentage
+from gradeval.commands.gate.reports import FORMATS, Reports
 from gradeval.errors import GradevalError
 from gradeval.notices import Kind, lines
 from gradeval.options import Options
 from gradeval.render import Digits
 
 if TYPE_CHECKING:
-    from gradeval.analysis.gate_checks import Check, GateConfig
     from gradeval.analysis.saved import Runs
     from gradeval.cli.query_ids import QueryIds
+    from gradeval.commands.gate.checks import Check, GateConfig
     from gradeval.formats.output_file import OutputFile
     from gradeval.formats.toml import TomlFile
     from gradeval.registry.spec import Spec
@@ -191,9 +191,9 @@ def gate_command(
     out.treat_warnings(quiet, strict)
     heap.imported()
 
-    from gradeval.analysis.gate import check_baseline, first_checks, judge
-    from gradeval.analysis.gate_checks import PYPROJECT, GateConfig, named_files
-    from gradeval.analysis.gate_report import GateReport
+    from gradeval.commands.gate.checks import PYPROJECT, GateConfig, named_files
+    from gradeval.commands.gate.judge import check_baseline, first_checks, judge
+    from gradeval.commands.gate.result import GateReport
     from gradeval.tables.run_names import labelled
 
     reports = Reports(digits, github)
@@ -261,7 +261,7 @@ def _options(given: Mapping[str, Any], of_config: Mapping[str, Any], complete: b
 
 def _config_file(config: str | None) -> TomlFile | None:
     """The file of --config, or pyproject.toml where it says anything about gradeval."""
-    from gradeval.analysis.gate_checks import PYPROJECT, has_config
+    from gradeval.commands.gate.checks import PYPROJECT, has_config
     from gradeval.formats.sources import Source
     from gradeval.formats.toml import read_toml
 
@@ -274,7 +274,7 @@ def _settings(
     file: TomlFile | None, own: Mapping[str, Sequence[str]], baseline: str | None, min_coverage: float | None
 ) -> GateConfig:
     """The checks of the file, then those of the command line, whose baseline and coverage come first."""
-    from gradeval.analysis.gate_checks import GateConfig, parse_checks, read_config
+    from gradeval.commands.gate.checks import GateConfig, parse_checks, read_config
 
     checks = [check for kind, texts in own.items() for text in texts for check in parse_checks(kind, text)]
     settings = GateConfig(tuple(checks), baseline, min_coverage)
@@ -292,8 +292,8 @@ def _evaluated(
     hashes: bool = False,
 ) -> tuple[Results, Sequence[Check]]:
     """The results of the run and of the baseline, and the checks of these. Raises GradevalError."""
-    from gradeval.analysis.gate import evaluate_to_gate
     from gradeval.analysis.saved import with_saved
+    from gradeval.commands.gate.judge import evaluate_to_gate
     from gradeval.render.progress import Progress
     from gradeval.tables.run_names import labelled
 
