@@ -32,10 +32,10 @@ COMMANDS = {
     "gate": "gradeval.commands.gate.command",
     "ir_measures": "gradeval.cli.ir_measures",
     "metrics": "gradeval.cli.metrics",
-    "plot": "gradeval.cli.plot",
+    "plot": "gradeval.commands.plot.command",
     "report": "gradeval.cli.report",
     "spark": "gradeval.cli.spark",
-    "study": "gradeval.cli.study",
+    "study": "gradeval.commands.study.command",
     "trec_eval": "gradeval.cli.trec_eval",
     "validate": "gradeval.cli.validate",
 }

@@ -9,7 +9,7 @@ import pytest
 from helpers import each
 
 import gradeval
-from gradeval.cli.plot_options import FORMATS
+from gradeval.commands.plot.command_options import FORMATS
 from gradeval.errors import OptionError
 
 GOLDEN = Path(__file__).parent / "golden"

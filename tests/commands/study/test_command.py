@@ -8,7 +8,7 @@ from cli.groups import check_error, check_formats, check_help
 from helpers import each
 
 import gradeval as package
-from gradeval.cli.study import study_command
+from gradeval.commands.study.command import study_command
 
 STUDIES = tuple(study_command.commands)
 SWAPS = ("study", "swaps", "--levels", "2,3", "--items", "6", "--repeats", "3", "--swaps", "4")

@@ -8,7 +8,8 @@ import click
 
 from gradeval.cli.arguments import expand_runs
 from gradeval.cli.command import Command, CommandGroup
-from gradeval.cli.study_options import (
+from gradeval.cli.types import File
+from gradeval.commands.study.command_options import (
     EVALUATION,
     INPUT,
     OTHER,
@@ -23,7 +24,6 @@ from gradeval.cli.study_options import (
     run_study,
     seed_option,
 )
-from gradeval.cli.types import File
 from gradeval.options import parse_number
 
 if TYPE_CHECKING:
