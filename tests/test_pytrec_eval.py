@@ -64,17 +64,7 @@ def test_random_collections(seed, level, judged_only):
 @each(
     "measure",
     [
-        *(
-            "map",
-            "map.5",
-            "ndcg_cut",
-            "ndcg_cut_10",
-            "ndcg_cut.10,5",
-            "ndcg_cut.10abc",
-            "P_5,10",
-            "P_5.7",
-            "P.5,5",
-        ),
+        *"map map.5 ndcg_cut ndcg_cut_10 ndcg_cut.10,5 ndcg_cut.10abc P_5,10 P_5.7 P.5,5".split(),
         *("P_05", "official", "set", "set_F", "set_F.2", "set_F_0.5", "iprec_at_recall.0.2", "relative_P_3"),
         *("iprec_at_recall_0.25", "11pt_avg", "11pt_avg.0.1,0.2", "relstring", "relstring_5", "success_1"),
         *("Rprec_mult.0.5", "num_q", "gm_map", "gm_bpref", "utility", "recall_1000", "map_cut.1,3,5"),

@@ -118,12 +118,7 @@ def test_full_gain_ends_the_search_for_good():
 
 def test_ranks_beyond_n_are_not_looked_at():
     deep = ranked([*[None] * 4, 1])
-    for name in (
-        "INST(max_rel=1,n=4)",
-        "INSQ(max_rel=1,n=4)",
-        "NERR10(max_rel=1,n=4)",
-        "NERR11(max_rel=1,n=4)",
-    ):
+    for name in "INST(max_rel=1,n=4) INSQ(max_rel=1,n=4) NERR10(max_rel=1,n=4) NERR11(max_rel=1,n=4)".split():
         assert value(name, deep) == 0
 
 

@@ -169,13 +169,10 @@ def test_the_options_do_something():
     assert len({tuple(values(["AP"], ties=ties)["AP"].of.values()) for ties in ORDERS}) == 4
 
 
-WITH_SCALE = [
-    "ERR(gain=0:0/1:9)",
-    "ERR(gain=linear)",
-    "nDCG(ideal=max)@5",
-    "nDCG(ideal=max,gain=1:7/2:3)@5",
-    "nDCG(ideal=max,top=2/4,gain=1:7)@5",
-]
+WITH_SCALE = (
+    "ERR(gain=0:0/1:9) ERR(gain=linear) nDCG(ideal=max)@5 nDCG(ideal=max,gain=1:7/2:3)@5 "
+    "nDCG(ideal=max,top=2/4,gain=1:7)@5 "
+).split()
 
 
 def test_queries_evaluated_apart_or_together(monkeypatch):

@@ -25,12 +25,8 @@ VARIANTS = [
     *("nDCG(discount=zipf)@5", "nDCG(ideal=local)", "nDCG(gain=1:3/2:1e150)", "nDCGphi(variant=released)"),
     *("nDCGphi(points=0:0/1e-150:0.1/2:0.9/1e150:1)", "Q(beta=1e150)", "JKnDCG(base=1.5)", "rbp(p=0.5)"),
     *(
-        "INST(max_rel=1e150)",
-        "SDCG(max_rel=1e-150)@3",
-        "AP(rel=1e150)",
-        "AP(rel=1e-150)",
-        "muAP(judged_only=true)",
-    ),
+        "INST(max_rel=1e150) SDCG(max_rel=1e-150)@3 AP(rel=1e150) AP(rel=1e-150) muAP(judged_only=true) "
+    ).split(),
 ]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import with_needed
 
 from gradeval.options import Options
 from gradeval.registry.metric import REGISTRY, load
@@ -21,19 +22,10 @@ load()
 
 Numbers = Mapping[str, Mapping[str, float]]
 
-_NEEDED = {"cutoff": "3", "max_rel": "3", "recall": "0.5", "multiple": "0.6"}
-
 
 def every_metric() -> list[str]:
     """Every metric with a number, with the parameters that it needs."""
-    names = []
-    for name, metric in REGISTRY.items():
-        given = {p.name: _NEEDED.get(p.name, p.example) for p in metric.params if p.required}
-        if not metric.text:
-            names.append(
-                f"{name}({','.join(f'{key}={value}' for key, value in given.items())})" if given else name
-            )
-    return names
+    return [with_needed(name) for name, metric in REGISTRY.items() if not metric.text]
 
 
 def table(pl: Any, rows: Sequence[tuple[Any, ...]], *names: str) -> Any:

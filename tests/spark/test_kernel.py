@@ -133,17 +133,7 @@ def test_comparison(options: dict[str, Any]) -> None:
         assert (one.run, one.baseline, one.metric, one.n) == (other.run, other.baseline, other.metric, other.n)
         assert (one.won, one.tied, one.lost, one.verdict) == (other.won, other.tied, other.lost, other.verdict)
         assert (one.method, one.reason) == (other.method, other.reason)
-        for name in (
-            "mean",
-            "baseline_mean",
-            "difference",
-            "sd",
-            "low",
-            "high",
-            "p",
-            "p_corrected",
-            "effect_size",
-        ):
+        for name in "mean baseline_mean difference sd low high p p_corrected effect_size".split():
             own, theirs = getattr(one, name), getattr(other, name)
             assert own == pytest.approx(theirs, rel=1e-9, abs=1e-12, nan_ok=True), name
     assert found.render("tsv") == expected.render("tsv")
