@@ -14,10 +14,6 @@ if TYPE_CHECKING:
 
     from gradeval import spark as spark
     from gradeval.analysis.convert import convert as convert
-    from gradeval.analysis.explain import explain as explain
-    from gradeval.analysis.explanation import Explanation as Explanation
-    from gradeval.analysis.report import Report as Report
-    from gradeval.analysis.report import report as report
     from gradeval.analysis.validate import validate as validate
     from gradeval.analysis.validation import Validation as Validation
     from gradeval.commands.batch.batch import batch as batch
@@ -25,7 +21,11 @@ if TYPE_CHECKING:
     from gradeval.commands.compare.compare import compare as compare
     from gradeval.commands.compare.compare_tables import compare_tables as compare_tables
     from gradeval.commands.compare.result import Comparison as Comparison
+    from gradeval.commands.explain.explain import explain as explain
+    from gradeval.commands.explain.result import Explanation as Explanation
     from gradeval.commands.plot import api as plot  # noqa: F401
+    from gradeval.commands.report.result import Report as Report
+    from gradeval.commands.report.result import report as report
     from gradeval.commands.study import api as study  # noqa: F401
     from gradeval.errors import GradevalError as GradevalError
     from gradeval.errors import InputError as InputError
@@ -44,12 +44,12 @@ _HOME = {
     "Batch": "commands.batch.result",
     "Comparison": "commands.compare.result",
     "Evaluator": "evaluation.evaluator",
-    "Explanation": "analysis.explanation",
+    "Explanation": "commands.explain.result",
     "GradevalError": "errors",
     "InputError": "errors",
     "MetricError": "errors",
     "OptionError": "errors",
-    "Report": "analysis.report",
+    "Report": "commands.report.result",
     "Results": "results",
     "Validation": "analysis.validation",
     "__version__": "version",
@@ -58,11 +58,11 @@ _HOME = {
     "compare_tables": "commands.compare.compare_tables",
     "convert": "analysis.convert",
     "evaluate": "evaluation",
-    "explain": "analysis.explain",
     "plot": "commands.plot.api",
+    "explain": "commands.explain.explain",
     "read_qrels": "tables.load",
     "read_run": "tables.load",
-    "report": "analysis.report",
+    "report": "commands.report.result",
     "score_arrays": "training",
     "spark": "spark",
     "study": "commands.study.api",

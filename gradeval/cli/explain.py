@@ -28,7 +28,7 @@ from gradeval.options import Options
 from gradeval.render import Digits
 
 if TYPE_CHECKING:
-    from gradeval.analysis.explanation import Explanation
+    from gradeval.commands.explain.result import Explanation
 
 EPILOG = """\b
 Examples:
@@ -126,7 +126,7 @@ def explain_command(
     file = output_file(output, input_files())
     destination = Destination.of(file, format_, FORMATS, otherwise="table")
 
-    from gradeval.analysis.explain import METRIC, explain_run, one_metric
+    from gradeval.commands.explain.explain import METRIC, explain_run, one_metric
     from gradeval.commands.explain.layout import document
     from gradeval.render.document import RenderOptions
     from gradeval.render.progress import Progress

@@ -114,7 +114,7 @@ def report_command(
     if file is None and out.on_terminal():
         raise click.UsageError("-o FILE is missing: a page of HTML is not for a terminal.")
 
-    from gradeval.analysis.report import evaluate_to_report, report_of
+    from gradeval.commands.report.result import evaluate_to_report, report_of
     from gradeval.render.progress import Progress
 
     out.treat_warnings(quiet, strict)

@@ -1,8 +1,8 @@
-"""Results made by hand: three queries, two runs, and a metric of each kind; and a browser."""
+"""Results made by hand: three queries, two runs, and a metric of each kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -11,8 +11,6 @@ from gradeval.notices import Kind, Notice
 from gradeval.registry.spec import parse
 from gradeval.results import Results
 from gradeval.run_result import RunResult
-
-from .report_page import Browser
 
 NAN = float("nan")
 Make = Callable[..., Results]
@@ -57,17 +55,3 @@ def results() -> Results:
         options={"ties": "trec", "rel": None},
         notices=(Notice(Kind.MISSING, "neural", 1, rule="both"),),
     )
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    found = Browser(tmp_path_factory.mktemp("profile"))
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
-    """The browser; a page must not have had problems in it."""
-    yield chromium
-    assert chromium.problems() == []

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.documents import Document as RankedDocument
-from gradeval.analysis.explanation import Explanation, Phi, Selection, Term
+from gradeval.commands.explain.documents import Document as RankedDocument
+from gradeval.commands.explain.result import Explanation, Phi, Selection, Term
 from gradeval.errors import OptionError, visible
 from gradeval.notices import many
 from gradeval.render import Digits

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradeval.analysis.details import phi_of
-from gradeval.analysis.explanation import Phi
 from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
+from gradeval.commands.explain.details import phi_of
+from gradeval.commands.explain.result import Phi
 from gradeval.commands.plot.picture import Axis, Line, Panel, Picture, Point
 from gradeval.commands.study.tabled import Row, Table
 from gradeval.errors import MetricError, UnknownQueryError

@@ -19,7 +19,7 @@ from gradeval.notices import lines
 from gradeval.render import Digits, checked_digits
 
 if TYPE_CHECKING:
-    from gradeval.analysis.report import Report
+    from gradeval.commands.report.result import Report
 
 TITLE = "Ranking evaluation"
 # parts of one script, in order

@@ -14,11 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from gradeval.analysis.documents import Document
-from gradeval.analysis.explanation import Explanation
-from gradeval.analysis.report import Explained, ExplainedQuery, Report
+from gradeval.analysis.comparison import Comparison, PairComparison
 from gradeval.commands.compare.layout import interval
 from gradeval.commands.compare.result import Comparison, PairComparison
+from gradeval.commands.explain.documents import Document
 from gradeval.commands.explain.layout import (
     details,
     fraction,
@@ -27,6 +26,8 @@ from gradeval.commands.explain.layout import (
     no_sum_of_differences,
     notes,
 )
+from gradeval.commands.explain.result import Explanation
+from gradeval.commands.report.result import Explained, ExplainedQuery, Report
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render.document import Block, Grid

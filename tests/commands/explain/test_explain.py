@@ -76,7 +76,7 @@ def test_only_the_query_is_kept():
     assert kept.line.tolist() == [0, 2]
 
 
-LETOR = Path(__file__).parents[2] / "sample_data/letor/test.letor"
+LETOR = Path(__file__).parents[3] / "sample_data/letor/test.letor"
 
 
 def test_letor_features():

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import gradeval
-from gradeval.analysis.report import Report
 from gradeval.cli import run
 from gradeval.commands.explain.layout import document
+from gradeval.commands.report.result import Report
 from gradeval.render.document import Grid, RenderOptions
 
+from .browser import VISIBLE, Browser
 from .chromium import PROGRAM
-from .report_page import VISIBLE, Browser
-from .test_report import HOSTILE, QRELS, RUNS
+from .test_page import HOSTILE, QRELS, RUNS
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed (apt-get install chromium)")
 pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from gradeval.analysis.documents import Document, Documents
 from gradeval.arrays import cached_property
+from gradeval.commands.explain.documents import Document, Documents
 from gradeval.notices import Notice
 from gradeval.render.document import Printable
 

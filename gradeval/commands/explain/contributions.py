@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.analysis.details import groups_of, levels_of, phi_of, scaled
-from gradeval.analysis.documents import Document, Documents
-from gradeval.analysis.explanation import Change, Explanation, Term
-from gradeval.analysis.leave_one_out import leave_one_out
 from gradeval.arrays import Floats, cached_property
 from gradeval.arrays.numbers import ratio
 from gradeval.arrays.strings import IdIndex, Ids
+from gradeval.commands.explain.details import groups_of, levels_of, phi_of, scaled
+from gradeval.commands.explain.documents import Document, Documents
+from gradeval.commands.explain.leave_one_out import leave_one_out
+from gradeval.commands.explain.result import Change, Explanation, Term
 from gradeval.evaluation.one_run import prepared
 from gradeval.formats.columns import Columns
 from gradeval.options import Options

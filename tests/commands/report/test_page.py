@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 
 import gradeval
-from gradeval.analysis.report import Report
+from gradeval.commands.report.result import Report
 from gradeval.errors import GradevalError
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")
 
-SEARCH = Path(__file__).resolve().parents[2] / "sample_data" / "search"
+SEARCH = Path(__file__).resolve().parents[3] / "sample_data" / "search"
 QRELS, RUNS = SEARCH / "qrels.txt", [SEARCH / f"{name}.run" for name in ("bm25", "dense", "hybrid")]
 HOSTILE = [
     "<script>alert(1)</script>",

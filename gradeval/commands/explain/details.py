@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.analysis.documents import Document, grades_of
-from gradeval.analysis.explanation import Level, LevelGroup, Phi, Term
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import distinct
+from gradeval.commands.explain.documents import Document, grades_of
+from gradeval.commands.explain.result import Level, LevelGroup, Phi, Term
 from gradeval.metrics._kernels import exp2_gain
 from gradeval.metrics.average_precision import average_precision
 from gradeval.metrics.ndcg_phi import control_points, fitted_phi, named_points, phi_through

@@ -15,14 +15,18 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.documents import Document, by_id
-from gradeval.analysis.explain import explain_runs, titles_of
-from gradeval.analysis.explanation import Explanation, Selection
+from gradeval.analysis.compare import compare_results, evaluate_to_compare, notices_of
+from gradeval.analysis.comparison import Comparison
+from gradeval.analysis.options import EXPLAINED, CompareOptions, split_options
 from gradeval.analysis.saved import Runs, with_saved
+from gradeval.analysis.values import QueryValues
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
 from gradeval.commands.compare.options import EXPLAINED, CompareOptions, split_options
 from gradeval.commands.compare.result import Comparison
 from gradeval.commands.compare.values import QueryValues
+from gradeval.commands.explain.documents import Document, by_id
+from gradeval.commands.explain.explain import explain_runs, titles_of
+from gradeval.commands.explain.result import Explanation, Selection
 from gradeval.errors import OptionError
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.given import separate_runs

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from helpers import each
 
+from gradeval.commands.explain.titles import read_titles
 from gradeval.errors import GradevalError
 from gradeval.formats.sources import Source
-from gradeval.formats.titles import read_titles
 
 WANTED = {"d1", "d2"}
 

@@ -14,8 +14,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-
-from .command import LETOR, QRELS, RUN, fails, gradeval
+from cli.command import LETOR, QRELS, RUN, fails, gradeval
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")
 

@@ -9,7 +9,7 @@ import pytest
 from helpers import each, judgments_of, one_by_one, ranked, with_needed
 
 import gradeval
-from gradeval.analysis.explanation import Explanation, Phi
+from gradeval.commands.explain.result import Explanation, Phi
 from gradeval.errors import OptionError
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import Spec, parse
@@ -320,7 +320,8 @@ def test_leave_one_out_of_many_documents_is_bounded(monkeypatch):
     """Of the first ranks and the highest grades; a sentence and JSON say that the others were not tried."""
     every = gradeval.explain(QRELS, RUN, "F@3", "q2")[0]
     monkeypatch.setattr(
-        "gradeval.analysis.leave_one_out._AT_MOST", 5 * sum(one.grade is not None for one in every.documents)
+        "gradeval.commands.explain.leave_one_out._AT_MOST",
+        5 * sum(one.grade is not None for one in every.documents),
     )
     [one] = gradeval.explain(QRELS, RUN, "F@3", "q2")
     changes = {change.document: change for change in every.changes}

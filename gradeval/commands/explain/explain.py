@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.analysis.contributions import Ranking, made_of
-from gradeval.analysis.explanation import Explanation
 from gradeval.arrays import Ints
 from gradeval.arrays.strings import IdIndex, Texts
 from gradeval.arrays.threads import default_jobs
+from gradeval.commands.explain.contributions import Ranking, made_of
+from gradeval.commands.explain.result import Explanation
+from gradeval.commands.explain.titles import read_titles
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, described
 from gradeval.evaluation.given import check_labels, names_of_runs, separate_runs
 from gradeval.evaluation.one_run import judge_of, judgments_of, score_queries
 from gradeval.findings import qrels_notices
 from gradeval.formats.sources import Source
-from gradeval.formats.titles import read_titles
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.scoring import scored

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import gradeval
-from gradeval.analysis.report import Report
 from gradeval.cli import run
+from gradeval.commands.report.result import Report
 from gradeval.errors import GradevalError, InputError, OptionError
 
 JUDGED = {

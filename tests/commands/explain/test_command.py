@@ -7,11 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from cli.command import LETOR, QRELS, RUN, fails, gradeval
 from helpers import each
 
 from gradeval.formats.sources import Source
-
-from .command import LETOR, QRELS, RUN, fails, gradeval
 
 
 @pytest.fixture
