@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from gradeval.analysis.comparison import Comparison, PairComparison
 from gradeval.commands.compare.layout import interval
 from gradeval.commands.compare.result import Comparison, PairComparison
 from gradeval.commands.explain.documents import Document

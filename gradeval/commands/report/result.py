@@ -15,11 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.compare import compare_results, evaluate_to_compare, notices_of
-from gradeval.analysis.comparison import Comparison
-from gradeval.analysis.options import EXPLAINED, CompareOptions, split_options
 from gradeval.analysis.saved import Runs, with_saved
-from gradeval.analysis.values import QueryValues
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
 from gradeval.commands.compare.options import EXPLAINED, CompareOptions, split_options
 from gradeval.commands.compare.result import Comparison

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gradeval.analysis.comparison import Comparison
-from gradeval.analysis.judged_share import judged_mean
 from gradeval.commands.compare.judged_share import judged_mean
 from gradeval.commands.compare.layout import BETTER, WORSE, means_and_differences
 from gradeval.commands.compare.layout import legend as legend_of

@@ -8,7 +8,7 @@ import pytest
 from helpers import each
 
 import gradeval
-from gradeval.cli.explain import FORMATS
+from gradeval.commands.explain.command import FORMATS
 from gradeval.commands.explain.result import Explanation
 from gradeval.errors import OptionError
 from gradeval.render.table import text_width
