@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gradeval.commands.batch.batch import batch as batch
     from gradeval.commands.batch.result import Batch as Batch
     from gradeval.commands.compare.compare import compare as compare
-    from gradeval.commands.compare.compare_tables import compare_tables as compare_tables
     from gradeval.commands.compare.result import Comparison as Comparison
+    from gradeval.commands.compare.tables import compare_tables as compare_tables
     from gradeval.commands.explain.explain import explain as explain
     from gradeval.commands.explain.result import Explanation as Explanation
     from gradeval.commands.plot import api as plot  # noqa: F401
@@ -55,7 +55,7 @@ _HOME = {
     "__version__": "version",
     "batch": "commands.batch.batch",
     "compare": "commands.compare.compare",
-    "compare_tables": "commands.compare.compare_tables",
+    "compare_tables": "commands.compare.tables",
     "convert": "analysis.convert",
     "evaluate": "evaluation",
     "explain": "commands.explain.explain",

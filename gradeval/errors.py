@@ -47,7 +47,7 @@ def inert(text: str, escape: str = r"\x") -> str:
     return _COMMAND.sub(escaped, text)
 
 
-def first_names(names: Iterable[str], most: int) -> str:
+def first_names(names: Iterable[str], most: int = 8) -> str:
     """'a, b, …': the names for a message, no more than these."""
     first = list(islice(names, most + 1))
     return ", ".join(first[:most]) + (", …" if len(first) > most else "")

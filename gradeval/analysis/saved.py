@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, NoReturn, cast
 import numpy as np
 
 from gradeval.arrays import Bools
-from gradeval.commands.compare.values import MOST_NAMES, is_num_q
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.depth import with_depths
@@ -21,7 +20,7 @@ from gradeval.formats.saved import SavedResult, SavedRun, is_saved, read_saved
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind, Notice, many
 from gradeval.options import DEFAULT_TIES, Options
-from gradeval.registry.spec import Spec, parse
+from gradeval.registry.spec import Spec, is_num_q, parse
 from gradeval.results import Results
 from gradeval.run_result import FailedRun, RunResult
 from gradeval.scoring import summarize
@@ -188,7 +187,7 @@ def _specs(saved: SavedResult) -> list[Spec]:
 
 def _metrics_by_file(saved: Sequence[SavedResult]) -> str:
     """'a.json has AP, nDCG@10; b.json has P@5'."""
-    of_file = {run.path: first_names(list(map(str, _specs(run))), MOST_NAMES) for run in saved}
+    of_file = {run.path: first_names(map(str, _specs(run))) for run in saved}
     return "; ".join(f"{path} has {names}" for path, names in of_file.items())
 
 

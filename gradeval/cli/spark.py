@@ -26,7 +26,7 @@ from gradeval.cli.options import (
 )
 from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import FORMATS as COMPARISON_FORMATS
-from gradeval.commands.compare.command_options import t_test_options
+from gradeval.commands.compare.command import t_test_options
 from gradeval.commands.compare.options import OF_SUMS
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS

@@ -72,6 +72,11 @@ class Spec(NamedTuple):
         return printed(self.metric.name, self.texts) or str(self)
 
 
+def is_num_q(spec: Spec) -> bool:
+    """Whether it is the number of queries."""
+    return spec.metric.name == "num_q"
+
+
 def _unpickled(name: str) -> Spec:
     [spec] = parse_one(name)
     return spec

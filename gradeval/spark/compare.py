@@ -10,10 +10,19 @@ from typing import Any
 import numpy as np
 
 from gradeval.commands.compare.compare import notices_of_sections, pairs_of, verdict
-from gradeval.commands.compare.judged_share import Judged, differs_by_depth, is_judged, share, without_judged
 from gradeval.commands.compare.options import MAXT, OF_SUMS, CompareOptions
 from gradeval.commands.compare.result import Comparison, PairComparison, Section
-from gradeval.commands.compare.values import ComparedMetric, QueryValues, check_comparable, comparable
+from gradeval.commands.compare.values import (
+    ComparedMetric,
+    Judged,
+    QueryValues,
+    check_comparable,
+    comparable,
+    differs_by_depth,
+    is_judged,
+    share,
+    without_judged,
+)
 from gradeval.errors import InputError, OptionError
 from gradeval.evaluation.evaluator import complete
 from gradeval.notices import Kind

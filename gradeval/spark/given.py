@@ -8,9 +8,8 @@ from dataclasses import fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradeval.commands.compare.judged_share import judged_spec
 from gradeval.commands.compare.options import CompareOptions
-from gradeval.commands.compare.values import comparable_metrics, left_out_of_groups
+from gradeval.commands.compare.values import comparable_metrics, judged_spec, left_out_of_groups
 from gradeval.errors import InputError, MetricError, OptionError, described
 from gradeval.evaluation.given import check_labels
 from gradeval.formats.names import ARGUMENT

@@ -13,9 +13,8 @@ from gradeval.arrays.threads import ordered_map
 from gradeval.commands.batch.manifest import Collection, Manifest
 from gradeval.commands.batch.result import Cell, Key, Value
 from gradeval.commands.compare.compare import compare_values
-from gradeval.commands.compare.judged_share import Judged, judged_spec, without_judged
 from gradeval.commands.compare.options import CompareOptions
-from gradeval.commands.compare.values import QueryValues, comparable
+from gradeval.commands.compare.values import Judged, QueryValues, comparable, judged_spec, without_judged
 from gradeval.errors import GradevalError, InputError, InputErrors
 from gradeval.formats.letor import group_sizes
 from gradeval.formats.saved import SavedResult

@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gradeval.arrays import cached_property
-from gradeval.commands.compare.judged_share import Judged, differs_by_depth
 from gradeval.commands.compare.result import PairComparison
+from gradeval.commands.compare.values import Judged, differs_by_depth
 from gradeval.errors import GradevalError, MetricError, first_names
 from gradeval.evaluation.depth import with_depths
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines

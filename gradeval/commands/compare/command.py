@@ -1,18 +1,17 @@
-"""gradeval compare: is run B better than run A?"""
+"""gradeval compare: is run B better than run A? And the options of all commands that compare runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from gradeval import heap
-from gradeval.cli import output as out
-from gradeval.cli.arguments import asked_queries, check_queries, input_files, naming_queries, output_file
-from gradeval.cli.destination import Destination
+from gradeval.cli.job import Job, expand_runs, with_job
 from gradeval.cli.options import (
+    OptionOf,
     input_options,
     measure_options,
     other_options,
@@ -21,17 +20,21 @@ from gradeval.cli.options import (
     query_options,
     section,
     sectioned_command,
+    together,
 )
-from gradeval.cli.types import File, Integer
-from gradeval.commands.compare.command_options import comparison_options, with_baseline
-from gradeval.commands.compare.options import RANGES, CompareOptions, split_options
-from gradeval.notices import Kind
+from gradeval.cli.types import File, Integer, Percentage
+from gradeval.commands.compare.options import (
+    CONFIDENCE,
+    CORRECTIONS,
+    MAXT,
+    RANGES,
+    TESTS,
+    CompareOptions,
+    split_options,
+)
 from gradeval.options import DEFAULT_METRICS, Options
-from gradeval.render import Digits
 
-if TYPE_CHECKING:
-    from gradeval.cli.query_ids import QueryIds
-    from gradeval.commands.compare.result import Comparison
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 EPILOG = """\b
 Examples:
@@ -67,6 +70,93 @@ _EVALUATION = (
 )
 
 
+_comparison = section("Comparison")
+
+
+_BASELINE = "The run to compare with, a file or a name. Default: the first."
+
+
+def baseline_option(option: OptionOf, about: str = _BASELINE) -> Callable[[Decorated], Decorated]:
+    """option: of a section. about: the help."""
+    return option("--baseline", metavar="RUN", help=about)
+
+
+def confidence_option(about: str, option: OptionOf) -> Callable[[Decorated], Decorated]:
+    """about: what the help says of the intervals. option: of a section."""
+    return option(
+        "--confidence",
+        type=Percentage(*CONFIDENCE),
+        default=95.0,
+        metavar="PERCENT",
+        help=f"{about} Default: 95.",
+    )
+
+
+def _correction_option(corrections: Sequence[str]) -> Callable[[Any], Any]:
+    family_wise = "Holm, Bonferroni and maxT" if MAXT in corrections else "Holm and Bonferroni"
+    return _comparison(
+        "--correction",
+        type=click.Choice(corrections),
+        help=f"Of p for the number of comparisons (runs × metrics): {family_wise} for the "
+        "family-wise error rate, Benjamini-Hochberg (bh) for the false discovery rate. Default: holm.",
+    )
+
+
+_all_pairs = _comparison("--all-pairs", is_flag=True, help="Compare every run with every other.")
+_confidence = confidence_option("Of the intervals; significant is p below what is left of 100.", _comparison)
+
+
+def t_test_options(baseline: str) -> Callable[[Decorated], Decorated]:
+    """How runs are compared by the t-test alone, from sums. baseline: what the help says of that option."""
+    corrections = [one for one in CORRECTIONS if one != MAXT]
+    return together(
+        baseline_option(_comparison, baseline), _all_pairs, _correction_option(corrections), _confidence
+    )
+
+
+def comparison_options() -> Callable[[Decorated], Decorated]:
+    """How runs are compared."""
+    return together(
+        baseline_option(_comparison),
+        _all_pairs,
+        _comparison(
+            "--test",
+            type=click.Choice(TESTS),
+            default="t",
+            show_default=True,
+            help="Paired t-test; randomization test by sign flips; bootstrap interval (BCa), which has no p; "
+            "Wilcoxon signed-rank test; sign test; or, with --all-pairs, the randomized Tukey HSD test.",
+        ),
+        _correction_option(CORRECTIONS),
+        _confidence,
+        _comparison(
+            "--samples",
+            type=Integer(*RANGES["samples"]),
+            default=100_000,
+            metavar="N",
+            help="Random sign flips, resamples or permutations. Default: 100000.",
+        ),
+        _comparison(
+            "--seed", type=Integer(*RANGES["seed"]), default=1, metavar="N", help="Of these. Default: 1."
+        ),
+    )
+
+
+def with_baseline(arguments: Sequence[str], baseline: str | None) -> list[tuple[str | None, str]]:
+    """The labels and paths of the runs or tables; the baseline is before them if it is another file.
+
+    It may be the name of a run too.
+    """
+    from gradeval.tables.run_names import labelled, run_names
+
+    runs = [labelled(path) for path in expand_runs(None, None, arguments)]
+    if baseline is None or baseline in [path for _, path in runs] or not os.path.exists(baseline):
+        return runs
+    labels = [label for label, _ in runs if label is not None]
+    names = [*labels, *run_names([path for label, path in runs if label is None], taken=labels)]
+    return runs if baseline in names else [(None, baseline), *runs]
+
+
 FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
 
 
@@ -96,7 +186,9 @@ FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
 @output_options(FORMATS)
 @input_options()
 @other_options()
+@with_job(FORMATS)
 def compare_command(
+    job: Job,
     files: tuple[str, ...],
     metrics: tuple[str, ...],
     of_values: bool,
@@ -105,16 +197,7 @@ def compare_command(
     relative: bool,
     per_query: bool,
     no_summary: bool,
-    complete: bool,
-    format_: str | None,
-    digits: Digits,
-    spreadsheet: bool,
-    output: str | None,
-    query_ids: str | None,
-    quiet: bool,
-    strict: bool,
-    allow: tuple[Kind, ...],
-    **given: Any,
+    **options: Any,
 ) -> int:
     """Compare runs by their values for the same queries.
 
@@ -123,54 +206,44 @@ def compare_command(
     queries got better and worse. A RUN may be a saved result (gradeval -q -f json) too.
     NAME=RUN labels a run.
     """
-    check_queries(complete, given["queries"])
     if no_summary and not per_query:
         raise click.UsageError("-n requires -q: nothing would be printed.")
-    if no_summary and format_ == "json":
+    if no_summary and job.asked_format == "json":
         raise click.UsageError("-n and -f json are mutually exclusive: JSON has the comparisons.")
-    _check_files(files, of_values, given, lower_is_better)
-    qrels, arguments = ((), files) if of_values else (files[:1], files[1:])
-    runs = with_baseline(arguments, given["baseline"])
-    files = (*qrels, *(path for _, path in runs))
-    file = output_file(output, [*input_files(), *files])
-    destination = Destination.of(file, format_, FORMATS, spreadsheet=spreadsheet)
-
-    out.treat_warnings(quiet, strict)
-    heap.imported()
-    compared_as, evaluation = split_options({**given, "jobs": given["jobs"] or 0})
-    options = CompareOptions.of(**compared_as, by=by or ())
-    asked = asked_queries(query_ids)
-    with naming_queries(asked):
+    _check_files(files, of_values, options["features"], lower_is_better)
+    runs = with_baseline(files if of_values else files[1:], options["baseline"])
+    job.open(*(path for _, path in runs if path != "-"))
+    with job.running() as progress:
+        own, others = split_options(options)
+        how, evaluation = CompareOptions.of(**own, by=by or ()), Options.of(**others)
         if of_values:
-            from gradeval.commands.compare.compare_tables import compare_files
+            from gradeval.commands.compare.tables import compare_files
 
-            chosen = Options.of(queries=given["queries"], columns=given["columns"])
-            ids = None if asked is None else asked.chosen
-            comparison = compare_files(runs, metrics, lower_is_better, chosen, options, ids)
+            comparison = compare_files(runs, metrics, lower_is_better, evaluation, how, job.chosen)
         else:
-            chosen, with_hashes = Options.of(**evaluation), destination.format == "json"
-            found = _compare_runs(qrels[0], runs, metrics, chosen, options, asked, quiet, with_hashes)
-            if found is None:
+            from gradeval.commands.compare.compare import compare_results, evaluate_to_compare
+
+            results, specs = evaluate_to_compare(
+                files[0],
+                runs or [(None, files[0])],
+                metrics or None,
+                evaluation,
+                watch=progress.watch,
+                hashes=job.format == "json",
+                query_ids=job.chosen,
+            )
+            job.report_failed(results.failed)
+            if results.failed:
                 return 2
-            comparison = found
-    warnings = asked.warnings if asked else ()
-    if not out.passes(warnings, comparison.notices, len(comparison.values.runs), quiet, strict, allow):
+            comparison = compare_results(results, specs, how)
+    if not job.passes(comparison.notices, len(comparison.values.runs)):
         return 2
-    text = comparison.render(
-        destination.format,
-        per_query=per_query,
-        summary=not no_summary,
-        relative=relative,
-        digits=digits,
-        spreadsheet=spreadsheet,
-        **destination.style,
-    )
-    destination.write(text)
+    job.print(comparison, per_query=per_query, summary=not no_summary, relative=relative)
     return 0
 
 
 def _check_files(
-    files: Sequence[str], of_values: bool, given: Mapping[str, Any], lower_is_better: Sequence[str]
+    files: Sequence[str], of_values: bool, features: Sequence[str], lower_is_better: Sequence[str]
 ) -> None:
     """Raise UsageError where the arguments contradict each other."""
     context = click.get_current_context()
@@ -186,34 +259,6 @@ def _check_files(
         raise click.UsageError(
             "--lower-is-better requires --values: the direction of gradeval's metrics is known."
         )
-    if not files or (len(files) < 2 and not given["features"]):
+    if not files or (len(files) < 2 and not features):
         hint = "tables without qrels go with --values" if files else "the qrels, then two runs or more"
         raise click.UsageError(f"Missing argument 'QRELS RUN RUN...': {hint}.")
-
-
-def _compare_runs(
-    qrels: str,
-    runs: Sequence[tuple[str | None, str]],
-    metrics: Sequence[str],
-    evaluation: Options,
-    options: CompareOptions,
-    asked: QueryIds | None,
-    quiet: bool,
-    hashes: bool,
-) -> Comparison | None:
-    """The runs compared; None where one could not be read, which has been reported."""
-    from gradeval.commands.compare.compare import compare_results, evaluate_to_compare
-    from gradeval.render.progress import Progress
-
-    with Progress(enabled=False if quiet else None) as progress:
-        results, specs = evaluate_to_compare(
-            qrels,
-            runs or [(None, qrels)],
-            metrics or None,
-            evaluation,
-            watch=progress.watch,
-            hashes=hashes,
-            query_ids=None if asked is None else asked.chosen,
-        )
-    out.report_failed(results.failed)
-    return None if results.failed else compare_results(results, specs, options)

@@ -19,7 +19,6 @@ import numpy as np
 from gradeval.analysis.saved import Runs, evaluate_with_saved, excluded_metrics, saved_specs, with_saved
 from gradeval.arrays import Floats
 from gradeval.arrays.threads import default_jobs
-from gradeval.commands.compare.judged_share import Judged, is_judged, judged_spec, without_judged
 from gradeval.commands.compare.options import MAXT, TUKEY, CompareOptions, split_options
 from gradeval.commands.compare.result import (
     POWER,
@@ -32,10 +31,14 @@ from gradeval.commands.compare.result import (
 )
 from gradeval.commands.compare.values import (
     ComparedMetric,
+    Judged,
     QueryValues,
     check_comparable,
     comparable,
     comparable_metrics,
+    is_judged,
+    judged_spec,
+    without_judged,
 )
 from gradeval.errors import InputError, first_names
 from gradeval.evaluation.given import separate_runs

@@ -10,9 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.commands.compare.judged_share import Judged
 from gradeval.commands.compare.options import TUKEY, CompareOptions
-from gradeval.commands.compare.values import QueryValues
+from gradeval.commands.compare.values import Judged, QueryValues
 from gradeval.errors import GradevalError
 from gradeval.notices import Notice, lines
 from gradeval.registry.spec import Spec

@@ -1,24 +1,30 @@
-"""The values of several runs for the same queries: what comparisons, gates and batches are made of."""
+"""The values of several runs for the same queries, and how much of the runs was judged: what comparisons, gates
+and batches are made of.
+"""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from gradeval.analysis.saved import Runs
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.commands.compare.tables import LARGEST, SUMMARY, ValueTable, metric_names, read_values
-from gradeval.errors import GradevalError, InputError, MetricError, UnknownQueryError, first_names
-from gradeval.evaluation.given import Planned, check_labels, names_of
-from gradeval.formats.sources import Source
-from gradeval.notices import MAX_QUERIES, Kind, Notice
-from gradeval.registry.spec import Spec, parse, split, usable
+from gradeval.errors import GradevalError, MetricError
+from gradeval.evaluation.depth import APART, extremes
+from gradeval.formats.saved import SavedResult
+from gradeval.notices import Kind, Notice
+from gradeval.registry.spec import Spec, parse, usable
 from gradeval.results import Results
 from gradeval.statistics.tests import paired_differences
-from gradeval.tables.run_names import run_names
+
+LARGEST = 1e150
+"""The largest magnitude of a value: sums of squares stay finite."""
+
+JUDGED_APART = 0.05  # a larger difference in the share of judged documents is shown
+_DEPTH = 10  # of Judged@k where no metric has a cutoff
 
 
 @dataclass(frozen=True)
@@ -134,11 +140,6 @@ def comparable(specs: Sequence[Spec]) -> list[Spec]:
     return [spec for spec in specs if spec.metric.per_query and not spec.metric.text]
 
 
-def is_num_q(spec: Spec) -> bool:
-    """Whether it is the number of queries."""
-    return spec.metric.name == "num_q"
-
-
 def comparable_metrics(
     metrics: str | Iterable[str], why: str = "so runs cannot be compared by it"
 ) -> tuple[list[Spec], tuple[Notice, ...]]:
@@ -174,200 +175,84 @@ def missing_notices(results: Results, r: int) -> list[Notice]:
     return [one for one in results.notices if one.kind is Kind.MISSING and one.subject == name]
 
 
-MOST_NAMES = 8  # of metrics in a message
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """How much of each run was judged. name: the metric, such as Judged@10. means: (R,), NaN where unknown.
 
-Tables = Sequence[tuple[str, str, ValueTable]]
-"""(name, path, table) of each run."""
-
-
-def read_tables(paths: Sequence[tuple[str | None, str]], column: str | None = None) -> Tables:
-    """The tables of values in files, (label, path) each. column: of query ids. Raises InputError(s).
-
-    A label is the name of the run of its file, and the beginning of the names of several.
+    The means are over the queries that a run has: where it lacks one, nothing is unjudged. by_depth: whether
+    the runs differ in depth within the ranks that are looked at, which is said then.
     """
-    check_labels(paths)
-    found: list[tuple[Planned, str, ValueTable]] = []
-    for label, path in paths:
-        source = Source(path)
-        tables = read_values(source, column)
-        for table in tables:
-            name = table.name or _stem(source.name)
-            plan = Planned(label, source.name, name)
-            if len(tables) > 1:
-                plan = Planned(label and f"{label}:{name}", f"{source.name}:{name}", name)
-            found.append((plan, source.name, table))
-    _drop_summaries([table for _, _, table in found])
-    _name_alike([table for _, _, table in found])
-    names = names_of([plan for plan, _, _ in found])
-    return [(name, path, table) for name, (_, path, table) in zip(names, found, strict=True)]
+
+    name: str
+    means: Floats
+    by_depth: bool = False
+
+    @classmethod
+    def of(cls, results: Results) -> Judged | None:
+        """By the last such metric of the results, None if there is none."""
+        spec = next((spec for spec in reversed(results.specs) if is_judged(spec)), None)
+        if spec is None:
+            return None
+        means = np.array([judged_mean(results, run, spec) for run in range(len(results.runs))])
+        return cls(str(spec), means, differs_by_depth([run.depth for run in results.runs], spec))
+
+    @property
+    def differs(self) -> bool:
+        """Whether the runs differ in it by more than 5 points."""
+        known = self.means[~np.isnan(self.means)]
+        return len(known) > 1 and float(np.ptp(known)) > JUDGED_APART
+
+    def notices(self, runs: Sequence[str]) -> Iterator[Notice]:
+        """That the runs differ, if they do, and of which it is unknown. runs: their names."""
+        if self.differs and not self.by_depth:
+            known = self.means[~np.isnan(self.means)].tolist()
+            yield Notice(Kind.JUDGED_DIFFERS, "", len(known), self.name, low=min(known), high=max(known))
+        for run, share in zip(runs, self.means.tolist(), strict=True):
+            if math.isnan(share):
+                yield Notice(Kind.JUDGED_UNKNOWN, run, 0, self.name, informational=True)
 
 
-def _drop_summaries(tables: Sequence[ValueTable]) -> None:
-    """Drop rows 'all', in any case, that have the means of a table, or are all that the other tables lack."""
-
-    def drop(is_summary: Callable[[ValueTable, str], bool]) -> None:
-        pairs = [(table, query) for table in tables for query in table.queries if query.casefold() == SUMMARY]
-        for table, query in [pair for pair in pairs if is_summary(*pair)]:
-            del table.queries[query]
-            for of_metric in table.values.values():
-                of_metric.pop(query, None)
-
-    def is_lone(table: ValueTable, query: str) -> bool:
-        others = set().union(*(other.queries for other in tables if other is not table))
-        return table.queries.keys() - others == {query}
-
-    drop(_has_means)
-    drop(is_lone)
+def judged_mean(results: Results, r: int, spec: Spec) -> float:
+    """The mean of Judged@k over the queries that the run has."""
+    values = results.values(r, spec)
+    known = values[~np.isnan(values)]
+    return share(results, r, math.fsum(known.tolist()), len(known))
 
 
-def _has_means(table: ValueTable, query: str) -> bool:
-    """Whether the values of the row are the means of the others, or their sums, but for rounding."""
-    found = []
-    for of_metric in table.values.values():
-        value = of_metric.get(query, math.nan)
-        others = [of for name, of in of_metric.items() if name != query and not math.isnan(of)]
-        if others and not math.isnan(value):
-            total = math.fsum(others)
-            found.append(any(math.isclose(value, of, abs_tol=1e-3) for of in (total / len(others), total)))
-    return bool(found) and all(found)
+def share(results: Results, r: int, total: float, n: int) -> float:
+    """The mean over the queries that the run has, of n values with this total: 0 for a query that it lacks."""
+    missing = sum(notice.count for notice in missing_notices(results, r) if notice.rule != "both")
+    return total / (n - missing) if n > missing else math.nan
 
 
-def _name_alike(tables: Sequence[ValueTable]) -> None:
-    """Give metrics that tables spell in different ways, such as map and AP, gradeval's name in all of them."""
-    spellings: dict[str, set[str]] = {}
-    for table in tables:
-        for name in table.values:
-            if (spec := _spec(name)) is not None:
-                spellings.setdefault(str(spec), set()).add(name)
-    for table in tables:
-        for canonical, names in spellings.items():
-            own = [name for name in table.values if name in names]
-            if len(names) > 1 and len(own) == 1:
-                table.values = {canonical if name == own[0] else name: of for name, of in table.values.items()}
+def differs_by_depth(depths: Iterable[int | None], spec: Spec) -> bool:
+    """Whether runs differ in depth within the cutoff of Judged@k."""
+    deepest, shallowest = extremes([("", depth) for depth in depths])
+    return deepest[1] > APART * shallowest[1] and (spec.cutoff or math.inf) > shallowest[1]
 
 
-def _check_overlap(tables: Tables) -> None:
-    """Raise InputError for the last table that has no query in common with the others."""
-    for r in range(len(tables) - 1, 0, -1):
-        others = set(all_queries([*tables[:r], *tables[r + 1 :]]))
-        _, path, table = tables[r]
-        if others.isdisjoint(table.queries):
-            what = "it has no query in common with the other tables"
-            raise InputError(path, what, hint="Check the query ids")
+def judged_spec(specs: Sequence[Spec], runs: Runs) -> Spec:
+    """Judged@k that all saved results among the runs have, or else with the deepest cutoff of the metrics."""
+    saved = [set(run.metrics) for _, run in runs if isinstance(run, SavedResult)]
+    if saved:
+        names = sorted(name for name in set.intersection(*saved) if name.startswith("Judged"))
+        common = [one for one in parse(names) if is_judged(one)] if names else []
+        if common:
+            return max(common, key=_cutoff)
+    [spec] = parse(f"Judged@{max(map(_cutoff, specs), default=0) or _DEPTH}")
+    return spec
 
 
-def _stem(path: str) -> str:
-    """The name of a file without folder and suffix."""
-    [name] = run_names([path])
-    return _SUFFIX.sub("", name)
+def is_judged(spec: Spec) -> bool:
+    """Whether it is Judged@k, which says how far the values of other metrics can be compared."""
+    return spec.metric.name == "Judged"
 
 
-_SUFFIX = re.compile(r"(?<=.)\.(?:csv|tsv)$")
+def without_judged(specs: Sequence[Spec]) -> list[Spec]:
+    """What to test where nobody chose: all but Judged@k, if there are others."""
+    return [spec for spec in specs if not is_judged(spec)] or list(specs)
 
 
-def all_queries(tables: Tables) -> list[str]:
-    """The queries that at least one of the tables has, in order of first appearance."""
-    return list(dict.fromkeys(query for _, _, table in tables for query in table.queries))
-
-
-def from_tables(
-    tables: Tables,
-    metrics: Sequence[str] = (),
-    *,
-    complete: bool = True,
-    lower_is_better: Sequence[str] = (),
-    query_ids: Sequence[str] | None = None,
-) -> tuple[QueryValues, list[Notice]]:
-    """The values of (name, path, table) of each run, and what should be known of them.
-
-    metrics: which to take, by name, several separated by spaces or commas; by default all that every table
-    has. complete: a query that a table lacks and another has counts as 0 (if lower values are better, it is
-    excluded); otherwise it is excluded. lower_is_better: metrics with this direction; by default that of
-    gradeval's metric of the name, or higher. query_ids: only these queries. Raises InputError, MetricError,
-    UnknownQueryError.
-    """
-    present = metric_names([table for _, _, table in tables])
-    shared = [metric for metric in present if all(metric in table.values for _, _, table in tables)]
-    notices: list[Notice] = []
-    if metrics:
-        wanted = [_named(metric, present) for text in metrics for metric in _names(text, present)]
-        for metric in wanted:
-            for _, path, table in tables:
-                if metric not in table.values:
-                    raise InputError(
-                        path, f"it has no values of {metric}, only of {first_names(table.values, MOST_NAMES)}"
-                    )
-    else:
-        wanted = shared
-        if not wanted:
-            names = "; ".join(f"{path}: {first_names(table.values, MOST_NAMES)}" for _, path, table in tables)
-            raise MetricError(f"no metric is in every table ({names})")
-        if others := [metric for metric in present if metric not in shared]:
-            notices.append(Notice(Kind.EXCLUDED_METRICS, "", len(others), rule=", ".join(others)))
-    columns = tuple(_column(metric, lower_is_better) for metric in dict.fromkeys(wanted))
-    unknown = [metric for metric in lower_is_better if metric not in present]
-    if unknown:
-        raise MetricError(f"{unknown[0]} is in no table", hint="there are " + first_names(present, MOST_NAMES))
-    _check_overlap(tables)
-    queries = all_queries(tables)
-    if query_ids is not None:
-        unknown = [query for query in query_ids if query not in set(queries)]
-        if unknown:
-            raise UnknownQueryError(unknown, "the tables")
-        queries = [query for query in queries if query in set(query_ids)]
-    values = np.full((len(tables), len(columns), len(queries)), np.nan)
-    for r, (name, _, table) in enumerate(tables):
-        missing = np.array([query not in table.queries for query in queries], np.bool_)
-        if missing.any():
-            ids = [query for query, is_missing in zip(queries, missing, strict=True) if is_missing]
-            lower = [column.name for column in columns if column.sign < 0] if complete else []
-            rule = "judged" if complete and len(lower) < len(columns) else "both"
-            apart = ", ".join(lower) if rule == "judged" else ""
-            queries_shown = tuple(ids[:MAX_QUERIES])
-            notices.append(Notice(Kind.MISSING_VALUES, name, len(ids), apart, queries_shown, rule))
-        for m, column in enumerate(columns):
-            of_metric = table.values[column.name]
-            values[r, m] = [of_metric.get(query, math.nan) for query in queries]
-            if complete and column.sign > 0:
-                values[r, m, missing] = 0.0
-            undefined = np.isnan(values[r, m]) & ~missing
-            if undefined.any():
-                ids = [queries[q] for q in np.flatnonzero(undefined)[:MAX_QUERIES].tolist()]
-                count = int(undefined.sum())
-                notices.append(Notice(Kind.UNDEFINED, name, count, column.name, tuple(ids)))
-    runs, paths = tuple(name for name, _, _ in tables), tuple(path for _, path, _ in tables)
-    return QueryValues(tuple(queries), runs, paths, columns, values), notices
-
-
-def _names(text: str, present: Sequence[str]) -> list[str]:
-    """The names in a text; names of columns may have any characters."""
-    return [text] if text in present else split(text)
-
-
-def _named(metric: str, present: Sequence[str]) -> str:
-    """The name that the tables have for a metric, which may be spelled as gradeval or trec_eval does."""
-    if metric in present:
-        return metric
-    try:
-        wanted = parse(metric)
-    except MetricError:
-        wanted = []
-    for name in present:
-        if len(wanted) == 1 and _spec(name) == wanted[0]:
-            return name
-    raise MetricError(f"{metric} is in no table", hint="there are " + first_names(present, MOST_NAMES))
-
-
-def _spec(name: str) -> Spec | None:
-    """The metric of gradeval that a column is named after, None where there is none."""
-    try:
-        specs = parse(name)
-    except MetricError:
-        return None
-    return specs[0] if len(specs) == 1 else None
-
-
-def _column(name: str, lower_is_better: Sequence[str]) -> ComparedMetric:
-    spec = _spec(name)
-    higher = spec.metric.higher_is_better if spec is not None else True
-    return ComparedMetric(name, name, False if name in lower_is_better else higher)
+def _cutoff(spec: Spec) -> int:
+    cutoff = None if spec.metric.at is None else spec.params.get(spec.metric.at.name)
+    return cutoff if isinstance(cutoff, int) else 0

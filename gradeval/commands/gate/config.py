@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
-from gradeval.commands.compare.values import is_num_q
 from gradeval.commands.gate.checks import PYPROJECT, TABLE
 from gradeval.commands.gate.judge import coverage
 from gradeval.commands.gate.result import FULL_COVERAGE
 from gradeval.commands.gate.verdicts import ALPHA
 from gradeval.errors import GradevalError, printable
-from gradeval.registry.spec import Spec
+from gradeval.registry.spec import Spec, is_num_q
 from gradeval.render.numbers import number
 from gradeval.results import Results
 

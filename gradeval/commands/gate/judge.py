@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.analysis.saved import Runs, check_metrics, evaluate_with_saved, saved_specs
-from gradeval.commands.compare.judged_share import Judged, judged_spec
-from gradeval.commands.compare.values import comparable, is_num_q, missing_notices
+from gradeval.commands.compare.values import Judged, comparable, judged_spec, missing_notices
 from gradeval.commands.gate.checks import NO_WORSE, REQUIRE, Check, check_number
 from gradeval.commands.gate.result import FULL_COVERAGE, CheckOutcome, Coverage, GateReport
 from gradeval.commands.gate.verdicts import BASELINE, JUDGES, RUN, at_least
@@ -25,7 +24,7 @@ from gradeval.formats.saved import SavedResult
 from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_TO_GATE, Kind, Notice
 from gradeval.options import Options
-from gradeval.registry.spec import Spec, parse
+from gradeval.registry.spec import Spec, is_num_q, parse
 from gradeval.results import Results
 
 _JUDGED = (Kind.JUDGED_SHARE, Kind.JUDGED_DIFFERS)  # which name Judged@k, whether it is checked or not

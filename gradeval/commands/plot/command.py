@@ -18,7 +18,7 @@ from gradeval.cli.options import (
     query_options,
 )
 from gradeval.cli.types import File
-from gradeval.commands.compare.command_options import baseline_option, with_baseline
+from gradeval.commands.compare.command import baseline_option, with_baseline
 from gradeval.commands.plot.command_options import drawing, mean_confidence_option, picture_options, run_plot
 from gradeval.commands.study.command import swaps_command
 from gradeval.commands.study.command_options import as_eval_has, as_has, example

@@ -15,7 +15,7 @@ from gradeval.cli.arguments import asked_queries, input_files, naming_queries, o
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import output_options, section, table_option, together
 from gradeval.cli.types import OutputPath
-from gradeval.commands.compare.command_options import confidence_option
+from gradeval.commands.compare.command import confidence_option
 from gradeval.commands.plot.file import SUFFIXES
 from gradeval.options import parse_number
 

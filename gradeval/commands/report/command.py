@@ -30,7 +30,7 @@ from gradeval.cli.options import (
     text_option,
 )
 from gradeval.cli.types import File, Integer
-from gradeval.commands.compare.command_options import comparison_options, with_baseline
+from gradeval.commands.compare.command import comparison_options, with_baseline
 from gradeval.commands.compare.options import EXPLAINED, CompareOptions, split_options
 from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS, Options

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gradeval.commands.compare.judged_share import judged_mean
 from gradeval.commands.compare.layout import BETTER, WORSE, means_and_differences
 from gradeval.commands.compare.layout import legend as legend_of
 from gradeval.commands.compare.result import Comparison
+from gradeval.commands.compare.values import judged_mean
 from gradeval.commands.report.result import Report
 from gradeval.errors import visible
 from gradeval.notices import many

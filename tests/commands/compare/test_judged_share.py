@@ -10,8 +10,8 @@ import pytest
 
 import gradeval
 from gradeval.commands.compare.compare import compare_values
-from gradeval.commands.compare.judged_share import Judged
 from gradeval.commands.compare.options import CompareOptions
+from gradeval.commands.compare.values import Judged
 from gradeval.commands.report.tables import coverage
 from gradeval.evaluation import evaluate_all
 from gradeval.notices import Kind
