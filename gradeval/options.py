@@ -1,16 +1,18 @@
-"""Options of reading and evaluation, with their defaults and ranges, for the command line and for Python."""
+"""The table of options: types, defaults and checks, for the command line, Python, manifests and gates.
 
-from __future__ import annotations
+An option is a row: an annotation of Options, or of CompareOptions (gradeval.commands.compare.options). From it
+come the attribute, the click option, the keys of manifests and gates, what saved results must agree in, the
+options of Spark, and the documentation. Nothing here imports numpy: --help needs the names and the defaults.
+"""
 
 import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass, fields
 from numbers import Integral, Real
-from typing import Any
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
-from gradeval.errors import OptionError, described, named
+from gradeval.errors import GradevalError, OptionError, described, named
 from gradeval.grades import RANGE, is_grade
 
 DEFAULT_METRICS = "num_q muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
@@ -25,79 +27,126 @@ QRELS_FORMATS = ("trec", "letor", "beir", *_TABLES)
 RUN_FORMATS = ("trec", "letor", "scores", "ranklib", "msmarco", "beir", *_TABLES)
 ROLES = ("query", "document", "grade", "score")  # of columns
 GROUP_SUFFIXES = (".query", ".group")  # of the files beside an SVMlight file that give its queries' sizes
+CONFIDENCE = (50.0, 99.9999)  # of intervals, in percent
 MOST_FEATURES = 10**5  # each of them is a run
-RANGES = {"depth": (1, 10**9), "jobs": (0, 1000), "qrels_feature": (0, 10**7 - 1)}
+
+METRICS, QUERIES_SECTION, INPUT, OTHER = "Metrics", "Queries", "Input", "Other"  # headings of the help
+# what an option is about
+VALUES = "values"  # it decides the values: saved results must agree in it
+FILES = "files"  # how files are read
+RUNS = "runs"  # what the runs are
+MORE = "more"  # what is computed besides
+PROCESS = "process"
+
+Check = Callable[[str, Any], None]
+"""(name, value) of an option: raises OptionError for an invalid value."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """Options of reading and evaluation. Raises OptionError for a value of the wrong type or out of range.
-
-    rel: relevance threshold, the lowest grade that counts as relevant (None: any grade above 0). depth: the
-    number of ranks evaluated (None: all). judged_only: remove unjudged documents first (condensed lists).
-    queries: 'judged' averages over all queries of the qrels, with 0 for those missing from the run; 'both' over
-    those of the run too. query_ids: evaluate these only (None: all). ties: the order of tied scores: 'trec' by
-    document id descending as bytes, 'input' as in the file, 'best' or 'worst' by grade (None: 'input' for
-    features and scores of LETOR files, else 'trec', with a notice if another order could change a value).
-    tie_range: compute the lowest and the highest values over the orders of ties tried too. zero_grade:
-    subtracted from every grade first. no_relevant: the value of metrics that divide by what is relevant, such
-    as AP, nDCG and R, for a query without a relevant document: '0', '1', or 'skip', which excludes the query
-    from their means (None: '0', with a notice if there are such queries). by_level: a metric AP(rel=t) for each
-    grade t above 0, before muAP. jobs: number of threads (0: number of processors).
-
-    qrels_format, run_format: one of QRELS_FORMATS, RUN_FORMATS (None: detected from the content). features: the
-    features of LETOR files that are runs. qrels_feature: the feature of a LETOR file that is the grade (None:
-    its label). groups: the file of group sizes of SVMlight files without qid (None: FILE.query or FILE.group).
-    columns: (role, name) of columns of tables, with the roles ROLES; others have usual names. split: SPLIT or
-    SUBSET/SPLIT of a predictions file of MTEB. ignore_identical_ids: leave out documents of runs whose id is
-    their query's.
+class Kind(NamedTuple):
+    """The values that an option takes. type: for the command line. check: of a value. read: a value from what a
+    Python caller gave, which may be any object. choices, bounds: of words and of integers.
     """
 
-    rel: float | None = None
-    depth: int | None = None
-    judged_only: bool = False
-    queries: str = "judged"
-    query_ids: tuple[str, ...] | None = None
-    ties: str | None = None
-    tie_range: bool = False
-    zero_grade: float = 0.0
-    no_relevant: str | None = None
-    by_level: bool = False
-    jobs: int = 0
-    qrels_format: str | None = None
-    run_format: str | None = None
-    features: tuple[int, ...] = ()
-    qrels_feature: int | None = None
-    groups: str | None = None
-    columns: tuple[tuple[str, str], ...] = ()
-    split: str | None = None
-    ignore_identical_ids: bool = False
+    type: str
+    check: Check
+    read: Callable[[Any], Any]
+    choices: tuple[str, ...] = ()
+    bounds: tuple[int, int] = (0, 0)
 
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not (value is None and field.default is None):
-                _CHECKS[field.name](field.name, value)
+
+class Option(NamedTuple):
+    """A row of the table. flags: on the command line, '' where it has none there. about: the help, and for
+    Python `python` where that differs. scope: what it is about.
+    """
+
+    kind: Kind
+    default: Any
+    flags: str
+    section: str
+    about: str
+    metavar: str | None = None
+    scope: frozenset[str] = frozenset((VALUES,))
+    python: str = ""
+
+
+Own = TypeVar("Own", bound="OptionTable")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class OptionTable:
+    """Options that a subclass declares as annotations with an Option, in order.
+
+    Raises OptionError for a value of the wrong type or out of range. Equal where all options are; immutable.
+    """
+
+    table: ClassVar[Mapping[str, Option]]
+
+    def __init_subclass__(cls) -> None:
+        hints = {name: hint for name, hint in cls.__annotations__.items() if hasattr(hint, "__metadata__")}
+        cls.table = {name: hint.__metadata__[0] for name, hint in hints.items()}
+
+    def __init__(self, **values: Any) -> None:
+        check_known(values, list(self.table))
+        for name, option in self.table.items():
+            value = values.get(name, option.default)
+            if not (value is None and option.default is None):
+                option.kind.check(name, value)
+            self.__dict__[name] = value
+        self._check_combination()
+
+    def _check_combination(self) -> None:
+        """Raise OptionError for options that are mutually exclusive."""
 
     @classmethod
-    def of(cls, **given: Any) -> Options:
+    def of(cls: type[Own], **given: Any) -> Own:
         """Options from Python values: lists, or '401,402' for ids, '1,5,9-12' for features.
 
         Ids that contain commas need a list.
         """
-        check_known(given, [field.name for field in fields(cls)])
-        return cls(**{name: read_option(name, value) for name, value in given.items()})
+        check_known(given, list(cls.table))
+        return cls(**{name: read_option(name, cls.table[name].kind, value) for name, value in given.items()})
 
-    def to_dict(self) -> dict[str, object]:
-        """The options that affect the values, as JSON types."""
-        others = ("jobs", "tie_range")
-        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in others}
-        return {**given, "no_relevant": self.no_relevant_rule}
+    @classmethod
+    def names(cls, *, without: Iterable[str] = (), within: str | None = None) -> tuple[str, ...]:
+        """The options that are about none of these, and about this."""
+        excluded = set(without)
+        return tuple(
+            name
+            for name, option in cls.table.items()
+            if not excluded & option.scope and (within is None or within in option.scope)
+        )
 
-    @property
-    def no_relevant_rule(self) -> str:
-        """What counts for a query without a relevant document, where a metric needs one."""
-        return self.no_relevant or DEFAULT_NO_RELEVANT
+    @classmethod
+    def document(cls, function: Function) -> Function:
+        """Add the options to the documentation of a function that takes them as keywords; a decorator."""
+        function.__doc__ = f"{function.__doc__}\nOptions, each with its default:\n{cls.documentation()}\n"
+        return function
+
+    @classmethod
+    def documentation(cls) -> str:
+        """A line for each option: its name, what it does, its default."""
+        return "\n".join(
+            f"    {name}: {option.python or option.about} ({option.default!r})"
+            for name, option in cls.table.items()
+        )
+
+    def replace(self: Own, **changes: Any) -> Own:
+        """The same options with these instead."""
+        return type(self)(**{**self.__dict__, **changes})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable: replace({name}=…) makes another")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.__dict__.values()))
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+        )
 
 
 def check_known(given: Iterable[str], names: Sequence[str]) -> None:
@@ -107,17 +156,20 @@ def check_known(given: Iterable[str], names: Sequence[str]) -> None:
         raise OptionError(f"unknown option {unknown[0]}: the options are {', '.join(names)}")
 
 
-def read_option(name: str, value: Any) -> Any:
-    """The value of an option from what a Python caller gave, which may be any object."""
+def read_option(name: str, kind: Kind, value: Any) -> Any:
+    """The value of an option from what a Python caller gave."""
     try:
-        return _READERS.get(name, _plain)(value)
-    except OptionError:
+        return kind.read(value)
+    except GradevalError:
         raise
     except Exception as error:  # any object can fail in any way
         raise OptionError(f"{name} cannot be read from {described(value)} ({type(error).__name__})") from None
 
 
-def _plain(value: Any) -> Any:
+# --- the kinds of values
+
+
+def plain(value: Any) -> Any:
     """Numbers, booleans and strings of numpy as Python's, other values unchanged."""
     if type(value).__name__.startswith("bool") and type(value).__module__ in ("builtins", "numpy"):
         return bool(value)
@@ -126,6 +178,75 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Real):
         return float(value)
     return str(value) if isinstance(value, str) else value
+
+
+def choice(*choices: str) -> Kind:
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, str) or value not in choices:
+            raise OptionError(f"{name} must be {' or '.join(choices)}, not {described(value)}")
+
+    return Kind("choice", check, plain, choices)
+
+
+def integer(low: int, high: int) -> Kind:
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise OptionError(f"{name} must be an integer from {low} to {high}, not {described(value)}")
+
+    return Kind("integer", check, plain, bounds=(low, high))
+
+
+def _check_flag(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise OptionError(f"{name} must be true or false, not {described(value)}")
+
+
+def _check_grade(name: str, value: Any) -> None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not _is_finite(value):
+        raise OptionError(f"{name} must be a finite number, not {described(value)}")
+    if not is_grade(value):
+        raise OptionError(f"{name} must be {RANGE}, not {described(value)}")
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # an int beyond the floats
+        return False
+
+
+def _tuple_of(kind: type) -> Check:
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, tuple) or not all(type(item) is kind for item in value):
+            raise OptionError(f"{name} must be a tuple of {kind.__name__}, not {described(value)}")
+
+    return check
+
+
+def _check_ids(name: str, value: Any) -> None:
+    _tuple_of(str)(name, value)
+    if not value:
+        raise OptionError("query_ids: no query ids given")
+
+
+def _string(what: str) -> Check:
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, str) or not value:
+            raise OptionError(f"{name} must be {what}, not {described(value)}")
+
+    return check
+
+
+def check_columns(name: str, value: Any, roles: Sequence[str] = ROLES) -> None:
+    """Raise OptionError unless the value is (role, name) pairs, one at most for each of the roles."""
+    is_tuple = isinstance(value, tuple) and all(
+        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(text, str) and text for text in pair)
+        for pair in value
+    )
+    if not is_tuple or len(dict(value)) < len(value) or not dict(value).keys() <= set(roles):
+        known = ", ".join(f"{role}=NAME" for role in roles)
+        pairs = named(",".join(map("=".join, value))) if is_tuple else described(value)
+        raise OptionError(f"{name} must be some of {known}, each once, not {pairs}")
 
 
 def _read_ids(ids: Any) -> tuple[str, ...] | None:
@@ -154,7 +275,7 @@ def _read_groups(path: Any) -> str | None:
 
 
 def _read_no_relevant(value: Any) -> Any:
-    value = _plain(value)
+    value = plain(value)
     return f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
@@ -166,15 +287,6 @@ def read_columns(columns: Any) -> tuple[tuple[str, str], ...]:
     return tuple((str(role), str(name)) for role, name in pairs)
 
 
-_READERS: dict[str, Callable[[Any], Any]] = {
-    "query_ids": _read_ids,
-    "features": _read_features,
-    "groups": _read_groups,
-    "no_relevant": _read_no_relevant,
-    "columns": read_columns,
-}
-
-
 def _iterable(name: str, values: Any) -> Iterable[Any]:
     if isinstance(values, Iterable) and not isinstance(values, (bytes, bytearray, memoryview, Mapping)):
         return values
@@ -183,100 +295,6 @@ def _iterable(name: str, values: Any) -> Iterable[Any]:
 
 def _text(value: Any) -> str:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
-
-
-Check = Callable[[str, Any], None]
-"""(name, value) of an option: raises OptionError for an invalid value."""
-
-
-def _choice(*choices: str) -> Check:
-    def check(name: str, value: Any) -> None:
-        if not isinstance(value, str) or value not in choices:
-            raise OptionError(f"{name} must be {' or '.join(choices)}, not {described(value)}")
-
-    return check
-
-
-def _integer(name: str, value: Any) -> None:
-    low, high = RANGES[name]
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise OptionError(f"{name} must be an integer from {low} to {high}, not {described(value)}")
-
-
-def _boolean(name: str, value: Any) -> None:
-    if not isinstance(value, bool):
-        raise OptionError(f"{name} must be true or false, not {described(value)}")
-
-
-def _grade(name: str, value: Any) -> None:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not _is_finite(value):
-        raise OptionError(f"{name} must be a finite number, not {described(value)}")
-    if not is_grade(value):
-        raise OptionError(f"{name} must be {RANGE}, not {described(value)}")
-
-
-def _is_finite(number: float) -> bool:
-    try:
-        return math.isfinite(number)
-    except OverflowError:  # an int beyond the floats
-        return False
-
-
-def _tuple_of(kind: type) -> Check:
-    def check(name: str, value: Any) -> None:
-        if not isinstance(value, tuple) or not all(type(one) is kind for one in value):
-            raise OptionError(f"{name} must be a tuple of {kind.__name__}, not {described(value)}")
-
-    return check
-
-
-def _ids(name: str, value: Any) -> None:
-    _tuple_of(str)(name, value)
-    if not value:
-        raise OptionError("query_ids: no query ids given")
-
-
-def _string(kind: str) -> Check:
-    def check(name: str, value: Any) -> None:
-        if not isinstance(value, str) or not value:
-            raise OptionError(f"{name} must be {kind}, not {described(value)}")
-
-    return check
-
-
-def check_columns(name: str, value: Any, roles: Sequence[str] = ROLES) -> None:
-    """Raise OptionError unless the value is (role, name) pairs, one at most for each of the roles."""
-    is_tuple = isinstance(value, tuple) and all(
-        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(text, str) and text for text in pair)
-        for pair in value
-    )
-    if not is_tuple or len(dict(value)) < len(value) or not dict(value).keys() <= set(roles):
-        known = ", ".join(f"{role}=NAME" for role in roles)
-        given = named(",".join(map("=".join, value))) if is_tuple else described(value)
-        raise OptionError(f"{name} must be some of {known}, each once, not {given}")
-
-
-_CHECKS: dict[str, Check] = {
-    "rel": _grade,
-    "depth": _integer,
-    "judged_only": _boolean,
-    "queries": _choice(*QUERIES),
-    "query_ids": _ids,
-    "ties": _choice(*TIES),
-    "tie_range": _boolean,
-    "zero_grade": _grade,
-    "no_relevant": _choice(*NO_RELEVANT),
-    "by_level": _boolean,
-    "jobs": _integer,
-    "qrels_format": _choice(*QRELS_FORMATS),
-    "run_format": _choice(*RUN_FORMATS),
-    "features": _tuple_of(int),
-    "qrels_feature": _integer,
-    "groups": _string("a path"),
-    "columns": check_columns,
-    "split": _string("SPLIT or SUBSET/SPLIT"),
-    "ignore_identical_ids": _boolean,
-}
 
 
 def parse_number(text: str) -> float:
@@ -317,3 +335,268 @@ def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:
 
 def _is_integer(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 20
+
+
+# --- the table
+
+FLAG = Kind("flag", _check_flag, plain)
+GRADE = Kind("grade", _check_grade, plain)
+_READS = frozenset((FILES,))
+
+
+class Options(OptionTable):
+    """Options of reading and evaluation."""
+
+    rel: Annotated[
+        float | None,
+        Option(
+            GRADE,
+            None,
+            "-l --rel",
+            METRICS,
+            "Relevance threshold: the lowest grade that counts as relevant. Default: any grade above 0.",
+            "GRADE",
+            python="the relevance threshold, the lowest grade that counts as relevant; None: any grade above 0",
+        ),
+    ]
+    depth: Annotated[
+        int | None,
+        Option(
+            integer(1, 10**9),
+            None,
+            "-M --depth",
+            METRICS,
+            "Evaluate the first N ranks of each query only.",
+            "N",
+            python="evaluate this many of the first ranks of each query; None: all",
+        ),
+    ]
+    judged_only: Annotated[
+        bool,
+        Option(
+            FLAG,
+            False,
+            "-J --judged-only",
+            METRICS,
+            "Remove unjudged documents from the rankings first (condensed lists).",
+            python="remove unjudged documents from the rankings first",
+        ),
+    ]
+    queries: Annotated[
+        str,
+        Option(
+            choice(*QUERIES),
+            "judged",
+            "--queries",
+            QUERIES_SECTION,
+            "Average over all judged queries, with 0 for those missing from the run (judged), or over those in "
+            "both.",
+            python="average over all 'judged' queries, with 0 for those missing from the run, or over those in "
+            "'both' qrels and run",
+        ),
+    ]
+    query_ids: Annotated[
+        tuple[str, ...] | None,
+        Option(
+            Kind("ids", _check_ids, _read_ids),
+            None,
+            "--query-ids",
+            QUERIES_SECTION,
+            "Evaluate these queries only: a file of ids, or comma-separated ids. If an id of the qrels is also "
+            "the name of a file, the id is used; ./NAME is the file.",
+            "FILE|LIST",
+            python="evaluate these queries only: a list, or a string such as '401,402'; None: all",
+        ),
+    ]
+    ties: Annotated[
+        str | None,
+        Option(
+            choice(*TIES),
+            None,
+            "--ties",
+            METRICS,
+            "Order of tied scores: by document id descending (trec, as in trec_eval), as in the file "
+            "(input), or by grade, highest (best) or lowest (worst) first. Default: input for features and "
+            "scores of LETOR files, else trec, with a warning if it can change a value.",
+            python="the order of tied scores, 'trec' (by document id descending), 'input' (as in the file), "
+            "'best' or 'worst' (by grade); None: 'input' for features and scores of LETOR files, else "
+            "'trec', with a notice if another order could change a value",
+        ),
+    ]
+    tie_range: Annotated[
+        bool,
+        Option(
+            FLAG,
+            False,
+            "--tie-range",
+            METRICS,
+            "Print beside each value the lowest and the highest value over the orders of tied scores tried.",
+            scope=frozenset((MORE,)),
+            python="find the lowest and the highest value over the orders of tied scores too",
+        ),
+    ]
+    zero_grade: Annotated[
+        float,
+        Option(
+            GRADE,
+            0.0,
+            "--zero-grade",
+            METRICS,
+            "The grade that means non-relevant; it is subtracted from every grade. Default: 0.",
+            "GRADE",
+            python="the grade that means non-relevant; subtracted from every grade first",
+        ),
+    ]
+    no_relevant: Annotated[
+        str | None,
+        Option(
+            choice(*NO_RELEVANT)._replace(read=_read_no_relevant),
+            None,
+            "--no-relevant",
+            METRICS,
+            "The value of AP, nDCG, R and all other metrics that divide by what is relevant, for a query "
+            "without a relevant document; skip excludes the query from their means. Default: 0, with a "
+            "warning.",
+            python="the value of metrics that divide by what is relevant, such as AP, nDCG and R, for a "
+            "query without a relevant document: '0', '1', or 'skip', which excludes the query from their "
+            "means; None: '0', with a notice if there are such queries",
+        ),
+    ]
+    by_level: Annotated[
+        bool,
+        Option(
+            FLAG,
+            False,
+            "--by-level",
+            METRICS,
+            "Add AP with each grade as the relevance threshold, before muAP.",
+            scope=frozenset((MORE,)),
+            python="add a metric AP(rel=t) for each grade t above 0, before muAP",
+        ),
+    ]
+    jobs: Annotated[
+        int,
+        Option(
+            integer(0, 1000),
+            0,
+            "-j --jobs",
+            OTHER,
+            "Number of threads. Default: number of processors.",
+            "N",
+            scope=frozenset((PROCESS,)),
+            python="the number of threads; 0: the number of processors",
+        ),
+    ]
+    qrels_format: Annotated[
+        str | None,
+        Option(
+            choice(*QRELS_FORMATS),
+            None,
+            "--qrels-format",
+            INPUT,
+            "Format of the qrels. Default: detected.",
+            scope=_READS,
+            python=f"the format of the qrels, {', '.join(map(repr, QRELS_FORMATS))}; None: detected",
+        ),
+    ]
+    run_format: Annotated[
+        str | None,
+        Option(
+            choice(*RUN_FORMATS),
+            None,
+            "--run-format",
+            INPUT,
+            "Format of the runs. Default: detected.",
+            scope=_READS,
+            python=f"the format of the runs, {', '.join(map(repr, RUN_FORMATS))}; None: detected",
+        ),
+    ]
+    features: Annotated[
+        tuple[int, ...],
+        Option(
+            Kind("features", _tuple_of(int), _read_features),
+            (),
+            "--feature",
+            INPUT,
+            "Evaluate features of LETOR files as runs, such as 1,5,9-12; of QRELS if no RUN is given.",
+            "LIST",
+            scope=frozenset((FILES, RUNS)),
+            python="the features of LETOR files that are runs: a list, or a string such as '1,5,9-12'",
+        ),
+    ]
+    qrels_feature: Annotated[
+        int | None,
+        Option(
+            integer(0, 10**7 - 1),
+            None,
+            "--qrels-feature",
+            INPUT,
+            "Use a feature of the LETOR file as the grade.",
+            "K",
+            scope=frozenset((FILES, VALUES)),
+            python="the feature of a LETOR file that is the grade; None: its label",
+        ),
+    ]
+    groups: Annotated[
+        str | None,
+        Option(
+            Kind("path", _string("a path"), _read_groups),
+            None,
+            "--groups",
+            INPUT,
+            "Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same "
+            "directory.",
+            "FILE",
+            scope=_READS,
+            python="the file of the sizes of queries, for SVMlight files without qid; None: FILE.query or "
+            "FILE.group",
+        ),
+    ]
+    columns: Annotated[
+        tuple[tuple[str, str], ...],
+        Option(
+            Kind("columns", check_columns, read_columns),
+            (),
+            "--columns",
+            INPUT,
+            "Names of columns in tables (csv, jsonl, parquet and others), such as "
+            "query=user,document=item,grade=stars (score=NAME in runs). Default: common names.",
+            "LIST",
+            python="the names of columns of tables by role, such as 'query=user,document=item,grade=stars', "
+            "or a dict; score is that of runs; others have usual names",
+        ),
+    ]
+    split: Annotated[
+        str | None,
+        Option(
+            Kind("text", _string("SPLIT or SUBSET/SPLIT"), plain),
+            None,
+            "--split",
+            INPUT,
+            "SPLIT or SUBSET/SPLIT in a predictions file of MTEB.",
+            "NAME",
+            scope=_READS,
+            python="the part of a predictions file of MTEB, as SPLIT or SUBSET/SPLIT; None: its only one",
+        ),
+    ]
+    ignore_identical_ids: Annotated[
+        bool,
+        Option(
+            FLAG,
+            False,
+            "--ignore-identical-ids",
+            INPUT,
+            "Leave out documents of runs whose id is their query's, as BEIR does.",
+            python="leave out documents of runs whose id is their query's",
+        ),
+    ]
+
+    def to_dict(self) -> dict[str, object]:
+        """The options that affect the values, as JSON types."""
+        values = {name: value for name, value in self.__dict__.items() if name not in ("jobs", "tie_range")}
+        return {**values, "no_relevant": self.no_relevant_rule}
+
+    @property
+    def no_relevant_rule(self) -> str:
+        """What counts for a query without a relevant document, where a metric needs one."""
+        return self.no_relevant or DEFAULT_NO_RELEVANT

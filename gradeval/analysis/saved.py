@@ -19,7 +19,7 @@ from gradeval.evaluation.given import Planned, check_labels, names_of
 from gradeval.formats.saved import SavedResult, SavedRun, is_saved, read_saved
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind, Notice, many
-from gradeval.options import DEFAULT_TIES, Options
+from gradeval.options import DEFAULT_TIES, VALUES, Options
 from gradeval.registry.spec import Spec, is_num_q, parse
 from gradeval.results import Results
 from gradeval.run_result import FailedRun, RunResult
@@ -30,19 +30,7 @@ Runs = Sequence[tuple[str | None, Any]]
 """(name, run) pairs; a run may be a SavedResult, or a FailedRun instead of one that cannot be read."""
 
 # the options that decide the values; the others say how to read files, or what is printed
-_DECIDING = (
-    "rel",
-    "depth",
-    "judged_only",
-    "queries",
-    "query_ids",
-    "ties",
-    "zero_grade",
-    "qrels_feature",
-    "no_relevant",
-    "columns",
-    "ignore_identical_ids",
-)
+_DECIDING = Options.names(within=VALUES)
 _DEFAULTS = Options().to_dict()  # of a saved result that does not have them
 _SHORT_HASH = 12
 _SAME = 1e-9  # of a summary and the mean of its values

@@ -9,9 +9,10 @@ import click
 from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import input_files, output_file
-from gradeval.cli.options import input_options, inputs, jobs_option, quiet_option, section, sectioned_command
+from gradeval.cli.options import input_options, inputs, quiet_option, row_option, section, sectioned_command
 from gradeval.cli.types import File, Integer, OutputPath
 from gradeval.notices import many
+from gradeval.options import Options
 
 EPILOG = """\b
 Examples:
@@ -56,7 +57,7 @@ _rows = section("Documents")
 )
 @inputs("--qrels", type=File(), metavar="FILE", help="The LETOR file whose lines IN has scores of.")
 @input_options()
-@jobs_option()
+@row_option(Options, "jobs")
 @quiet_option()
 def convert_command(
     source: str,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,16 +11,10 @@ import click
 
 from gradeval.cli.command import Command
 from gradeval.cli.metrics import complete_metric
-from gradeval.cli.types import DigitsOrFull, File, Finite, Integer, Kinds, OutputPath
+from gradeval.cli.types import DigitsOrFull, File, Finite, Integer, Kinds, OutputPath, Percentage
 from gradeval.notices import Kind
-from gradeval.options import (
-    NO_RELEVANT,
-    QRELS_FORMATS,
-    QUERIES,
-    RANGES,
-    RUN_FORMATS,
-    TIES,
-)
+from gradeval.options import CONFIDENCE, INPUT, METRICS, MORE, Options, OptionTable
+from gradeval.options import Kind as OptionKind
 from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
@@ -73,7 +67,6 @@ queries = section("Queries")
 output = section("Output")
 inputs = section("Input")
 other = section("Other")
-_TIES = "input for features and scores of LETOR files, else trec, with a warning if it can change a value"
 _SEVERAL = "One or several metrics, such as 'nDCG@5,10 AP(rel=2)', or groups, such as trec-dl."
 
 
@@ -86,6 +79,55 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
         return function
 
     return decorate
+
+
+_TYPES: dict[str, Callable[[OptionKind], dict[str, Any]]] = {
+    "choice": lambda kind: {"type": click.Choice(kind.choices)},
+    "integer": lambda kind: {"type": Integer(*kind.bounds)},
+    "grade": lambda kind: {"type": Finite()},
+    "percentage": lambda kind: {"type": Percentage(*CONFIDENCE)},
+    "flag": lambda kind: {"is_flag": True},
+    "path": lambda kind: {"type": File(), "default": None},
+    "ids": lambda kind: {"type": File()},
+    "features": lambda kind: {"multiple": True, "default": ()},
+    "columns": lambda kind: {"default": ""},
+    "run": lambda kind: {},
+    "text": lambda kind: {},
+}
+
+
+def row_option(table: type[OptionTable], name: str, **changes: Any) -> Callable[[Decorated], Decorated]:
+    """The option of a row of the table. changes: arguments of click.option, and the section, that differ."""
+    row = table.table[name]
+    settings = {
+        "section": row.section,
+        "default": row.default,
+        "show_default": isinstance(row.default, str),
+        "metavar": row.metavar,
+        "help": row.about,
+        **_TYPES[row.kind.type](row.kind),
+        **changes,
+    }
+    return click.option(*row.flags.split(), name, cls=SectionedOption, **settings)
+
+
+def row_options(
+    table: type[OptionTable],
+    heading: str,
+    *,
+    without: Sequence[str] = (),
+    within: str | None = None,
+    helps: Mapping[str, str] | None = None,
+) -> Callable[[Decorated], Decorated]:
+    """The options of the rows under a heading that are about none of these, and about this.
+
+    helps: other help of options.
+    """
+    names = [
+        name for name in table.names(without=without, within=within) if table.table[name].section == heading
+    ]
+    changes = {name: {"help": text} for name, text in (helps or {}).items()}
+    return together(*(row_option(table, name, **changes.get(name, {})) for name in names))
 
 
 def metric_option(about: str) -> Callable[[Decorated], Decorated]:
@@ -101,72 +143,22 @@ def metric_option(about: str) -> Callable[[Decorated], Decorated]:
     )
 
 
-def measure_options(default: str, what: str = _SEVERAL, ties: str = _TIES) -> Callable[[Decorated], Decorated]:
-    """What is measured. default, what: what the help says of the metrics. ties: of the default of --ties."""
-    return together(
-        metric_option(f"{what} 'gradeval metrics' lists them. Default: {default}."),
-        measure(
-            "-l",
-            "--rel",
-            type=Finite(),
-            metavar="GRADE",
-            help="Relevance threshold: the lowest grade that counts as relevant. Default: any grade above 0.",
-        ),
-        measure(
-            "--zero-grade",
-            type=Finite(),
-            default=0.0,
-            metavar="GRADE",
-            help="The grade that means non-relevant; it is subtracted from every grade. Default: 0.",
-        ),
-        measure(
-            "-M",
-            "--depth",
-            type=Integer(*RANGES["depth"]),
-            metavar="N",
-            help="Evaluate the first N ranks of each query only.",
-        ),
-        measure(
-            "-J",
-            "--judged-only",
-            is_flag=True,
-            help="Remove unjudged documents from the rankings first (condensed lists).",
-        ),
-        measure(
-            "--ties",
-            type=click.Choice(TIES),
-            help="Order of tied scores: by document id descending (trec, as in trec_eval), as in the file "
-            f"(input), or by grade, highest (best) or lowest (worst) first. Default: {ties}.",
-        ),
-        measure(
-            "--no-relevant",
-            type=click.Choice(tuple(NO_RELEVANT)),
-            help="The value of AP, nDCG, R and all other metrics that divide by what is relevant, for a query "
-            "without a relevant document; skip excludes the query from their means. Default: 0, with a "
-            "warning.",
-        ),
-    )
+def measure_options(
+    default: str, what: str = _SEVERAL, helps: Mapping[str, str] | None = None
+) -> Callable[[Decorated], Decorated]:
+    """The metrics, and how they are computed. default, what: what the help says of the metrics. helps: other
+    help of options.
+    """
+    about = f"{what} 'gradeval metrics' lists them. Default: {default}."
+    return together(metric_option(about), row_options(Options, METRICS, without=(MORE,), helps=helps))
 
 
 def query_options() -> Callable[[Decorated], Decorated]:
     """Which queries count."""
     return together(
-        queries(
-            "--queries",
-            type=click.Choice(QUERIES),
-            default="judged",
-            show_default=True,
-            help="Average over all judged queries, with 0 for those missing from the run (judged), or over "
-            "those in both.",
-        ),
+        row_option(Options, "queries"),
         queries("-c", "complete", is_flag=True, help="Same as --queries judged, as in trec_eval."),
-        queries(
-            "--query-ids",
-            type=File(),
-            metavar="FILE|LIST",
-            help="Evaluate these queries only: a file of ids, or comma-separated ids. If an id of the qrels is "
-            "also the name of a file, the id is used; ./NAME is the file.",
-        ),
+        row_option(Options, "query_ids"),
     )
 
 
@@ -232,74 +224,14 @@ def output_options(
     )
 
 
-def columns_option(more: str = "") -> Callable[[Decorated], Decorated]:
-    """more: what the help says of other roles."""
-    return inputs(
-        "--columns",
-        default="",
-        metavar="LIST",
-        help="Names of columns in tables (csv, jsonl, parquet and others), such as "
-        f"query=user,document=item,grade=stars (score=NAME in runs{more}). Default: common names.",
-    )
-
-
-def identical_ids_option() -> Callable[[Decorated], Decorated]:
-    return inputs(
-        "--ignore-identical-ids",
-        is_flag=True,
-        help="Leave out documents of runs whose id is their query's, as BEIR does.",
-    )
-
-
 def input_options() -> Callable[[Decorated], Decorated]:
     """What the files are."""
-    return together(
-        inputs(
-            "--qrels-format", type=click.Choice(QRELS_FORMATS), help="Format of the qrels. Default: detected."
-        ),
-        inputs("--run-format", type=click.Choice(RUN_FORMATS), help="Format of the runs. Default: detected."),
-        inputs(
-            "--feature",
-            "features",
-            multiple=True,
-            metavar="LIST",
-            help="Evaluate features of LETOR files as runs, such as 1,5,9-12; of QRELS if no RUN is given.",
-        ),
-        inputs(
-            "--qrels-feature",
-            type=Integer(*RANGES["qrels_feature"]),
-            metavar="K",
-            help="Use a feature of the LETOR file as the grade.",
-        ),
-        inputs(
-            "--groups",
-            type=File(),
-            metavar="FILE",
-            help="Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same "
-            "directory.",
-        ),
-        columns_option(),
-        inputs("--split", metavar="NAME", help="SPLIT or SUBSET/SPLIT in a predictions file of MTEB."),
-        identical_ids_option(),
-    )
+    return row_options(Options, INPUT)
 
 
 def other_options() -> Callable[[Decorated], Decorated]:
     """Threads and warnings."""
-    return together(
-        jobs_option(),
-        warning_options(),
-    )
-
-
-def jobs_option() -> Callable[[Decorated], Decorated]:
-    return other(
-        "-j",
-        "--jobs",
-        type=Integer(*RANGES["jobs"]),
-        metavar="N",
-        help="Number of threads. Default: number of processors.",
-    )
+    return together(row_option(Options, "jobs"), warning_options())
 
 
 def quiet_option() -> Callable[[Decorated], Decorated]:

@@ -13,14 +13,13 @@ from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_queries, input_files, naming_queries, output_file
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
-    columns_option,
-    identical_ids_option,
     inputs,
-    measure,
     measure_options,
     other,
     output_options,
     query_options,
+    row_option,
+    row_options,
     sectioned_command,
     warning_options,
 )
@@ -29,7 +28,7 @@ from gradeval.commands.compare.command import FORMATS as COMPARISON_FORMATS
 from gradeval.commands.compare.command import t_test_options
 from gradeval.commands.compare.options import OF_SUMS
 from gradeval.notices import Kind
-from gradeval.options import DEFAULT_METRICS
+from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options
 from gradeval.render import WRITERS, Digits
 
 if TYPE_CHECKING:
@@ -77,21 +76,26 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1, required=True)
 @measure_options(
     DEFAULT_METRICS,
-    ties="trec, with a warning if it can change a value; input requires --columns order=",
+    helps={
+        "ties": Options.table["ties"].about.partition(" Default: ")[0]
+        + " Default: trec, with a warning if it can change a value; input requires --columns order=."
+    },
 )
-@measure(
-    "--tie-range",
-    is_flag=True,
-    help="Print beside each value the lowest and the highest value over the orders of tied scores tried.",
-)
-@measure("--by-level", is_flag=True, help="Add AP with each grade as the relevance threshold, before muAP.")
+@row_options(Options, METRICS, within=MORE)
 @t_test_options("Compare the other runs with this one, a path or a name, by the paired t-test.")
 @query_options()
 @output_options(tuple(WRITERS), more=" With .parquet, Spark writes the values of all queries there.")
 @inputs("--qrels-format", type=click.Choice(_KINDS), help=f"Format of the qrels. {_FORMAT}")
 @inputs("--run-format", type=click.Choice(_KINDS), help="Format of the runs, likewise.")
-@columns_option(", run=NAME for several runs in one table, order=NAME for --ties input")
-@identical_ids_option()
+@row_option(
+    Options,
+    "columns",
+    help=Options.table["columns"].about.replace(
+        "score=NAME in runs",
+        "score=NAME in runs, run=NAME for several runs in one table, order=NAME for --ties input",
+    ),
+)
+@row_option(Options, "ignore_identical_ids")
 @other("--master", metavar="URL", help="Where Spark runs. Default: local[*], or what spark-submit was given.")
 @other("--conf", "settings", type=Setting(), multiple=True, help="A setting of Spark.")
 @other(

@@ -12,7 +12,7 @@ from gradeval.cli.abbreviated import AbbreviatedCommand
 from gradeval.cli.command import version_option
 from gradeval.cli.metrics import complete_trec_eval
 from gradeval.cli.types import File, Finite, Integer
-from gradeval.options import RANGES
+from gradeval.options import Options
 
 VERSION = "10.0"  # of trec_eval, whose output this is
 LONGEST = 2**63 - 1
@@ -297,7 +297,6 @@ def trec_eval_command(
     from gradeval.evaluation import evaluate_all
     from gradeval.formats.zscores import read_zscores
     from gradeval.notices import Kind
-    from gradeval.options import Options
     from gradeval.registry.measures import parse_trec_eval
 
     heap.imported()
@@ -305,7 +304,7 @@ def trec_eval_command(
     scores = None if zscores is None else read_zscores(zscores)
     options = Options(
         rel=level,
-        depth=None if depth is None else min(depth, RANGES["depth"][1]),
+        depth=None if depth is None else min(depth, Options.table["depth"].kind.bounds[1]),
         judged_only=judged_only,
         queries="judged" if complete else "both",
         qrels_format="trec",

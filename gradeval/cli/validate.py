@@ -11,14 +11,15 @@ from gradeval.cli.arguments import expand_runs, input_files, output_file
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
     input_options,
-    jobs_option,
     other,
     output,
     output_option,
+    row_option,
     section,
     sectioned_command,
 )
 from gradeval.cli.types import File, Finite, IntegerOrAll
+from gradeval.options import Options
 
 EPILOG = """\b
 Examples:
@@ -64,7 +65,7 @@ FORMATS = ("table", "json")
 )
 @output_option("Write to this file, atomically.")
 @input_options()
-@jobs_option()
+@row_option(Options, "jobs")
 @other("--quiet", is_flag=True, help="Do not show the progress bar.")
 @other("--strict", is_flag=True, help="Treat warnings as errors: exit with code 2.")
 def validate_command(

@@ -14,19 +14,19 @@ from gradeval.cli.metrics import complete_metric
 from gradeval.cli.options import (
     input_options,
     inputs,
-    measure,
     measure_options,
     other_options,
     output,
     output_options,
     queries,
     query_options,
+    row_options,
     sectioned_command,
 )
 from gradeval.cli.types import File, Integer
 from gradeval.errors import InputError, named
 from gradeval.notices import Kind, Notice
-from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options
 from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
@@ -42,13 +42,7 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1, callback=expand_runs)
 @measure_options(f"{DEFAULT_METRICS}, or those of a saved result")
-@measure(
-    "--tie-range",
-    is_flag=True,
-    help="Print beside each value the lowest and the highest value over the orders of tied scores tried; not "
-    "with --wide or -f trec.",
-)
-@measure("--by-level", is_flag=True, help="Add AP with each grade as the relevance threshold, before muAP.")
+@row_options(Options, METRICS, within=MORE)
 @queries("-q", "--per-query", is_flag=True, help="Print the values of each query too.")
 @queries("-n", "--no-summary", is_flag=True, help="Do not print the summary; requires -q.")
 @query_options()

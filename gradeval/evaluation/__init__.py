@@ -13,6 +13,7 @@ from gradeval.results import Results
 from gradeval.tables.given_columns import check_columns
 
 
+@Options.document
 def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> Results:
     """Evaluate one or several runs.
 
@@ -22,31 +23,7 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
     column name: query_id, doc_id, relevance or score, and other common names. metrics: names as on the command
     line, such as 'nDCG@5,10 AP(rel=2)', or a list of these.
 
-    Options, each with its default:
-    rel: the relevance threshold, the lowest grade that counts as relevant (None: any grade above 0).
-    zero_grade: the grade that means non-relevant; subtracted from every grade first (0).
-    depth: evaluate this many of the first ranks of each query (None: all).
-    judged_only: remove unjudged documents from the rankings first (False).
-    ties: the order of tied scores, 'trec', 'input', 'best' or 'worst' (None: 'input' for features and scores
-    of LETOR files, else 'trec', with a notice if another order could change a value).
-    tie_range: find the lowest and the highest value over the orders of tied scores too (False).
-    no_relevant: the value of metrics that divide by what is relevant, for a query without a relevant document:
-    '0', '1' or 'skip' (None: '0', with a notice).
-    by_level: add AP with each grade as the relevance threshold, before muAP (False).
-    queries: average over all 'judged' queries, or those in 'both' qrels and run ('judged').
-    query_ids: evaluate these queries only: a list, or a string such as '401,402' (None: all).
-    qrels_format: 'trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet' or 'arrow' (None: detected
-    from the content).
-    run_format: 'trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl',
-    'parquet' or 'arrow' (None: detected from the content).
-    features: the features of LETOR files that are runs: a list, or a string such as '1,5,9-12' (none).
-    qrels_feature: the feature of a LETOR file that is the grade (None: its label).
-    groups: the file of the sizes of queries, for SVMlight files without qid (None: FILE.query or FILE.group).
-    columns: the names of columns of tables by role, such as 'query=user,document=item,grade=stars', or a dict;
-    score is that of runs (none: usual names).
-    split: the part of a predictions file of MTEB, as SPLIT or SUBSET/SPLIT (None: its only one).
-    ignore_identical_ids: leave out documents of runs whose id is their query's (False).
-    jobs: the number of threads (0: the number of processors).
+    options: those listed below.
 
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """

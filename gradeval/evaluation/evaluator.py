@@ -113,7 +113,7 @@ class Evaluator:
         self._specs = tuple(with_levels(specs, self._judged.scale) if options.by_level else specs)
         self._queries = Texts(table.queries)
         if query_ids is not None:
-            options = replace(options, query_ids=query_ids(self._queries, table.path))
+            options = options.replace(query_ids=query_ids(self._queries, table.path))
         self._options, self._wanted = options, _wanted(table, options.query_ids)
 
     def _prepare(self, source: Source) -> None:

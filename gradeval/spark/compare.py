@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ from gradeval.statistics.tests import ALL_EQUAL, TOO_FEW_PAIRS, Outcome, t_outco
 def chosen_options(given: Mapping[str, Any]) -> CompareOptions:
     """The options of a comparison on Spark. Raises OptionError for those of other tests."""
     for name in given:
-        if name not in OF_SUMS and name in {field.name for field in fields(CompareOptions)}:
+        if name not in OF_SUMS and name in CompareOptions.table:
             raise OptionError(
                 f"{name} requires the values of all queries in one place. On Spark, runs are "
                 f"compared by the t-test, with the options {', '.join(OF_SUMS)}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradeval.errors import InputError, OptionError, named
 from gradeval.formats.names import ARGUMENT, Chosen, check_has, choose, simplified
 from gradeval.formats.python import column_labels
-from gradeval.options import ROLES, check_columns, read_option
+from gradeval.options import ROLES, Options, check_columns, read_option
 from gradeval.spark.rows import DOCUMENT, NUMBER, PLACE, QUERY, RUN, Names
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Wire(NamedTuple):
 
 def split_columns(columns: Any) -> tuple[Any, dict[str, str]]:
     """The names of columns that Options knows, and those of the roles 'run' and 'order'. Raises OptionError."""
-    pairs = read_option("columns", columns)
+    pairs = read_option("columns", Options.table["columns"].kind, columns)
     check_columns("columns", pairs, (*ROLES, *_OWN))
     own = {role: name for role, name in pairs if role in _OWN}
     return [(role, name) for role, name in pairs if role not in own], own

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,17 +13,13 @@ from gradeval.errors import InputError, MetricError, OptionError, described
 from gradeval.evaluation.given import check_labels
 from gradeval.formats.names import ARGUMENT
 from gradeval.notices import Notice
-from gradeval.options import Options, check_known
+from gradeval.options import FILES, PROCESS, Options, check_known
 from gradeval.registry.spec import Spec, usable
 from gradeval.spark.frames import MOST_BUCKETS, split_columns
 from gradeval.spark.session import check_modules
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-# how files are read, and by how many threads
-_OF_FILES = ("qrels_format", "run_format", "features", "qrels_feature", "groups", "split", "jobs")
-_OPTIONS = [field.name for field in fields(Options) if field.name not in _OF_FILES]
 
 
 class Request(NamedTuple):
@@ -89,7 +84,7 @@ class Request(NamedTuple):
 
 def check_options(options: Iterable[str]) -> None:
     """Raise OptionError for an option that evaluate() does not have."""
-    check_known(options, [*_OPTIONS, "buckets"])
+    check_known(options, [*Options.names(without=(FILES, PROCESS)), "buckets"])
 
 
 def given_frames(qrels: Any, runs: Any) -> tuple[DataFrame, list[tuple[str | None, DataFrame]]]:

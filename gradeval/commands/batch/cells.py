@@ -36,7 +36,7 @@ class CollectionCells:
         self.collection, self.specs, self.baseline, self.jobs = collection, specs, baseline, jobs
         self.manifest, self.features = manifest.path, manifest.features
         self.systems = manifest.systems
-        self.options = replace(collection.options, jobs=jobs)
+        self.options = collection.options.replace(jobs=jobs)
         self.compared = without_judged(comparable(specs))
 
     def path(self, system: str) -> str:
@@ -165,7 +165,7 @@ class CollectionCells:
         if files:
             parts.append((files, [(one, self.path(one)) for one in files], self.options))
         if features:
-            chosen = replace(self.options, features=tuple(self.features[one] for one in features))
+            chosen = self.options.replace(features=tuple(self.features[one] for one in features))
             parts.append((features, [(None, self.collection.qrels)], chosen))
         if features and features[0] == self.baseline:
             parts.reverse()

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from glob import escape, glob
 from typing import Any, NoReturn
@@ -14,14 +14,12 @@ from typing import Any, NoReturn
 from gradeval.errors import InputError, OptionError, described, first_names, named
 from gradeval.formats.sources import Source
 from gradeval.formats.toml import read_toml
-from gradeval.options import Options
+from gradeval.options import MORE, PROCESS, RUNS, Options
 
 KEYS = ("qrels", "runs", "metrics", "systems", "features", "collections", "options")
 COLLECTION_KEYS = ("qrels", "runs", "metrics", "options")
 # the others are the command's, or choose what the runs are
-OPTIONS = tuple(
-    one.name for one in fields(Options) if one.name not in ("jobs", "tie_range", "by_level", "features")
-)
+OPTIONS = Options.names(without=(MORE, PROCESS, RUNS))
 AVERAGE, POOL = "average", "pool"  # stand in the place of a collection
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _WILDCARD = re.compile(r"[*?\[]")

@@ -11,28 +11,29 @@ from click.core import ParameterSource
 
 from gradeval.cli.job import Job, expand_runs, with_job
 from gradeval.cli.options import (
-    OptionOf,
     input_options,
     measure_options,
     other_options,
     output_options,
     queries,
     query_options,
+    row_option,
+    row_options,
     section,
     sectioned_command,
     together,
 )
-from gradeval.cli.types import File, Integer, Percentage
+from gradeval.cli.types import File
 from gradeval.commands.compare.options import (
-    CONFIDENCE,
+    COMPARISON,
     CORRECTIONS,
+    FURTHER,
     MAXT,
-    RANGES,
-    TESTS,
+    OF_SUMS,
     CompareOptions,
     split_options,
 )
-from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.options import DEFAULT_METRICS, MORE, PROCESS, Options
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -59,87 +60,30 @@ each file is CSV or TSV with a column of query ids (query, qid, query_id, … or
 --wide), or the output of trec_eval -q. A query that a table lacks counts as 0, or
 is excluded if lower values are better, or with --queries both.
 """
-_more = section("Further output")
 _values = section("Tables of values")
 
 # options of the evaluation, which tables of values do not need
-_EVALUATION = (
-    *("rel", "zero_grade", "depth", "judged_only", "ties", "no_relevant"),
-    *("qrels_format", "run_format", "features", "qrels_feature", "groups"),
-    *("split", "ignore_identical_ids"),
-)
-
-
-_comparison = section("Comparison")
-
-
-_BASELINE = "The run to compare with, a file or a name. Default: the first."
-
-
-def baseline_option(option: OptionOf, about: str = _BASELINE) -> Callable[[Decorated], Decorated]:
-    """option: of a section. about: the help."""
-    return option("--baseline", metavar="RUN", help=about)
-
-
-def confidence_option(about: str, option: OptionOf) -> Callable[[Decorated], Decorated]:
-    """about: what the help says of the intervals. option: of a section."""
-    return option(
-        "--confidence",
-        type=Percentage(*CONFIDENCE),
-        default=95.0,
-        metavar="PERCENT",
-        help=f"{about} Default: 95.",
-    )
-
-
-def _correction_option(corrections: Sequence[str]) -> Callable[[Any], Any]:
-    family_wise = "Holm, Bonferroni and maxT" if MAXT in corrections else "Holm and Bonferroni"
-    return _comparison(
-        "--correction",
-        type=click.Choice(corrections),
-        help=f"Of p for the number of comparisons (runs × metrics): {family_wise} for the "
-        "family-wise error rate, Benjamini-Hochberg (bh) for the false discovery rate. Default: holm.",
-    )
-
-
-_all_pairs = _comparison("--all-pairs", is_flag=True, help="Compare every run with every other.")
-_confidence = confidence_option("Of the intervals; significant is p below what is left of 100.", _comparison)
-
-
-def t_test_options(baseline: str) -> Callable[[Decorated], Decorated]:
-    """How runs are compared by the t-test alone, from sums. baseline: what the help says of that option."""
-    corrections = [one for one in CORRECTIONS if one != MAXT]
-    return together(
-        baseline_option(_comparison, baseline), _all_pairs, _correction_option(corrections), _confidence
-    )
+_EVALUATION = [
+    name for name in Options.names(without=(MORE, PROCESS)) if name not in ("queries", "query_ids", "columns")
+]
 
 
 def comparison_options() -> Callable[[Decorated], Decorated]:
     """How runs are compared."""
-    return together(
-        baseline_option(_comparison),
-        _all_pairs,
-        _comparison(
-            "--test",
-            type=click.Choice(TESTS),
-            default="t",
-            show_default=True,
-            help="Paired t-test; randomization test by sign flips; bootstrap interval (BCa), which has no p; "
-            "Wilcoxon signed-rank test; sign test; or, with --all-pairs, the randomized Tukey HSD test.",
-        ),
-        _correction_option(CORRECTIONS),
-        _confidence,
-        _comparison(
-            "--samples",
-            type=Integer(*RANGES["samples"]),
-            default=100_000,
-            metavar="N",
-            help="Random sign flips, resamples or permutations. Default: 100000.",
-        ),
-        _comparison(
-            "--seed", type=Integer(*RANGES["seed"]), default=1, metavar="N", help="Of these. Default: 1."
-        ),
-    )
+    return row_options(CompareOptions, COMPARISON)
+
+
+def t_test_options(baseline: str) -> Callable[[Decorated], Decorated]:
+    """How runs are compared by the t-test alone, from sums. baseline: what the help says of that option."""
+    about = CompareOptions.table["correction"].about
+    of_sums: dict[str, dict[str, Any]] = {
+        "baseline": {"help": baseline},
+        "correction": {
+            "type": click.Choice([name for name in CORRECTIONS if name != MAXT]),
+            "help": about.replace("Holm, Bonferroni and maxT", "Holm and Bonferroni"),
+        },
+    }
+    return together(*(row_option(CompareOptions, name, **of_sums.get(name, {})) for name in OF_SUMS))
 
 
 def with_baseline(arguments: Sequence[str], baseline: str | None) -> list[tuple[str | None, str]]:
@@ -163,12 +107,8 @@ FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
 @sectioned_command("compare", "Compare runs: differences, tests, intervals.", EPILOG)
 @click.argument("files", metavar="QRELS RUN RUN...", type=File(), nargs=-1)
 @comparison_options()
-@_more("--by", type=File(), metavar="FILE", help="Repeat for each group: 'query TAB group' lines.")
-@_more("--worst", type=Integer(*RANGES["worst"]), default=0, metavar="N", help="The N queries that lost most.")
-@_more("--best", type=Integer(*RANGES["best"]), default=0, metavar="N", help="The N queries that gained most.")
-@_more("--power", is_flag=True, help="The smallest difference that could have been shown, and queries needed.")
-@_more("--anova", is_flag=True, help="Two-way analysis of variance, system by query, and its effect sizes.")
-@_more("--relative", is_flag=True, help="Differences in percent of the baseline's mean too.")
+@row_options(CompareOptions, FURTHER)
+@section(FURTHER)("--relative", is_flag=True, help="Differences in percent of the baseline's mean too.")
 @_values("--values", "of_values", is_flag=True, help="The files are tables of values per query; no qrels.")
 @_values(
     "--lower-is-better",

@@ -56,20 +56,14 @@ from gradeval.statistics.tests import NO_P as NO_P_BY_DESIGN
 from gradeval.statistics.tests import Outcome, paired_tests, summarize, without_p
 
 
+@CompareOptions.document
 def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
     """Compare runs with a baseline, or all with each other.
 
     qrels, runs: as evaluate() takes them; a run may also be a file of saved results (gradeval -f json -q).
     metrics: names; by default those that all saved results have, or else those that evaluate() has.
 
-    options: those of evaluate(), and:
-    baseline: the run that the others are compared with, by name, path or position (the first). all_pairs: every
-    run with every other instead. test: 't', 'randomization', 'bootstrap', 'wilcoxon', 'sign', or, of all pairs,
-    'tukey'. correction: 'holm', 'bonferroni', 'maxt', 'bh' or 'none' ('holm'). confidence: of the intervals, in
-    percent (95). samples, seed: of random tests (100,000 and 1). by: groups of queries to repeat everything
-    for: a file, {query: group or groups}, or (group, queries) pairs. worst, best: how many of the queries with
-    the largest changes to list (0). power: what difference could have been shown. anova: the two-way analysis
-    of variance. Raises GradevalError.
+    options: those of evaluate(), and those listed below. Raises GradevalError.
     """
     own, others = split_options(options)
     chosen, evaluation = CompareOptions.of(**own), Options.of(**others)

@@ -1,18 +1,15 @@
-"""How to compare runs: every option, its default and its range, for the command line and for Python.
+"""How to compare runs: a table of options, as gradeval.options has those of evaluations.
 
 Nothing here imports numpy: the command's --help needs the names and the defaults.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from numbers import Integral, Real
-from typing import Any
+from numbers import Real
+from typing import Annotated, Any
 
 from gradeval.errors import OptionError, described
-from gradeval.options import Options, check_known
+from gradeval.options import CONFIDENCE, FLAG, Kind, Option, Options, OptionTable, check_known, integer, plain
 
 ALL = "all"  # stands in the place of a group for all queries
 TUKEY = "tukey"
@@ -21,122 +18,39 @@ TESTS = ("t", "randomization", "bootstrap", "wilcoxon", "sign", TUKEY)
 CORRECTIONS = ("holm", "bonferroni", "bh", MAXT, "none")
 RANDOM_TESTS = ("randomization", "bootstrap", TUKEY)  # those that may draw samples
 OF_SUMS = ("baseline", "all_pairs", "correction", "confidence")  # options of a t-test from sums alone
-RANGES = {
-    "samples": (100, 10**8),
-    "seed": (0, 2**63 - 1),
-    "worst": (0, 10**6),
-    "best": (0, 10**6),
-    "jobs": (0, 1000),
-}
-CONFIDENCE = (50.0, 99.9999)
 EXPLAINED = 250  # queries of a report, by default
 
 Groups = tuple[tuple[str, tuple[str, ...]], ...]
 """(group, query ids) of each group."""
+COMPARISON, FURTHER = "Comparison", "Further output"  # headings of the help
 
 
-@dataclass(frozen=True, kw_only=True)
-class CompareOptions:
-    """How to compare runs. Raises OptionError for a value of the wrong type or out of range.
+def one_of(*choices: str) -> Kind:
+    def check(name: str, value: object) -> None:
+        if not isinstance(value, str) or value not in choices:
+            raise OptionError(f"{name} must be one of {', '.join(choices)}, not {described(value)}")
 
-    baseline: the run that the others are compared with, by name or position (None: the first). all_pairs:
-    every run with every other instead. test: one of TESTS. correction: one of CORRECTIONS (None: holm; Tukey's
-    test and the bootstrap, which have no p-values to correct, take none). confidence: of the intervals, in
-    percent; the significance level alpha is what is left of 100 %. samples, seed: of random tests. by: groups
-    of queries to repeat the comparison for. worst, best: how many of the queries with the largest changes to
-    list. power: what difference could have been shown. anova: the two-way analysis of variance. jobs: threads
-    (0: as many as there are processors).
-    """
-
-    baseline: str | int | None = None
-    all_pairs: bool = False
-    test: str = "t"
-    correction: str | None = None
-    confidence: float = 95.0
-    samples: int = 100_000
-    seed: int = 1
-    by: Groups = ()
-    worst: int = 0
-    best: int = 0
-    power: bool = False
-    anova: bool = False
-    jobs: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("all_pairs", "power", "anova"):
-            if not isinstance(getattr(self, name), bool):
-                raise OptionError(f"{name} must be true or false, not {described(getattr(self, name))}")
-        for name, (least, most) in RANGES.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-                raise OptionError(f"{name} must be an integer from {least} to {most}, not {described(value)}")
-        _check_choice("test", self.test, TESTS)
-        if self.correction is not None:
-            _check_choice("correction", self.correction, CORRECTIONS)
-        if not isinstance(self.confidence, float) or not CONFIDENCE[0] <= self.confidence <= CONFIDENCE[1]:
-            low, high = CONFIDENCE
-            raise OptionError(
-                f"confidence must be a percentage from {low:g} to {high:g}, not {described(self.confidence)}"
-            )
-        if self.baseline is not None and (
-            not isinstance(self.baseline, (str, int)) or isinstance(self.baseline, bool)
-        ):
-            raise OptionError(f"baseline must be the name or position of a run, not {described(self.baseline)}")
-        if any(group == ALL for group, _ in self.by):
-            raise OptionError(f"a group of queries is named '{ALL}', which stands for all queries. Rename it")
-        self._check_combination()
-
-    def _check_combination(self) -> None:
-        if self.all_pairs and self.baseline is not None:
-            raise OptionError("baseline and all_pairs are mutually exclusive")
-        if self.test == TUKEY and not self.all_pairs:
-            raise OptionError("Tukey's test is of all pairs of runs. Add --all-pairs (all_pairs=True)")
-        if self.test == TUKEY and self.correction not in (None, "none"):
-            raise OptionError("the p-values of Tukey's test are already corrected. Leave out the correction")
-        if self.test == "bootstrap" and self.correction not in (None, "none"):
-            raise OptionError("the bootstrap has intervals and no p-values. Leave out the correction")
-        if self.correction == MAXT and self.test not in ("t", "randomization"):
-            raise OptionError(f"the maxT correction requires --test t or randomization, not {self.test}")
-
-    @classmethod
-    def of(cls, **given: Any) -> CompareOptions:
-        """Options from what a Python caller writes. by: a file, {query: group or groups}, or pairs."""
-        check_known(given, [field.name for field in fields(cls)])
-        return cls(**{name: _read(name, value) for name, value in given.items()})
-
-    @property
-    def used_correction(self) -> str:
-        """The correction that is applied, 'none' where there is nothing to correct."""
-        if self.test in (TUKEY, "bootstrap"):
-            return "none"
-        return self.correction or "holm"
-
-    @property
-    def alpha(self) -> float:
-        """The significance level."""
-        return (100 - self.confidence) / 100
-
-    def to_dict(self) -> dict[str, object]:
-        """What decides the numbers, as JSON can hold it."""
-        names = ("baseline", "all_pairs", "test", "confidence", "samples", "seed")
-        given = {name: getattr(self, name) for name in names}
-        return {**given, "correction": self.used_correction, "alpha": self.alpha}
+    return Kind("choice", check, plain, choices)
 
 
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in choices:
-        raise OptionError(f"{name} must be one of {', '.join(choices)}, not {described(value)}")
+def _check_confidence(name: str, value: Any) -> None:
+    low, high = CONFIDENCE
+    if not isinstance(value, float) or not low <= value <= high:
+        raise OptionError(f"{name} must be a percentage from {low:g} to {high:g}, not {described(value)}")
 
 
-def _read(name: str, value: Any) -> Any:
-    """What a Python caller gave, as the option holds it; it may be any object."""
-    if name == "by":
-        return _groups(value)
-    if type(value).__name__.startswith("bool"):
-        return bool(value)
-    if name == "confidence" and isinstance(value, Real):
-        return float(value)
-    return int(value) if isinstance(value, Integral) else value
+def _read_confidence(value: Any) -> Any:
+    is_number = isinstance(value, Real) and not type(value).__name__.startswith("bool")
+    return float(value) if is_number else plain(value)
+
+
+def _check_baseline(name: str, value: Any) -> None:
+    if not isinstance(value, (str, int)) or isinstance(value, bool):
+        raise OptionError(f"{name} must be the name or position of a run, not {described(value)}")
+
+
+def _check_groups(name: str, value: Any) -> None:
+    """Anything that _groups made."""
 
 
 def _groups(by: Any) -> Groups:
@@ -172,14 +86,194 @@ def _id(query: Any) -> str:
     return query.decode("utf-8", "surrogateescape") if isinstance(query, bytes) else str(query)
 
 
+class CompareOptions(OptionTable):
+    """How to compare runs."""
+
+    baseline: Annotated[
+        str | int | None,
+        Option(
+            Kind("run", _check_baseline, plain),
+            None,
+            "--baseline",
+            COMPARISON,
+            "The run to compare with, a file or a name. Default: the first.",
+            "RUN",
+            python="the run that the others are compared with, by name or position; None: the first",
+        ),
+    ]
+    all_pairs: Annotated[
+        bool,
+        Option(
+            FLAG,
+            False,
+            "--all-pairs",
+            COMPARISON,
+            "Compare every run with every other.",
+            python="compare every run with every other instead",
+        ),
+    ]
+    test: Annotated[
+        str,
+        Option(
+            one_of(*TESTS),
+            "t",
+            "--test",
+            COMPARISON,
+            "Paired t-test; randomization test by sign flips; bootstrap interval (BCa), which has no p; "
+            "Wilcoxon signed-rank test; sign test; or, with --all-pairs, the randomized Tukey HSD test.",
+            python=f"the test, one of {', '.join(map(repr, TESTS))}",
+        ),
+    ]
+    correction: Annotated[
+        str | None,
+        Option(
+            one_of(*CORRECTIONS),
+            None,
+            "--correction",
+            COMPARISON,
+            "Of p for the number of comparisons (runs × metrics): Holm, Bonferroni and maxT for the "
+            "family-wise error rate, Benjamini-Hochberg (bh) for the false discovery rate. Default: holm.",
+            python=f"of the p-values, one of {', '.join(map(repr, CORRECTIONS))}; None: 'holm', or 'none' for "
+            "Tukey's test and the bootstrap, which have no p-values to correct",
+        ),
+    ]
+    confidence: Annotated[
+        float,
+        Option(
+            Kind("percentage", _check_confidence, _read_confidence),
+            95.0,
+            "--confidence",
+            COMPARISON,
+            "Of the intervals; significant is p below what is left of 100. Default: 95.",
+            "PERCENT",
+            python="of the intervals, in percent; the significance level alpha is what is left of 100 %",
+        ),
+    ]
+    samples: Annotated[
+        int,
+        Option(
+            integer(100, 10**8),
+            100_000,
+            "--samples",
+            COMPARISON,
+            "Random sign flips, resamples or permutations. Default: 100000.",
+            "N",
+            python="random sign flips, resamples or permutations",
+        ),
+    ]
+    seed: Annotated[
+        int,
+        Option(
+            integer(0, 2**63 - 1),
+            1,
+            "--seed",
+            COMPARISON,
+            "Of these. Default: 1.",
+            "N",
+            python="of the random samples",
+        ),
+    ]
+    by: Annotated[
+        Groups,
+        Option(
+            Kind("path", _check_groups, _groups),
+            (),
+            "--by",
+            FURTHER,
+            "Repeat for each group: 'query TAB group' lines.",
+            "FILE",
+            python="groups of queries to repeat the comparison for: a file, {query: group or groups}, or pairs",
+        ),
+    ]
+    worst: Annotated[
+        int,
+        Option(
+            integer(0, 10**6),
+            0,
+            "--worst",
+            FURTHER,
+            "The N queries that lost most.",
+            "N",
+            python="how many of the queries that lost most to list",
+        ),
+    ]
+    best: Annotated[
+        int,
+        Option(
+            integer(0, 10**6),
+            0,
+            "--best",
+            FURTHER,
+            "The N queries that gained most.",
+            "N",
+            python="how many of the queries that gained most to list",
+        ),
+    ]
+    power: Annotated[
+        bool,
+        Option(
+            FLAG,
+            False,
+            "--power",
+            FURTHER,
+            "The smallest difference that could have been shown, and queries needed.",
+            python="what difference could have been shown, and how many queries show the observed one",
+        ),
+    ]
+    anova: Annotated[
+        bool,
+        Option(
+            FLAG,
+            False,
+            "--anova",
+            FURTHER,
+            "Two-way analysis of variance, system by query, and its effect sizes.",
+            python="the two-way analysis of variance",
+        ),
+    ]
+    jobs: Annotated[int, Options.table["jobs"]]
+
+    def _check_combination(self) -> None:
+        if any(group == ALL for group, _ in self.by):
+            raise OptionError(f"a group of queries is named '{ALL}', which stands for all queries. Rename it")
+        if self.all_pairs and self.baseline is not None:
+            raise OptionError("baseline and all_pairs are mutually exclusive")
+        if self.test == TUKEY and not self.all_pairs:
+            raise OptionError("Tukey's test is of all pairs of runs. Add --all-pairs (all_pairs=True)")
+        if self.test == TUKEY and self.correction not in (None, "none"):
+            raise OptionError("the p-values of Tukey's test are already corrected. Leave out the correction")
+        if self.test == "bootstrap" and self.correction not in (None, "none"):
+            raise OptionError("the bootstrap has intervals and no p-values. Leave out the correction")
+        if self.correction == MAXT and self.test not in ("t", "randomization"):
+            raise OptionError(f"the maxT correction requires --test t or randomization, not {self.test}")
+
+    @property
+    def used_correction(self) -> str:
+        """The correction that is applied, 'none' where there is nothing to correct."""
+        if self.test in (TUKEY, "bootstrap"):
+            return "none"
+        return self.correction or "holm"
+
+    @property
+    def alpha(self) -> float:
+        """The significance level."""
+        return (100 - self.confidence) / 100
+
+    def to_dict(self) -> dict[str, object]:
+        """What decides the numbers, as JSON can hold it."""
+        names = ("baseline", "all_pairs", "test", "confidence", "samples", "seed")
+        given = {name: getattr(self, name) for name in names}
+        return {**given, "correction": self.used_correction, "alpha": self.alpha}
+
+
 def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Those of CompareOptions, and those of gradeval.options.Options; jobs is one of both.
 
     Raises OptionError.
     """
-    own = [field.name for field in fields(CompareOptions)]
-    check_known(given, list(dict.fromkeys([*own, *(field.name for field in fields(Options))])))
+    own, others = CompareOptions.table, Options.table
+    check_known(given, list({**own, **others}))
     return (
         {name: value for name, value in given.items() if name in own},
-        {name: value for name, value in given.items() if name not in own or name == "jobs"},
+        {name: value for name, value in given.items() if name in others},
     )

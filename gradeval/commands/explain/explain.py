@@ -233,7 +233,7 @@ def _explained(
     notices = (*qrels.notices, *(replace(one, subject=name) for one in qrels_notices(qrels, reduced, options)))
     found = scored(judgments_of(qrels, reduced, positions, options, ""), specs)
     values, empty = found.values.T.tolist(), found.empty.T.tolist()
-    unchanged, given = replace(options, depth=None, judged_only=False), options.to_dict()
+    unchanged, given = options.replace(depth=None, judged_only=False), options.to_dict()
     queries = Texts(qrels.queries.take(positions))
     for place, (q, query) in enumerate(zip(positions.tolist(), queries, strict=True)):
         ranking = Ranking.of(qrels, q, reduced, columns, ties, run.path)

@@ -16,10 +16,18 @@ from gradeval.cli.options import (
     other_options,
     queries,
     query_options,
+    row_option,
 )
 from gradeval.cli.types import File
-from gradeval.commands.compare.command import baseline_option, with_baseline
-from gradeval.commands.plot.command_options import drawing, mean_confidence_option, picture_options, run_plot
+from gradeval.commands.compare.command import with_baseline
+from gradeval.commands.compare.options import CompareOptions
+from gradeval.commands.plot.command_options import (
+    DRAWING,
+    drawing,
+    mean_confidence_option,
+    picture_options,
+    run_plot,
+)
 from gradeval.commands.study.command import swaps_command
 from gradeval.commands.study.command_options import as_eval_has, as_has, example
 from gradeval.options import Options
@@ -54,7 +62,7 @@ def plot_command() -> None:
 )
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
-@baseline_option(drawing)
+@row_option(CompareOptions, "baseline", section=DRAWING)
 @mean_confidence_option("the means")
 @picture_options("queries", "summary")
 @measure_options("nDCG@10")

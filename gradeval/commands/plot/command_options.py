@@ -13,9 +13,9 @@ from gradeval import heap
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, input_files, naming_queries, output_file
 from gradeval.cli.destination import Destination
-from gradeval.cli.options import output_options, section, table_option, together
+from gradeval.cli.options import output_options, row_option, section, table_option, together
 from gradeval.cli.types import OutputPath
-from gradeval.commands.compare.command import confidence_option
+from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.plot.file import SUFFIXES
 from gradeval.options import parse_number
 
@@ -28,7 +28,8 @@ FORMATS = ("table", "tsv", "csv", "json")
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _WITHOUT_BLOCKS = ("dumb", "linux")  # terminals whose fonts lack block characters
 
-drawing = section("Picture")
+DRAWING = "Picture"
+drawing = section(DRAWING)
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
@@ -52,7 +53,9 @@ class Size(click.ParamType):  # type: ignore[type-arg]
 
 
 def mean_confidence_option(of: str) -> Callable[[Decorated], Decorated]:
-    return confidence_option(f"Of the intervals of {of}.", drawing)
+    return row_option(
+        CompareOptions, "confidence", section=DRAWING, help=f"Of the intervals of {of}. Default: 95."
+    )
 
 
 def picture_options(*tables: str) -> Callable[[Decorated], Decorated]:

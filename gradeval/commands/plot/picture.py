@@ -12,10 +12,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Floats, cached_property
-from gradeval.commands.compare.options import CONFIDENCE
 from gradeval.commands.compare.result import PairComparison
 from gradeval.commands.study.tabled import Tabled
 from gradeval.errors import OptionError, described
+from gradeval.options import CONFIDENCE
 from gradeval.statistics.intervals import Interval, t_interval
 from gradeval.statistics.tests import mean_and_sd
 

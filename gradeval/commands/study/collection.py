@@ -175,7 +175,7 @@ def collect(
     check_columns([qrels, *(run for _, run in runs)], options)
     own = is_path(qrels) and any(is_file(run, source_of(qrels).name) for _, run in runs)
     given = open_qrels(qrels, options, jobs, watch, own)
-    plain = replace(options, qrels_format=None, qrels_feature=None, groups=None)
+    plain = options.replace(qrels_format=None, qrels_feature=None, groups=None)
     read = [given.qrels, *(open_qrels(other, plain, jobs, watch).qrels for other in others)]
     judged = [one.shift_grades(options.zero_grade) for one in read]
     table = judged[0]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import gradeval
-from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import PairComparison
 
 
@@ -49,9 +47,3 @@ def test_comparisons_as_rows_and_as_a_frame() -> None:
     pandas = pytest.importorskip("pandas")
     frame = found.to_pandas()
     assert isinstance(frame, pandas.DataFrame) and frame.shape == (4, len(rows[0]))
-
-
-def test_the_options_of_compare_are_documented() -> None:
-    text = inspect.getdoc(gradeval.compare) or ""
-    for option in fields(CompareOptions):
-        assert option.name in text or option.name == "jobs"
