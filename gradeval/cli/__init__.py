@@ -30,13 +30,13 @@ COMMANDS = {
     "eval": "gradeval.commands.eval",
     "explain": "gradeval.commands.explain.command",
     "gate": "gradeval.commands.gate.command",
-    "ir_measures": "gradeval.cli.ir_measures",
-    "metrics": "gradeval.cli.metrics",
+    "ir_measures": "gradeval.commands.ir_measures",
+    "metrics": "gradeval.commands.metrics",
     "plot": "gradeval.commands.plot.command",
     "report": "gradeval.commands.report.command",
-    "spark": "gradeval.cli.spark",
+    "spark": "gradeval.spark.command",
     "study": "gradeval.commands.study.command",
-    "trec_eval": "gradeval.cli.trec_eval",
+    "trec_eval": "gradeval.commands.trec_eval",
     "validate": "gradeval.cli.validate",
 }
 EPILOG = """\b

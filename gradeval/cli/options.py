@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gradeval.cli.command import Command
-from gradeval.cli.metrics import complete_metric
+from gradeval.cli.completion import complete_metric
 from gradeval.cli.types import DigitsOrFull, File, Finite, Integer, Kinds, OutputPath, Percentage
 from gradeval.notices import Kind
 from gradeval.options import CONFIDENCE, INPUT, METRICS, MORE, Options, OptionTable

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from gradeval.cli.completion import complete_metric
 from gradeval.cli.job import Job, check_runs, expand_runs, with_job
-from gradeval.cli.metrics import complete_metric
 from gradeval.cli.options import (
     input_options,
     inputs,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from helpers import each
 
-from gradeval.cli.trec_eval import DIFFERENCES
+from gradeval.commands.trec_eval import DIFFERENCES
 from gradeval.errors import MetricError
 from gradeval.registry.dialects import MEASURES, TREC_EVAL
 from gradeval.registry.measures import parse_trec_eval

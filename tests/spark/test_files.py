@@ -17,8 +17,8 @@ from shared_data import shared
 
 import gradeval as gradeval_package
 from gradeval import evaluate
-from gradeval.cli.spark import spark_command
 from gradeval.errors import named
+from gradeval.spark.command import spark_command
 from gradeval.spark.files import Files, evaluate_files, opened
 from gradeval.spark.given import Request
 from gradeval.spark.session import engine_errors

@@ -10,8 +10,8 @@ import click
 
 from gradeval import heap
 from gradeval.cli import output as out
-from gradeval.cli.abbreviated import AbbreviatedCommand
-from gradeval.cli.metrics import complete_ir_measures
+from gradeval.cli.command import AbbreviatedCommand
+from gradeval.cli.completion import complete_ir_measures
 from gradeval.cli.types import File, Integer
 from gradeval.errors import MetricError
 from gradeval.notices import Kind

@@ -8,9 +8,8 @@ import click
 
 from gradeval import heap
 from gradeval.cli import output as out
-from gradeval.cli.abbreviated import AbbreviatedCommand
-from gradeval.cli.command import version_option
-from gradeval.cli.metrics import complete_trec_eval
+from gradeval.cli.command import AbbreviatedCommand, version_option
+from gradeval.cli.completion import complete_trec_eval
 from gradeval.cli.types import File, Finite, Integer
 from gradeval.options import Options
 

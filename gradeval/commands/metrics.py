@@ -1,0 +1,29 @@
+"""gradeval metrics: the list of metrics and their pages."""
+
+from __future__ import annotations
+
+import click
+
+from gradeval.cli.command import Command
+from gradeval.cli.completion import complete_family, complete_metric
+
+
+@click.command("metrics", cls=Command)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_metric)
+@click.option(
+    "--family", default="", metavar="NAME", shell_complete=complete_family, help="List the metrics of a family."
+)
+@click.option("--graded", is_flag=True, help="List metrics that distinguish degrees of relevance.")
+@click.option("--search", default="", metavar="WORD", help="List metrics whose name or page contains WORD.")
+def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: str) -> None:
+    """List the metrics, or show the formula, parameters, range and source of NAME."""
+    from gradeval.cli import output as out
+    from gradeval.registry.pages import page, table
+    from gradeval.registry.spec import load_plugins
+
+    if names and (family or graded or search):
+        raise click.UsageError("NAME and --family, --graded or --search are mutually exclusive.")
+    text = "\n\n".join(page(name) for name in names) if names else table(family, search, graded)
+    out.write(text + "\n")
+    for failed in () if names else load_plugins():
+        out.echo_error(f"warning: {failed}")
