@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gradeval.analysis.convert import convert as convert
     from gradeval.analysis.validate import validate as validate
     from gradeval.analysis.validation import Validation as Validation
-    from gradeval.commands.batch.batch import batch as batch
+    from gradeval.commands.batch.cells import batch as batch
     from gradeval.commands.batch.result import Batch as Batch
     from gradeval.commands.compare.compare import compare as compare
     from gradeval.commands.compare.result import Comparison as Comparison
@@ -53,7 +53,7 @@ _HOME = {
     "Results": "results",
     "Validation": "analysis.validation",
     "__version__": "version",
-    "batch": "commands.batch.batch",
+    "batch": "commands.batch.cells",
     "compare": "commands.compare.compare",
     "compare_tables": "commands.compare.tables",
     "convert": "analysis.convert",

@@ -136,6 +136,14 @@ class Job:
                 self._reported.add(str(run.error))
                 out.report(run.error)
 
+    def report(self, lines: Iterable[str]) -> None:
+        """Print lines of errors, each once."""
+        for line in lines:
+            if line not in self._reported:
+                self._reported.add(line)
+                self._clear()
+                out.echo_error(line)
+
     def _clear(self) -> None:
         """Remove the progress bar, for text."""
         if self.progress is not None:

@@ -102,3 +102,10 @@ def _rounded(values: Floats, digits: int, write: Callable[[float], str]) -> list
 def _looked_up(texts: list[str], index: Any) -> list[str]:
     found: list[str] = np.array(texts, object)[index].tolist()
     return found
+
+
+def exact(value: Any) -> Any:
+    """A number as JSON can hold it: None where it is not finite."""
+    if not isinstance(value, float):
+        return value
+    return value + 0.0 if math.isfinite(value) else None  # + 0.0 makes -0.0 a plain 0.0

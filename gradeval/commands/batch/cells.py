@@ -1,4 +1,8 @@
-"""The cells of one collection: those of an earlier output that are unchanged, the others evaluated."""
+"""Collections × systems: means, their averages over the collections, significance against a baseline.
+
+batch              a manifest -> Batch
+evaluate_batch     the same for the command: cells as they are made, those of an earlier output kept
+"""
 
 from __future__ import annotations
 
@@ -8,134 +12,248 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from gradeval.analysis.saved import Runs, evaluate_with_saved, with_saved
-from gradeval.arrays.threads import ordered_map
-from gradeval.commands.batch.manifest import Collection, Manifest
-from gradeval.commands.batch.result import Cell, Key, Value
+from gradeval.arrays.threads import default_jobs, ordered_map
+from gradeval.commands.batch.manifest import Collection, Manifest, manifest_of, read_manifest
+from gradeval.commands.batch.result import Batch, BatchCollection, Cell, Key, Value
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
-from gradeval.commands.compare.values import Judged, QueryValues, comparable, judged_spec, without_judged
-from gradeval.errors import GradevalError, InputError, InputErrors
+from gradeval.commands.compare.result import PairComparison, Verdict
+from gradeval.commands.compare.values import (
+    ComparedMetric,
+    Judged,
+    QueryValues,
+    comparable,
+    judged_spec,
+    without_judged,
+)
+from gradeval.errors import GradevalError, InputError, InputErrors, MetricError, OptionError
+from gradeval.formats.fields import read_text
 from gradeval.formats.letor import group_sizes
 from gradeval.formats.saved import SavedResult
 from gradeval.formats.sources import Source
-from gradeval.options import Options
-from gradeval.registry.spec import Spec
+from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.registry.spec import Spec, parse
 from gradeval.results import Results
 from gradeval.run_result import FailedRun
+from gradeval.statistics.corrections import holm
+from gradeval.version import __version__
 
 TEST = CompareOptions(correction="none")  # the p-values are corrected over the whole table
 
 
-class CollectionCells:
-    """The cells of one collection."""
+def batch(
+    manifest: Any,
+    *,
+    baseline: str | None = None,
+    pool: bool = False,
+    resume: str | os.PathLike[str] | None = None,
+    jobs: int = 0,
+) -> Batch:
+    """Evaluate systems on collections.
+
+    manifest: the path of a TOML file, or a dict with the same content. baseline: a system to compare the others
+    with, on each collection: the paired t-test with Holm's correction. pool: average over all queries together,
+    instead of the mean of the collections. resume: an earlier output (json or jsonl): what it has with the same
+    hashes, metrics and options is not evaluated again. Runs that are missing or cannot be evaluated are cells
+    with that status. Raises GradevalError.
+    """
+    given = manifest_of(manifest) if isinstance(manifest, Mapping) else read_manifest(Source(manifest))
+    earlier = read_earlier(Source(resume)) if resume is not None else {}
+    return evaluate_batch(given, baseline=baseline, pool=pool, earlier=earlier, jobs=jobs)
+
+
+def read_earlier(source: Source) -> dict[Key, Cell]:
+    """The cells of an output in json or jsonl. Raises InputError."""
+    try:
+        text = read_text(source).decode("utf-8")
+        try:
+            content = json.loads(text)
+        except json.JSONDecodeError:
+            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
+        else:
+            rows = content.get("cells", [content])
+        rows = [row for row in rows if "average" not in row]
+        cells = [Cell.from_dict(row) for row in rows if row["gradeval"] == __version__ and "judged" in row]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        hint = "Save one with gradeval batch MANIFEST -f json -o FILE"
+        raise InputError(source.name, "this is not an output of gradeval batch", hint=hint) from None
+    return {(cell.collection, cell.system): cell for cell in cells}
+
+
+def evaluate_batch(
+    manifest: Manifest,
+    *,
+    baseline: str | None = None,
+    pool: bool = False,
+    earlier: Mapping[Key, Cell] | None = None,
+    jobs: int = 0,
+    watch: Callable[[Source], None] | None = None,
+    on_cell: Callable[[Cell], None] | None = None,
+    on_collection: Callable[[Batch], None] | None = None,
+) -> Batch:
+    """Evaluate what a manifest says.
+
+    earlier: cells that are kept if nothing that they were made from has changed. watch: is shown each source
+    before it is read. on_cell: is shown each cell as soon as it is evaluated. on_collection: is shown what is
+    there after each collection.
+    """
+    if baseline is not None and baseline not in manifest.systems:
+        raise OptionError(f"no system {baseline} for the baseline: they are {', '.join(manifest.systems)}")
+    specs = {one.name: _specs(manifest, one) for one in manifest.collections}
+    collections = tuple(BatchCollection(one.name, one.qrels, specs[one.name]) for one in manifest.collections)
+    order = tuple(parse(manifest.metrics)) if manifest.metrics else ()
+    jobs = jobs or default_jobs()
+    rows = [_CollectionCells(manifest, one, specs[one.name], baseline, jobs) for one in manifest.collections]
+    # all unchanged cells are known first, so that an interrupted batch loses none of them
+    cells = {(row.name, system): cell for row in rows for system, cell in row.unchanged(earlier or {}).items()}
+
+    def result() -> Batch:
+        keys = ((one.name, system) for one in collections for system in manifest.systems)
+        corrected = _corrected({key: cells[key] for key in keys if key in cells})
+        return Batch(manifest.path, manifest.systems, collections, corrected, baseline, pool, order)
+
+    for row in rows:
+        systems = [system for system in manifest.systems if (row.name, system) not in cells]
+        evaluated = row.evaluated(systems, watch, on_cell)
+        cells.update({(row.name, system): cell for system, cell in evaluated.items()})
+        if on_collection is not None:
+            on_collection(result())
+    return result()
+
+
+def _specs(manifest: Manifest, collection: Collection) -> tuple[Spec, ...]:
+    """The metrics of a collection: those with a summary that is a number."""
+    if not collection.metrics:
+        return tuple(comparable(parse(DEFAULT_METRICS)))
+    try:
+        specs = parse(collection.metrics)
+        for spec in specs:
+            if spec.metric.text or not spec.metric.has_summary:
+                raise MetricError(f"{spec} has no summary value")
+    except MetricError as error:
+        raise InputError(manifest.path, f"metrics of {collection.name}: {error}") from None
+    return tuple(specs)
+
+
+def _corrected(cells: Mapping[Key, Cell]) -> dict[Key, Cell]:
+    """The cells with p-values corrected for all comparisons of the table together, and the verdicts."""
+    pairs = [(key, name, pair) for key, cell in cells.items() for name, pair in cell.comparisons.items()]
+    p = holm(np.array([pair.p for _, _, pair in pairs], np.float64)).tolist()
+    corrected: dict[Key, dict[str, PairComparison]] = {key: {} for key in cells}
+    for (key, name, pair), p_corrected in zip(pairs, p, strict=True):
+        [spec] = parse(name)
+        gain = ComparedMetric.of(spec).sign * pair.difference if p_corrected < TEST.alpha else 0
+        verdict: Verdict = "better" if gain > 0 else "worse" if gain < 0 else ""
+        corrected[key][name] = replace(pair, p_corrected=p_corrected, verdict=verdict)
+    return {key: replace(cell, comparisons=corrected[key]) for key, cell in cells.items()}
+
+
+class _CollectionCells:
+    """The cells of one collection: those of an earlier output that are unchanged, the others evaluated."""
 
     def __init__(
         self, manifest: Manifest, collection: Collection, specs: Sequence[Spec], baseline: str | None, jobs: int
     ) -> None:
-        self.collection, self.specs, self.baseline, self.jobs = collection, specs, baseline, jobs
-        self.manifest, self.features = manifest.path, manifest.features
-        self.systems = manifest.systems
+        self.name, self.qrels, self.runs = collection.name, collection.qrels, collection.runs
+        self.manifest, self.specs, self.baseline, self.jobs = manifest, specs, baseline, jobs
         self.options = collection.options.replace(jobs=jobs)
         self.compared = without_judged(comparable(specs))
+        deciding = {name: value for name, value in self.options.to_dict().items() if name != "features"}
+        self.settings = json.loads(json.dumps(deciding))  # tuples are lists there
 
     def path(self, system: str) -> str:
-        return self.collection.runs.get(system, self.collection.qrels)
+        return self.runs.get(system, self.qrels)
 
     def exists(self, system: str) -> bool:
         """Whether there is a run, or a file to take the feature of."""
-        return system in self.features or os.path.exists(self.path(system))
+        return system in self.manifest.features or os.path.exists(self.path(system))
 
     def cell(self, system: str, **more: Any) -> Cell:
-        return Cell(self.collection.name, system, self.path(system), **more)
+        return Cell(self.name, system, self.path(system), **more)
 
     def unchanged(self, earlier: Mapping[Key, Cell]) -> dict[str, Cell]:
         """The earlier cells, by system, that would be the same again."""
-        known = {one: earlier[key] for one in self.systems if (key := (self.collection.name, one)) in earlier}
-        known = {one: cell for one, cell in known.items() if cell.status == "done" and self.is_same(cell)}
+        known: dict[str, Cell] = {}
+        for system in self.manifest.systems:
+            cell = earlier.get((self.name, system))
+            if cell is None or cell.status != "done":
+                continue
+            if cell.options == self.settings and cell.values.keys() == {*map(str, self.specs)}:
+                known[system] = replace(cell, path=self.path(system))
         if not known:
             return {}
-        paths = {self.collection.qrels, *map(self.path, known)}
-        if self.baseline is not None:
-            paths.add(self.path(self.baseline))
-        ordered = sorted(paths)
-        hashes = dict(zip(ordered, ordered_map(_sha256, ordered, self.jobs), strict=True))
-        of_baseline = None if self.baseline is None else hashes[self.path(self.baseline)]
-        kept = {
-            one: replace(cell, path=self.path(one))
-            for one, cell in known.items()
-            if cell.sha256 == hashes[self.path(one)]
-            and cell.qrels_sha256 == hashes[self.collection.qrels]
-            and cell.groups_sha256 in (None, self.groups_sha256())
-        }
-        if self.baseline is None or of_baseline is None:  # nothing to compare with
-            return {one: _alone(cell) for one, cell in kept.items()}
-        return {
-            one: _alone(cell) if one == self.baseline else cell
-            for one, cell in kept.items()
-            if one == self.baseline or self.is_compared(cell, of_baseline)
-        }
+        systems = [*known] if self.baseline is None else [*known, self.baseline]
+        paths = sorted({self.qrels, *map(self.path, systems)})
+        sha256 = dict(zip(paths, ordered_map(_sha256, paths, self.jobs), strict=True))
+        of_baseline = None if self.baseline is None else sha256[self.path(self.baseline)]
+        unchanged: dict[str, Cell] = {}
+        for system, cell in known.items():
+            if (cell.sha256, cell.qrels_sha256) != (sha256[cell.path], sha256[self.qrels]):
+                continue
+            if cell.groups_sha256 not in (None, self.groups_sha256()):
+                continue
+            if of_baseline is None or system == self.baseline:  # nothing to compare with
+                unchanged[system] = replace(cell, comparisons={}, baseline=None, baseline_sha256=None)
+                continue
+            is_same = (cell.baseline, cell.baseline_sha256) == (self.baseline, of_baseline)
+            if is_same and cell.comparisons.keys() == {*map(str, self.compared)}:
+                unchanged[system] = cell
+        return unchanged
 
     def groups_sha256(self) -> str | None:
         """The hash of the group sizes that qrels without qid are read with."""
         try:
-            return group_sizes(Source(self.collection.qrels), self.options.groups).sha256()
+            return group_sizes(Source(self.qrels), self.options.groups).sha256()
         except (InputError, OSError):  # there are none, which the evaluation reports if they are needed
             return None
 
-    def is_same(self, cell: Cell) -> bool:
-        """Whether it was made with these metrics and options."""
-        return cell.options == _settings(self.options) and {*map(str, self.specs)} == set(cell.values)
-
-    def is_compared(self, cell: Cell, of_baseline: str) -> bool:
-        """Whether it has the comparisons with the baseline, whose hash this is."""
-        is_same = (cell.baseline, cell.baseline_sha256) == (self.baseline, of_baseline)
-        return is_same and set(cell.comparisons) == {*map(str, self.compared)}
-
-    def cells(
+    def evaluated(
         self,
         systems: Sequence[str],
         watch: Callable[[Source], None] | None,
         on_cell: Callable[[Cell], None] | None,
     ) -> dict[str, Cell]:
         """The cells of these systems, evaluated."""
-        found: dict[str, Cell] = {}
+        cells: dict[str, Cell] = {}
         of_baseline: Results | None = None
 
-        def keep(cell: Cell) -> None:
+        def add(cell: Cell) -> None:
             if cell.system in systems:
-                found[cell.system] = cell
+                cells[cell.system] = cell
                 if on_cell is not None:
                     on_cell(cell)
 
         def on_run(results: Results) -> None:
             nonlocal of_baseline
             for failed in results.failed:
-                for system in self.failed_systems(failed, found):
-                    keep(self.failed(system, failed.error))
+                for system in self.failed_systems(failed, cells):
+                    add(self.failed(system, failed.error))
             for run in results.runs:
                 if run.name == self.baseline:
                     of_baseline = results
-                keep(self.done(results, of_baseline))
+                add(self.done(results, of_baseline))
 
-        wanted = [one for one in systems if self.exists(one)]
-        path = self.collection.qrels
-        has_qrels = bool(wanted) or path == "-" or os.path.exists(path)  # with a run, the evaluation reports it
+        existing = [system for system in systems if self.exists(system)]
+        # with a run, the evaluation reports that there are no qrels
+        has_qrels = bool(existing) or self.qrels == "-" or os.path.exists(self.qrels)
         for system in systems:
             if not has_qrels:
-                keep(self.failed(system, InputError(path, "no such file", hint="Check the path")))
-            elif system not in wanted:
-                keep(self.cell(system, status="missing"))
-        if wanted and self.baseline is not None and self.exists(self.baseline):
+                add(self.failed(system, InputError(self.qrels, "no such file", hint="Check the path")))
+            elif system not in existing:
+                add(self.cell(system, status="missing"))
+        if existing and self.baseline is not None and self.exists(self.baseline):
             # it comes first: the others are compared with it as soon as they are evaluated
-            wanted = [self.baseline, *(one for one in wanted if one != self.baseline)]
-        for part, runs, options in self._parts(wanted):
+            existing = [self.baseline, *(system for system in existing if system != self.baseline)]
+        for part, runs, options in self.parts(existing):
             try:
-                qrels, opened = with_saved(self.collection.qrels, runs)
+                qrels, opened = with_saved(self.qrels, runs)
                 judged = [] if options.judged_only else [judged_spec(self.compared, opened)]
                 results = evaluate_with_saved(
                     qrels,
-                    [(name, self.single(run)) for name, run in opened],
+                    [(name, _of_one_run(run)) for name, run in opened],
                     self.specs,
                     options,
                     watch=watch,
@@ -148,94 +266,78 @@ class CollectionCells:
                 )
             except GradevalError as error:  # of the qrels, or of options that do not suit them
                 for system in part:
-                    keep(self.failed(system, error))
+                    add(self.failed(system, error))
                 continue
             names = {run.name for run in results.runs}
-            names_of_runs = {*names, ""}  # what is about several of them is found of the cells
-            of_qrels = tuple(one for one in results.notices if one.subject not in names_of_runs)
-            for name in names & found.keys():
-                found[name] = replace(found[name], notices=(*of_qrels, *found[name].notices))
-        return found
+            # those about several runs are found from the cells
+            of_qrels = tuple(notice for notice in results.notices if notice.subject not in {*names, ""})
+            for name in names & cells.keys():
+                cells[name] = replace(cells[name], notices=(*of_qrels, *cells[name].notices))
+        return cells
 
-    def _parts(self, systems: Sequence[str]) -> list[tuple[Sequence[str], Runs, Options]]:
+    def parts(self, systems: Sequence[str]) -> list[tuple[Sequence[str], Runs, Options]]:
         """The systems that are files and those that are features, and what is evaluated; the baseline first."""
-        files = [one for one in systems if one not in self.features]
-        features = [one for one in systems if one in self.features]
+        places = self.manifest.features
+        files = [system for system in systems if system not in places]
+        features = [system for system in systems if system in places]
         parts: list[tuple[Sequence[str], Runs, Options]] = []
         if files:
-            parts.append((files, [(one, self.path(one)) for one in files], self.options))
+            parts.append((files, [(system, self.path(system)) for system in files], self.options))
         if features:
-            chosen = self.options.replace(features=tuple(self.features[one] for one in features))
-            parts.append((features, [(None, self.collection.qrels)], chosen))
-        if features and features[0] == self.baseline:
-            parts.reverse()
-        return parts
-
-    @staticmethod
-    def single(run: Any) -> Any:
-        """A saved result as one run, with the hash of its file, by which it is found to be unchanged."""
-        if not isinstance(run, SavedResult):
-            return run
-        if len(run.runs) != 1:
-            error = InputError(run.path, f"it has {len(run.runs)} runs, and a system has one")
-            return FailedRun(run.path, error)
-        return replace(run, runs=(replace(run.runs[0], sha256=_sha256(run.path)),))
+            options = self.options.replace(features=tuple(places[system] for system in features))
+            parts.append((features, [(None, self.qrels)], options))
+        return parts[::-1] if features and features[0] == self.baseline else parts
 
     def failed(self, system: str, error: GradevalError) -> Cell:
         """The cell of a system that cannot be evaluated; the errors name a file."""
         if not isinstance(error, (InputError, InputErrors)):
-            error = InputError(self.manifest, f"{self.collection.name}: {error}")
+            error = InputError(self.manifest.path, f"{self.name}: {error}")
         return self.cell(system, status="failed", errors=tuple(str(error).split("\n")))
 
-    def failed_systems(self, failed: FailedRun, found: Mapping[str, Cell]) -> list[str]:
+    def failed_systems(self, failed: FailedRun, cells: Mapping[str, Cell]) -> list[str]:
         """The systems that a failure is about: for features that the qrels lack, all of them."""
-        by_path = [one for one in self.systems if one not in self.features and self.path(one) == failed.path]
-        if by_path:
-            return [one for one in by_path if one not in found][:1]
+        features = self.manifest.features
+        files = [system for system in self.manifest.systems if system not in features]
+        if by_path := [system for system in files if self.path(system) == failed.path]:
+            return [system for system in by_path if system not in cells][:1]
         feature = failed.path.rpartition(":")[2]
-        lacking = [one for one in self.features if one not in found]
-        return [feature] if feature in self.features else lacking
+        return [feature] if feature in features else [system for system in features if system not in cells]
 
     def done(self, results: Results, of_baseline: Results | None) -> Cell:
         """The cell of the one run of the results."""
         [run] = results.runs
-        values = {
-            str(spec): Value(results.mean(0, spec), run.queries - results.undefined(0, spec))
-            for spec in self.specs
-        }
         comparisons = {}
         if of_baseline is not None and run.name != self.baseline and self.compared:
             both = replace(of_baseline, runs=(*of_baseline.runs, run), notices=())
-            pairs = QueryValues.of(both, self.compared)
-            comparisons = {one.metric: one for one in compare_values(pairs, TEST).comparisons}
+            pairs = compare_values(QueryValues.of(both, self.compared), TEST).comparisons
+            comparisons = {pair.metric: pair for pair in pairs}
         judged = Judged.of(results)
-        place = f"{self.collection.name}/{run.name}"
         return self.cell(
             run.name,
             sha256=run.sha256,
             qrels_sha256=results.qrels_sha256,
-            options=_settings(self.options),
-            values=values,
+            options=self.settings,
+            values={
+                str(spec): Value(results.mean(0, spec), run.queries - results.undefined(0, spec))
+                for spec in self.specs
+            },
             comparisons=comparisons,
             baseline=self.baseline if comparisons else None,
             baseline_sha256=of_baseline.runs[0].sha256 if comparisons and of_baseline is not None else None,
-            notices=tuple(replace(one, subject=place) for one in results.notices),
+            notices=tuple(replace(notice, subject=f"{self.name}/{run.name}") for notice in results.notices),
             groups_sha256=results.groups_sha256,
             judged={} if judged is None else {judged.name: float(judged.means[0])},
             depth=run.depth,
         )
 
 
-def _alone(cell: Cell) -> Cell:
-    """The cell without comparisons."""
-    return replace(cell, comparisons={}, baseline=None, baseline_sha256=None)
-
-
-def _settings(options: Options) -> dict[str, Any]:
-    """What decides the values, as in JSON."""
-    given = {name: of for name, of in options.to_dict().items() if name != "features"}
-    settings: dict[str, Any] = json.loads(json.dumps(given))  # tuples are lists there
-    return settings
+def _of_one_run(run: Any) -> Any:
+    """A saved result as one run, with the hash of its file, by which it is found to be unchanged."""
+    if not isinstance(run, SavedResult):
+        return run
+    if len(run.runs) != 1:
+        return FailedRun(run.path, InputError(run.path, f"it has {len(run.runs)} runs, and a system has one"))
+    return replace(run, runs=(replace(run.runs[0], sha256=_sha256(run.path)),))
 
 
 def _sha256(path: str) -> str | None:

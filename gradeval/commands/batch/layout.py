@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from gradeval.commands.batch.batch import ALPHA
+from gradeval.commands.batch.cells import TEST
 from gradeval.commands.batch.manifest import AVERAGE, POOL
 from gradeval.commands.batch.result import Batch, BatchCollection
 from gradeval.commands.compare.layout import BETTER, WORSE, letters
@@ -135,7 +135,8 @@ def _legend(batch: Batch, with_letters: bool) -> list[str]:
             else f"{BETTER} {WORSE}: significantly better, worse than {baseline}"
         )
         family = f"Holm correction for {count:,} comparison{'s' * (count != 1)}"
-        sentences.append(f"{what} on the same queries (paired t-test, two-sided; {family}; alpha = {ALPHA:g}).")
+        how = f"paired t-test, two-sided; {family}; alpha = {TEST.alpha:g}"
+        sentences.append(f"{what} on the same queries ({how}).")
     statuses = {cell.status for cell in batch.cells.values()}
     lacking = "missing" in statuses or "failed" in statuses
     if len(batch.collections) > 1:

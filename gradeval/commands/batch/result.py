@@ -18,6 +18,7 @@ from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import Printable
+from gradeval.render.numbers import exact
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1
@@ -51,58 +52,50 @@ class Cell:
     status: Status = "done"
     sha256: str | None = None
     qrels_sha256: str | None = None
+    groups_sha256: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Value] = field(default_factory=dict)
-    comparisons: Mapping[str, PairComparison] = field(default_factory=dict)
+    judged: Mapping[str, float] = field(default_factory=dict)
     baseline: str | None = None
     baseline_sha256: str | None = None
+    comparisons: Mapping[str, PairComparison] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
     errors: tuple[str, ...] = ()
-    groups_sha256: str | None = None
-    judged: Mapping[str, float] = field(default_factory=dict)
     depth: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The cell as in JSON."""
         return {
             "gradeval": __version__,
-            "collection": self.collection,
-            "system": self.system,
-            "status": self.status,
-            "path": self.path,
-            "sha256": self.sha256,
-            "qrels_sha256": self.qrels_sha256,
-            "groups_sha256": self.groups_sha256,
-            "options": dict(self.options),
-            "values": {name: {"mean": _exact(of.mean), "n": of.n} for name, of in self.values.items()},
-            "judged": {name: _exact(share) for name, share in self.judged.items()},
-            "baseline": self.baseline,
-            "baseline_sha256": self.baseline_sha256,
-            "comparisons": {name: one.to_dict() for name, one in self.comparisons.items()},
+            **{name: getattr(self, name) for name in ("collection", "system", "status")},
+            **vars(self),
+            "values": {name: {"mean": exact(value.mean), "n": value.n} for name, value in self.values.items()},
+            "judged": {name: exact(share) for name, share in self.judged.items()},
+            "comparisons": {name: pair.to_dict() for name, pair in self.comparisons.items()},
             "notices": [notice.to_dict() for notice in self.notices],
             "errors": list(self.errors),
-            "depth": self.depth,
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Cell:
-        """The cell that to_dict wrote. Raises ValueError, TypeError, KeyError, AttributeError."""
-        values = {str(name): Value(_number(of["mean"]), int(of["n"])) for name, of in content["values"].items()}
+        """The cell that to_dict wrote, without its errors. Raises ValueError, TypeError, KeyError,
+        AttributeError.
+        """
+        names = ("status", "sha256", "qrels_sha256", "groups_sha256", "baseline", "baseline_sha256")
+        given: dict[str, Any] = {name: content[name] for name in names}
         return cls(
             str(content["collection"]),
             str(content["system"]),
             str(content["path"]),
-            content["status"],
-            content["sha256"],
-            content["qrels_sha256"],
-            dict(content["options"]),
-            values,
-            {str(name): PairComparison.from_dict(one) for name, one in content["comparisons"].items()},
-            content["baseline"],
-            content["baseline_sha256"],
-            tuple(Notice.from_dict(one, str(one["subject"])) for one in content["notices"]),
-            groups_sha256=content["groups_sha256"],
+            **given,
+            options=dict(content["options"]),
+            values={
+                str(name): Value(_number(value["mean"]), int(value["n"]))
+                for name, value in content["values"].items()
+            },
             judged={str(name): _number(share) for name, share in content["judged"].items()},
+            comparisons={name: PairComparison.from_dict(pair) for name, pair in content["comparisons"].items()},
+            notices=tuple(Notice.from_dict(one, str(one["subject"])) for one in content["notices"]),
             depth=content.get("depth"),
         )
 
@@ -234,7 +227,7 @@ class Batch(Printable):
     def averages(self) -> dict[str, dict[str, float | None]]:
         """System -> metric -> average, as in JSON."""
         return {
-            system: {str(spec): _exact(self.average(system, spec)) for spec in self.specs}
+            system: {str(spec): exact(self.average(system, spec)) for spec in self.specs}
             for system in self.systems
         }
 
@@ -276,8 +269,3 @@ def pooled(spec: Spec, values: Sequence[Value]) -> float:
 
 def _number(value: Any) -> float:
     return math.nan if value is None else float(value)
-
-
-def _exact(value: float) -> float | None:
-    """A number as JSON can hold it."""
-    return value + 0.0 if math.isfinite(value) else None

@@ -16,6 +16,7 @@ from gradeval.errors import GradevalError
 from gradeval.notices import Notice, lines
 from gradeval.registry.spec import Spec
 from gradeval.render.document import Printable
+from gradeval.render.numbers import exact
 from gradeval.statistics.anova import Source as Variance
 from gradeval.statistics.anova import TwoWayAnova
 from gradeval.statistics.tests import TESTS
@@ -81,10 +82,10 @@ class PairComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as in JSON: exact numbers, None for those that are not finite."""
-        content = {name: _exact(value) for name, value in asdict(self).items() if name != "power"}
-        content["relative_percent"] = _exact(self.relative)
+        content = {name: exact(value) for name, value in asdict(self).items() if name != "power"}
+        content["relative_percent"] = exact(self.relative)
         if self.power is not None:
-            content["power"] = {name: _exact(value) for name, value in asdict(self.power).items()}
+            content["power"] = {name: exact(value) for name, value in asdict(self.power).items()}
         return content
 
     @classmethod
@@ -208,7 +209,7 @@ class Comparison(Printable):
         }
         if self.judged is not None:
             for run, share in zip(content["runs"], self.judged.means.tolist(), strict=True):
-                run[self.judged.name] = _exact(share)
+                run[self.judged.name] = exact(share)
         if groups:
             content["groups"] = groups
         if self.options.worst or self.options.best:
@@ -220,7 +221,7 @@ class Comparison(Printable):
             numbers = self.values.values.transpose(2, 0, 1).tolist()
             content["per_query"] = {
                 query: {
-                    run: dict(zip(names, map(_exact, row), strict=True))
+                    run: dict(zip(names, map(exact, row), strict=True))
                     for run, row in zip(self.values.runs, of_runs, strict=True)
                 }
                 for query, of_runs in zip(self.values.queries, numbers, strict=True)
@@ -249,7 +250,7 @@ class Comparison(Printable):
         content: dict[str, Any] = {} if section.group is None else {"group": section.group}
         content["queries"] = section.queries
         content["means"] = {
-            run: dict(zip(names, map(_exact, row), strict=True))
+            run: dict(zip(names, map(exact, row), strict=True))
             for run, row in zip(self.values.runs, section.means.tolist(), strict=True)
         }
         content["comparisons"] = [one.to_dict() for one in section.comparisons]
@@ -288,7 +289,7 @@ def anova_dict(anova: TwoWayAnova) -> dict[str, Any]:
     """An analysis of variance as in JSON."""
 
     def source(of: Variance) -> dict[str, Any]:
-        return {name: _exact(value) for name, value in asdict(of).items()}
+        return {name: exact(value) for name, value in asdict(of).items()}
 
     return {
         "queries": anova.queries,
@@ -296,13 +297,6 @@ def anova_dict(anova: TwoWayAnova) -> dict[str, Any]:
         "query": source(anova.query),
         "residual": source(anova.residual),
         "total": source(anova.total),
-        "effect_sizes": [[_exact(value) for value in row] for row in anova.effect_sizes.tolist()],
+        "effect_sizes": [[exact(value) for value in row] for row in anova.effect_sizes.tolist()],
         "reason": anova.reason,
     }
-
-
-def _exact(value: Any) -> Any:
-    """A number as JSON can hold it."""
-    if not isinstance(value, float):
-        return value
-    return value + 0.0 if math.isfinite(value) else None  # + 0.0 makes -0.0 a plain 0.0

@@ -14,7 +14,7 @@ from scipy import stats
 
 import gradeval
 from gradeval.commands.batch import cells as module
-from gradeval.commands.batch.batch import read_earlier
+from gradeval.commands.batch.cells import read_earlier
 from gradeval.errors import InputError, OptionError
 from gradeval.formats.sources import Source
 
@@ -299,7 +299,7 @@ def test_another_version_keeps_nothing(
     evaluated: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save(gradeval.batch(manifest()), "json")
-    monkeypatch.setattr("gradeval.commands.batch.batch.__version__", "99")
+    monkeypatch.setattr("gradeval.commands.batch.cells.__version__", "99")
     assert read_earlier(Source(path)) == {}
 
 
