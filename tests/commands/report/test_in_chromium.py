@@ -138,7 +138,7 @@ def test_ranks_that_are_left_out_are_marked(browser: Browser, html: Path) -> Non
     browser.click(f"{VISIBLE} tbody button")
     [one] = gradeval.explain(QRELS, RUNS[1], "AP", "424")
     grid = next(grid for grid in document(one, RenderOptions(), ranks=10).blocks() if isinstance(grid, Grid))
-    ranks = [row[0].text for row in grid.rows]
+    ranks = [row[0].text for row in grid.cells]
     first = ranks.index("…") + 2  # the page has further documents of lower ranks
     assert [row[0] for row in browser.tables()["dense"][1:]][:first] == ranks[:first]
 
@@ -176,7 +176,7 @@ def test_the_differences_are_those_of_explain(browser: Browser, tmp_path: Path) 
                 grid for grid in document(one, RenderOptions(), ranks=10).blocks() if isinstance(grid, Grid)
             ]
             rows = [[*grid.head] for grid in grids[:1]]
-            rows += [[cell.text for cell in row] for grid in grids[:1] for row in grid.rows]
+            rows += [[cell.text for cell in row] for grid in grids[:1] for row in grid.cells]
             rows = [["other documents", *row[1:]] if row[0].endswith(" more") else row for row in rows]
             expected, own = (
                 [row for row in of if row[0] != "other documents" or (one.is_sum and row[-1] != "0.0000")]
