@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from gradeval.errors import OptionError as OptionError
     from gradeval.evaluation import evaluate as evaluate
     from gradeval.evaluation.evaluator import Evaluator as Evaluator
-    from gradeval.results import Results as Results
+    from gradeval.evaluation.results import Results as Results
+    from gradeval.evaluation.training import score_arrays as score_arrays
     from gradeval.tables.load import read_qrels as read_qrels
     from gradeval.tables.load import read_run as read_run
-    from gradeval.training import score_arrays as score_arrays
     from gradeval.version import __version__ as __version__
 
 # every public name once; the imports above are for type checkers, and a test compares them
@@ -50,7 +50,7 @@ _HOME = {
     "MetricError": "errors",
     "OptionError": "errors",
     "Report": "commands.report.result",
-    "Results": "results",
+    "Results": "evaluation.results",
     "Validation": "analysis.validation",
     "__version__": "version",
     "batch": "commands.batch.cells",
@@ -63,7 +63,7 @@ _HOME = {
     "read_qrels": "tables.load",
     "read_run": "tables.load",
     "report": "commands.report.result",
-    "score_arrays": "training",
+    "score_arrays": "evaluation.training",
     "spark": "spark",
     "study": "commands.study.api",
     "validate": "analysis.validate",

@@ -1,4 +1,4 @@
-"""Errors, and text that is safe in messages and tables."""
+"""Errors, text that is safe in messages and tables, and which numbers may be grades."""
 
 from __future__ import annotations
 
@@ -141,3 +141,15 @@ class UnknownQueryError(OptionError):
         super().__init__(
             f"query {names} is not in {path}" if len(queries) == 1 else f"queries {names} are not in {path}"
         )
+
+
+# the numbers whose sums, products and ratios stay exact floats in every metric: the square of the largest and that
+# of the smallest have all their digits, and so has the largest times any count of documents; beyond them a sum
+# can overflow, and a small gain lose its digits
+SMALLEST, LARGEST = 1e-150, 1e150
+RANGE = "0 or between 1e-150 and 1e150 in absolute value"
+
+
+def is_grade(number: float) -> bool:
+    """Whether a finite number is 0, or neither too large nor too close to 0."""
+    return number == 0 or SMALLEST <= abs(number) <= LARGEST

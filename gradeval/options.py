@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
-from gradeval.errors import GradevalError, OptionError, described, named
-from gradeval.grades import RANGE, is_grade
+from gradeval.errors import RANGE, GradevalError, OptionError, described, is_grade, named
 
 DEFAULT_METRICS = "num_q muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
 QUERIES = ("judged", "both")

@@ -30,7 +30,8 @@ from gradeval.arrays.numbers import natural_log
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import GradevalError, described, named
-from gradeval.evaluation.one_run import judge_of, score_queries
+from gradeval.evaluation.outcome import judge_of, score_queries
+from gradeval.evaluation.score import scored
 from gradeval.formats.memory import Numeric, floats_of, types_of
 from gradeval.formats.python import Nested, are_mappings
 from gradeval.metrics.rprec import RECALLS
@@ -39,7 +40,6 @@ from gradeval.registry.dialects import MEASURES, TREC_EVAL
 from gradeval.registry.measures import Measure, parse_trec_eval
 from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec, parse
-from gradeval.scoring import scored
 from gradeval.tables.load import open_qrels, run_of_data
 
 __all__ = [

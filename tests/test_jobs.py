@@ -6,10 +6,10 @@ import random
 import threading
 
 import pytest
-from test_evaluation import RUN, qrels_text, run_text
+from evaluation.test_evaluation import RUN, qrels_text, run_text
 
-from gradeval import evaluate, scoring
-from gradeval.evaluation import evaluator
+from gradeval import evaluate
+from gradeval.evaluation import evaluator, score
 from gradeval.formats import letor as letor_module
 from gradeval.formats import trec
 from gradeval.formats.sources import Source
@@ -70,7 +70,7 @@ def test_a_system_that_allows_no_threads(calls, monkeypatch):
         (trec, "run_columns"),
         (letor_module, "_read_block"),
         (evaluator, "outcome_of"),
-        (scoring, "_values"),
+        (score, "_values"),
     ],
 )
 def test_a_system_without_memory_for_several_threads(module, name, calls, monkeypatch):

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gradeval
-from gradeval.results import Results
+from gradeval.evaluation.results import Results
 
 Table = dict[str, dict[str, float]]
 Collection = tuple[dict[str, dict[str, int]], Table]

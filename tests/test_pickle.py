@@ -18,14 +18,13 @@ from gradeval import errors
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.errors import GradevalError, InputError, InputErrors, MetricError, OptionError, UnknownQueryError
 from gradeval.evaluation import evaluate_all
+from gradeval.evaluation.results import Results, RunResult
+from gradeval.evaluation.score import score
 from gradeval.formats.columns import Columns
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
-from gradeval.results import Results
-from gradeval.run_result import RunResult
-from gradeval.scoring import score
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import Qrels
 

@@ -18,7 +18,7 @@ from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, InputErrors, OptionError, described, first_names
-from gradeval.findings import FIRST_RANKS, judged_share, qrels_notices
+from gradeval.evaluation.findings import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.formats.describe import ObservedSource
 from gradeval.formats.detect import format_of
 from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, Problems, misread, shown, with_hint
@@ -187,7 +187,7 @@ class _Checked:
             for problem in _coverage(qrels, reduced):
                 found.against.add(problem)
         elif has_qrels:
-            from gradeval.evaluation.one_run import no_common_query
+            from gradeval.evaluation.outcome import no_common_query
 
             found_none = no_common_query(source.name, qrels.path)
             problems.errors.add(Problem(None, found_none.what, found_none.hint))

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from gradeval.arrays.numbers import natural_log
+from gradeval.evaluation.results import Results
 from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec
-from gradeval.results import Results
 
 UNKNOWN = (
     -1_000_000.0

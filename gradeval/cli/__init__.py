@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from gradeval import heap
+from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.command import Command, version_option
 from gradeval.errors import GradevalError
@@ -150,7 +150,7 @@ def app() -> None:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    heap.keep_freed()
+    process.keep_freed()
     warnings.showwarning = out.show_warning
     # prints nothing, and allocates nothing where a thread could not start for lack of memory
     sys.unraisablehook = bool

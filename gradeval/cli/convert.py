@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gradeval import heap
+from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.arguments import input_files, output_file
 from gradeval.cli.options import input_options, inputs, quiet_option, row_option, section, sectioned_command
@@ -78,7 +78,7 @@ def convert_command(
     checked first as for an evaluation; what the format of OUT cannot hold is an error, and OUT is not written.
     '-' is standard input or output.
     """
-    heap.imported()
+    process.imported()
     from gradeval.analysis.convert import Conversion, convert_file, format_by_ending
     from gradeval.formats.sources import Source
     from gradeval.formats.write import WRITERS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradeval import heap
+from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.types import File, OutputPath
 from gradeval.errors import OptionError, UnknownQueryError
@@ -19,10 +19,10 @@ from gradeval.options import parse_ids
 from gradeval.render import Digits
 
 if TYPE_CHECKING:
+    from gradeval.evaluation.results import FailedRun
     from gradeval.formats.output_file import OutputFile
     from gradeval.render.document import Document, Printable
     from gradeval.render.progress import Progress
-    from gradeval.run_result import FailedRun
 
 
 def with_job(
@@ -114,7 +114,7 @@ class Job:
         from gradeval.render.progress import Progress
 
         out.treat_warnings(self.quiet, self.strict)
-        heap.imported()
+        process.imported()
         with Progress(enabled=False if self.quiet else None) as self.progress:
             try:
                 yield self.progress

@@ -14,8 +14,8 @@ from gradeval.errors import GradevalError, InputError, InputErrors, inert, print
 from gradeval.notices import Kind, Notice, lines
 
 if TYPE_CHECKING:
+    from gradeval.evaluation.results import FailedRun
     from gradeval.formats.output_file import OutputFile
-    from gradeval.run_result import FailedRun
 
 
 def echo_error(line: str) -> None:
@@ -179,7 +179,7 @@ def _raw_stdout() -> Iterator[Any]:
 
 
 def _put(stream: TextIO, data: bytes) -> None:
-    from gradeval.waiting import write_all
+    from gradeval.process import write_all
 
     stream.flush()
     write_all(getattr(stream.buffer, "raw", stream.buffer), data)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradeval.grades import RANGE, is_grade
+from gradeval.errors import RANGE, is_grade
 from gradeval.notices import Kind
 from gradeval.options import parse_number
 

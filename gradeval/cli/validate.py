@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gradeval import heap
+from gradeval import process
 from gradeval.cli.arguments import expand_runs, input_files, output_file
 from gradeval.cli.destination import Destination
 from gradeval.cli.options import (
@@ -87,7 +87,7 @@ def validate_command(
     if not files:
         raise click.UsageError("Missing argument '[QRELS] [RUN]...': no files given.")
     destination = Destination.of(output_file(output, input_files()), format_, FORMATS)
-    heap.imported()
+    process.imported()
     from gradeval.analysis.validate import validate_files
     from gradeval.render.progress import Progress
 

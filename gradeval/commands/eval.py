@@ -30,8 +30,8 @@ from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options
 from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
+    from gradeval.evaluation.results import Results
     from gradeval.registry.spec import Spec
-    from gradeval.results import Results
 
 
 FORMATS = tuple(WRITERS)
@@ -165,7 +165,7 @@ def _wanted(qrels: str, runs: Sequence[tuple[str | None, str]], metrics: Sequenc
 
     if not any(map(_may_be_saved, [qrels, *(path for _, path in runs)])):
         return _Wanted(evaluate_all, qrels, runs, parse(metrics or DEFAULT_METRICS))
-    from gradeval.analysis.saved import evaluate_with_saved, excluded_metrics, saved_specs, with_saved
+    from gradeval.evaluation.saved import evaluate_with_saved, excluded_metrics, saved_specs, with_saved
 
     judgments, opened = with_saved(qrels, runs)
     if metrics:

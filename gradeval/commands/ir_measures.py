@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gradeval import heap
+from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.command import AbbreviatedCommand
 from gradeval.cli.completion import complete_ir_measures
@@ -17,7 +17,7 @@ from gradeval.errors import MetricError
 from gradeval.notices import Kind
 
 if TYPE_CHECKING:
-    from gradeval.results import Results
+    from gradeval.evaluation.results import Results
 
 PLACES = 4
 # what a user of the command can do something about, and does not know from its output
@@ -87,7 +87,7 @@ def ir_measures_command(
 
     if quiet:
         warnings.simplefilter("ignore")  # of other code, such as a plugin's
-    heap.imported()
+    process.imported()
     asked = parse_ir_measures(measures)
     for one in asked:
         if one.spec.metric.text:

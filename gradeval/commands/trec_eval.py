@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from gradeval import heap
+from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.command import AbbreviatedCommand, version_option
 from gradeval.cli.completion import complete_trec_eval
@@ -298,7 +298,7 @@ def trec_eval_command(
     from gradeval.notices import Kind
     from gradeval.registry.measures import parse_trec_eval
 
-    heap.imported()
+    process.imported()
     chosen = parse_trec_eval(measures or ["official"], float(size))
     scores = None if zscores is None else read_zscores(zscores)
     options = Options(

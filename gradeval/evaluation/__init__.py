@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gradeval.evaluation.evaluator import Evaluator, complete
-from gradeval.evaluation.given import separate_runs
+from gradeval.evaluation.results import Results
+from gradeval.evaluation.runs import separate_runs
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.results import Results
 from gradeval.tables.given_columns import check_columns
 
 

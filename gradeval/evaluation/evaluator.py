@@ -14,23 +14,27 @@ from gradeval.arrays import Bools, Floats
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, UnknownQueryError
-from gradeval.evaluation.depth import Depths, with_depths
-from gradeval.evaluation.given import (
+from gradeval.evaluation.findings import (
+    Depths,
+    judged_notices,
+    relevance_notices,
+    undefined_notices,
+    with_depths,
+)
+from gradeval.evaluation.outcome import Noticed, Outcome, outcome_of, without_relevant
+from gradeval.evaluation.results import FailedRun, Results, RunResult
+from gradeval.evaluation.runs import (
     check_labels,
     names_of,
     path_of,
     plan,
     separate_runs,
 )
-from gradeval.evaluation.one_run import Noticed, Outcome, outcome_of, without_relevant
-from gradeval.findings import judged_notices, relevance_notices, undefined_notices
+from gradeval.evaluation.score import Scored
 from gradeval.formats.sources import Source
 from gradeval.notices import OF_QRELS, Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.results import Results
-from gradeval.run_result import FailedRun, RunResult
-from gradeval.scoring import Scored
 from gradeval.tables.load import (
     Run,
     is_file,

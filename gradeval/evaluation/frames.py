@@ -10,7 +10,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.errors import GradevalError, named
-from gradeval.results import Results
+from gradeval.evaluation.results import Results
 
 _EXTRAS = {"pyarrow": "gradeval[arrow]"}
 

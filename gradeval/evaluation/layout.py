@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.errors import OptionError, visible
+from gradeval.evaluation.results import Column, Results
 from gradeval.formats.saved import FORMAT_VERSION
 from gradeval.notices import lines
 from gradeval.registry.spec import Spec
@@ -19,8 +20,6 @@ from gradeval.render.document import Cell, Document, Grid, RenderOptions, Rows, 
 from gradeval.render.json import Values
 from gradeval.render.numbers import decimals, of_distinct
 from gradeval.render.rows import not_a_formula
-from gradeval.results import Results
-from gradeval.run_result import Column
 from gradeval.version import __version__
 
 ALL = "all"  # the query id of the summary

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from gradeval.errors import OptionError
 from gradeval.options import GROUP_SUFFIXES
-from gradeval.waiting import write_all
+from gradeval.process import write_all
 
 _BLOCK = 1 << 20  # bytes of a temporary file that are written at a time
 _IN_MEMORY = 8 << 20  # bytes of what is written at the end that need no temporary file

@@ -253,7 +253,7 @@ class _Replayed(io.RawIOBase):
         super().close()
 
     def _has_timed_out(self, patience: float) -> bool:
-        from gradeval.waiting import until_readable
+        from gradeval.process import until_readable
 
         now = monotonic()
         if self.until is None:
@@ -292,7 +292,7 @@ class _Replayed(io.RawIOBase):
 def _read(raw: io.RawIOBase, buffer: Any) -> int:
     """raw.readinto(buffer), but waits where a non-blocking descriptor has nothing yet."""
     while (count := raw.readinto(buffer)) is None:
-        from gradeval.waiting import until_readable
+        from gradeval.process import until_readable
 
         until_readable(raw.fileno())
     return count

@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.grades import RANGE, is_grade
+from gradeval.errors import RANGE, is_grade
 from gradeval.options import parse_number
 
 LARGEST_INTEGER = 10**15

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from gradeval import heap
+from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_queries, input_files, naming_queries, output_file
 from gradeval.cli.destination import Destination
@@ -32,7 +32,7 @@ from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options
 from gradeval.render import WRITERS, Digits
 
 if TYPE_CHECKING:
-    from gradeval.results import Results
+    from gradeval.evaluation.results import Results
 
 EPILOG = """\b
 Examples:
@@ -158,7 +158,7 @@ def spark_command(
     )
 
     out.treat_warnings(quiet, strict)
-    heap.imported()
+    process.imported()
     asked = asked_queries(query_ids)
     if asked is not None:
         options["query_ids"] = asked.unchecked()

@@ -24,10 +24,10 @@ from gradeval.commands.compare.values import (
 )
 from gradeval.errors import InputError, OptionError
 from gradeval.evaluation.evaluator import complete
+from gradeval.evaluation.results import Results
 from gradeval.notices import Kind
 from gradeval.options import check_known
 from gradeval.registry.spec import parse
-from gradeval.results import Results
 from gradeval.spark.kernel import Bucket, Job, Pair
 from gradeval.spark.merge import SparkSummary, merged
 from gradeval.statistics.corrections import CORRECTIONS

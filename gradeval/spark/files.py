@@ -14,7 +14,7 @@ import numpy as np
 
 from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, OptionError, described, named
-from gradeval.evaluation.given import check_labels
+from gradeval.evaluation.runs import check_labels
 from gradeval.formats.columns import Columns
 from gradeval.formats.csv import DELIMITERS, header_of
 from gradeval.formats.json_text import reason

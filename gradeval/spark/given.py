@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.values import comparable_metrics, judged_spec, left_out_of_groups
 from gradeval.errors import InputError, MetricError, OptionError, described
-from gradeval.evaluation.given import check_labels
+from gradeval.evaluation.runs import check_labels
 from gradeval.formats.names import ARGUMENT
 from gradeval.notices import Notice
 from gradeval.options import FILES, PROCESS, Options, check_known

@@ -17,14 +17,14 @@ from gradeval.arrays.numbers import natural_log
 from gradeval.arrays.segments import ranges, stable_order
 from gradeval.arrays.strings import Ids
 from gradeval.errors import GradevalError, InputErrors
-from gradeval.evaluation.one_run import Noticed, Outcome, outcome_of_reduced
-from gradeval.findings import query_notices, relevance_notices
+from gradeval.evaluation.findings import query_notices, relevance_notices
+from gradeval.evaluation.outcome import Noticed, Outcome, outcome_of_reduced
+from gradeval.evaluation.results import RunResult
 from gradeval.formats.columns import Columns
 from gradeval.notices import Notice
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec
-from gradeval.run_result import RunResult
 from gradeval.spark.moments import Moments
 from gradeval.spark.rows import Names, TableRows, raised, read_rows
 from gradeval.statistics.tests import paired_differences

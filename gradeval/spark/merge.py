@@ -11,16 +11,14 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats
 from gradeval.errors import GradevalError, InputError, InputErrors, UnknownQueryError
-from gradeval.evaluation.depth import short_notices, with_depths
-from gradeval.evaluation.one_run import no_common_query
-from gradeval.findings import ENOUGH_JUDGED, first_ranks, judged_notices
+from gradeval.evaluation.findings import ENOUGH_JUDGED, first_ranks, judged_notices, short_notices, with_depths
+from gradeval.evaluation.outcome import no_common_query
+from gradeval.evaluation.results import FailedRun, Results, RunResult, Summary
 from gradeval.formats.diagnostics import SHOWN
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_TIES
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec
-from gradeval.results import Results
-from gradeval.run_result import FailedRun, RunResult, Summary
 from gradeval.spark.kernel import Bucket, Failure, Job, Part
 from gradeval.spark.moments import Moments
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradeval import heap
+from gradeval import process
 from gradeval.arrays import Floats, cached_property
 from gradeval.arrays.segments import distinct
 from gradeval.errors import InputError, named
@@ -182,7 +182,7 @@ class SparkResults:
         scale = distinct(numbers[np.isfinite(numbers)])
         if not self._request.options.zero_grade:
             return scale
-        from gradeval.decimals import subtracted
+        from gradeval.arrays.numbers import subtracted
 
         return distinct(subtracted(scale, float(self._request.options.zero_grade)))
 
@@ -316,7 +316,7 @@ def bucket_function(job: Job, values: bool, large: bool) -> Callable[..., Any]:
     def function(batches):  # type: ignore[no-untyped-def]  # Spark would look at annotations
         import pyarrow as pa
 
-        heap.keep_freed()
+        process.keep_freed()
         qrels, runs = tables(pa, batches)
         if not len(qrels) + len(runs):
             return

@@ -13,10 +13,9 @@ from gradeval.arrays.hashing import KeyTable, in_group
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids, repeats
 from gradeval.arrays.threads import ordered_map
-from gradeval.errors import OptionError
+from gradeval.errors import LARGEST, RANGE, SMALLEST, OptionError
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
-from gradeval.grades import LARGEST, RANGE, SMALLEST
 from gradeval.notices import Kind, Notice
 from gradeval.tables.ideal import Ideal
 
@@ -108,7 +107,7 @@ class Qrels:
         """
         if zero_grade == 0:
             return self
-        from gradeval.decimals import subtracted  # imported only when needed
+        from gradeval.arrays.numbers import subtracted  # imported only when needed
 
         grade = subtracted(self.grade, float(zero_grade))
         for row in out_of_range(grade)[:1].tolist():

@@ -21,11 +21,10 @@ from hypothesis import strategies as st
 import gradeval
 from gradeval.analysis.convert import format_by_ending
 from gradeval.analysis.files import open_file
-from gradeval.errors import InputError, InputErrors, OptionError
+from gradeval.errors import LARGEST, SMALLEST, InputError, InputErrors, OptionError
 from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
 from gradeval.formats.write import WRITERS
-from gradeval.grades import LARGEST, SMALLEST
 from gradeval.options import Options
 
 HAS_ARROW = find_spec("pyarrow") is not None

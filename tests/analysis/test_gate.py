@@ -14,11 +14,10 @@ from scipy import stats
 from gradeval.commands.gate.checks import COVERAGE, KINDS, Check, parse_checks
 from gradeval.commands.gate.judge import judge
 from gradeval.commands.gate.result import CheckOutcome, GateReport
+from gradeval.evaluation.results import Results, RunResult
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.results import Results
-from gradeval.run_result import RunResult
 
 NAN = math.nan
 SLACK = 1e-9

@@ -10,10 +10,9 @@ from helpers import each
 
 from gradeval.analysis.zscores import UNKNOWN, standardized
 from gradeval.errors import InputError
+from gradeval.evaluation.results import Results, RunResult
 from gradeval.formats.zscores import read_zscores
 from gradeval.registry.spec import parse
-from gradeval.results import Results
-from gradeval.run_result import RunResult
 
 NAN = float("nan")
 

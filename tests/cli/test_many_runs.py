@@ -13,11 +13,10 @@ import pytest
 from helpers import each
 
 from gradeval.evaluation import evaluate_all, evaluator
+from gradeval.evaluation.results import Results, RunResult
 from gradeval.options import Options
 from gradeval.registry.spec import parse
 from gradeval.render import WRITERS
-from gradeval.results import Results
-from gradeval.run_result import RunResult
 
 from .command import RUN, fails, gradeval
 

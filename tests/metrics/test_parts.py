@@ -10,10 +10,10 @@ from helpers import check_each, each, examples, judgments_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gradeval.evaluation.score import scored
 from gradeval.metrics import ndcg_phi
 from gradeval.registry.metric import REGISTRY, Metric
 from gradeval.registry.spec import Spec, parse
-from gradeval.scoring import scored
 from gradeval.tables import ideal
 from gradeval.tables.judgments import Judgments
 

@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
+from gradeval.evaluation.results import Results, RunResult
 from gradeval.notices import Kind, Notice
 from gradeval.registry.spec import parse
-from gradeval.results import Results
-from gradeval.run_result import RunResult
 
 NAN = float("nan")
 Make = Callable[..., Results]

@@ -9,8 +9,8 @@ from helpers import each
 
 import gradeval
 from gradeval.errors import OptionError
+from gradeval.evaluation.results import Results
 from gradeval.render import WRITERS
-from gradeval.results import Results
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -4,7 +4,7 @@ import json
 import random
 
 import gradeval
-from gradeval.results import Results
+from gradeval.evaluation.results import Results
 
 
 def test_the_object(results: Results) -> None:

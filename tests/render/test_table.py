@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from helpers import each
 
+from gradeval.evaluation.results import Results
 from gradeval.render.document import Cell, Grid
 from gradeval.render.table import draw, shortened
-from gradeval.results import Results
 
 NAN = float("nan")
 BOLD, DIM, END = "\x1b[1m", "\x1b[2m", "\x1b[0m"

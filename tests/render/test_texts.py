@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from helpers import each
 
+from gradeval.evaluation.results import Results, RunResult
 from gradeval.registry.spec import parse
 from gradeval.render import WRITERS
-from gradeval.results import Results
-from gradeval.run_result import RunResult
 
 NAN = float("nan")
 

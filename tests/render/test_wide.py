@@ -9,9 +9,9 @@ import pytest
 from helpers import each
 
 from gradeval.errors import OptionError
+from gradeval.evaluation.results import Results
 from gradeval.registry.spec import Spec
 from gradeval.render import WRITERS
-from gradeval.results import Results
 
 NAN = float("nan")
 

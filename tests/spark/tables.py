@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from helpers import with_needed
 
+from gradeval.evaluation.results import Results
 from gradeval.options import Options
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
-from gradeval.results import Results
 from gradeval.spark.kernel import Bucket, Job, RunValues, evaluate_bucket
 
 load()

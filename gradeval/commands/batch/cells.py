@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.analysis.saved import Runs, evaluate_with_saved, with_saved
 from gradeval.arrays.threads import default_jobs, ordered_map
 from gradeval.commands.batch.manifest import Collection, Manifest, manifest_of, read_manifest
 from gradeval.commands.batch.result import Batch, BatchCollection, Cell, Key, Value
@@ -30,14 +29,14 @@ from gradeval.commands.compare.values import (
     without_judged,
 )
 from gradeval.errors import GradevalError, InputError, InputErrors, MetricError, OptionError
+from gradeval.evaluation.results import FailedRun, Results
+from gradeval.evaluation.saved import Runs, evaluate_with_saved, with_saved
 from gradeval.formats.fields import read_text
 from gradeval.formats.letor import group_sizes
 from gradeval.formats.saved import SavedResult
 from gradeval.formats.sources import Source
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.results import Results
-from gradeval.run_result import FailedRun
 from gradeval.statistics.corrections import holm
 from gradeval.version import __version__
 

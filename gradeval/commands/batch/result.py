@@ -13,7 +13,7 @@ from gradeval.arrays import cached_property
 from gradeval.commands.compare.result import PairComparison
 from gradeval.commands.compare.values import Judged, differs_by_depth
 from gradeval.errors import GradevalError, MetricError, first_names
-from gradeval.evaluation.depth import with_depths
+from gradeval.evaluation.findings import with_depths
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.analysis.saved import Runs, evaluate_with_saved, excluded_metrics, saved_specs, with_saved
 from gradeval.arrays import Floats
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.compare.options import MAXT, TUKEY, CompareOptions, split_options
@@ -41,12 +40,13 @@ from gradeval.commands.compare.values import (
     without_judged,
 )
 from gradeval.errors import InputError, first_names
-from gradeval.evaluation.given import separate_runs
+from gradeval.evaluation.results import Results
+from gradeval.evaluation.runs import separate_runs
+from gradeval.evaluation.saved import Runs, evaluate_with_saved, excluded_metrics, saved_specs, with_saved
 from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.results import Results
 from gradeval.statistics.anova import TwoWayAnova, randomized_tukey_hsd, two_way_anova
 from gradeval.statistics.corrections import CORRECTIONS, maxt
 from gradeval.statistics.intervals import agreeing

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gradeval.analysis.saved import Runs
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.errors import GradevalError, MetricError
-from gradeval.evaluation.depth import APART, extremes
+from gradeval.evaluation.findings import APART, extremes
+from gradeval.evaluation.results import Results
+from gradeval.evaluation.saved import Runs
 from gradeval.formats.saved import SavedResult
 from gradeval.notices import Kind, Notice
 from gradeval.registry.spec import Spec, parse, usable
-from gradeval.results import Results
 from gradeval.statistics.tests import paired_differences
 
 LARGEST = 1e150

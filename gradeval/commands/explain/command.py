@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradeval import heap
+from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.arguments import input_files, output_file
 from gradeval.cli.destination import Destination
@@ -132,7 +132,7 @@ def explain_command(
     from gradeval.render.progress import Progress
 
     out.treat_warnings(quiet, strict)
-    heap.imported()
+    process.imported()
     with Progress(enabled=False if quiet else None) as progress:
         explanations = explain_run(
             qrels,

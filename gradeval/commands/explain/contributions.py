@@ -16,7 +16,7 @@ from gradeval.commands.explain.details import groups_of, levels_of, phi_of, scal
 from gradeval.commands.explain.documents import Document, Documents
 from gradeval.commands.explain.leave_one_out import leave_one_out
 from gradeval.commands.explain.result import Change, Explanation, Term
-from gradeval.evaluation.one_run import prepared
+from gradeval.evaluation.outcome import prepared
 from gradeval.formats.columns import Columns
 from gradeval.options import Options
 from gradeval.registry.pages import columns_of

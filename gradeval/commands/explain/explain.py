@@ -20,13 +20,13 @@ from gradeval.commands.explain.contributions import Ranking, made_of
 from gradeval.commands.explain.result import Explanation
 from gradeval.commands.explain.titles import read_titles
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, described
-from gradeval.evaluation.given import check_labels, names_of_runs, separate_runs
-from gradeval.evaluation.one_run import judge_of, judgments_of, score_queries
-from gradeval.findings import qrels_notices
+from gradeval.evaluation.findings import qrels_notices
+from gradeval.evaluation.outcome import judge_of, judgments_of, score_queries
+from gradeval.evaluation.runs import check_labels, names_of_runs, separate_runs
+from gradeval.evaluation.score import scored
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.scoring import scored
 from gradeval.tables.given_columns import check_columns
 from gradeval.tables.load import Given, Run, is_file, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels

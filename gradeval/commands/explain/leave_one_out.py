@@ -8,10 +8,10 @@ import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
-from gradeval.evaluation.one_run import prepared
+from gradeval.evaluation.outcome import prepared
+from gradeval.evaluation.score import score
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
-from gradeval.scoring import score
 from gradeval.tables.judgments import Judgments
 
 _AT_ONCE = 1 << 20  # judgments of the tables that are scored together

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradeval.analysis.issues import Issues
 from gradeval.analysis.validation import FileReport, QrelsFacts, RunFacts, Validation
 from gradeval.errors import printable, visible
-from gradeval.findings import FIRST_RANKS
+from gradeval.evaluation.findings import FIRST_RANKS
 from gradeval.notices import many
 from gradeval.render.document import Document, Lines, RenderOptions
 from gradeval.render.table import BOLD, DIM, styled

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from gradeval import heap
+from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, check_new, check_queries, input_files, naming_queries
 from gradeval.cli.options import (
@@ -30,13 +30,13 @@ from gradeval.options import Options
 from gradeval.render import Digits
 
 if TYPE_CHECKING:
-    from gradeval.analysis.saved import Runs
     from gradeval.cli.query_ids import QueryIds
     from gradeval.commands.gate.checks import Check, GateConfig
+    from gradeval.evaluation.results import Results
+    from gradeval.evaluation.saved import Runs
     from gradeval.formats.output_file import OutputFile
     from gradeval.formats.toml import TomlFile
     from gradeval.registry.spec import Spec
-    from gradeval.results import Results
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -189,7 +189,7 @@ def gate_command(
     if junit is not None and output is not None and os.path.realpath(junit) == os.path.realpath(output):
         raise click.UsageError("--junit and --output name the same file.")
     out.treat_warnings(quiet, strict)
-    heap.imported()
+    process.imported()
 
     from gradeval.commands.gate.checks import PYPROJECT, GateConfig, named_files
     from gradeval.commands.gate.judge import check_baseline, first_checks, judge
@@ -292,8 +292,8 @@ def _evaluated(
     hashes: bool = False,
 ) -> tuple[Results, Sequence[Check]]:
     """The results of the run and of the baseline, and the checks of these. Raises GradevalError."""
-    from gradeval.analysis.saved import with_saved
     from gradeval.commands.gate.judge import evaluate_to_gate
+    from gradeval.evaluation.saved import with_saved
     from gradeval.render.progress import Progress
     from gradeval.tables.run_names import labelled
 

@@ -13,9 +13,9 @@ from gradeval.commands.gate.judge import coverage
 from gradeval.commands.gate.result import FULL_COVERAGE
 from gradeval.commands.gate.verdicts import ALPHA
 from gradeval.errors import GradevalError, printable
+from gradeval.evaluation.results import Results
 from gradeval.registry.spec import Spec, is_num_q
 from gradeval.render.numbers import number
-from gradeval.results import Results
 
 _PLACES = 2  # significant digits of a bound
 

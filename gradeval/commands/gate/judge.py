@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.analysis.saved import Runs, check_metrics, evaluate_with_saved, saved_specs
 from gradeval.commands.compare.values import Judged, comparable, judged_spec, missing_notices
 from gradeval.commands.gate.checks import NO_WORSE, REQUIRE, Check, check_number
 from gradeval.commands.gate.result import FULL_COVERAGE, CheckOutcome, Coverage, GateReport
 from gradeval.commands.gate.verdicts import BASELINE, JUDGES, RUN, at_least
 from gradeval.errors import InputError, OptionError
+from gradeval.evaluation.results import Results
+from gradeval.evaluation.saved import Runs, check_metrics, evaluate_with_saved, saved_specs
 from gradeval.formats.saved import SavedResult
 from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_TO_GATE, Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, is_num_q, parse
-from gradeval.results import Results
 
 _JUDGED = (Kind.JUDGED_SHARE, Kind.JUDGED_DIFFERS)  # which name Judged@k, whether it is checked or not
 DEFAULT_METRICS = "nDCG@10 AP"  # of a first file of checks

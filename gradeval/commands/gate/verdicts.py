@@ -12,8 +12,8 @@ from gradeval.arrays import Floats
 from gradeval.commands.compare.values import ComparedMetric, QueryValues, missing_notices
 from gradeval.commands.gate.checks import MAX_DROP, MAX_QUERY_DROP, NO_WORSE, NON_INFERIOR, REQUIRE, Check
 from gradeval.commands.gate.result import CheckOutcome, Coverage, Verdict, WorstQuery
+from gradeval.evaluation.results import Results
 from gradeval.registry.spec import Spec, is_num_q
-from gradeval.results import Results
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import mean_and_sd, paired_tests
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gradeval import heap
+from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.arguments import asked_queries, input_files, naming_queries, output_file
 from gradeval.cli.destination import Destination
@@ -109,7 +109,7 @@ def run_plot(
     from gradeval.render.progress import Progress
 
     out.treat_warnings(quiet, strict)
-    heap.imported()
+    process.imported()
     if "jobs" in given:
         given["jobs"] = given["jobs"] or 0
     with naming_queries(asked), Progress(enabled=False if quiet else None) as progress:

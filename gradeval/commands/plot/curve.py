@@ -15,11 +15,11 @@ from gradeval.commands.study.tabled import Row, Table
 from gradeval.errors import MetricError, OptionError, named
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
-from gradeval.evaluation.given import separate_runs
+from gradeval.evaluation.results import Results
+from gradeval.evaluation.runs import separate_runs
 from gradeval.options import Options
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, dotted, group_of, metric_of, parse_one, split
-from gradeval.results import Results
 
 METRIC = "nDCG"
 AT = "1-20"

@@ -16,7 +16,7 @@ from gradeval.commands.compare.values import QueryValues
 from gradeval.commands.plot.picture import Axis, Bars, Panel, Picture, checked_confidence, interval_of_mean
 from gradeval.commands.study.tabled import Row, Table
 from gradeval.evaluation.evaluator import complete
-from gradeval.evaluation.given import separate_runs
+from gradeval.evaluation.runs import separate_runs
 from gradeval.notices import Notice
 from gradeval.options import Options
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gradeval import heap
+from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.arguments import (
     asked_queries,
@@ -118,7 +118,7 @@ def report_command(
     from gradeval.render.progress import Progress
 
     out.treat_warnings(quiet, strict)
-    heap.imported()
+    process.imported()
     of_comparison, of_evaluation = split_options({**given, "jobs": given["jobs"] or 0})
     evaluation, compared_as = Options.of(**of_evaluation), CompareOptions.of(**of_comparison)
     asked = asked_queries(query_ids)

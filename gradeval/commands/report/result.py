@@ -15,7 +15,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.saved import Runs, with_saved
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
 from gradeval.commands.compare.options import EXPLAINED, CompareOptions, split_options
 from gradeval.commands.compare.result import Comparison
@@ -25,13 +24,14 @@ from gradeval.commands.explain.explain import explain_runs, titles_of
 from gradeval.commands.explain.result import Explanation, Selection
 from gradeval.errors import OptionError
 from gradeval.evaluation.evaluator import complete
-from gradeval.evaluation.given import separate_runs
+from gradeval.evaluation.results import Results
+from gradeval.evaluation.runs import separate_runs
+from gradeval.evaluation.saved import Runs, with_saved
 from gradeval.formats.saved import SavedResult
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.results import Results
 from gradeval.statistics.intervals import Interval, t_interval
 from gradeval.statistics.tests import mean_and_sd, summarize
 from gradeval.tables.load import is_path, open_qrels, source_of

@@ -18,14 +18,13 @@ from gradeval.arrays.threads import default_jobs
 from gradeval.commands.study.collection import Collection, collect, grades_in
 from gradeval.commands.study.tabled import Row, Table
 from gradeval.commands.study.tables import MAX_SEED, Study, competing_metrics, levels_of, whole
-from gradeval.errors import InputError, MetricError, OptionError, described
-from gradeval.evaluation.given import separate_runs
+from gradeval.errors import InputError, MetricError, OptionError, described, is_grade
+from gradeval.evaluation.runs import separate_runs
+from gradeval.evaluation.score import Scored
 from gradeval.formats.sources import Source
-from gradeval.grades import is_grade
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
-from gradeval.scoring import Scored
 from gradeval.statistics.anova import randomized_tukey_hsd
 from gradeval.statistics.corrections import CORRECTIONS, maxt
 from gradeval.statistics.intervals import check_alpha

@@ -10,10 +10,8 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.errors import InputError, OptionError
-from gradeval.evaluation.given import names_of_runs
-from gradeval.evaluation.one_run import judgments_of
-from gradeval.findings import (
+from gradeval.errors import RANGE, InputError, OptionError
+from gradeval.evaluation.findings import (
     first_ranks,
     judged_notices,
     judged_share,
@@ -22,13 +20,15 @@ from gradeval.findings import (
     tie_notices,
     undefined_notices,
 )
+from gradeval.evaluation.outcome import judgments_of
+from gradeval.evaluation.runs import names_of_runs
+from gradeval.evaluation.score import Scored, scored, summarize
+from gradeval.evaluation.ties import TRIALS, spread
 from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
-from gradeval.grades import RANGE
 from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
-from gradeval.scoring import Scored, scored, summarize
 from gradeval.tables.given_columns import check_columns
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
@@ -36,7 +36,6 @@ from gradeval.tables.qrels import Qrels, out_of_range
 from gradeval.tables.ranking import IdenticalIds, Ties
 from gradeval.tables.reduced import Reduced
 from gradeval.tables.reduction import reduce_columns
-from gradeval.ties import TRIALS, spread
 
 
 @dataclass(frozen=True, eq=False)

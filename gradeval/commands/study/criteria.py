@@ -12,8 +12,8 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.commands.study.tabled import Table
 from gradeval.commands.study.tables import Study, competing_metrics, full_rankings
+from gradeval.evaluation.score import score
 from gradeval.registry.spec import Spec, parse
-from gradeval.scoring import score
 
 METRICS = "tau AP(rel=2) nDCG rankDCG"
 LISTS: Final = (

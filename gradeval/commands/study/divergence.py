@@ -15,11 +15,11 @@ from gradeval.commands.study.tables import MAX_SEED, Study, averaged_metrics, fu
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
-from gradeval.evaluation.given import separate_runs
+from gradeval.evaluation.runs import separate_runs
+from gradeval.evaluation.score import score
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
-from gradeval.scoring import score
 from gradeval.statistics.tests import paired_differences
 
 METRICS = "nDCG(gain=exp,top={top})@{k} nDCGphi@{k}"

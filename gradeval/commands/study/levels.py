@@ -13,7 +13,7 @@ from gradeval.commands.study.tabled import Row, Table
 from gradeval.commands.study.tables import Study, competing_metrics, levels_of
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
-from gradeval.evaluation.given import separate_runs
+from gradeval.evaluation.runs import separate_runs
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind
 from gradeval.options import Options

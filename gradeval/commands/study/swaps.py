@@ -13,8 +13,8 @@ from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.commands.study.tabled import Table
 from gradeval.commands.study.tables import MAX_SEED, Study, averaged_metrics, full_rankings, shares, whole
 from gradeval.errors import OptionError, described
+from gradeval.evaluation.score import score
 from gradeval.registry.spec import Spec
-from gradeval.scoring import score
 from gradeval.tables.qrels import SHARE
 
 METRICS = "muAP NDCNG nDCG(gain=exp)"

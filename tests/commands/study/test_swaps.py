@@ -10,8 +10,8 @@ from helpers import each, judgments_of, ranked
 
 from gradeval.commands.study.swaps import USES, _even, _noise, _swapped, _uneven, swaps
 from gradeval.errors import MetricError, OptionError
+from gradeval.evaluation.score import score
 from gradeval.registry.spec import parse
-from gradeval.scoring import score
 
 SMALL = {"levels": (2, 3), "items": 8, "repeats": 7, "swaps": 5}
 

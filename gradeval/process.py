@@ -1,10 +1,11 @@
-"""Memory settings of the process, for glibc."""
+"""The process: its memory, and descriptors that do not block."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
 import os
+from typing import Any
 
 # the numbers of malloc.h for mallopt(3)
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
@@ -35,3 +36,33 @@ def imported() -> None:
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
+
+
+def until_readable(descriptor: int, seconds: float | None = None) -> bool:
+    """Wait until there is something to read, or the end; false where neither comes in time."""
+    return _until(descriptor, "POLLIN", seconds)
+
+
+def _until_writable(descriptor: int) -> None:
+    """Wait until there is room to write, or no reader any more."""
+    _until(descriptor, "POLLOUT", None)
+
+
+def write_all(raw: Any, data: bytes) -> None:
+    """Write all of it to a raw stream, which may take a part at a time, or nothing where it must not wait."""
+    left = memoryview(data)
+    while left:
+        written = raw.write(left)
+        if written is None:
+            _until_writable(raw.fileno())
+        left = left[written or 0 :]
+
+
+def _until(descriptor: int, event: str, seconds: float | None) -> bool:
+    import select  # which few need
+
+    if not hasattr(select, "poll"):  # as on Windows, where to read is to wait
+        return True
+    poll = select.poll()
+    poll.register(descriptor, getattr(select, event))
+    return bool(poll.poll(None if seconds is None else 1000 * seconds))

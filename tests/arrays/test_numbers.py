@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gradeval.decimals import subtracted
-from gradeval.grades import is_grade
+from gradeval.arrays.numbers import subtracted
+from gradeval.errors import is_grade
 
 few_digits = st.builds(lambda n, places: n / 10**places, st.integers(-(10**6), 10**6), st.integers(0, 9))
 numbers = st.one_of(

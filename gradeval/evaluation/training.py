@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
 from gradeval.errors import InputError, MetricError, OptionError, described
+from gradeval.evaluation.score import score as score_judgments
+from gradeval.evaluation.score import summarize
 from gradeval.formats.diagnostics import LineProblems, Problems
 from gradeval.formats.memory import is_missing
 from gradeval.options import NO_RELEVANT, Options
 from gradeval.registry.spec import Spec, parse, parse_one
-from gradeval.scoring import score as score_judgments
-from gradeval.scoring import summarize
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import check_range
 

@@ -14,9 +14,9 @@ import pytest
 from helpers import each
 
 import gradeval
-from gradeval.analysis.saved import evaluate_with_saved, with_saved
 from gradeval.errors import InputError
 from gradeval.evaluation import evaluate_all
+from gradeval.evaluation.saved import evaluate_with_saved, with_saved
 from gradeval.formats.saved import is_saved, read_saved
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind

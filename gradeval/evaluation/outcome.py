@@ -11,28 +11,30 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import ordered_map, with_fewer
 from gradeval.errors import InputError
-from gradeval.evaluation.depth import depth_of, short_counts, short_notices
-from gradeval.findings import (
+from gradeval.evaluation.findings import (
+    depth_of,
     first_ranks,
     judged_notices,
     judged_share,
     query_notices,
+    short_counts,
+    short_notices,
     tie_notices,
     undefined_notices,
 )
+from gradeval.evaluation.results import RunResult
+from gradeval.evaluation.score import Scored, scored
+from gradeval.evaluation.ties import TRIALS, Spread, spread
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import shown
 from gradeval.notices import Notice
 from gradeval.options import NO_RELEVANT, Options
 from gradeval.registry.spec import Spec
-from gradeval.run_result import RunResult
-from gradeval.scoring import Scored, scored
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import NO_TIES
 from gradeval.tables.reduced import Reduced
-from gradeval.ties import TRIALS, Spread, spread
 
 _FEW = 1 << 13  # judgments that are scored before another thread has started
 

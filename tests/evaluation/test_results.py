@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.evaluation import evaluate
+from gradeval.evaluation.results import Results, RunResult
 from gradeval.registry.spec import Spec, parse
-from gradeval.results import Results
-from gradeval.run_result import RunResult
 
 NAN = float("nan")
 

@@ -18,9 +18,9 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.hashing import mix
 from gradeval.arrays.segments import Segments, distinct, stable_order
 from gradeval.arrays.threads import ordered_map
+from gradeval.evaluation.score import Scored, scored
 from gradeval.registry.invariants import PROMOTION_HELPS
 from gradeval.registry.spec import Spec
-from gradeval.scoring import Scored, scored
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE, Qrels
 from gradeval.tables.ranking import Ties

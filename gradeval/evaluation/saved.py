@@ -13,17 +13,16 @@ import numpy as np
 from gradeval.arrays import Bools
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation import evaluate_all
-from gradeval.evaluation.depth import with_depths
 from gradeval.evaluation.evaluator import Evaluator
-from gradeval.evaluation.given import Planned, check_labels, names_of
+from gradeval.evaluation.findings import with_depths
+from gradeval.evaluation.results import FailedRun, Results, RunResult
+from gradeval.evaluation.runs import Planned, check_labels, names_of
+from gradeval.evaluation.score import summarize
 from gradeval.formats.saved import SavedResult, SavedRun, is_saved, read_saved
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind, Notice, many
 from gradeval.options import DEFAULT_TIES, VALUES, Options
 from gradeval.registry.spec import Spec, is_num_q, parse
-from gradeval.results import Results
-from gradeval.run_result import FailedRun, RunResult
-from gradeval.scoring import summarize
 from gradeval.tables.load import is_file, is_path, source_of
 
 Runs = Sequence[tuple[str | None, Any]]

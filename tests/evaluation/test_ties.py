@@ -11,11 +11,11 @@ import pytest
 from helpers import each
 
 import gradeval
+from gradeval.evaluation.results import Results
+from gradeval.evaluation.ties import rises
 from gradeval.notices import Kind, Notice, lines
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
-from gradeval.results import Results
-from gradeval.ties import rises
 
 Grades = dict[str, float]
 Ranking = list[tuple[str, float]]
@@ -68,8 +68,8 @@ def noticed(cases: Sequence[Case], names: Sequence[str], **options: object) -> d
     qrels = {str(number): grades for number, (grades, _) in enumerate(cases)}
     run = {str(number): dict(ranking) for number, (_, ranking) in enumerate(cases)}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gradeval.evaluation.one_run.TRIALS", None)
-        patch.setattr("gradeval.findings.MAX_QUERIES", len(cases))
+        patch.setattr("gradeval.evaluation.outcome.TRIALS", None)
+        patch.setattr("gradeval.evaluation.findings.MAX_QUERIES", len(cases))
         notices = [one for one in evaluated(qrels, run, names, **options).notices if one.kind is Kind.TIES]
     found = {one.metric: set(map(int, one.queries)) for one in notices}
     assert [one.count for one in notices] == [len(of) for of in found.values()]
@@ -159,7 +159,7 @@ def test_a_sample_of_many_queries_shows_as_much(
     names = [metric.usage for metric in REGISTRY.values()]
     noticed = []
     for trials in (None, 20):
-        monkeypatch.setattr("gradeval.evaluation.one_run.TRIALS", trials)
+        monkeypatch.setattr("gradeval.evaluation.outcome.TRIALS", trials)
         notices = evaluated(qrels, run, names, **options).notices
         noticed.append({notice.metric for notice in notices if notice.kind is Kind.TIES})
     assert noticed[0] == noticed[1]
