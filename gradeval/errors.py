@@ -143,9 +143,9 @@ class UnknownQueryError(OptionError):
         )
 
 
-# the numbers whose sums, products and ratios stay exact floats in every metric: the square of the largest and that
-# of the smallest have all their digits, and so has the largest times any count of documents; beyond them a sum
-# can overflow, and a small gain lose its digits
+# the numbers whose sums, products and ratios stay exact floats in every metric: the square of the largest and
+# that of the smallest have all their digits, and so has the largest times any count of documents; beyond them a
+# sum can overflow, and a small gain lose its digits
 SMALLEST, LARGEST = 1e-150, 1e150
 RANGE = "0 or between 1e-150 and 1e150 in absolute value"
 

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gradeval import Evaluator, InputError, OptionError, evaluate, read_qrels, read_run
-from gradeval.evaluation import one_run
+from gradeval.evaluation import outcome
 
 METRICS = "nDCG@10 AP muAP bpref"
 
@@ -97,8 +97,8 @@ def test_notices_are_those_of_evaluate(options):
 
 def test_notices_are_found_when_they_are_looked_at(monkeypatch):
     found = []
-    spread = one_run.spread
-    monkeypatch.setattr(one_run, "spread", lambda *given: found.append(given) or spread(*given))
+    spread = outcome.spread
+    monkeypatch.setattr(outcome, "spread", lambda *given: found.append(given) or spread(*given))
     results = Evaluator(TIED, METRICS).evaluate(TIED_RUN)
     results.means, results.render(), results.to_dict
     assert not found
@@ -113,8 +113,8 @@ def test_notices_are_found_when_they_are_looked_at(monkeypatch):
 @pytest.mark.parametrize("how", [{"on_run": lambda results: None}, {"keep_values": False}])
 def test_notices_are_found_at_once_where_nothing_else_is_kept_of_a_run(how, monkeypatch):
     found = []
-    spread = one_run.spread
-    monkeypatch.setattr(one_run, "spread", lambda *given: found.append(given) or spread(*given))
+    spread = outcome.spread
+    monkeypatch.setattr(outcome, "spread", lambda *given: found.append(given) or spread(*given))
     runs = [("one", TIED_RUN), ("two", {"r": {"a": 1.0}})]
     evaluator = Evaluator(TIED, METRICS)
     results = evaluator.evaluate_each(runs, **how)
