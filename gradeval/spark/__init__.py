@@ -11,8 +11,23 @@ in a fixed order: a job that runs twice, or whose tasks are retried, prints the 
 Requires the extra gradeval[spark], and Java. On one machine, gradeval.evaluate() is faster.
 """
 
-from gradeval.spark.merge import SparkSummary
-from gradeval.spark.results import SparkResults, evaluate
-from gradeval.spark.session import session
+from __future__ import annotations
 
-__all__ = ["SparkResults", "SparkSummary", "evaluate", "session"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradeval.spark.merge import SparkSummary as SparkSummary
+    from gradeval.spark.results import SparkResults as SparkResults
+    from gradeval.spark.results import evaluate as evaluate
+    from gradeval.spark.sessions import session as session
+
+# imported when used: the help of the command needs none of them
+_HOME = {"SparkResults": "results", "SparkSummary": "merge", "evaluate": "results", "session": "sessions"}
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'gradeval.spark' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module(f"gradeval.spark.{_HOME[name]}"), name)

@@ -149,7 +149,7 @@ def spark_command(
     from gradeval.spark.compare import chosen_options
     from gradeval.spark.files import Files, check_new, evaluate_files, resolved
     from gradeval.spark.given import Request
-    from gradeval.spark.session import (
+    from gradeval.spark.sessions import (
         check_installed,
         engine_errors,
         opened_session,

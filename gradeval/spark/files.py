@@ -27,7 +27,7 @@ from gradeval.spark.frames import WRONG_LINE, Wire, names_of, qrels_wire, run_wi
 from gradeval.spark.given import Request
 from gradeval.spark.results import SparkResults, of_wires
 from gradeval.spark.rows import NO_ROW
-from gradeval.spark.session import engine_errors, known_warnings_ignored
+from gradeval.spark.sessions import engine_errors, known_warnings_ignored
 from gradeval.tables.given_columns import check_names
 from gradeval.tables.run_names import labelled, run_names, short_name
 

@@ -16,7 +16,7 @@ from gradeval.notices import Notice
 from gradeval.options import FILES, PROCESS, Options, check_known
 from gradeval.registry.spec import Spec, usable
 from gradeval.spark.frames import MOST_BUCKETS, split_columns
-from gradeval.spark.session import check_modules
+from gradeval.spark.sessions import check_modules
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

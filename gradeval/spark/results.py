@@ -29,7 +29,7 @@ from gradeval.spark.given import Request, check_options, given_frames
 from gradeval.spark.kernel import Bucket, Job, evaluate_bucket
 from gradeval.spark.merge import SparkSummary, merged, no_rows
 from gradeval.spark.rows import NUMBER, RUN
-from gradeval.spark.session import known_warnings_ignored
+from gradeval.spark.sessions import known_warnings_ignored
 from gradeval.tables.given_columns import check_names
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.spark import evaluate
 from gradeval.spark.files import Files
 from gradeval.spark.given import Request
-from gradeval.spark.session import NEEDED, _check_reachable, _is_reason, reads_local_files
+from gradeval.spark.sessions import NEEDED, _check_reachable, _is_reason, reads_local_files
 
 
 @pytest.fixture(autouse=True)
