@@ -16,7 +16,7 @@ from gradeval.arrays.strings import repeats
 from gradeval.formats.diagnostics import Problem, Problems, shown
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import Found, Lines
-from gradeval.tables.reduced import Total
+from gradeval.tables.reduction import Total
 
 
 class _Duplicates(NamedTuple):

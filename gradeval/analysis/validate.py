@@ -29,8 +29,7 @@ from gradeval.options import Options
 from gradeval.tables.given_columns import check_columns
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.qrels import Qrels, Rows
-from gradeval.tables.reduced import Reduced
-from gradeval.tables.reduction import collect
+from gradeval.tables.reduction import Reduced, collect
 
 DEFAULT_MAX_ERRORS = 10_000
 MAX_ERRORS = 10**9

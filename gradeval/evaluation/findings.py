@@ -20,7 +20,7 @@ from gradeval.registry.spec import Spec
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.reduced import Reduced
+from gradeval.tables.reduction import Reduced
 
 FIRST_RANKS, MOST_FIRST_RANKS = 10, 20  # whose judged share is looked at: by default, and at most
 ENOUGH_JUDGED = 0.8

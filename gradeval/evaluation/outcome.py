@@ -34,7 +34,7 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import NO_TIES
-from gradeval.tables.reduced import Reduced
+from gradeval.tables.reduction import Reduced
 
 _FEW = 1 << 13  # judgments that are scored before another thread has started
 

@@ -24,7 +24,7 @@ from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE, Qrels
 from gradeval.tables.ranking import Ties
-from gradeval.tables.reduced import Reduced
+from gradeval.tables.reduction import Reduced
 
 ENDS, SHUFFLES = 2, 8
 TRIALS = 256  # for the notice: with so many tied queries one shuffle each is enough, of 32 queries all eight

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.digits import integer_ids
+from gradeval.arrays.numbers import integer_ids
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import described
 from gradeval.formats.diagnostics import shown

@@ -148,7 +148,7 @@ def spark_command(
     from gradeval.render.progress import Progress
     from gradeval.spark.compare import chosen_options
     from gradeval.spark.files import Files, check_new, evaluate_files, resolved
-    from gradeval.spark.given import Request
+    from gradeval.spark.frames import Request
     from gradeval.spark.sessions import (
         check_installed,
         engine_errors,

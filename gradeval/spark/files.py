@@ -21,10 +21,9 @@ from gradeval.formats.json_text import reason
 from gradeval.formats.saved import reject_saved
 from gradeval.formats.sources import Block
 from gradeval.formats.trec import qrels_columns, run_columns
-from gradeval.spark.arrow import text_column
 from gradeval.spark.compare import pairs_to_compare
-from gradeval.spark.frames import WRONG_LINE, Wire, names_of, qrels_wire, run_wire
-from gradeval.spark.given import Request
+from gradeval.spark.frames import WRONG_LINE, Request, Wire, names_of, qrels_wire, run_wire
+from gradeval.spark.kernel import text_column
 from gradeval.spark.results import SparkResults, of_wires
 from gradeval.spark.rows import NO_ROW
 from gradeval.spark.sessions import engine_errors, known_warnings_ignored

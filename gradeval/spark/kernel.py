@@ -6,7 +6,9 @@ what a user is told, is found by the functions that evaluate files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -25,12 +27,12 @@ from gradeval.notices import Notice
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec
-from gradeval.spark.moments import Moments
-from gradeval.spark.rows import Names, TableRows, raised, read_rows
+from gradeval.spark.frames import QRELS
+from gradeval.spark.rows import DOCUMENT, NUMBER, QUERY, RUN, Names, TableRows, raised, read_rows
 from gradeval.statistics.tests import paired_differences
 from gradeval.tables.qrels import RESCALE, Qrels, Rows, out_of_range
 from gradeval.tables.ranking import Lines
-from gradeval.tables.reduced import Reduced, Total
+from gradeval.tables.reduction import Reduced, Total
 from gradeval.version import __version__
 
 
@@ -337,3 +339,108 @@ def _moments(values: Floats, counted: Bools, specs: Sequence[Spec]) -> Moments:
         if spec.metric.kind is Kind.GEOMETRIC:
             values[m] = natural_log(np.maximum(values[m], GEOMETRIC_MIN))
     return Moments.of(values)
+
+
+class Moments(NamedTuple):
+    """What is kept of columns of numbers: arrays of one shape.
+
+    size: how many numbers there are. total: their sum. squares: the sum of their squared deviations from the
+    mean.
+    """
+
+    size: Floats
+    total: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, values: Floats) -> Moments:
+        """Those of the rows of values, (..., Q) -> (...), of which NaN are left out."""
+        defined = ~np.isnan(values)
+        size = defined.sum(axis=-1).astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = np.where(defined, values, 0.0).sum(axis=-1)
+            mean = total / np.maximum(size, 1)
+            squares = np.square(np.where(defined, values - mean[..., None], 0.0)).sum(axis=-1)
+        return cls(size, total, squares)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Moments]) -> Moments:
+        """Those of all parts, at least one, merged in the given order.
+
+        Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+        variances", 1979.
+        """
+        size, total, squares = parts[0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for more in parts[1:]:
+                apart = more.mean - Moments(size, total, squares).mean
+                weight = size * more.size / np.maximum(size + more.size, 1)
+                # a part without numbers has no mean
+                squares = squares + more.squares + np.where(weight > 0, np.square(apart) * weight, 0.0)
+                size, total = size + more.size, total + more.total
+        return cls(size, total, squares)
+
+    @property
+    def mean(self) -> Floats:
+        """NaN where there are no numbers."""
+        with np.errstate(invalid="ignore"):
+            mean: Floats = self.total / self.size
+        return mean
+
+    @property
+    def sd(self) -> Floats:
+        """The standard deviation, n - 1 in the denominator; NaN for fewer than two numbers."""
+        return np.sqrt(self.squares / np.where(self.size > 1, self.size - 1, math.nan))
+
+
+def tables(pa: Any, batches: Iterable[Any]) -> tuple[Any, Any]:
+    """The qrels and the runs of a bucket, from the batches of a partition.
+
+    pa: the module pyarrow. Each table is one chunk, which is read several times as fast as many.
+    """
+    judged, retrieved = [], []
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        rows = batch.column(batch.schema.get_field_index(RUN)).to_numpy(zero_copy_only=False) == QRELS
+        if rows.all():  # as in most batches: a map task writes the rows of one table
+            judged.append(batch)
+        elif not rows.any():
+            retrieved.append(batch)
+        else:
+            judged.append(batch.filter(pa.array(rows)))
+            retrieved.append(batch.filter(pa.array(~rows)))
+    qrels, runs = (pa.Table.from_batches(of) if of else pa.table({}) for of in (judged, retrieved))
+    if judged:
+        qrels = qrels.select([QUERY, DOCUMENT, NUMBER])
+    return qrels.combine_chunks(), runs.combine_chunks()
+
+
+def arrow_table(pa: Any, bucket: Bucket, found: Sequence[RunValues], metrics: int, large: bool) -> Any:
+    """The rows of a bucket: its state, and the values of its queries.
+
+    pa: the module pyarrow.
+    """
+    text, binary = (pa.large_string(), pa.large_binary()) if large else (pa.string(), pa.binary())
+    names = ["state", "run", "query", *(f"v{m}" for m in range(metrics))]
+    types = [binary, pa.int32(), text, *[pa.float64()] * metrics]
+    schema = pa.schema(list(zip(names, types, strict=True)))
+    rows = [[pickle.dumps(bucket)], *[[None]] * (metrics + 2)]
+    parts = [pa.table([pa.array(of, kind) for of, kind in zip(rows, types, strict=True)], schema=schema)]
+    for run, queries, values in found:
+        count = len(queries)
+        columns = [
+            pa.nulls(count, binary),
+            pa.array(np.full(count, run, np.int32)),
+            text_column(pa, queries).cast(text),
+            *(pa.array(row, pa.float64(), mask=np.isnan(row)) for row in values),
+        ]
+        parts.append(pa.table(columns, schema=schema))
+    return pa.concat_tables(parts)
+
+
+def text_column(pa: Any, ids: Ids) -> Any:
+    """A column of ids as Arrow has it."""
+    offsets = np.append(0, np.cumsum(ids.length))
+    buffers = (pa.py_buffer(of) for of in (offsets, np.ascontiguousarray(ids.text())))
+    return pa.LargeStringArray.from_buffers(len(ids), *buffers)

@@ -19,8 +19,7 @@ from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_TIES
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec
-from gradeval.spark.kernel import Bucket, Failure, Job, Part
-from gradeval.spark.moments import Moments
+from gradeval.spark.kernel import Bucket, Failure, Job, Moments, Part
 
 _LAST = Kind.JUDGED_SHARE  # of the notices of a run, as in an evaluation of files
 _KINDS = [*(kind for kind in Kind if kind is not _LAST), _LAST]

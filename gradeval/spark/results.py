@@ -15,18 +15,19 @@ from gradeval.errors import InputError, named
 from gradeval.evaluation.evaluator import complete, with_levels
 from gradeval.formats.memory import object_numbers
 from gradeval.options import DEFAULT_METRICS
-from gradeval.spark.arrow import arrow_table, tables
 from gradeval.spark.compare import chosen_options, comparison, pairs_to_compare
 from gradeval.spark.frames import (
+    Request,
     Wire,
     bucket_count,
+    check_options,
+    given_frames,
     in_buckets,
     qrels_wire,
     run_wire,
     united,
 )
-from gradeval.spark.given import Request, check_options, given_frames
-from gradeval.spark.kernel import Bucket, Job, evaluate_bucket
+from gradeval.spark.kernel import Bucket, Job, arrow_table, evaluate_bucket, tables
 from gradeval.spark.merge import SparkSummary, merged, no_rows
 from gradeval.spark.rows import NUMBER, RUN
 from gradeval.spark.sessions import known_warnings_ignored

@@ -18,8 +18,7 @@ from gradeval.formats.sources import Source
 from gradeval.formats.trec import trec_eval_table
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options, check_known
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.reduced import Reduced
-from gradeval.tables.reduction import reduce_blocks, reduce_columns
+from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
 
 _Block = TypeVar("_Block")
 _DEFAULTS = Options()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from helpers import each
 
-from gradeval.arrays.digits import integer_ids
+from gradeval.arrays.numbers import integer_ids
 
 
 @each("kind", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64])

@@ -20,7 +20,7 @@ from gradeval import evaluate
 from gradeval.errors import named
 from gradeval.spark.command import spark_command
 from gradeval.spark.files import Files, evaluate_files, opened
-from gradeval.spark.given import Request
+from gradeval.spark.frames import Request
 from gradeval.spark.sessions import engine_errors
 
 from .tables import check, every_metric

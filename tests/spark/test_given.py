@@ -15,7 +15,7 @@ from cli.command import fails, gradeval
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.spark import evaluate
 from gradeval.spark.files import Files
-from gradeval.spark.given import Request
+from gradeval.spark.frames import Request
 from gradeval.spark.sessions import NEEDED, _check_reachable, _is_reason, reads_local_files
 
 

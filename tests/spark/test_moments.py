@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradeval.spark.moments import Moments
+from gradeval.spark.kernel import Moments
 
 numbers = st.floats(-1e6, 1e6) | st.just(math.nan)
 

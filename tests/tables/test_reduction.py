@@ -17,16 +17,17 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import Problems
 from gradeval.formats.trec import run_columns
 from gradeval.options import TIES
-from gradeval.tables import sorting
-from gradeval.tables.reduced import Total
-from gradeval.tables.reduction import reduce_blocks, reduce_columns
+from gradeval.tables import reduction
+from gradeval.tables.reduction import Total, reduce_blocks, reduce_columns
 
 from .runs import JOBS, QRELS, SIZES, as_plain, runs, table_of, texts
 
 
 def by_sorting(path, size, table, ties, jobs):
     total = Total(table, ties)
-    return sorting.collect_by_sorting(Cut(path, size), run_columns, total, Problems(str(path)), jobs).reduced()
+    return reduction.collect_by_sorting(
+        Cut(path, size), run_columns, total, Problems(str(path)), jobs
+    ).reduced()
 
 
 @examples(times=1.5)
@@ -45,13 +46,13 @@ def test_every_way_gives_the_same(folder, data, qrels, run, ties, size, jobs):
     assert as_plain(reduce_columns(columns, table, ties, "run"), table) == expected
     plain_keys = Ids.keys
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sorting, "_SHARE", len(text) // shares + 1)
+        patch.setattr(reduction, "_SHARE", len(text) // shares + 1)
         assert as_plain(by_sorting(path, size, table, ties, jobs), table) == expected
         patch.setattr(Ids, "keys", lambda ids: plain_keys(ids) % np.uint64(keys))
         patch.setattr(Ids, "short", False)
         table = table_of(folder, qrels)
         assert as_plain(reduce_blocks(Cut(path, size), run_columns, table, ties, 1), table) == expected
-        patch.setattr(sorting, "_SHARE", 8 << 20)
+        patch.setattr(reduction, "_SHARE", 8 << 20)
         assert as_plain(by_sorting(path, size, table, ties, 1), table) == expected
 
 
@@ -118,7 +119,7 @@ def test_blocks_without_lines(folder, size, jobs):
 
 def test_a_run_in_order_is_read_once(folder, monkeypatch):
     """Also where every query is cut by several ends of blocks."""
-    monkeypatch.setattr(sorting, "collect_by_sorting", None)
+    monkeypatch.setattr(reduction, "collect_by_sorting", None)
     run = [(b"%d" % q, b"d%d" % d, float(-d)) for q in range(5) for d in range(20)]
     qrels = {b"%d" % q: {b"d%d" % d: 1.0 for d in range(0, 20, 3)} for q in range(1, 7)}
     table = table_of(folder, qrels)

@@ -14,7 +14,7 @@ from gradeval.formats.diagnostics import SHOWN
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import run_columns
 from gradeval.options import TIES
-from gradeval.tables import sorting
+from gradeval.tables import reduction
 from gradeval.tables.reduction import reduce_blocks
 
 from .runs import JOBS, QRELS, SIZES, as_plain, messages, runs, table_of, texts
@@ -72,7 +72,7 @@ OTHER = [(b"%d" % q, b"d%d" % d, float(d)) for q in (3, 4, 5, 6, 7, 0, 1, 2) for
 def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies, monkeypatch):
     """One error, at the line where it begins again; found in one pass where blocks are smaller than the run."""
     if size < 1 << 20:
-        monkeypatch.setattr(sorting, "collect_by_sorting", None)
+        monkeypatch.setattr(reduction, "collect_by_sorting", None)
     table = table_of(folder, {b"%d" % q: {b"d3": 1.0} for q in range(6)})
     path = folder / "run"
     path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for run in [TWICE, *copies] for line in run))

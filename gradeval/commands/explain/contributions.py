@@ -23,8 +23,7 @@ from gradeval.registry.pages import columns_of
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.reduced import Reduced
-from gradeval.tables.reduction import reduce_columns
+from gradeval.tables.reduction import Reduced, reduce_columns
 from gradeval.tables.terms import DiscountedTerms, Terms
 
 

@@ -34,8 +34,7 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels, out_of_range
 from gradeval.tables.ranking import IdenticalIds, Ties
-from gradeval.tables.reduced import Reduced
-from gradeval.tables.reduction import reduce_columns
+from gradeval.tables.reduction import Reduced, reduce_columns
 
 
 @dataclass(frozen=True, eq=False)
