@@ -599,3 +599,7 @@ class Options(OptionTable):
     def no_relevant_rule(self) -> str:
         """What counts for a query without a relevant document, where a metric needs one."""
         return self.no_relevant or DEFAULT_NO_RELEVANT
+
+
+# those that a file of checks or a manifest may have; the others are the command's, or choose what the runs are
+FILE_OPTIONS = Options.names(without=(MORE, PROCESS, RUNS))

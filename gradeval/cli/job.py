@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -44,10 +44,9 @@ def with_job(
 
 
 class Job:
-    """What a command was asked for, besides what is its own.
+    """What a command was asked for, besides what is its own. Warnings of other code are treated as ours.
 
-    file: of --output; None for standard output, and until open(). format: of the output. query_ids: what
-    --query-ids was given.
+    file: of --output; None for standard output, and until open(). format: of the output.
     """
 
     def __init__(self, given: dict[str, Any], formats: Sequence[str], otherwise: str) -> None:
@@ -65,14 +64,19 @@ class Job:
             raise click.UsageError("-c and --queries both are mutually exclusive.")
         if "jobs" in given:
             given["jobs"] = given["jobs"] or 0
-        listed = given.pop("query_ids", None)
-        self.query_ids = None if listed is None else QueryIds(listed)
+        self._listed: str | None = given.pop("query_ids", None)
         self.file: OutputFile | None = None
         self.format = ""
         self.progress: Progress | None = None
         self._reported: set[str] = set()
+        out.treat_warnings(self.quiet, self.strict)
 
     # --- before anything is read
+
+    @cached_property
+    def query_ids(self) -> QueryIds | None:
+        """What --query-ids was given. Raises OptionError."""
+        return None if self._listed is None else QueryIds(self._listed)
 
     def open(self, *read: str, more: Sequence[str] = ()) -> None:
         """Check inputs and output, and find the format.
@@ -108,12 +112,9 @@ class Job:
 
     @contextmanager
     def running(self) -> Iterator[Progress]:
-        """The evaluation: shows progress, treats warnings of other code as ours, and attributes unknown queries
-        to --query-ids.
-        """
+        """The evaluation: shows progress, and attributes unknown queries to --query-ids."""
         from gradeval.render.progress import Progress
 
-        out.treat_warnings(self.quiet, self.strict)
         process.imported()
         with Progress(enabled=False if self.quiet else None) as self.progress:
             try:

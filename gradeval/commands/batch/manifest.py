@@ -14,12 +14,10 @@ from typing import Any, NoReturn
 from gradeval.errors import InputError, OptionError, described, first_names, named
 from gradeval.formats.sources import Source
 from gradeval.formats.toml import read_toml
-from gradeval.options import MORE, PROCESS, RUNS, Options
+from gradeval.options import FILE_OPTIONS, Options
 
 KEYS = ("qrels", "runs", "metrics", "systems", "features", "collections", "options")
 COLLECTION_KEYS = ("qrels", "runs", "metrics", "options")
-# the others are the command's, or choose what the runs are
-OPTIONS = Options.names(without=(MORE, PROCESS, RUNS))
 AVERAGE, POOL = "average", "pool"  # stand in the place of a collection
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _WILDCARD = re.compile(r"[*?\[]")
@@ -207,7 +205,7 @@ class _Reader:
         ):
             if not isinstance(options, Mapping):
                 self.fail(f"[{place}] must be a table", "options")
-            self.check_keys(options, OPTIONS, place)
+            self.check_keys(options, FILE_OPTIONS, place)
             given.update(options)
         if isinstance(given.get("groups"), str):
             given["groups"] = os.path.join(self.folder, given["groups"])

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from gradeval import process
 from gradeval.cli import output as out
-from gradeval.cli.arguments import asked_queries, check_new, check_queries, input_files, naming_queries
+from gradeval.cli.job import Job, input_files, with_job
 from gradeval.cli.options import (
     input_options,
     measure_options,
@@ -23,22 +21,23 @@ from gradeval.cli.options import (
     sectioned_command,
 )
 from gradeval.cli.types import File, Integer, OutputPath, Percentage
-from gradeval.commands.gate.reports import FORMATS, Reports
 from gradeval.errors import GradevalError
-from gradeval.notices import Kind, lines
+from gradeval.notices import lines
 from gradeval.options import Options
-from gradeval.render import Digits
 
 if TYPE_CHECKING:
-    from gradeval.cli.query_ids import QueryIds
-    from gradeval.commands.gate.checks import Check, GateConfig
+    from gradeval.commands.gate.checks import Check
+    from gradeval.commands.gate.config import GateConfig
+    from gradeval.commands.gate.result import GateReport
     from gradeval.evaluation.results import Results
     from gradeval.evaluation.saved import Runs
     from gradeval.formats.output_file import OutputFile
-    from gradeval.formats.toml import TomlFile
-    from gradeval.registry.spec import Spec
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+FORMATS = ("table", "tsv", "json", "md")
+WITH_VERDICT = ("table", "md")  # formats whose last line is the verdict
+WITH_PROBLEMS = ("json", "md")  # formats that say too why nothing could be judged
 
 EPILOG = """\b
 Examples:
@@ -62,14 +61,7 @@ Checks are also read from [tool.gradeval.gate] of ./pyproject.toml.
 Exit codes: 0 all checks held, 1 some did not, 2 they could not be judged: wrong usage or
 input, an undefined value, or fewer of the judged queries than --min-coverage.
 """
-# kind of check -> name of the parameter
-_PARAMETERS = {
-    "require": "require",
-    "max-drop": "max_drop",
-    "no-worse": "no_worse",
-    "non-inferior": "non_inferior",
-    "max-query-drop": "max_query_drop",
-}
+
 _MOST_WORST = 10**6
 
 _checks = section("Checks (each option can be repeated)")
@@ -148,188 +140,202 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
 @output_options(FORMATS, "table")
 @input_options()
 @other_options()
+@with_job(FORMATS, "table")
 def gate_command(
+    job: Job,
     qrels: str,
     run: str | None,
     config: str | None,
     baseline: str | None,
     init: bool,
-    worst: int,
+    metrics: tuple[str, ...],
     junit: str | None,
     github: bool,
-    metrics: tuple[str, ...],
-    complete: bool,
-    format_: str | None,
-    digits: Digits,
-    output: str | None,
-    query_ids: str | None,
-    quiet: bool,
-    strict: bool,
-    allow: tuple[Kind, ...],
-    **given: Any,
+    min_coverage: float | None,
+    worst: int,
+    **options: Any,
 ) -> int:
     """Judge a run by checks, for CI: exit code 0 if all held, 1 if some did not, 2 if they could not be judged.
 
     RUN and the baseline are runs, or saved results of one run (gradeval -q -f json). Better values never fail
     a check against a baseline. Values that differ by less than 1e-9 are equal. NAME=RUN labels a run.
     """
-    check_queries(complete, given["queries"])
-    own = {kind: given.pop(name) for kind, name in _PARAMETERS.items()}
-    min_coverage = given.pop("min_coverage")
-    judging = [*own.values(), config, junit, github, format_]
-    if init and any(judging):
+    from gradeval.commands.gate.checks import KINDS, parse_checks
+    from gradeval.commands.gate.config import GateConfig
+    from gradeval.commands.gate.result import GateReport
+
+    texts = {kind: options.pop(kind.replace("-", "_")) for kind in KINDS}
+    if init and any([*texts.values(), config, junit, github, job.asked_format]):
         raise click.UsageError("--init writes a file of checks, and goes with none and with no report.")
     if metrics and not init:
         raise click.UsageError("-m requires --init: the checks name their metrics.")
-    if run is None and not given["features"]:
+    if run is None and not options["features"]:
         raise click.UsageError("Missing argument 'RUN'.")
     if init:
-        check_new(output)
-    inputs = input_files()
-    if junit is not None and output is not None and os.path.realpath(junit) == os.path.realpath(output):
+        return _write_first_config(job, qrels, run, baseline, metrics, options)
+    if junit is not None and job.output is not None and os.path.realpath(junit) == os.path.realpath(job.output):
         raise click.UsageError("--junit and --output name the same file.")
-    out.treat_warnings(quiet, strict)
-    process.imported()
-
-    from gradeval.commands.gate.checks import PYPROJECT, GateConfig, named_files
-    from gradeval.commands.gate.judge import check_baseline, first_checks, judge
-    from gradeval.commands.gate.result import GateReport
-    from gradeval.tables.run_names import labelled
-
-    reports = Reports(digits, github)
+    reports = _Reports(job, junit, github)
     warnings: list[str] = []
     try:
-        if config is None and not init:
-            inputs.append(PYPROJECT)
-        reports.open(output, junit, inputs)
-        if not init:
-            reports.format = format_ or out.default_format(reports.file, FORMATS, "table")
-        asked = asked_queries(query_ids)
-        file = None if init else _config_file(config)
-        if file is not None:
-            reports.open(output, junit, [*inputs, *(labelled(path)[1] for path in named_files(file))])
-        settings = GateConfig() if init else _settings(file, own, baseline, min_coverage)
-        options = _options(given, settings.options, complete)
-        judged = (None, qrels) if run is None else labelled(run)
-        evaluate = partial(_evaluated, qrels, judged, options, asked, quiet)
-        if init:
-            specs = _parsed(metrics)
-            results, checks = evaluate(baseline, lambda runs: first_checks(runs, specs))
-            _write_config(results, checks, baseline and labelled(baseline)[1], options, reports.file)
-            return 0
-        check_baseline(settings.checks, settings.baseline)
-        results, checks = evaluate(
-            settings.baseline, lambda _: settings.checks, hashes=reports.format == "json"
-        )
-        report = judge(results, checks, min_coverage=settings.min_coverage, allow=allow, worst=worst)
-        of_ids, count = asked.warnings if asked else (), len(results.runs)
-        faults = [notice for notice in report.notices if not notice.informational]
-        warnings = [] if quiet else [*of_ids, *lines(faults, count)]
-        if not out.passes(of_ids, report.notices, count, quiet, strict, allow):
-            report = GateReport(problems=("warnings are treated as errors (--strict)",))
+        settings = _from_file(config, reports)
+        checks = [check for kind in KINDS for text in texts[kind] for check in parse_checks(kind, text)]
+        settings = settings.with_more(GateConfig(tuple(checks), baseline, min_coverage))
+        settings.check()
+        chosen = _chosen(options, settings.options)
+        results = _evaluated(job, *_opened(qrels, run, settings.baseline), settings.checks, chosen)
+        report, warnings = _judged(job, results, settings, worst)
     except GradevalError as error:
-        for each in error.errors if isinstance(error, _UnreadableRuns) else [error]:
-            out.report(each)
-        if init:
-            return 2
+        out.report(error)
         report = GateReport(problems=tuple(str(error).split("\n")))
     return reports.publish(report, warnings)
 
 
-class _UnreadableRuns(GradevalError):
-    """The run, the baseline, or both. errors: text -> error."""
-
-    def __init__(self, errors: Mapping[str, GradevalError]) -> None:
-        self.errors = list(errors.values())
-        super().__init__(*(line for text in errors for line in text.split("\n")))
-
-
-def _parsed(metrics: Sequence[str]) -> list[Spec] | None:
-    from gradeval.registry.spec import parse
-
-    return parse(metrics) if metrics else None
-
-
-def _options(given: Mapping[str, Any], of_config: Mapping[str, Any], complete: bool) -> Options:
-    """The options of the command line, and those of the configuration that it does not have."""
-    source = click.get_current_context().get_parameter_source
-    kept = {name: of for name, of in of_config.items() if source(name) is not ParameterSource.COMMANDLINE}
-    if complete:
-        kept.pop("queries", None)
-    return Options.of(**{**given, **kept, "jobs": given["jobs"] or 0})
-
-
-def _config_file(config: str | None) -> TomlFile | None:
-    """The file of --config, or pyproject.toml where it says anything about gradeval."""
-    from gradeval.commands.gate.checks import PYPROJECT, has_config
-    from gradeval.formats.sources import Source
-    from gradeval.formats.toml import read_toml
-
-    if config is not None:
-        return read_toml(Source(config))
-    return file if os.path.isfile(PYPROJECT) and has_config(file := read_toml(Source(PYPROJECT))) else None
-
-
-def _settings(
-    file: TomlFile | None, own: Mapping[str, Sequence[str]], baseline: str | None, min_coverage: float | None
-) -> GateConfig:
-    """The checks of the file, then those of the command line, whose baseline and coverage come first."""
-    from gradeval.commands.gate.checks import GateConfig, parse_checks, read_config
-
-    checks = [check for kind, texts in own.items() for text in texts for check in parse_checks(kind, text)]
-    settings = GateConfig(tuple(checks), baseline, min_coverage)
-    return settings if file is None else read_config(file).with_more(settings)
-
-
-def _evaluated(
-    qrels: str,
-    run: tuple[str | None, str],
-    options: Options,
-    asked: QueryIds | None,
-    quiet: bool,
-    baseline: str | None,
-    checks_of: Callable[[Runs], Sequence[Check]],
-    hashes: bool = False,
-) -> tuple[Results, Sequence[Check]]:
-    """The results of the run and of the baseline, and the checks of these. Raises GradevalError."""
-    from gradeval.commands.gate.judge import evaluate_to_gate
-    from gradeval.evaluation.saved import with_saved
-    from gradeval.render.progress import Progress
+def _from_file(config: str | None, reports: _Reports) -> GateConfig:
+    """The checks of the file of --config or of pyproject.toml, none of whose files is written."""
+    from gradeval.commands.gate.config import PYPROJECT, GateConfig, named_files, open_config, read_config
     from gradeval.tables.run_names import labelled
 
-    judgments, runs = with_saved(qrels, [run, *([] if baseline is None else [labelled(baseline)])])
-    checks = checks_of(runs)
-    with naming_queries(asked), Progress(enabled=False if quiet else None) as progress:
-        results = evaluate_to_gate(
-            judgments,
+    path = config or PYPROJECT
+    reports.open(path)
+    file = open_config(config)
+    if file is None:
+        return GateConfig()
+    reports.open(path, *(labelled(named)[1] for named in named_files(file)))
+    return read_config(file)
+
+
+def _chosen(options: Mapping[str, Any], of_file: Mapping[str, Any]) -> Options:
+    """The options of the command line, and those of the file that it does not have."""
+    context = click.get_current_context()
+    typed = {
+        name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    if "complete" in typed:
+        typed.add("queries")
+    return Options.of(**{**options, **{name: of_file[name] for name in of_file if name not in typed}})
+
+
+def _opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Runs]:
+    """The qrels, and the run and its baseline, with saved results read."""
+    from gradeval.evaluation.saved import with_saved
+    from gradeval.tables.run_names import labelled
+
+    return with_saved(
+        qrels,
+        [
+            (None, qrels) if run is None else labelled(run),
+            *([] if baseline is None else [labelled(baseline)]),
+        ],
+    )
+
+
+def _evaluated(job: Job, qrels: Any, runs: Runs, checks: Sequence[Check], options: Options) -> Results:
+    from gradeval.commands.gate.verdicts import evaluate_to_gate
+
+    with job.running() as progress:
+        return evaluate_to_gate(
+            qrels,
             runs,
             checks,
             options,
             watch=progress.watch,
-            hashes=hashes,
-            query_ids=None if asked is None else asked.chosen,
+            hashes=job.format == "json",
+            query_ids=job.chosen,
         )
+
+
+def _judged(job: Job, results: Results, settings: GateConfig, worst: int) -> tuple[GateReport, list[str]]:
+    """The report, and the warnings for annotations."""
+    from gradeval.commands.gate.result import GateReport
+    from gradeval.commands.gate.verdicts import judge
+
     if results.failed:
-        raise _UnreadableRuns({str(failed.error): failed.error for failed in results.failed})
-    return results, checks
+        job.report_failed(results.failed)
+        errors = dict.fromkeys(str(run.error) for run in results.failed)
+        return GateReport(problems=tuple("\n".join(errors).split("\n"))), []
+    report = judge(results, settings.checks, min_coverage=settings.min_coverage, allow=job.allow, worst=worst)
+    faults = [notice for notice in report.notices if not notice.informational]
+    warnings = [*(job.query_ids.warnings if job.query_ids else ()), *lines(faults, len(results.runs))]
+    if not job.passes(report.notices, len(results.runs)):
+        report = GateReport(problems=("warnings are treated as errors (--strict)",))
+    return report, [] if job.quiet else warnings
 
 
-def _write_config(
-    results: Results, checks: Sequence[Check], baseline: str | None, options: Options, file: OutputFile | None
-) -> None:
-    """A first file of checks; paths of the baseline and of groups are relative to it."""
-    from gradeval.commands.batch.manifest import OPTIONS
-    from gradeval.commands.gate.config import render
+def _write_first_config(
+    job: Job,
+    qrels: str,
+    run: str | None,
+    baseline: str | None,
+    metrics: Sequence[str],
+    options: Mapping[str, Any],
+) -> int:
+    from gradeval.commands.gate.config import first_checks, first_config
+    from gradeval.registry.spec import parse
+    from gradeval.tables.run_names import labelled
 
-    def beside(path: str) -> str:
-        return path if file is None else os.path.relpath(path, os.path.dirname(os.path.realpath(file.path)))
+    if job.output is not None and os.path.exists(job.output):
+        raise click.UsageError(f"--output {job.output}: the file exists, and --init replaces none.")
+    job.file = job.output_file(job.output, input_files())
+    chosen, specs = Options.of(**options), parse(metrics) if metrics else []
+    judgments, runs = _opened(qrels, run, baseline)
+    checks = first_checks(runs, specs)
+    results = _evaluated(job, judgments, runs, checks, chosen)
+    if results.failed:
+        job.report_failed(results.failed)
+        return 2
+    path = None if baseline is None else labelled(baseline)[1]
+    out.write(first_config(results, checks, path, chosen, job.output if job.file else None), job.file)
+    return 0
 
-    given = {**{name: getattr(options, name) for name in OPTIONS}, "query_ids": results.options["query_ids"]}
-    given = {name: value for name, value in given.items() if value != getattr(Options(), name)}
-    if "groups" in given:
-        given["groups"] = beside(given["groups"])
-    if "columns" in given:
-        given["columns"] = dict(given["columns"])
-    specs = dict.fromkeys(check.spec for check in checks if check.spec is not None)
-    path = None if baseline in (None, "-") else beside(baseline)
-    out.write(render(results, list(specs), path, given), file)
+
+class _Reports:
+    """Where the report goes: the output of the job, a JUnit file, annotations and the summary of a step."""
+
+    def __init__(self, job: Job, junit: str | None, github: bool) -> None:
+        self._job, self._junit_path, self._github = job, junit, github
+        self._junit: OutputFile | None = None
+        self._summary: str | None = None  # the file of GITHUB_STEP_SUMMARY
+
+    def open(self, *read: str) -> None:
+        """Find problems with the files, before the evaluation; where one is wrong, none is written.
+
+        read: files that are read though no argument names them. Raises OptionError, UsageError.
+        """
+        from gradeval.formats.output_file import check_appended
+
+        self._job.file = self._junit = self._summary = None
+        inputs = input_files(*read)
+        summary = os.environ.get("GITHUB_STEP_SUMMARY") if self._github else None
+        if summary:
+            check_appended(summary, inputs, "GITHUB_STEP_SUMMARY")
+        junit = self._job.output_file(self._junit_path, inputs, "--junit")
+        self._job.open(*read)
+        self._junit, self._summary = junit, summary
+
+    def publish(self, report: GateReport, warnings: Sequence[str]) -> int:
+        """Write and print the report; the exit code."""
+        from gradeval.commands.gate import ci
+        from gradeval.commands.gate.layout import verdict_line
+        from gradeval.commands.gate.result import GateReport
+
+        job = self._job
+        is_printed = bool(report.outcomes) or job.format in WITH_PROBLEMS
+        has_verdict = is_printed and job.file is None and job.format in WITH_VERDICT
+        try:
+            if self._junit is not None:
+                out.write(ci.junit(report, job.digits), self._junit)
+            if self._github:
+                out.command_runner(ci.github(report, job.digits, warnings))
+            if self._summary:
+                ci.append_summary(self._summary, report, job.digits)
+            if is_printed:
+                job.print(report)
+        except BrokenPipeError:  # the consumer closed the pipe; the exit code is still that of the checks
+            has_verdict = False
+        except GradevalError as error:
+            out.report(error)
+            report, has_verdict = GateReport(problems=(str(error),)), False
+        if not has_verdict:
+            out.echo_error(verdict_line(report))
+        return report.exit_code

@@ -7,11 +7,11 @@ import os
 from pathlib import Path
 
 import pytest
+from cli.command import fails, gradeval
 
 from gradeval.commands.gate.checks import KINDS
 
-from .command import fails, gradeval
-from .gates import gate, save
+from .calls import gate, save
 
 pytestmark = pytest.mark.usefixtures("gate_files")
 

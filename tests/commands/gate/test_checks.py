@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from helpers import each
 
-from gradeval.commands.gate.checks import GateConfig, has_config, parse_checks, read_config
+from gradeval.commands.gate.checks import parse_checks
+from gradeval.commands.gate.config import GateConfig, open_config, read_config
 from gradeval.errors import GradevalError, InputError
 from gradeval.formats.sources import Source
 from gradeval.formats.toml import read_toml
@@ -121,11 +122,11 @@ def test_the_command_line_comes_first() -> None:
 
 def test_a_pyproject_of_others() -> None:
     Path("pyproject.toml").write_text("[tool.ruff]\nline-length = 99\n")
-    assert not has_config(read_toml(Source("pyproject.toml")))
+    assert open_config(None) is None
     Path("pyproject.toml").write_text("tool = 5\n")
-    assert not has_config(read_toml(Source("pyproject.toml")))
+    assert open_config(None) is None
     Path("pyproject.toml").write_text("[tool.gradeval.gates]\n")
-    assert has_config(read_toml(Source("pyproject.toml")))
+    assert open_config(None) is not None
 
 
 @each(

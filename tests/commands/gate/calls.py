@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from .command import Done, gradeval
-from .graded import query_ids
+from cli.command import Done, gradeval
+from cli.graded import query_ids
 
 QUERIES = query_ids(60)
 CODES = {"held": 0, "failed": 1, "not judged": 2}

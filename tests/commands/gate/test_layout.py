@@ -15,16 +15,16 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 import gradeval
-from gradeval.commands.gate import github, junit
+from gradeval.commands.gate import ci
 from gradeval.commands.gate.checks import parse_checks
+from gradeval.commands.gate.command import FORMATS
 from gradeval.commands.gate.layout import margin, verdict_line
-from gradeval.commands.gate.reports import FORMATS
 from gradeval.commands.gate.result import CheckOutcome, Coverage, GateReport, WorstQuery
 from gradeval.errors import printable, visible
 from gradeval.notices import Kind, Notice
 from gradeval.render.md import escape
 
-GOLDEN = Path(__file__).parent / "golden" / "gate"
+GOLDEN = Path(__file__).parent / "golden"
 NAN = math.nan
 
 
@@ -54,9 +54,9 @@ def report() -> GateReport:
 @each("format", [*FORMATS, "junit", "github"])
 def test_whole_output(format: str) -> None:
     if format == "junit":
-        text = junit.render(report(), 4)
+        text = ci.junit(report(), 4)
     elif format == "github":
-        text = github.render(report(), 4, ["few queries: 5 %"])
+        text = ci.github(report(), 4, ["few queries: 5 %"])
     else:
         text = report().render(format).replace(f'"{gradeval.__version__}"', '"VERSION"')
     data = text.encode(errors="surrogateescape")
@@ -163,7 +163,7 @@ def test_no_data_is_a_command(format: str) -> None:
 
 def test_annotations_are_ours() -> None:
     gate = attacked()
-    lines = github.render(gate, 4, IDS).split("\n")
+    lines = ci.github(gate, 4, IDS).split("\n")
     assert lines.pop() == ""
     assert len(lines) == len(gate.problems) + len(IDS) + len(gate.outcomes) + 1
     for line in lines:
@@ -177,7 +177,7 @@ def test_annotations_are_ours() -> None:
 
 def test_a_junit_file_is_ours() -> None:
     gate = attacked()
-    text = junit.render(gate, 4)
+    text = ci.junit(gate, 4)
     text.encode()  # there is no byte that is not UTF-8
     suites = ElementTree.fromstring(text)
     assert [one.tag for one in suites.iter()][:2] == ["testsuites", "testsuite"]

@@ -8,9 +8,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from cli.command import Done, gradeval
 
-from .command import Done, gradeval
-from .gates import QUERIES, gate
+from .calls import QUERIES, gate
 
 pytestmark = pytest.mark.usefixtures("gate_files")
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from gradeval.commands.gate.checks import Check
-from gradeval.commands.gate.judge import judge
+from gradeval.commands.gate.verdicts import judge
 
-from .test_gate import AP, results
+from .test_verdicts import AP, results
 
 pytestmark = pytest.mark.slow
 

@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli.command import fails, gradeval
 from helpers import each
 
 from gradeval.commands.gate.command import EPILOG
 
-from .command import fails, gradeval
-from .gates import QUERIES, gate, save
+from .calls import QUERIES, gate, save
 
 pytestmark = pytest.mark.usefixtures("gate_files")
 
