@@ -32,8 +32,7 @@ from gradeval.arrays.threads import default_jobs
 from gradeval.errors import GradevalError, described, named
 from gradeval.evaluation.outcome import judge_of, score_queries
 from gradeval.evaluation.score import scored
-from gradeval.formats.memory import Numeric, floats_of, types_of
-from gradeval.formats.python import Nested, are_mappings
+from gradeval.formats.memory import Nested, Numeric, are_mappings, floats_of, types_of
 from gradeval.metrics.rprec import RECALLS
 from gradeval.options import Options
 from gradeval.registry.dialects import MEASURES, TREC_EVAL

@@ -20,12 +20,10 @@ from gradeval.arrays.hashing import KeySet
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, described
 from gradeval.formats.columns import Columns
-from gradeval.formats.compression import COMPRESSIONS, compressed
-from gradeval.formats.detect import format_of, kind_of
+from gradeval.formats.detect import AS_OTHER, ROLES, format_of, kind_of, role_of
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.output_file import OutputFile
-from gradeval.formats.roles import AS_OTHER, ROLES, role_of
-from gradeval.formats.sources import Source
+from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import WRITERS, Batch, Given, Writer
 from gradeval.options import Options
 from gradeval.tables.given_columns import check_columns

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import InputError
 from gradeval.formats.columns import Columns, Table
-from gradeval.formats.detect import format_of, kind_of, reader
+from gradeval.formats.detect import ROLES, format_of, kind_of, reader
 from gradeval.formats.diagnostics import Problems
-from gradeval.formats.roles import ROLES
 from gradeval.formats.sources import Source
+from gradeval.formats.trec import ranked_table
 from gradeval.options import Options
 from gradeval.tables.load import check_letor_options, evaluated_rows, evaluated_table
 
@@ -73,11 +73,10 @@ def open_file(
         if letor is None:
             what = f"{format_of(kind).of_letor} need the LETOR file whose lines they are of"
             raise InputError(source.name, what, hint="Give it as qrels")
-        rows = evaluated_rows(reader(kind).read(source, letor, problems), options)
+        rows = evaluated_rows(reader(kind)(source, letor, problems), options)
         return [File(source, role, kind, _whole(source, rows))]
-    module = reader(kind)
-    ranked = getattr(module, "ranked_table", None) if with_ranks and role == "run" else None
-    table = module.table(source, number, options) if ranked is None else ranked(source, options)
+    is_ranked = with_ranks and role == "run" and kind == "trec"
+    table = ranked_table(source, options) if is_ranked else reader(kind)(source, number, options)
     return [File(source, role, kind, evaluated_table(table, options) if role == "run" else table)]
 
 

@@ -20,9 +20,8 @@ from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, InputErrors, OptionError, described, first_names
 from gradeval.evaluation.findings import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.formats.describe import ObservedSource
-from gradeval.formats.detect import format_of
+from gradeval.formats.detect import AS_OTHER, format_of, role_of
 from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, Problems, misread, shown, with_hint
-from gradeval.formats.roles import AS_OTHER, role_of
 from gradeval.formats.sources import Source
 from gradeval.notices import many
 from gradeval.options import Options

@@ -247,7 +247,7 @@ class QueryIds:
                 f"./{self.given} names the file"
             )
             return self._listed
-        from gradeval.formats.query_ids import read_query_ids
+        from gradeval.formats.lines import read_query_ids
         from gradeval.formats.sources import Source
 
         ids = read_query_ids(Source(self.given), queries, qrels)
@@ -264,7 +264,7 @@ class QueryIds:
             raise OptionError(what)
         if not self._is_file:
             return self._listed
-        from gradeval.formats.fields import read_fields
+        from gradeval.formats.lines import read_fields
         from gradeval.formats.sources import Source
 
         ids = dict.fromkeys(one for _, fields in read_fields(Source(self.given)) for one in fields)

@@ -208,7 +208,7 @@ def _check_columns(format: str, per_query: bool, wide: bool, tie_range: bool) ->
 
 def _may_be_saved(path: str) -> bool:
     """Whether a run may be a saved result: its beginning is JSON, or cannot be seen here."""
-    from gradeval.formats.compression import compression_of
+    from gradeval.formats.sources import compression_of
 
     if not os.path.isfile(path):
         return path == "-" or os.path.exists(path)
@@ -226,7 +226,7 @@ def _runs(arguments: Sequence[str], path: str | None) -> list[tuple[str | None, 
 
     runs = [labelled(argument) for argument in arguments]
     if path is not None:
-        from gradeval.formats.run_list import read_run_list
+        from gradeval.formats.lines import read_run_list
         from gradeval.formats.sources import Source
 
         folder = os.path.dirname(path) if os.path.isfile(path) else ""  # that of a pipe is /dev/fd

@@ -294,7 +294,7 @@ def trec_eval_command(
 
     from gradeval.analysis.zscores import standardized
     from gradeval.evaluation import evaluate_all
-    from gradeval.formats.zscores import read_zscores
+    from gradeval.formats.lines import read_zscores
     from gradeval.notices import Kind
     from gradeval.registry.measures import parse_trec_eval
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradeval.errors import InputError, OptionError, named
-from gradeval.formats.python import are_mappings, is_frame, one_of_each_type, readable, refuse_ranx
+from gradeval.formats.memory import are_mappings, is_frame, one_of_each_type, readable, refuse_ranx
 from gradeval.options import Options
 from gradeval.tables.load import (
     Run,

@@ -1,24 +1,59 @@
-"""Arrow data in memory, from any library that exports it: record batches as columns of ids and numbers.
+"""Arrow data as columns of ids and numbers: those of any library, data frames, Parquet and Arrow files.
 
 polars, pyarrow, pandas (with pyarrow), DuckDB and others offer `__arrow_c_stream__`, the Arrow PyCapsule
 interface: pointers to their buffers, which are read in place through ctypes. Neither pyarrow nor an object for
-each row is needed.
+each row is needed. Files are read a batch of rows at a time with pyarrow.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gradeval.arrays import Bools
+from gradeval.arrays import Bools, Floats
 from gradeval.arrays.strings import PAD, Ids
+from gradeval.errors import GradevalError, InputError, printable
+from gradeval.formats.columns import Columns, FileBlocks, Table
+from gradeval.formats.csv import ARGUMENT, Chosen, choose
+from gradeval.formats.diagnostics import shown
+from gradeval.formats.memory import (
+    BLOCK_ROWS,
+    DOCUMENT,
+    NOTHING,
+    QUERY,
+    Categories,
+    Data,
+    Distinct,
+    Numeric,
+    Objects,
+    Three,
+    Values,
+    Wrong,
+    array_values,
+    is_lazy,
+    missing_rows,
+    object_ids,
+    object_numbers,
+    offers_arrow,
+    read_values,
+    readable,
+)
+from gradeval.formats.sources import Source
+from gradeval.options import Options
+
+_DIGITS = 100  # more than a decimal of 256 bits has
+_PARQUET = b"PAR1"
+_ARROW_FILE = b"ARROW1\0\0"
+_ARROW_STREAM = b"\xff\xff\xff\xff"
 
 
 class _Schema(ctypes.Structure):
@@ -246,11 +281,6 @@ def _release(struct: Any) -> None:
         struct.release(ctypes.byref(struct))
 
 
-def offers_arrow(data: Any) -> bool:
-    """Whether batches() can read it."""
-    return hasattr(type(data), "__arrow_c_stream__")
-
-
 def batches(data: Any) -> Iterator[list[Chunk]]:
     """The record batches of a table, each as its columns.
 
@@ -307,3 +337,357 @@ def _check(stream: Any, code: int) -> None:
 _capsule_pointer: Callable[[Any, bytes], int] = ctypes.PYFUNCTYPE(
     ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p
 )(("PyCapsule_GetPointer", ctypes.pythonapi))
+
+
+class Decimals:
+    """Decimal numbers, as integers (of 64 bits or of any size) times 10^-scale."""
+
+    def __init__(self, integers: NDArray[Any], scale: int, is_missing: Bools | None) -> None:
+        self.integers, self.scale, self.is_missing = integers, scale, is_missing
+
+    def __len__(self) -> int:
+        return len(self.integers)
+
+    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
+        integers = self.integers[rows]
+        if self.scale == 0 and integers.dtype != object:
+            return Numeric(integers, self._missing(rows)).ids(slice(None), what)
+        from decimal import Context, Decimal
+
+        exact = Context(prec=_DIGITS)
+        values = [Decimal(one).scaleb(-self.scale, exact) for one in integers.tolist()]
+        missing = missing_rows(self._missing(rows), what)
+        return object_ids([f"{value:f}" for value in values], what)[0], missing
+
+    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
+        integers = self.integers[rows]
+        missing = self._missing(rows)
+        is_exact = integers.dtype != object and 0 <= self.scale <= 22
+        if is_exact and len(integers) and max(int(integers.max()), -int(integers.min())) < 2**53:
+            return Numeric(integers / 10.0**self.scale, missing).numbers(slice(None), what)
+        above, below = 10 ** max(-self.scale, 0), 10 ** max(self.scale, 0)
+        values = np.array([one * above / below for one in integers.tolist()], np.float64)  # rounded once
+        return Numeric(values, missing).numbers(slice(None), what)
+
+    def _missing(self, rows: slice) -> Bools | None:
+        return None if self.is_missing is None else self.is_missing[rows]
+
+
+class Arrow:
+    """A column of record batches. objects: makes Python objects of a column of a type that is not read here."""
+
+    def __init__(self, chunks: Sequence[Chunk], objects: Callable[[], Sequence[Any]] | None = None) -> None:
+        self.chunks = chunks
+        self.start = np.cumsum([0, *(chunk.length for chunk in chunks)])
+        dictionaries = [chunk.dictionary for chunk in chunks]
+        self.distinct = [None if one is None else Distinct(Arrow([one])) for one in dictionaries]
+        if not all(map(_is_readable, chunks[:1])):
+            self.objects: Objects | None = Objects(_made(objects, chunks[0]))
+        else:
+            self.objects = None
+
+    def __len__(self) -> int:
+        return int(self.start[-1])
+
+    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
+        if self.objects is not None:
+            return self.objects.ids(rows, what)
+        parts = [_chunk_ids(*part, what) for part in self._parts(rows)]
+        if len(parts) == 1:
+            return parts[0]
+        return Ids.joined([Ids.of([]), *(ids.compact() for ids, _ in parts)]), _joined(parts)
+
+    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
+        if self.objects is not None:
+            return self.objects.numbers(rows, what)
+        parts = [_chunk_numbers(*part, what) for part in self._parts(rows)]
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate([np.empty(0), *(numbers for numbers, _ in parts)]), _joined(parts)
+
+    def _parts(self, rows: slice) -> Iterator[tuple[Chunk, Distinct | None]]:
+        """The chunks that hold these rows."""
+        first, end, _ = rows.indices(len(self))
+        begin = max(int(np.searchsorted(self.start, first, "right")) - 1, 0)
+        for number in range(begin, len(self.chunks)):
+            start, chunk = int(self.start[number]), self.chunks[number]
+            if start >= end:
+                break
+            if chunk.length:
+                yield chunk.rows(max(first - start, 0), min(end - start, chunk.length)), self.distinct[number]
+
+
+def _made(objects: Callable[[], Sequence[Any]] | None, chunk: Chunk) -> Sequence[Any]:
+    """The Python objects of a column. Raises TypeError where its library makes none."""
+    with suppress(Exception):  # which may be any library
+        if objects is not None:
+            return objects()
+    column = f"the type of column {chunk.name} ({chunk.format.decode()})"
+    raise TypeError(f"{column} is neither text nor number. Cast it to one of these")
+
+
+def _is_readable(chunk: Chunk) -> bool:
+    part = (chunk.dictionary or chunk).rows(0, 0)
+    return part.is_null or any(values() is not None for values in (part.numbers, part.decimals, part.texts))
+
+
+def _without_texts(chunk: Chunk, distinct: Distinct | None) -> Values | None:
+    """The values of a chunk, None where they are strings. Raises ValueError where its codes are damaged."""
+    if chunk.is_null:
+        return Objects([None] * chunk.length)
+    decimals = chunk.decimals()
+    if decimals is not None:
+        return Decimals(*decimals, chunk.missing())
+    codes, missing = chunk.numbers(), chunk.missing()
+    if codes is None or distinct is None:
+        return None if codes is None else Numeric(codes, missing)
+    outside = (codes < 0) | (codes >= len(distinct.values))
+    if missing is not None:
+        outside &= ~missing
+        codes = np.where(missing, -1, codes.astype(np.int64))
+    if outside.any():
+        raise ValueError(f"column {chunk.name} is damaged: its codes point outside its dictionary")
+    return Categories(codes, distinct)
+
+
+def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids, Wrong]:
+    values = _without_texts(chunk, distinct)
+    if values is not None:
+        return values.ids(slice(None), what)
+    ids = chunk.texts()
+    assert ids is not None
+    missing = chunk.missing()
+    wrong = missing_rows(missing, what)
+    if not len(wrong.rows) and chunk.may_hold_nul(ids):
+        rows = np.flatnonzero(_holds_nul(ids))
+        wrong = Wrong(rows, lambda i: f"the {what} {shown(ids[int(rows[i])])} contains a NUL byte")
+    return ids, wrong
+
+
+def _chunk_numbers(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Floats, Wrong]:
+    values = _without_texts(chunk, distinct)
+    if values is not None:
+        return values.numbers(slice(None), what)
+    ids = chunk.texts()
+    assert ids is not None
+    texts: list[str | None] = [text.decode("utf-8", "surrogateescape") for text in ids.tolist()]
+    missing = chunk.missing()
+    if missing is not None:
+        for row in np.flatnonzero(missing).tolist():
+            texts[row] = None
+    return object_numbers(texts, what)
+
+
+def _holds_nul(ids: Ids) -> Bools:
+    """Which ids hold a NUL, (N,)."""
+    count = np.zeros(len(ids.block) + 1, np.int64)
+    np.cumsum(ids.block == 0, out=count[1:])
+    holds: Bools = count[ids.start + ids.length] > count[ids.start]
+    return holds
+
+
+def _joined(parts: Sequence[tuple[Any, Wrong]]) -> Wrong:
+    """What is wrong in parts of a column, as of the whole."""
+    start = np.cumsum([0, *(len(values) for values, _ in parts)]).tolist()
+    found = [(wrong.rows + at, wrong) for at, (_, wrong) in zip(start, parts, strict=False)]
+    owner = [(wrong, i) for rows, wrong in found for i in range(len(rows))]
+    if not owner:
+        return NOTHING
+    return Wrong(np.concatenate([rows for rows, _ in found]), lambda i: owner[i][0].what(owner[i][1]))
+
+
+def frame(data: Any, path: str, number: str, given: Mapping[str, str]) -> Data:
+    """A data frame, or any other table that offers its columns."""
+    if is_lazy(data):
+        raise InputError(path, "a LazyFrame has no rows yet", hint="Call .collect() on it")
+    if hasattr(data, "columns") and (hasattr(data, "iloc") or not offers_arrow(data)):
+        names = [*map(str, data.columns)]
+        chosen = choose(names, number, given, path, ARGUMENT)
+        columns = [_series(data[name]) for name in chosen[:3]]
+    else:
+        parts = list(batches(data))
+        names = [chunk.name for chunk in parts[0]] if parts else []
+        chosen = choose(names, number, given, path, ARGUMENT) if parts else Chosen("", "", "")
+        columns = [
+            _arrow(data, [part[names.index(name)] for part in parts] if parts else [], name)
+            for name in chosen[:3]
+        ]
+    return Three(path, columns, column_labels(chosen, number), chosen.by_rank)
+
+
+def column_labels(chosen: Chosen, number: str) -> list[str]:
+    """What messages call the values of columns."""
+    what = "rank" if chosen.by_rank else number
+    return [f"{each} (column {name})" for each, name in zip((QUERY, DOCUMENT, what), chosen, strict=False)]
+
+
+def _arrow(data: Any, chunks: Sequence[Any], name: str) -> Values:
+    return Arrow(chunks, (lambda: list(data[name])) if hasattr(data, "columns") else None)
+
+
+def _series(series: Any) -> Values:
+    """A column of pandas, or of any other frame without Arrow."""
+    kind: Any = getattr(series, "dtype", None)
+    if hasattr(series, "cat"):
+        return Categories(series.cat.codes.to_numpy(), Distinct(_series(series.cat.categories)))
+    if isinstance(kind, np.dtype):
+        return array_values(np.asarray(series))
+    if getattr(kind, "storage", "") == "pyarrow" or hasattr(kind, "pyarrow_dtype"):
+        has_rows = hasattr(series, "iloc")  # an index of pandas, such as that of categories, has none
+        frame = series.to_frame().reset_index(drop=True) if has_rows else series.to_frame(index=False)
+        from pyarrow import Table  # which the storage is of
+
+        table = Table.from_pandas(frame, preserve_index=False)
+        return Arrow([part[0] for part in batches(table)], lambda: list(series))
+    if getattr(kind, "kind", "") in ("i", "u", "f") and hasattr(kind, "numpy_dtype"):  # of pandas, with a mask
+        missing = np.asarray(series.isna(), bool)
+        values = np.zeros(len(missing), kind.numpy_dtype)
+        values[~missing] = series.array[~missing].to_numpy(kind.numpy_dtype)
+        return Numeric(values, missing)
+    return Objects(list(series))
+
+
+class _Batch(NamedTuple):
+    """Some rows, as an object that exports them as Arrow data. is_first, is_last: as in Columns."""
+
+    rows: Any
+    is_first: bool
+    is_last: bool
+
+
+_Opened = tuple[list[str], Callable[[list[str]], Iterator[Any]]]
+"""The names of a file's columns, and what makes record batches of some of them."""
+
+
+def table(source: Source, number: str, options: Options) -> Table:
+    return _file_table(source, number, options, "Arrow", (_ARROW_FILE, _ARROW_STREAM), _open_arrow)
+
+
+def parquet_table(source: Source, number: str, options: Options) -> Table:
+    return _file_table(source, number, options, "Parquet", (_PARQUET,), _open_parquet)
+
+
+def _open_parquet(arrow: Any, stream: Any) -> _Opened:
+    import pyarrow.parquet
+
+    file = pyarrow.parquet.ParquetFile(stream, pre_buffer=False)
+
+    def batches_of(names: list[str]) -> Iterator[Any]:
+        for group in range(
+            file.num_row_groups
+        ):  # one after the other, since pyarrow keeps those it was asked for
+            yield from file.iter_batches(BLOCK_ROWS, row_groups=[group], columns=names)
+
+    return file.schema_arrow.names, batches_of
+
+
+def _file_table(
+    source: Source,
+    number: str,
+    options: Options,
+    kind: str,
+    magic: tuple[bytes, ...],
+    opened: Callable[[Any, Any], _Opened],
+) -> Table:
+    """A file that pyarrow reads and that begins with a magic number. opened: (pyarrow, stream) -> _Opened.
+
+    Raises InputError.
+    """
+    file = _File(source, kind, magic, opened)
+    with file.open() as (names, _):
+        chosen = choose(names, number, dict(options.columns), source.name)
+    file.names = [*dict.fromkeys(chosen[:3])]
+
+    def columns(batch: _Batch) -> Columns:
+        with readable(source.name):
+            return _columns(batch, chosen, number)
+
+    return Table(file, columns, tuple(names))
+
+
+class _File(FileBlocks):
+    """names: of the columns that are read."""
+
+    def __init__(
+        self, source: Source, kind: str, magic: tuple[bytes, ...], opened: Callable[[Any, Any], _Opened]
+    ) -> None:
+        super().__init__(source)
+        self.kind, self.magic, self.opened = kind, magic, opened
+        self.names: list[str] = []
+
+    @contextmanager
+    def open(self) -> Iterator[_Opened]:
+        """Raises InputError, also for what the block does with it."""
+        try:
+            import pyarrow
+        except ImportError:
+            hint = "Run: pip install 'gradeval[arrow]'"
+            raise InputError(self.name, f"{self.kind} support (pyarrow) is not installed", hint=hint) from None
+        with self.source.seekable() as stream:
+            try:
+                is_of_kind = stream.read(max(map(len, self.magic))).startswith(self.magic)
+                stream.seek(0)
+                if not is_of_kind:
+                    hint = "Omit the format: it is detected"
+                    raise InputError(self.name, f"this is no {self.kind} file", hint=hint)
+                yield self.opened(pyarrow, _Bounded(stream))
+            except GradevalError:
+                raise
+            except Exception as error:  # pyarrow raises Python's own too, as for a name that is not UTF-8
+                is_of_pyarrow = isinstance(error, pyarrow.ArrowException)
+                if not is_of_pyarrow and (isinstance(error, MemoryError) or getattr(error, "errno", None)):
+                    raise
+                why = printable(str(error).strip().split("\n")[0].rstrip("."))
+                what = f"the {self.kind} file is damaged or incomplete ({why or type(error).__name__})"
+                raise InputError(self.name, what, hint="Fetch it again") from None
+
+    def blocks(self) -> Iterator[_Batch]:
+        with self.open() as (_, read):
+            before = None
+            is_first = True
+            for batch in read(self.names):
+                batch.validate(full=True)  # whose offsets are read without another look
+                for first in range(0, batch.num_rows, BLOCK_ROWS):  # a file may have a single batch
+                    if before is not None:
+                        yield _Batch(before, is_first, False)
+                        is_first = False
+                    before = batch.slice(first, BLOCK_ROWS)
+            if before is None:
+                raise InputError(self.name, "no data: the file has no rows")
+            yield _Batch(before, is_first, True)
+
+
+class _Bounded:
+    """A file that reserves no memory for bytes that it does not have: a damaged length can be of any size."""
+
+    def __init__(self, file: Any) -> None:
+        self.file, self.size = file, os.fstat(file.fileno()).st_size
+
+    def read(self, count: int = -1) -> Any:
+        left = max(self.size - self.file.tell(), 0)
+        return self.file.read(left if count < 0 else min(count, left))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
+
+
+def _columns(batch: _Batch, chosen: Chosen, number: str) -> Columns:
+    [chunks] = batches(batch.rows)
+    by_name = {chunk.name: chunk for chunk in chunks}
+    values = [Arrow([by_name[name]]) for name in chosen[:3]]
+    labels = column_labels(chosen, number)
+    columns = read_values(values, labels, slice(0, batch.rows.num_rows), batch.is_first, batch.is_last)
+    columns = columns._replace(value=-columns.value) if chosen.by_rank else columns
+    return columns.light() if number == "grade" else columns
+
+
+def _open_arrow(arrow: Any, stream: Any) -> _Opened:
+    is_file = stream.read(len(_ARROW_FILE)) == _ARROW_FILE
+    stream.seek(0)
+    if is_file:
+        file = arrow.ipc.open_file(stream)
+        found = (file.get_batch(number) for number in range(file.num_record_batches))
+    else:
+        file = arrow.ipc.open_stream(stream)
+        found = iter(file)
+    return file.schema.names, lambda names: (batch.select(names) for batch in found)

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bytes
-from gradeval.formats.compression import compression_of
 from gradeval.formats.scan import CR, LF, SPACE, TAB
-from gradeval.formats.sources import BLOCK, Block, Source
+from gradeval.formats.sources import BLOCK, Block, Source, compression_of
 
 _MARK = b"\xef\xbb\xbf"
 _DELIMITERS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}

@@ -1,7 +1,7 @@
 """The table of file formats, and which of them a file has, detected from its beginning.
 
-To add a format: a module here with what Reader says; a row in FORMATS; and the name among those that options.py
-lists.
+To add a format: a module here with a function as reader() says; a row in FORMATS; and the name among those that
+options.py lists.
 """
 
 from __future__ import annotations
@@ -9,20 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradeval.arrays import Bytes
-from gradeval.errors import InputError
-from gradeval.formats.columns import Columns, Table
+from gradeval.errors import InputError, InputErrors
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.scan import CR, HASH, LF, SPACE, tokenize
 from gradeval.formats.sources import Source
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
-
-if TYPE_CHECKING:
-    from gradeval.formats.letor import Letor
 
 _FIELD = re.compile(rb"[^ \t]+")
 _FEATURE = re.compile(rb"(?:qid|\d+):\S*")
@@ -32,22 +28,27 @@ _START = 64  # bytes that show whether more must be read at once
 _OF_OBJECTS = (b"{", b"[")
 _MAGIC = (b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff")
 _DEFAULTS = Options()
+ROLES = {"qrels": "grade", "run": "score"}
+"""What a file may be given as, and what the number of its rows is then."""
+AS_OTHER = {"qrels": "give --as run", "run": "give --as qrels"}
+"""What to do with a file that is not what --as says."""
 
 
 class Format(NamedTuple):
     """A row of the table: the format that options have this name.
 
     has_line: whether the first line of data is of it, given the line and its fields before any '#'. begins:
-    whether a file is of it, given its beginning and the options. module: where its Reader is. of_letor: what
-    messages call its rows, where these are the lines of the LETOR file that the qrels are. ties: the default
-    rule for tied scores. no_qrels: what is wrong with such a file as qrels, and a hint, where it can be none.
+    whether a file is of it, given its beginning and the options. reader: the 'module.function' of
+    reader(), by default 'name.table'. of_letor: what messages call its rows, where these are the lines of the
+    LETOR file that the qrels are. ties: the default rule for tied scores. no_qrels: what is wrong with such a
+    file as qrels, and a hint, where it can be none.
     why: what shows that a file is of it.
     """
 
     name: str
     has_line: Callable[[bytes, list[bytes]], bool] | None = None
     begins: Callable[[bytes, Options], bool] = lambda text, options: False
-    module: str = ""
+    reader: str = ""
     of_letor: str = ""
     ties: str = DEFAULT_TIES
     no_qrels: tuple[str, str] | None = None
@@ -59,30 +60,22 @@ class Format(NamedTuple):
         return self.has_line is not None
 
 
-class Reader(Protocol):
-    """What a format's module provides: table(), or read() where its rows are the lines of a LETOR file.
-
-    LETOR files themselves, whose lines are several runs, are read by letor.read_letor().
-    """
-
-    def table(self, source: Source, number: str, options: Options, /) -> Table:
-        """The qrels (number: 'grade') or the run ('score') of a file. Raises InputError."""
-
-    def read(self, source: Source, letor: Letor, problems: Problems | None = None, /) -> Columns:
-        """A number for each line of the LETOR file. problems: collects those of the lines.
-
-        Raises InputError(s).
-        """
-
-
 def format_of(name: str) -> Format:
     """The row of the table."""
     return next(row for row in FORMATS if row.name == name)
 
 
-def reader(name: str) -> Reader:
-    """The module that reads a format, imported when it is needed."""
-    return cast(Reader, import_module(f"gradeval.formats.{format_of(name).module or name}"))
+def reader(name: str) -> Callable[..., Any]:
+    """The function that reads a format, whose module is imported when it is needed.
+
+    (source, number, options) -> Table: the qrels (number: 'grade') or the run ('score') of a file. Of formats
+    with of_letor: (source, letor, problems=None) -> Columns, a number for each line of the LETOR file; problems
+    collects those of the lines. They raise InputError(s). LETOR files themselves, whose lines are several runs,
+    are read by letor.read_letor().
+    """
+    module, function = (format_of(name).reader or f"{name}.table").split(".")
+    found: Callable[..., Any] = getattr(import_module(f"gradeval.formats.{module}"), function)
+    return found
 
 
 def kind_of(source: Source, number: str, options: Options) -> str:
@@ -213,18 +206,18 @@ def _header(text: bytes, options: Options) -> str:
     found = _DELIMITER.search(line)
     if found is None or any(_FIGURE.fullmatch(field) for field in line.split(found[0])):
         return ""
-    from gradeval.formats import beir, csv
+    from gradeval.formats.csv import DELIMITERS, header_of, is_beir_header
 
-    header = csv.header_of(np.frombuffer(text, np.uint8), csv.DELIMITERS, dict(options.columns))
+    header = header_of(np.frombuffer(text, np.uint8), DELIMITERS, dict(options.columns))
     if header is None:
         return ""
     if header.dialect.delimiter != "\t":
         return "csv"
-    return "beir" if beir.is_header(text) else "tsv"
+    return "beir" if is_beir_header(text) else "tsv"
 
 
-def _has_three_fields(text: bytes, module: str, with_spaces: bool = False) -> bool:
-    """Whether the first query's lines, with two tabs each, count its documents, as this module says.
+def _counts(text: bytes, pattern: re.Pattern[bytes], number: int, with_spaces: bool = False) -> bool:
+    """Whether the first query's lines, with two tabs each, are numbered from this one on, as the pattern says.
 
     with_spaces: whether spaces may be within the fields, where all lines of the text have two tabs, and not the
     second field of TREC's lines, 0 or Q0.
@@ -232,13 +225,20 @@ def _has_three_fields(text: bytes, module: str, with_spaces: bool = False) -> bo
     first = _TWO_TABS.match(text)
     if first is None:
         return False
-    lines = text[: text.rfind(b"\n") + 1] if len(text) == _BEGINNING else text
+    lines = (text[: text.rfind(b"\n") + 1] if len(text) == _BEGINNING else text).split(b"\n")
     if b" " in first[0]:  # lines of TREC that mix spaces and tabs are not to be taken for these
-        given = [line for line in lines.split(b"\n") if line.strip()]
+        given = [line for line in lines if line.strip()]
         if not with_spaces or not all(map(_TWO_TABS.fullmatch, given)) or all(map(_HAS_ITERATION.match, given)):
             return False
-    counts: bool = import_module(f"gradeval.formats.{module}").counts_documents(lines)
-    return counts
+    query = None
+    for line in lines:
+        found = pattern.fullmatch(line)
+        if found is None or query not in (None, found["query"]):
+            break
+        if int(found["number"]) != number:
+            return False
+        query, number = found["query"], number + 1
+    return query is not None
 
 
 def _is_trec_with_tabs(text: bytes) -> bool:
@@ -246,7 +246,45 @@ def _is_trec_with_tabs(text: bytes) -> bool:
     line = text.split(b"\n", 1)[0]
     fields = line.split()
     is_trec = len(fields) == 4 or (len(fields) > 4 and _is_number(fields[4]))
-    return b" " in line and is_trec and _has_three_fields(text, "msmarco", with_spaces=True)
+    return b" " in line and is_trec and _counts(text, _RANK, 1, with_spaces=True)
+
+
+def role_of(source: Source, options: Options) -> str | None:
+    """'qrels' or 'run', None where the content may be either. Raises InputError where it cannot be read.
+
+    A file is what the format allows; else what its first rows can be read as, completely or not.
+    """
+    kind = options.qrels_format or options.run_format or detect(source, options)
+    if format_of(kind).no_qrels is not None:
+        return "run"
+    if kind == "letor":
+        return "run" if options.features else "qrels"
+    rows: dict[str, int] = {}
+    errors: list[InputError | InputErrors] = []
+    for role in ROLES:
+        try:
+            rows[role] = _first_rows(source, kind, ROLES[role], options)
+        except (InputError, InputErrors) as error:
+            errors.append(error)
+    if not rows:
+        raise errors[0]
+    most = max(rows.values())
+    found = [role for role, count in rows.items() if count == most]
+    return found[0] if len(found) == 1 else None
+
+
+def _first_rows(source: Source, kind: str, number: str, options: Options) -> int:
+    """How many rows the first block with any has, read as qrels (number: 'grade') or as a run ('score')."""
+    table = reader(kind)(source, number, options)
+    for block in table.source.blocks():
+        columns = table.columns(block)
+        if columns.problems.final and not len(columns.value):
+            problems = Problems(source.name)
+            problems.add(columns.problems)
+            problems.check()
+        if columns.lines:
+            return len(columns.value)
+    return 0
 
 
 _DELIMITER = re.compile(rb"[\t,;|]")
@@ -255,18 +293,20 @@ _JSON = re.compile(rb"[ \t\r\n]*\[[ \t\r\n]*\{")
 _QRELS_FIRST = "The qrels come first, then the runs"
 _HAS_ITERATION = re.compile(rb"[ \t]*[^ \t]+[ \t]+Q?0[ \t]")
 _CELL = rb"[^ \t\r\n](?:[^\t\r\n]*[^ \t\r\n])?"
+_RANK = re.compile(rb"(?P<query>[^\t\r\n]+)\t[^\t\r\n]+\t[ ]*(?P<number>\d+)[ ]*\r?")
+_INDEX = re.compile(rb"(?P<query>[^\t\r\n]+)\t(?P<number>\d+)\t[ ]*[-+.\d][^\t\r\n]*\r*")
 _TWO_TABS = re.compile(_CELL + (rb"\t" + _CELL) * 2 + rb"\r?(?:\n|\Z)")
 
 FORMATS = (
     Format(
         "parquet",
+        reader="arrow.parquet_table",
         begins=lambda text, _: text.startswith(_MAGIC[0]),
         why="it begins with Parquet's magic number",
     ),
     Format(
         "arrow",
         begins=lambda text, _: text.startswith(_MAGIC[1:]),
-        module="ipc",
         why="it begins with Arrow's magic number",
     ),
     Format(
@@ -281,6 +321,7 @@ FORMATS = (
     ),
     Format(
         "beir",
+        reader="csv.beir_table",
         begins=lambda text, options: _header(text, options) == "beir",
         why="its header is BEIR's: query-id, corpus-id, score",
     ),
@@ -291,18 +332,21 @@ FORMATS = (
     ),
     Format(
         "tsv",
+        reader="csv.tsv_table",
         begins=lambda text, options: _header(text, options) == "tsv",
         why="its first line is a header of known column names, separated by tabs",
     ),
     Format(
         "msmarco",
-        begins=lambda text, _: _has_three_fields(text, "msmarco", with_spaces=True),
+        reader="trec.msmarco_table",
+        begins=lambda text, _: _counts(text, _RANK, 1, with_spaces=True),
         no_qrels=("this looks like a run of MS MARCO (query passage rank)", _QRELS_FIRST),
         why="the third field counts 1, 2, … within the first query",
     ),
     Format(
         "ranklib",
-        begins=lambda text, _: _has_three_fields(text, "ranklib"),
+        reader="letor.read_ranklib",
+        begins=lambda text, _: _counts(text, _INDEX, 0),
         of_letor="scores of RankLib",
         ties=LETOR_TIES,
         no_qrels=("this looks like scores of RankLib (query index score)", _QRELS_FIRST),
@@ -312,6 +356,7 @@ FORMATS = (
     Format(
         "scores",
         lambda line, fields: len(fields) == 1 and _is_number(line),
+        reader="letor.read_scores",
         of_letor="scores, one per line,",
         ties=LETOR_TIES,
         no_qrels=(

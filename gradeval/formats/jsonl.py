@@ -15,11 +15,11 @@ from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, described, named
 from gradeval.formats.columns import Columns, Table, grouped
+from gradeval.formats.csv import Chosen, choose
 from gradeval.formats.diagnostics import LineProblems, Problem
-from gradeval.formats.fields import RepeatedKey, unique_keys
-from gradeval.formats.json_text import are_numbers, has_control_character, not_utf8, reason
+from gradeval.formats.json import are_numbers, has_control_character, not_utf8, reason
+from gradeval.formats.lines import RepeatedKey, unique_keys
 from gradeval.formats.memory import Wrong, object_ids, object_numbers
-from gradeval.formats.names import Chosen, choose
 from gradeval.formats.saved import reject_saved
 from gradeval.formats.scan import LF, binary_data, floats
 from gradeval.formats.sources import TOO_LONG, Block, Source

@@ -1,7 +1,11 @@
-"""LETOR and SVMlight: `grade qid:Q k:v k:v … # document`, features as virtual assessors or as runs."""
+"""LETOR and SVMlight: `grade qid:Q k:v k:v … # document`, features as virtual assessors or as runs.
+
+And the scores of its lines: one per line, or as RankLib writes them: query, index in its query from 0, score.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,24 +15,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradeval.arrays import Bools, Bytes, Floats, Ints, cached_property
-from gradeval.arrays.segments import distinct, order_of, ranges
-from gradeval.arrays.strings import Ids
+from gradeval.arrays.segments import distinct, order_of, ranges, stable_order
+from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError, first_names
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
-from gradeval.formats.number_lines import read_numbers
 from gradeval.formats.scan import (
     HASH,
     Tokens,
     bare_cr_pattern,
     floats,
     leading_integers,
+    split,
+    split_at_tabs,
     tokenize,
     unreadable,
 )
 from gradeval.formats.sources import Block, Source
-from gradeval.formats.trec import not_a_number
+from gradeval.formats.trec import columns_of, hint_of_number, not_a_number
+from gradeval.notices import many
 from gradeval.options import GROUP_SUFFIXES
 
 _SHOWN = 20  # ranges of features that an error names
@@ -36,6 +42,9 @@ _COLON, _EQUALS = b":="
 _BARE_CR = bare_cr_pattern(rb"[ \t]*[-+.\d][^ \t\r\n]*[ \t]+(?:qid|\d+):")
 _QID = np.uint64(int.from_bytes(b"qid:", "little"))
 _DOCID = np.uint64(int.from_bytes(b"docid", "little"))
+_NUMBER_BARE_CR = bare_cr_pattern(rb"[ \t]*[-+.\d]")
+_RANKLIB_FIELDS = "a line has 3, separated by tabs (query index score)"
+_RANKLIB_BARE_CR = bare_cr_pattern(rb"[^\t\r\n]+\t\d+\t[-+.\d]")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -311,3 +320,148 @@ def _grouped(source: Source, groups: Source, lines: int) -> tuple[Ids, Ints]:
         )
     counts = sizes[sizes > 0].astype(np.int64)
     return Ids.of([b"%d" % n for n in range(1, len(counts) + 1)]), np.repeat(np.arange(len(counts)), counts)
+
+
+class _Numbers(NamedTuple):
+    """The numbers of a block, and the line of each."""
+
+    value: Floats
+    line: Ints
+    lines: int
+    last: bool
+    problems: LineProblems
+
+
+def read_numbers(
+    source: Source,
+    name: str,
+    lines: float = math.inf,
+    integers: bool = False,
+    problems: Problems | None = None,
+) -> tuple[Floats, Ints]:
+    """The numbers of a file, one per line, and the line of each. Raises InputError(s).
+
+    integers: they must be non-negative integers. lines: the data lines of the LETOR file. problems: collects
+    those of the lines. Reading stops where
+    there are more scores, or more sizes above 0: it may be a pipe that never ends.
+    """
+    problems = problems or Problems(source.name)
+    problems.role = name
+    made = (_read_numbers(block, name, integers) for block in source.blocks())
+    values: list[Floats] = []
+    places: list[Ints] = []
+    total = 0
+    for before, part in problems.until_enough(made):
+        values.append(part.value)
+        places.append(part.line + before)
+        total += np.count_nonzero(part.value) if integers else len(part.value)
+        if total > lines and not part.last and not problems.found.total:
+            what = f"more {name}s than the {lines:,} lines of data; reading stopped at line {problems.lines:,}"
+            raise InputError(source.name, what, hint="Is this the right file?")
+    problems.check()
+    if not any(map(len, values)):
+        raise no_data(source.name, problems.lines)
+    return np.concatenate(values), np.concatenate(places)
+
+
+def _read_numbers(block: Block, name: str, integers: bool) -> _Numbers:
+    rows = split(block.bytes, block.size, (0,), 1, 1)
+    text = rows.fields[0]
+    value, bad = floats(text)
+    wrong = unreadable(block, rows, _NUMBER_BARE_CR)
+    if wrong is not None:
+        return _Numbers(value, rows.line, rows.lines, block.last, wrong)
+    found = [
+        LineProblems.of(
+            rows.odd, lambda i: f"{rows.odd_counts[i]} fields where one {name} per line is expected"
+        ),
+        LineProblems.of(
+            rows.line[bad],
+            lambda i: not_a_number(name, text[int(bad[i])]),
+            lambda i: hint_of_number(text[int(bad[i])]),
+        ),
+    ]
+    if integers:
+        odd = np.flatnonzero(np.isfinite(value) & ((value < 0) | (value != np.floor(value))))
+        not_integers = LineProblems.of(
+            rows.line[odd], lambda i: f"the {name} {shown(text[int(odd[i])])} is not a non-negative integer"
+        )
+        found.append(not_integers)
+    problems = LineProblems.joined(found).within(block, len(rows.line) + len(rows.odd))
+    return _Numbers(value, rows.line, rows.lines, block.last, problems)
+
+
+def read_scores(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:
+    """Scores, one for each data line of the LETOR file. Raises InputError(s)."""
+    rows, path = letor.columns(letor.label), letor.path
+    count = len(rows.value)
+    scores, line = read_numbers(source, "score", count, problems=problems)
+    if len(scores) != count:
+        raise InputError(source.name, f"there are {len(scores)} scores, but {path} has {count} lines of data")
+    return rows._replace(value=scores, line=line)
+
+
+def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:
+    """The scores of a LETOR file's lines. problems: collects those of the lines. Raises InputError(s)."""
+    problems = problems or Problems(source.name)
+    parts = [part for _, part in problems.until_enough(ordered_map(_ranklib_columns, source.blocks(), 1))]
+    problems.check()
+    columns = Columns.joined(parts)
+    if not len(columns.value):
+        raise no_data(source.name, problems.lines)
+    query = np.repeat(IdIndex(letor.queries).find(columns.queries), np.diff(columns.bounds))
+    sizes = np.bincount(letor.query, minlength=len(letor.queries))
+    row_at = stable_order(letor.query)  # the lines of each query together
+    index = np.array([int(text) for text in columns.documents.tolist()], np.int64)
+    unknown = np.flatnonzero((query < 0) | (index >= sizes[query]))
+
+    def what(i: int) -> str:
+        row = int(unknown[i])
+        name = shown(columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1])
+        if query[row] < 0:
+            return f"query {name} is not in {letor.path}"
+        return f"index {index[row]} where query {name} has {sizes[query[row]]} lines in {letor.path}, from 0"
+
+    problems.add(LineProblems.of(columns.line[unknown], what))
+    problems.check()
+    row = row_at[(np.cumsum(sizes) - sizes)[query] + index]
+    times = np.bincount(row, minlength=len(letor.line))
+    seen_before = np.ones(len(row), bool)
+    seen_before[np.unique(row, return_index=True)[1]] = False
+    again = np.flatnonzero(seen_before)
+    twice = LineProblems.of(
+        columns.line[again], lambda i: f"index {index[again[i]]} of its query has a score already"
+    )
+    problems.add(twice)
+    problems.check()
+    missing = np.flatnonzero(times == 0)
+    if len(missing):
+        where = f"the first is in line {letor.line[missing[0]] + 1}"
+        raise InputError(
+            source.name, f"{many(len(missing), 'line', 'lines')} of {letor.path} without a score; {where}"
+        )
+    number = np.empty(len(row))
+    number[row] = columns.value
+    line = np.empty(len(row), np.int64)
+    line[row] = columns.line
+    return letor.columns(letor.label)._replace(value=number, line=line)
+
+
+def _ranklib_columns(block: Block) -> Columns:
+    rows = split_at_tabs(block.bytes, block.size, 3)
+    problems = LineProblems.of(
+        rows.odd, lambda i: f"{many(int(rows.odd_counts[i]), 'field', 'fields')} where {_RANKLIB_FIELDS}"
+    )
+    index = rows.fields[1]
+    bad = [place for place, text in enumerate(index.tolist()) if not text.isdigit() or len(text) > 9]
+    of_index = LineProblems.of(
+        rows.line[bad], lambda i: f"the index {shown(index[bad[i]])} is not a non-negative integer"
+    )
+    columns = columns_of(
+        block,
+        rows,
+        "score",
+        unreadable(block, rows, _RANKLIB_BARE_CR),
+        LineProblems.joined([problems, of_index]),
+    )
+    return columns.light()

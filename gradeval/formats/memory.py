@@ -1,13 +1,17 @@
-"""A column of a table in memory, of any type: its values as ids or as numbers.
+"""Data in memory, read in blocks as files are: columns of any type, dicts, tuples and arrays.
 
 Only columns that mix types are read value by value: strings are joined and encoded at once, integers formatted
-by array arithmetic, Arrow buffers taken as they are, and of categories each distinct value is read once.
+by array arithmetic, and of categories each distinct value is read once.
 """
 
 from __future__ import annotations
 
+import os
 import struct
-from collections.abc import Callable, Iterable, Sequence, Sized
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,10 +20,16 @@ from numpy.typing import NDArray
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.numbers import integer_ids
 from gradeval.arrays.strings import PAD, Ids
-from gradeval.errors import described
-from gradeval.formats.diagnostics import shown
+from gradeval.errors import GradevalError, InputError, described, named, printable
+from gradeval.formats.columns import Columns, grouped
+from gradeval.formats.diagnostics import LineProblems, shown
 from gradeval.formats.scan import NUMBER
+from gradeval.notices import many
 
+BLOCK_ROWS = 1 << 16  # so many rows are read at a time; data of no more are read whole
+_ROW_BYTES = 32
+QUERY, DOCUMENT = "query id", "document id"  # what messages call them
+ROWS = "each row must be (query, document, number)"
 _NO_ROWS: Ints = np.empty(0, np.int64)
 _NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.int32}
 _SEPARATOR = "\0"  # no id has one, as in files
@@ -272,7 +282,7 @@ def object_numbers(values: Sequence[Any], what: str) -> tuple[Floats, Wrong]:
     why: dict[int, str] = {}
     for row, value in enumerate(values):
         try:
-            number = _number(value)
+            number = _number_of(value)
         except Exception as error:  # objects can fail wherever looked at
             why[row] = f"the {what} {_reason(error)}"
         else:
@@ -282,7 +292,7 @@ def object_numbers(values: Sequence[Any], what: str) -> tuple[Floats, Wrong]:
     return numbers, _wrong(why)
 
 
-def _number(value: Any) -> float:
+def _number_of(value: Any) -> float:
     if isinstance(value, (complex, np.complexfloating)):
         raise TypeError(f"{described(value)} is a complex number")
     if isinstance(value, (str, bytes)) and not NUMBER.fullmatch(_encoded(value)):
@@ -313,3 +323,249 @@ def _reason(error: Exception) -> str:
 def _wrong(why: dict[int, str]) -> Wrong:
     texts = list(why.values())
     return Wrong(np.array([*why], np.int64), texts.__getitem__)
+
+
+@contextmanager
+def readable(path: str, requirement: str = "it cannot be read", line: int | None = None) -> Iterator[None]:
+    """Raise InputError for any error of user objects, whose methods can fail anywhere."""
+    try:
+        yield
+    except (GradevalError, MemoryError):
+        raise
+    except Exception as error:
+        try:
+            why = " ".join(str(error).split())
+        except Exception:
+            why = ""
+        raise InputError(path, printable(f"{requirement}: {why or type(error).__name__}"), line=line) from None
+
+
+class Slice(NamedTuple):
+    """A block of data in memory. first, end: its rows, or of nested dicts its queries. is_first, is_last: as in
+    Columns.
+    """
+
+    first: int
+    end: int
+    is_first: bool
+    is_last: bool
+
+
+class Data(ABC):
+    """Data in memory, which are read as a file is: in blocks, by several threads, again and again.
+
+    name: what messages call them. rows: how many there are.
+    """
+
+    name: str
+    rows: int
+
+    @abstractmethod
+    def columns(self, block: Slice, /) -> Columns:
+        """The rows of a block. Raises InputError."""
+
+    def cuts(self) -> list[int]:
+        """The rows between which blocks are cut, with the first and the end."""
+        return [*range(0, self.rows, BLOCK_ROWS), self.rows]
+
+    def blocks(self) -> Iterator[Slice]:
+        cuts = self.cuts()
+        for first, end in pairwise(cuts):
+            yield Slice(first, end, first == 0, end == cuts[-1])
+
+    def whole(self) -> Columns:
+        """All rows as one block. Raises InputError."""
+        return self.columns(Slice(0, self.cuts()[-1], True, True))
+
+    @property
+    def is_small(self) -> bool:
+        """Whether all rows are one block, which no other thread need read."""
+        return self.rows <= BLOCK_ROWS
+
+    @property
+    def stored_size(self) -> int:
+        """About what a file with these rows would have in bytes."""
+        return _ROW_BYTES * max(self.rows, 1)
+
+    expected_size = stored_size
+
+
+def refuse_ranx(data: Any, path: str) -> None:
+    """Raise InputError for the Qrels or a Run of ranx, which hold their rows in a form of their own."""
+    if type(data).__module__.partition(".")[0] == "ranx":
+        what = f"a {type(data).__name__} object of ranx is not readable"
+        raise InputError(path, what, hint="Pass what its to_dict() returns")
+
+
+class Nested(Data):
+    """{query: {document: number}}; a block has whole queries.
+
+    numbers: of all documents, in order; by default those in the dicts.
+    """
+
+    def __init__(self, path: str, data: Mapping[Any, Any], number: str, numbers: Numeric | None = None) -> None:
+        self.name, self.number, self.numbers = path, number, numbers
+        self.queries = list(data)
+        self.documents: list[Mapping[Any, Any]] = list(data.values())
+        if not are_mappings(self.documents):
+            self.documents = list(map(_mapping, self.documents))
+        self.offsets: Ints = np.cumsum([0, *map(len, self.documents)])
+        self.rows = int(self.offsets[-1])
+
+    def cuts(self) -> list[int]:
+        steps = np.arange(BLOCK_ROWS, self.rows, BLOCK_ROWS)
+        return [*dict.fromkeys([0, *np.searchsorted(self.offsets, steps).tolist(), len(self.queries)])]
+
+    def columns(self, block: Slice) -> Columns:
+        with readable(self.name, ROWS):
+            return self._columns(block)
+
+    def _columns(self, block: Slice) -> Columns:
+        documents = self.documents[block.first : block.end]
+        offsets = self.offsets[block.first : block.end + 1]
+        queries, bounds = self.queries[block.first : block.end], offsets - offsets[0]
+        lengths = np.diff(bounds)
+        if not lengths.all():  # a query without documents is none, as in files
+            kept = np.flatnonzero(lengths)
+            queries = [queries[query] for query in kept.tolist()]
+            bounds = np.append(bounds[kept], bounds[-1])
+        query, wrong_query = object_ids(queries, QUERY)
+        if len(wrong_query.rows):  # of which the first row is reported
+            wrong_query = wrong_query._replace(rows=bounds[wrong_query.rows])
+
+        def of_query(wrong: Wrong, has_document: bool) -> Wrong:
+            """The same, with the keys: dicts have no lines."""
+
+            def what(i: int) -> str:
+                row = int(wrong.rows[i])
+                place = f"query {_named(queries[int(np.searchsorted(bounds, row, 'right')) - 1])}"
+                if has_document:
+                    place += f", document {_named(next(islice(chain.from_iterable(documents), row, None)))}"
+                return f"{place}: {wrong.what(i)}"
+
+            return Wrong(wrong.rows, what)
+
+        document, wrong_document = object_ids(list(chain.from_iterable(documents)), DOCUMENT)
+        if self.numbers is None:
+            values = list(chain.from_iterable(of.values() for of in documents))
+            number, wrong_number = object_numbers(values, self.number)
+        else:
+            number, wrong_number = self.numbers.numbers(slice(int(offsets[0]), int(offsets[-1])), self.number)
+        rows = len(number)
+        line = np.arange(rows)
+        columns = Columns(query, bounds, document, number, line, rows, block.is_first, block.is_last)
+        wrong = [wrong_query, of_query(wrong_document, False), of_query(wrong_number, True)]
+        return _with_problems(columns, wrong)
+
+
+def _named(key: Any) -> str:
+    return named(key) if isinstance(key, str) else described(key)
+
+
+def one_of_each_type(values: Iterable[Any]) -> Iterable[Any]:
+    """A value of each type; types are few, however many values there are."""
+    return {type(value): value for value in values}.values()
+
+
+def are_mappings(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, Mapping) for value in one_of_each_type(values))
+
+
+def _mapping(documents: Any) -> Mapping[Any, Any]:
+    return documents if isinstance(documents, Mapping) else dict(documents.items())
+
+
+class Three(Data):
+    """Three columns: query, document and number. labels: what messages call their values. by_rank: whether the
+    numbers are ranks.
+    """
+
+    def __init__(
+        self, path: str, columns: Sequence[Values], labels: Sequence[str], by_rank: bool = False
+    ) -> None:
+        self.name, self.values, self.labels, self.by_rank = path, columns, labels, by_rank
+        self.rows = len(columns[0])
+
+    def columns(self, block: Slice) -> Columns:
+        rows = slice(block.first, block.end)
+        with readable(self.name):
+            columns = read_values(self.values, self.labels, rows, block.is_first, block.is_last)
+        return columns._replace(value=-columns.value) if self.by_rank else columns
+
+
+class Tuples(Data):
+    """Tuples (query, document, number), or any other rows of three items or more."""
+
+    def __init__(self, path: str, data: list[Any], number: str) -> None:
+        self.name, self.data, self.labels = path, data, (QUERY, DOCUMENT, number)
+        self.rows = len(data)
+
+    def columns(self, block: Slice) -> Columns:
+        rows = self.data[block.first : block.end]
+        with readable(self.name, ROWS):
+            if not all(issubclass(kind, (tuple, list)) for kind in set(map(type, rows))):
+                rows = [self._row(row, block.first + i) for i, row in enumerate(rows)]
+            try:
+                values = [Objects([row[place] for row in rows]) for place in range(3)]
+            except IndexError:
+                for i, row in enumerate(rows):
+                    self._row(row, block.first + i)
+                raise
+            return read_values(values, self.labels, slice(None), block.is_first, block.is_last)
+
+    def _row(self, row: Any, place: int) -> tuple[Any, ...]:
+        with readable(self.name, ROWS, place + 1):
+            if isinstance(row, (str, bytes)):
+                raise TypeError(f"{shown(os.fsencode(row))} is a string; files are given by their paths")
+            items = tuple(row)
+            if len(items) < 3:
+                raise ValueError(f"{described(row)} has {many(len(items), 'item', 'items')}")
+            return items
+
+
+def read_values(
+    values: Sequence[Values], labels: Sequence[str], rows: slice, is_first: bool, is_last: bool
+) -> Columns:
+    """Some rows of three columns. labels: what messages call their values."""
+    query, document, number = values
+    queries, wrong_query = query.ids(rows, labels[0])
+    documents, wrong_document = document.ids(rows, labels[1])
+    numbers, wrong_number = number.numbers(rows, labels[2])
+    count = len(numbers)
+    if not len(queries) == len(documents) == count:
+        raise ValueError("the columns are not of one length")
+    columns = Columns(*grouped(queries), documents, numbers, np.arange(count), count, is_first, is_last)
+    return _with_problems(columns, [wrong_query, wrong_document, wrong_number])
+
+
+def _with_problems(columns: Columns, found: Sequence[Wrong]) -> Columns:
+    """The columns with what is wrong in them; then none of their rows is used."""
+    if not any(len(wrong.rows) for wrong in found):
+        return columns
+    problems = LineProblems.joined(LineProblems.of(wrong.rows, wrong.what) for wrong in found)
+    return columns.take(np.zeros(len(columns.value), bool))._replace(problems=problems)
+
+
+def offers_arrow(data: Any) -> bool:
+    """Whether it exports Arrow data, which formats.arrow reads."""
+    return hasattr(type(data), "__arrow_c_stream__")
+
+
+def is_frame(data: Any) -> bool:
+    """Whether it has columns with names."""
+    return is_lazy(data) or hasattr(data, "columns") or offers_arrow(data)
+
+
+def is_lazy(data: Any) -> bool:
+    """Whether it is a LazyFrame of polars, whose columns are not known yet."""
+    return hasattr(type(data), "collect") and hasattr(type(data), "collect_schema")
+
+
+def array_values(values: Any) -> Values:
+    """A column of a numpy array."""
+    if values.ndim != 1:
+        raise ValueError("a column has one dimension")
+    if values.dtype.kind in "biuf" and values.dtype.itemsize <= 8:
+        is_masked = np.ma.getmaskarray(values) if hasattr(values, "mask") else None
+        return Numeric(np.asarray(values), is_masked)
+    return Objects(values.tolist() if values.dtype.kind in "USO" else list(values))

@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any, NoReturn, TypeVar
 
 from gradeval.errors import InputError, named
-from gradeval.formats.fields import RepeatedKey, read_text, unique_keys
+from gradeval.formats.lines import RepeatedKey, read_text, unique_keys
 from gradeval.formats.sources import Source
 from gradeval.options import TIES
 

@@ -10,6 +10,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -18,8 +19,12 @@ import numpy as np
 from gradeval.arrays import Bytes
 from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, printable
-from gradeval.formats.compression import MAGIC_BYTES, compression_of, decompressed
 
+MAGIC_BYTES = 6  # the longest magic number that is detected
+_GZIP, _BZIP2, _XZ, _ZSTD, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
+_NAMES = {_GZIP: "gzip", _BZIP2: "bzip2", _XZ: "xz", _ZSTD: "zstd", _ZIP: "zip"}
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+"""The endings of names of compressed files."""
 BLOCK = 3 << 20
 LONGEST_LINE = 64 << 20
 TOO_LONG = f"the line is longer than {LONGEST_LINE >> 20} MiB"
@@ -28,6 +33,113 @@ _BEGINNING = 4096  # bytes kept of a line that is too long, to detect binary dat
 _PATIENCE = 0.5  # seconds after which what a pipe has delivered is processed, even if it is not a full block
 _UTF8_MARK = b"\xef\xbb\xbf"
 _IN_MEMORY = 8 << 20  # bytes of a pipe that need no temporary file
+
+
+def compression_of(start: bytes) -> str:
+    """The compression of a file that begins with these bytes, '' for none."""
+    return next((name for magic, name in _NAMES.items() if start.startswith(magic)), "")
+
+
+def decompressed(stream: Any, name: str) -> tuple[Any, tuple[type[Exception], ...]]:
+    """The decompressed stream, by its magic number, and the errors that reading it may raise."""
+    start = stream.peek(MAGIC_BYTES)[:MAGIC_BYTES]
+    if start.startswith(_GZIP):
+        import gzip
+        import zlib
+
+        return gzip.GzipFile(fileobj=stream), (gzip.BadGzipFile, zlib.error)
+    if start.startswith(_BZIP2):
+        import bz2
+
+        return _Streams(stream, bz2.BZ2Decompressor), (OSError, ValueError)
+    if start.startswith(_XZ):
+        import lzma
+
+        return _Streams(stream, lzma.LZMADecompressor, padding=b"\0"), (lzma.LZMAError,)
+    if start.startswith(_ZSTD):
+        zstd = _zstd(name)
+        return _Streams(stream, zstd.ZstdDecompressor), (zstd.ZstdError,)
+    if start.startswith(_ZIP):
+        if name.endswith(".npz"):
+            hint = "Load it in Python, and give its arrays to gradeval.score_arrays()"
+            raise InputError(name, "this is a file of NumPy arrays", hint=hint)
+        raise InputError(name, "this is a zip archive", hint="Extract it first")
+    return stream, ()
+
+
+@contextmanager
+def compressed(sink: Any, name: str) -> Iterator[Any]:
+    """A file whose data go to the sink, compressed as the ending of the name says. Raises InputError."""
+    kind = COMPRESSIONS.get(os.path.splitext(name)[1].lower(), "")
+    if not kind:
+        yield sink
+        return
+    opened: Any
+    if kind == "gzip":
+        import gzip
+
+        opened = gzip.GzipFile("", "wb", 6, sink, 0)  # without a time, so that equal data are equal files
+    elif kind == "bzip2":
+        import bz2
+
+        opened = bz2.BZ2File(sink, "wb")
+    elif kind == "xz":
+        import lzma
+
+        opened = lzma.LZMAFile(sink, "wb")  # noqa: SIM115
+    else:
+        opened = _zstd(name).ZstdFile(sink, "wb")
+    with opened as file:
+        yield file
+
+
+class _Streams(io.RawIOBase):
+    """The bytes of one or several compressed streams. The standard library's files silently ignore what follows
+    the first stream and is not another one; here it is an error.
+
+    new: makes a decompressor for one stream. padding: bytes that are allowed between streams.
+    """
+
+    def __init__(self, stored: Any, new: Callable[[], Any], padding: bytes = b"") -> None:
+        self.stored, self.new, self.padding = stored, new, padding
+        self.decompressor = new()
+        self.left = b""  # what was read beyond the end of the last stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while True:
+            stored = b""
+            if self.decompressor.eof:
+                stored = self.left or self.stored.read(1 << 16)
+                self.left = b""
+                if not stored:
+                    return 0
+                stored = stored.lstrip(self.padding) if self.padding else stored
+                if not stored:
+                    continue
+                self.decompressor = self.new()
+            elif self.decompressor.needs_input:
+                stored = self.stored.read(1 << 16)
+                if not stored:
+                    raise EOFError("unexpected end of file")
+            data = self.decompressor.decompress(stored, len(buffer))
+            if self.decompressor.eof:
+                self.left = self.decompressor.unused_data
+            if data:
+                buffer[: len(data)] = data
+                return len(data)
+
+
+def _zstd(name: str) -> Any:
+    for module in ("compression.zstd", "backports.zstd"):
+        try:
+            return import_module(module)
+        except ImportError:
+            continue
+    hint = "Run 'pip install backports.zstd', use Python 3.14, or decompress the file first"
+    raise InputError(name, "zstd support is not installed", hint=hint)
 
 
 class Block(NamedTuple):
@@ -378,7 +490,7 @@ def _after_last_line(buffer: Bytes, filled: int) -> int:
 def system_error(name: str, error: OSError) -> InputError:
     """The error for a file that the system does not let us read."""
     if isinstance(error, IsADirectoryError):
-        from gradeval.formats.folders import directory_error
+        from gradeval.formats.sources import directory_error
 
         return directory_error(name)
     what = {
@@ -398,3 +510,18 @@ def temporary_error(name: str, error: OSError) -> InputError:
         what, error = "a pipe or an unsorted run needs a temporary file", unusable
     hint = "Set TMPDIR to a directory that can be written and has room"
     return InputError(name, f"{what} ({error.strerror or error})", hint=hint)
+
+
+def files_of(folder: str) -> list[str]:
+    """The files of a directory, sorted by name, without hidden files. Raises OSError."""
+    entries = os.scandir(folder)
+    return sorted(entry.path for entry in entries if not (entry.name.startswith(".") or entry.is_dir()))
+
+
+def directory_error(path: str) -> InputError:
+    """The error of a directory where a file is needed."""
+    with suppress(OSError):
+        if not files_of(path):
+            hint = "Hidden files, and those of directories within it, are not read"
+            return InputError(path, "this directory has no files", hint=hint)
+    return InputError(path, "this is a directory, not a file")

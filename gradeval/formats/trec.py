@@ -1,4 +1,4 @@
-"""TREC's qrels (query iter document grade) and runs (query Q0 document rank score tag)."""
+"""TREC's qrels (query iter document grade) and runs (query Q0 document rank score tag), and MS MARCO's runs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 
 from gradeval.arrays import Words
 from gradeval.arrays.strings import Ids
-from gradeval.formats.columns import Columns, ExtraFields, RankCheck, Table, grouped
+from gradeval.formats.columns import Columns, ExtraFields, FileBlocks, RankCheck, Table, grouped
 from gradeval.formats.diagnostics import LineProblems, shown
-from gradeval.formats.scan import CR, LF, SPACE, Rows, bare_cr_pattern, floats, split, unreadable
+from gradeval.formats.scan import CR, LF, SPACE, Rows, bare_cr_pattern, floats, split, split_at_tabs, unreadable
 from gradeval.formats.sources import Block, Source
+from gradeval.notices import many
 from gradeval.options import Options
 
 _SHOWN = 100  # bytes before a CR inside a field that a message may show
@@ -35,6 +36,8 @@ _RUN_FIELDS = "a run has 6 (query Q0 document rank score tag)"
 _QRELS_BARE_CR, _RUN_BARE_CR = (
     bare_cr_pattern(rb"[ \t]*(?:[^ \t\r\n]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4)
 )
+_MSMARCO_FIELDS = "a line has 3, separated by tabs (query passage rank)"
+_MSMARCO_BARE_CR = bare_cr_pattern(rb"(?:[^\t\r\n]+\t){2}\d")
 
 
 def table(source: Source, number: str, options: Options) -> Table:
@@ -218,3 +221,43 @@ def not_a_number(name: str, field: bytes) -> str:
     except ValueError:
         kind = "number"
     return f"the {name} {shown(field)} is not a {kind}"
+
+
+def msmarco_table(source: Source, number: str, options: Options) -> Table:
+    file = _MsMarcoFile(source)
+    return Table(file, lambda columns: columns)
+
+
+class _MsMarcoFile(FileBlocks):
+    def blocks(self) -> Iterator[Columns]:
+        last: dict[bytes, int] = {}  # the last rank of each query so far
+        for block in self.source.blocks():
+            yield _ranked_in_order(_msmarco_columns(block), last)
+
+
+def _msmarco_columns(block: Block) -> Columns:
+    rows = split_at_tabs(block.bytes, block.size, 3)
+    problems = LineProblems.of(
+        rows.odd, lambda i: f"{many(int(rows.odd_counts[i]), 'field', 'fields')} where {_MSMARCO_FIELDS}"
+    )
+    return columns_of(block, rows, "rank", unreadable(block, rows, _MSMARCO_BARE_CR), problems)
+
+
+def _ranked_in_order(columns: Columns, last: dict[bytes, int]) -> Columns:
+    """The columns with -rank as the score, where each rank follows that of the line of its query before."""
+    counts = np.diff(columns.bounds)
+    before = []
+    for query, count in zip(columns.queries.tolist(), counts.tolist(), strict=True):
+        before.append(last.get(query, 0))
+        last[query] = before[-1] + count
+    rows = np.arange(len(columns.value))
+    expected = rows - np.repeat(columns.bounds[:-1] - np.array(before, np.int64) - 1, counts)
+    wrong = np.flatnonzero(columns.value != expected)
+    if len(wrong):
+        row = int(wrong[0])
+        query = columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1]
+        what = f"the rank is {columns.value[row]:g} where query {shown(query)} needs {expected[row]}"
+        hint = "Ranks must be 1, 2, … for each query in the order of the file"
+        found = LineProblems.of(columns.line[[row]], lambda _: what, hint)._replace(final=True)
+        columns = columns._replace(problems=LineProblems.joined([columns.problems, found]))
+    return columns._replace(value=-columns.value)

@@ -143,7 +143,7 @@ def spark_command(
     _check_printed(destination.format, bool(how), options)
 
     from gradeval.commands.compare.values import comparable
-    from gradeval.formats.names import OPTION
+    from gradeval.formats.csv import OPTION
     from gradeval.registry.spec import parse
     from gradeval.render.progress import Progress
     from gradeval.spark.compare import chosen_options

@@ -11,8 +11,8 @@ from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.values import comparable_metrics, judged_spec, left_out_of_groups
 from gradeval.errors import InputError, MetricError, OptionError, described, named
 from gradeval.evaluation.runs import check_labels
-from gradeval.formats.names import ARGUMENT, Chosen, check_has, choose, simplified
-from gradeval.formats.python import column_labels
+from gradeval.formats.arrow import column_labels
+from gradeval.formats.csv import ARGUMENT, Chosen, check_has, choose, simplified
 from gradeval.notices import Notice
 from gradeval.options import FILES, PROCESS, ROLES, Options, check_columns, check_known, read_option
 from gradeval.registry.spec import Spec, usable

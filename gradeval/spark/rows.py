@@ -10,8 +10,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, InputErrors
-from gradeval.formats.arrow import batches
-from gradeval.formats.arrow_columns import Arrow
+from gradeval.formats.arrow import Arrow, batches
 from gradeval.formats.diagnostics import SHOWN, shown
 
 QUERY, DOCUMENT, NUMBER, RUN, PLACE = "query", "document", "number", "run", "place"  # the columns of a table

@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 from gradeval.errors import GradevalError, OptionError, first_names, named
-from gradeval.formats.detect import format_of, kind_of, reader
-from gradeval.formats.roles import ROLES
+from gradeval.formats.columns import Table
+from gradeval.formats.detect import ROLES, format_of, kind_of, reader
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 from gradeval.tables.load import Given, RunTable, is_path, source_of
@@ -65,5 +65,6 @@ def _names(data: Any, options: Options) -> tuple[str, ...] | None:
             kind = kind_of(source, number, options)
             if kind == "letor" or format_of(kind).of_letor:
                 return ()
-            return reader(kind).table(source, number, options).names
+            table: Table = reader(kind)(source, number, options)
+            return table.names
     return None

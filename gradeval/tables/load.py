@@ -8,12 +8,26 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, OptionError, described
 from gradeval.formats.columns import Columns, Table
 from gradeval.formats.detect import format_of, kind_of, reader
 from gradeval.formats.diagnostics import Problems, no_data
-from gradeval.formats.python import Data, open_data, readable
+from gradeval.formats.memory import (
+    DOCUMENT,
+    QUERY,
+    ROWS,
+    Data,
+    Nested,
+    Three,
+    Tuples,
+    array_values,
+    is_frame,
+    readable,
+    refuse_ranx,
+)
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import trec_eval_table
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options, check_known
@@ -111,7 +125,7 @@ def read_run(run: Any, **options: Any) -> RunTable:
     if isinstance(run, RunTable):
         return run
     if not is_path(run):
-        data = open_data(run, "run", "score", dict(chosen.columns))
+        data = open_data(run, "run", "score", chosen)
         table = evaluated_table(Table(data, data.columns), chosen)
         return RunTable(None, _joined(table, 1 if data.is_small else jobs))
     source = source_of(run)
@@ -120,7 +134,7 @@ def read_run(run: Any, **options: Any) -> RunTable:
         hint = "Give its path to evaluate(), with the LETOR file as qrels"
         raise InputError(source.name, f"{of_letor} require the lines of a LETOR file", hint=hint)
     if kind != "letor":
-        table = evaluated_table(reader(kind).table(source, "score", chosen), chosen)
+        table = evaluated_table(reader(kind)(source, "score", chosen), chosen)
         return RunTable(source.name, _joined(table, jobs, "run"), format_of(kind).ties)
     if len(chosen.features) != 1:
         raise OptionError(f"features must be the one feature of {source.name} that is the run")
@@ -169,7 +183,7 @@ def open_qrels(
     if isinstance(qrels, Given):
         return qrels
     if not is_path(qrels):
-        return Given(_qrels_from_data(open_data(qrels, "qrels", "grade", dict(options.columns)), jobs))
+        return Given(_qrels_from_data(open_data(qrels, "qrels", "grade", options), jobs))
     source = _source(qrels, watch)
     feature = options.qrels_feature
     kind = kind_of(source, "grade", options)
@@ -200,7 +214,7 @@ def check_letor_options(source: Source, role: str, kind: str, options: Options) 
 
 def read_qrels_file(source: Source, jobs: int = 1, kind: str = "trec", options: Options = _DEFAULTS) -> Qrels:
     """The judgments of a file with one per row. kind: its format. Raises InputError(s)."""
-    table = reader(kind).table(source, "grade", options)
+    table = reader(kind)(source, "grade", options)
     return _qrels_of(table, jobs)
 
 
@@ -230,7 +244,7 @@ def open_runs(
         return [_in_memory(path, lambda: columns, None, name if run.path else path, run.ties)]
     if not is_path(run):
         name = name or f"run{position}"
-        return [run_of_data(open_data(run, name, "score", dict(options.columns)), name, options)]
+        return [run_of_data(open_data(run, name, "score", options), name, options)]
     own = given.source if given.source is not None and is_file(run, given.source.name) else None
     kind = options.run_format
     if own is not None:  # features of the qrels file itself, which may be a pipe
@@ -252,7 +266,7 @@ def open_runs(
         return [_in_memory(source.name, of_letor, source, name, form.ties)]
 
     def opened() -> Table:
-        table = trec_eval_table(source) if as_trec_eval else reader(kind).table(source, "score", options)
+        table = trec_eval_table(source) if as_trec_eval else reader(kind)(source, "score", options)
         return evaluated_table(table, options)
 
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
@@ -364,8 +378,31 @@ def _of_letor(source: Source, kind: str, given: Given) -> Columns:
     if given.letor is None:
         what = f"{format_of(kind).of_letor} need a LETOR file as qrels, but {given.qrels.path} is not one"
         raise InputError(source.name, what, hint="Give the LETOR file as qrels")
-    columns: Columns = reader(kind).read(source, given.letor)
+    columns: Columns = reader(kind)(source, given.letor)
     return columns
+
+
+def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -> Data:
+    """A dict of dicts, tuples (query, document, number), or a data frame.
+
+    number: 'grade' or 'score', what the number is. path: what messages call the data. options: may name the
+    columns of a frame. Raises InputError.
+    """
+    refuse_ranx(data, path)
+    with readable(path, ROWS):
+        if isinstance(data, Mapping):
+            return Nested(path, data, number)
+        is_table = is_frame(data)
+    if is_table:
+        with readable(path):
+            from gradeval.formats.arrow import frame  # imported only when needed
+
+            return frame(data, path, number, dict(options.columns))
+    with readable(path, ROWS):
+        if isinstance(data, np.ndarray) and data.dtype.names and len(data.dtype.names) >= 3:
+            labels = (QUERY, DOCUMENT, number)
+            return Three(path, [array_values(data[field]) for field in data.dtype.names[:3]], labels)
+        return Tuples(path, list(data), number)
 
 
 def _qrels_from_data(data: Data, jobs: int) -> Qrels:

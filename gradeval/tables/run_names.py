@@ -65,7 +65,7 @@ def run_files(path: str | bytes | os.PathLike[str]) -> list[Any]:
     """
     try:
         if os.path.isdir(path):
-            from gradeval.formats.folders import files_of
+            from gradeval.formats.sources import files_of
 
             return files_of(os.fsdecode(path)) or [path]
         text = os.fsdecode(path)

@@ -11,7 +11,7 @@ from helpers import each
 from gradeval.analysis.zscores import UNKNOWN, standardized
 from gradeval.errors import InputError
 from gradeval.evaluation.results import Results, RunResult
-from gradeval.formats.zscores import read_zscores
+from gradeval.formats.lines import read_zscores
 from gradeval.registry.spec import parse
 
 NAN = float("nan")

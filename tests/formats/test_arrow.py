@@ -12,10 +12,9 @@ from helpers import each
 
 from gradeval import evaluate
 from gradeval.errors import InputError
-from gradeval.formats import python
-from gradeval.formats.arrow import batches
-from gradeval.formats.arrow_columns import Arrow
-from gradeval.formats.python import BLOCK_ROWS, open_data
+from gradeval.formats.arrow import Arrow, batches
+from gradeval.formats.memory import BLOCK_ROWS, Slice
+from gradeval.tables.load import open_data
 
 LONG = "a document id that is longer than twelve bytes"
 QUERIES = ["1", "1", "2", "2", "2", "3"]
@@ -28,7 +27,7 @@ def rows_of(table, name="score", rows=None):
     data = open_data(table, "data", name)
     found = []
     for first in range(0, data.rows, rows or BLOCK_ROWS):
-        columns = data.columns(python.Slice(first, min(first + (rows or BLOCK_ROWS), data.rows), True, True))
+        columns = data.columns(Slice(first, min(first + (rows or BLOCK_ROWS), data.rows), True, True))
         assert not columns.problems.total, columns.problems
         queries = columns.queries.take(np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds)))
         found += zip(queries.tolist(), columns.documents.tolist(), columns.value.tolist(), strict=True)

@@ -10,7 +10,7 @@ import pytest
 from helpers import each
 
 from gradeval.errors import InputError
-from gradeval.formats import compression, sources
+from gradeval.formats import sources
 from gradeval.formats.sources import Source
 
 from .stored import COMPRESSED, LINES, PACKERS, text_of
@@ -68,7 +68,7 @@ def test_zip(file):
 
 
 def test_zstd_without_a_reader(file, monkeypatch):
-    monkeypatch.setattr(compression, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
+    monkeypatch.setattr(sources, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
     with pytest.raises(InputError, match=r"zstd support is not installed\. Run 'pip install backports\.zstd'"):
         text_of(file(b"\x28\xb5\x2f\xfd..."))
 

@@ -8,7 +8,7 @@ import pytest
 from helpers import each
 
 from gradeval.errors import InputError, InputErrors
-from gradeval.formats.groups import read_groups
+from gradeval.formats.lines import read_groups
 from gradeval.formats.sources import Source
 
 

@@ -10,7 +10,7 @@ from plain import Cut
 
 from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, InputErrors
-from gradeval.formats.query_ids import read_query_ids
+from gradeval.formats.lines import read_query_ids
 from gradeval.formats.sources import Block, Source
 
 SIZES = [1, 5, 1 << 20]

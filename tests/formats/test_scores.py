@@ -11,8 +11,7 @@ from plain import Cut, Halting
 
 from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, InputErrors
-from gradeval.formats.letor import read_letor
-from gradeval.formats.number_lines import read_numbers
+from gradeval.formats.letor import read_letor, read_numbers
 from gradeval.formats.sources import Block, Source
 
 from .letor_rows import SIZES, errors_of, rows_of

@@ -8,8 +8,8 @@ import pytest
 from helpers import each
 
 from gradeval.errors import InputError
+from gradeval.formats.lines import TomlFile, read_toml
 from gradeval.formats.sources import Source
-from gradeval.formats.toml import TomlFile, read_toml
 
 
 def read(path: Path, data: bytes) -> TomlFile:

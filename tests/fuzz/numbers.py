@@ -14,8 +14,7 @@ import numpy as np
 from plain import number_of
 
 from gradeval.arrays.strings import PAD, Ids
-from gradeval.formats.letor import read_letor
-from gradeval.formats.number_lines import read_numbers
+from gradeval.formats.letor import read_letor, read_numbers
 from gradeval.formats.scan import floats
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import run_columns

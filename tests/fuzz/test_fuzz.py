@@ -13,7 +13,7 @@ import pytest
 from gradeval import Evaluator, cli
 from gradeval.analysis import saved
 from gradeval.arrays.strings import Ids
-from gradeval.formats import arrow_columns, output_file, parquet, scan, sources
+from gradeval.formats import arrow, output_file, scan, sources
 from gradeval.formats import diagnostics as problems
 from gradeval.tables import judgments
 
@@ -74,8 +74,8 @@ def plant(name: str, patch: pytest.MonkeyPatch) -> None:
     elif name == "saved":
         patch.setattr(saved, "_check_values", lambda *_: None)
     elif name == "arrow":
-        patch.setattr(arrow_columns, "missing_rows", lambda *_: 1 / 0)
-        patch.setattr(parquet, "printable", lambda text: 1 / 0)
+        patch.setattr(arrow, "missing_rows", lambda *_: 1 / 0)
+        patch.setattr(arrow, "printable", lambda text: 1 / 0)
     elif name == "fork":
         parent, plain = os.getpid(), Evaluator.evaluate
         patch.setattr(Evaluator, "evaluate", lambda *args: plain(*args) if os.getpid() == parent else 1 / 0)

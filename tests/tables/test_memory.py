@@ -10,7 +10,7 @@ from helpers import each
 
 from gradeval import InputError, evaluate
 from gradeval.errors import InputErrors
-from gradeval.formats import python
+from gradeval.formats import memory
 
 METRICS = "num_q AP nDCG@10 muAP bpref RR num_ret judged@5"
 LETTERS = "ab0é漢😀#:"
@@ -80,7 +80,7 @@ def test_forms_and_files_have_the_same_values(form, ints, tmp_path, monkeypatch)
     expected = evaluate(tmp_path / "qrels", tmp_path / "run", METRICS)
     shuffled = random.Random(1).sample(run, len(run))
     for rows, size in ((run, 1 << 16), (run, 50), (shuffled, 70)):
-        monkeypatch.setattr(python, "BLOCK_ROWS", size)
+        monkeypatch.setattr(memory, "BLOCK_ROWS", size)
         results = evaluate(FORMS[form](judged), FORMS[form](rows), METRICS)
         assert list(results.queries) == list(expected.queries)
         assert results.runs[0].values.tobytes() == expected.runs[0].values.tobytes()
@@ -88,7 +88,7 @@ def test_forms_and_files_have_the_same_values(form, ints, tmp_path, monkeypatch)
 
 
 def test_errors_name_the_row_in_any_block(monkeypatch):
-    monkeypatch.setattr(python, "BLOCK_ROWS", 4)
+    monkeypatch.setattr(memory, "BLOCK_ROWS", 4)
     rows = [("1", f"d{n}", 1.0) for n in range(20)] + [("2", "d", 1.0)]
     judged = {"1": {"d1": 1}}
     for form in (list, nested):

@@ -31,8 +31,8 @@ from gradeval.commands.compare.values import (
 from gradeval.errors import GradevalError, InputError, InputErrors, MetricError, OptionError
 from gradeval.evaluation.results import FailedRun, Results
 from gradeval.evaluation.saved import Runs, evaluate_with_saved, with_saved
-from gradeval.formats.fields import read_text
 from gradeval.formats.letor import group_sizes
+from gradeval.formats.lines import read_text
 from gradeval.formats.saved import SavedResult
 from gradeval.formats.sources import Source
 from gradeval.options import DEFAULT_METRICS, Options

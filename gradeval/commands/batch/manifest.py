@@ -12,8 +12,8 @@ from glob import escape, glob
 from typing import Any, NoReturn
 
 from gradeval.errors import InputError, OptionError, described, first_names, named
+from gradeval.formats.lines import read_toml
 from gradeval.formats.sources import Source
-from gradeval.formats.toml import read_toml
 from gradeval.options import FILE_OPTIONS, Options
 
 KEYS = ("qrels", "runs", "metrics", "systems", "features", "collections", "options")

@@ -76,7 +76,7 @@ def _groups(by: Any) -> Groups:
 
 
 def _read_file(path: str | bytes | os.PathLike[Any]) -> dict[str, list[str]]:
-    from gradeval.formats.groups import read_groups  # only where it is needed: it imports numpy
+    from gradeval.formats.lines import read_groups  # only where it is needed: it imports numpy
     from gradeval.formats.sources import Source
 
     return read_groups(Source(os.fsdecode(path)))

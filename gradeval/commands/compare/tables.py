@@ -22,9 +22,9 @@ from gradeval.commands.compare.result import Comparison
 from gradeval.commands.compare.values import LARGEST, ComparedMetric, QueryValues
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, first_names, named
 from gradeval.evaluation.runs import Planned, check_labels, names_of, separate_runs
+from gradeval.formats.csv import is_number, is_query_name, query_column
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
-from gradeval.formats.fields import read_text
-from gradeval.formats.names import is_number, is_query_name, query_column
+from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import Options, parse_number

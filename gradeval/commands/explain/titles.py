@@ -7,7 +7,7 @@ from collections.abc import Set
 
 from gradeval.errors import named
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems
-from gradeval.formats.fields import read_lines
+from gradeval.formats.lines import read_lines
 from gradeval.formats.sources import Source
 
 IDS = ("_id", "id", "doc_id", "docid", "docno", "pid")

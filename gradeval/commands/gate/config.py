@@ -25,8 +25,8 @@ from gradeval.commands.gate.verdicts import ALPHA, coverage
 from gradeval.errors import GradevalError, InputError, OptionError, described, named, printable
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.saved import Runs, saved_specs
+from gradeval.formats.lines import TomlFile, read_toml
 from gradeval.formats.sources import Source
-from gradeval.formats.toml import TomlFile, read_toml
 from gradeval.options import FILE_OPTIONS, Options
 from gradeval.registry.spec import Spec, is_num_q, nearest, parse
 from gradeval.render.numbers import number

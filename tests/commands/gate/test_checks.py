@@ -10,8 +10,8 @@ from helpers import each
 from gradeval.commands.gate.checks import parse_checks
 from gradeval.commands.gate.config import GateConfig, open_config, read_config
 from gradeval.errors import GradevalError, InputError
+from gradeval.formats.lines import read_toml
 from gradeval.formats.sources import Source
-from gradeval.formats.toml import read_toml
 
 
 @each(

@@ -1,0 +1,203 @@
+"""Small text files, read line by line: query ids, lists of runs, groups, z-scores, TOML."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradeval.errors import InputError, named
+from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
+from gradeval.formats.scan import binary_data
+from gradeval.formats.sources import TOO_LONG, Source
+from gradeval.options import parse_number
+
+_SEPARATORS = re.compile(b"[ \t\r]+")
+_HEADS = ({"query", "qid", "query_id", "topic"}, {"group"})
+_PLACE = re.compile(r"^(.*) \(at (?:line (\d+), column \d+|end of document)\)$", re.DOTALL)
+
+
+def read_fields(source: Source) -> Iterator[tuple[int, list[str]]]:
+    """The 0-based number and the fields of each line that is neither blank nor a comment. Raises InputError."""
+    for number, line in read_lines(source):
+        fields = [field.decode("utf-8", "surrogateescape") for field in _SEPARATORS.split(line) if field]
+        if fields and not fields[0].startswith("#"):
+            yield number, fields
+
+
+def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
+    """The 0-based number and the bytes of each line; each block ends in an empty one. Raises InputError."""
+    for before, text in _blocks(source):
+        yield from enumerate(text.split(b"\n"), before)
+
+
+def read_text(source: Source) -> bytes:
+    """The whole file, decompressed, with a line end after its last line. Raises InputError."""
+    return b"".join(text for _, text in _blocks(source))
+
+
+def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
+    """The blocks of a text file, each with the number of lines before it. Raises InputError."""
+    before = 0
+    for block in source.blocks():
+        text = block.bytes[: block.size].tobytes()
+        if block.too_long:
+            raise InputError(source.name, TOO_LONG, line=before + 1, hint="Is this the right file?")
+        if b"\0" in text:
+            _, what, hint = binary_data(b"" if before else text, before)
+            raise InputError(source.name, what, hint=hint)
+        yield before, text
+        before += text.count(b"\n")
+
+
+class RepeatedKey(ValueError):
+    """A key that a JSON object has twice."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(key)
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object_pairs_hook of json.loads; raises RepeatedKey where one of the values would be ignored."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise RepeatedKey(next(key for place, key in enumerate(keys) if key in keys[:place]))
+    return members
+
+
+def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, ...]:
+    """The different ids of a file, in order. Raises InputError(s), as where one is not judged.
+
+    judged: the queries of the qrels. Reading stops after SHOWN others: it may be a pipe that never ends.
+    """
+    ids: dict[str, None] = {}
+    problems = Problems(source.name)
+    for line, fields in read_fields(source):
+        new = [one for one in dict.fromkeys(fields) if one not in ids]
+        unknown = [Problem(line, f"query {named(one)} is not in {qrels}") for one in new if one not in judged]
+        problems.add(LineProblems(tuple(unknown), len(unknown)))
+        if problems.found.total >= SHOWN:
+            problems.end = line + 1
+            break
+        ids.update(dict.fromkeys(new))
+    problems.check()
+    return tuple(ids)
+
+
+def read_run_list(source: Source) -> list[tuple[int, str]]:
+    """The lines with a run, without the spaces around it, and the number of each. Raises InputError."""
+    text = read_text(source).decode("utf-8", "surrogateescape")
+    lines = enumerate(map(str.strip, text.split("\n")), start=1)
+    runs = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    if not runs:
+        raise InputError(source.name, "no runs given", hint="Write a path, or NAME=path, on each line")
+    return runs
+
+
+def read_groups(source: Source) -> dict[str, list[str]]:
+    """The queries of each group, both in order of the file. Raises InputError(s).
+
+    A query may be in several groups. A first line 'query group' is a header; lines that are blank or begin
+    with # are ignored.
+    """
+    groups: dict[str, list[str]] = {}
+    problems: list[Problem] = []
+    seen: set[tuple[str, str]] = set()
+    lines = read_text(source).split(b"\n")
+    is_first = True
+    for number, line in enumerate(lines):
+        text = line.decode("utf-8", "surrogateescape").rstrip("\r")
+        if not text.strip(" \t") or text.startswith("#"):
+            continue
+        query, tab, group = (part.strip(" ") for part in text.partition("\t"))
+        is_head = is_first and query.lower() in _HEADS[0] and group.lower() in _HEADS[1]
+        is_first = False
+        if is_head:
+            continue
+        if not (query and tab and group) or "\t" in group:
+            fields = text.count("\t") + 1
+            what = (
+                f"{fields} field{'s' * (fields != 1)} where a line has 2 (query and group, with a tab between)"
+            )
+            if tab and fields == 2:
+                what = "the query is missing" if not query else "the group is missing"
+            problems.append(Problem(number, what))
+        elif (query, group) in seen:
+            problems.append(Problem(number, f"query {named(query)} is in group {named(group)} twice"))
+        else:
+            seen.add((query, group))
+            groups.setdefault(group, []).append(query)
+    if len(problems) > 1 and not any(b"\t" in line for line in lines):
+        raise InputError(source.name, "no line has a tab", hint="Each line has a query, a tab and a group")
+    if problems:
+        found = Problems(source.name)
+        found.add(LineProblems(tuple(problems[:SHOWN]), len(problems)))
+        raise found.error()
+    if not groups:
+        raise no_data(source.name, len(lines) - 1)
+    return groups
+
+
+def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
+    """The 'query measure mean deviation' lines of a file. Raises InputError."""
+    scores: dict[tuple[str, str], tuple[float, float]] = {}
+    for number, fields in read_fields(Source(path)):
+        if len(fields) != 4:
+            count = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+            what = f"{count} where a line has 4 (query measure mean deviation)"
+            raise InputError(path, what, line=number + 1)
+        query, measure, *rest = fields
+        try:
+            mean, deviation = map(parse_number, rest)
+        except ValueError:
+            what = f"'{rest[0]} {rest[1]}' are not two numbers"
+            raise InputError(path, what, line=number + 1) from None
+        if (query, measure) in scores:
+            raise InputError(path, f"duplicate {measure} of query '{query}'", line=number + 1)
+        scores[query, measure] = mean, deviation
+    if not scores:
+        raise InputError(path, "the file is empty")
+    return scores
+
+
+@dataclass(frozen=True)
+class TomlFile:
+    """A TOML file. path: as the user gave it. content: its content as a dict."""
+
+    path: str
+    text: str = field(repr=False)
+    content: Mapping[str, Any]
+
+    def line_of(self, text: str, table: str = "") -> int | None:
+        """The first line, from 1, with a key or a string, below the head of its table; None if there is none.
+
+        TOML's readers do not report the lines of values, so it is searched for; an escaped string is not found.
+        """
+        lines = self.text.split("\n")
+        heads = [number for number, line in enumerate(lines) if line.strip() == f"[{table}]"]
+        start = heads[0] if table and heads else 0
+        return next((number for number, line in enumerate(lines[start:], start + 1) if text in line), None)
+
+
+def read_toml(source: Source) -> TomlFile:
+    """The contents of a TOML file. Raises InputError."""
+    if sys.version_info >= (3, 11):  # imported only when needed
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        text = read_text(source).decode("utf-8")
+        return TomlFile(source.name, text, tomllib.loads(text))
+    except UnicodeDecodeError:
+        raise InputError(source.name, "this is not TOML, which is UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        found = _PLACE.match(str(error))
+        what = str(error) if found is None else found[1]
+        line = int(found[2]) if found is not None and found[2] else None
+        raise InputError(source.name, f"this is not TOML ({what})", line=line) from None
+    except (ValueError, RecursionError) as error:  # an integer without end, [[[[…
+        raise InputError(source.name, f"this TOML cannot be read ({type(error).__name__})") from None
