@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.commands.compare.compare import notices_of_sections, pairs_of, verdict
+from gradeval.commands.compare.compare import notices_of, notices_of_sections, pair_comparison, pairs_of
 from gradeval.commands.compare.options import MAXT, OF_SUMS, CompareOptions
 from gradeval.commands.compare.result import Comparison, PairComparison, Section
 from gradeval.commands.compare.values import (
@@ -25,14 +25,13 @@ from gradeval.commands.compare.values import (
 from gradeval.errors import InputError, OptionError
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.results import Results
-from gradeval.notices import Kind
 from gradeval.options import check_known
 from gradeval.registry.spec import parse
 from gradeval.spark.kernel import Bucket, Job, Pair
 from gradeval.spark.merge import SparkSummary, merged
 from gradeval.statistics.corrections import CORRECTIONS
 from gradeval.statistics.sampling import TOLERANCE
-from gradeval.statistics.tests import ALL_EQUAL, TOO_FEW_PAIRS, Outcome, t_outcome
+from gradeval.statistics.tests import ALL_EQUAL, TOO_FEW_PAIRS, Outcome, Summary, t_outcome
 
 
 def chosen_options(given: Mapping[str, Any]) -> CompareOptions:
@@ -98,11 +97,12 @@ def comparison(
     judged = _judged(summary)
     names = {column.name for column in compared}
     results: Results = summary
-    known = [
-        one for one in results.notices if not one.metric or one.metric in names or one.kind is Kind.JUDGED_SHARE
-    ]
     inputs = {"qrels": {"path": summary.qrels, "sha256": None}, "options": dict(summary.options)}
-    notices = (*known, *notices_of_sections(sections), *(judged.notices(job.runs) if judged else ()))
+    notices = (
+        *notices_of(results, values),
+        *notices_of_sections(sections),
+        *(judged.notices(job.runs) if judged else ()),
+    )
     shown = judged if judged is not None and judged.name not in names else None
     return Comparison(values, pairs, options, sections, (), shown, notices, inputs)
 
@@ -152,26 +152,7 @@ def _compared(
 ) -> PairComparison:
     n, won, lost = int(pair.differences.size[m]), int(pair.won[m]), int(pair.lost[m])
     mean, sd = float(pair.differences.mean[m]), float(pair.differences.sd[m])
-    better, worse = (won, lost) if column.sign > 0 else (lost, won)
-    return PairComparison(
-        run,
-        baseline,
-        column.name,
-        n,
-        float(pair.baseline.mean[m]),
-        float(pair.run.mean[m]),
-        mean,
-        sd,
-        outcome.low,
-        outcome.high,
-        outcome.estimate,
-        outcome.p,
-        p_corrected,
-        math.nan if outcome.reason else mean / sd,
-        better,
-        n - won - lost,
-        worse,
-        verdict(column, outcome, p_corrected, options),
-        outcome.method,
-        outcome.reason,
-    )
+    effect_size = math.nan if outcome.reason else mean / sd
+    summary = Summary(n, mean, sd, effect_size, won, n - won - lost, lost)
+    means = (float(pair.baseline.mean[m]), float(pair.run.mean[m]))
+    return pair_comparison(run, baseline, column, means, summary, outcome, p_corrected, options)

@@ -54,6 +54,7 @@ def _quadrature() -> tuple[Floats, Floats]:
     return (nodes + 1) / 2, weights / 2
 
 
+@cache
 def smallest_effect_size(n: int, alpha: float, power: float = 0.8) -> float:
     """The effect size that n queries show with the given power (chance of p < alpha).
 
@@ -71,6 +72,7 @@ def smallest_effect_size(n: int, alpha: float, power: float = 0.8) -> float:
     return high
 
 
+@cache
 def queries_needed(effect_size: float, alpha: float, power: float = 0.8) -> float:
     """The least number of queries, at least 2, that show an effect size with the given power.
 

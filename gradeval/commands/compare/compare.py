@@ -9,9 +9,10 @@ compare_values        values for the same queries, from anywhere -> Comparison, 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ from gradeval.statistics.intervals import agreeing
 from gradeval.statistics.power import queries_needed, smallest_effect_size
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import NO_P as NO_P_BY_DESIGN
-from gradeval.statistics.tests import Outcome, paired_tests, summarize, without_p
+from gradeval.statistics.tests import Outcome, Summary, paired_tests, summarize, without_p
 
 
 @CompareOptions.document
@@ -66,12 +67,11 @@ def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, *
     options: those of evaluate(), and those listed below. Raises GradevalError.
     """
     own, others = split_options(options)
-    chosen, evaluation = CompareOptions.of(**own), Options.of(**others)
-    given = separate_runs(runs)
-    results, compared = evaluate_to_compare(qrels, given, metrics, evaluation)
+    how, evaluation = CompareOptions.of(**own), Options.of(**others)
+    results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, evaluation)
     for failed in results.failed:
         raise failed.error
-    return compare_results(results, compared, chosen)
+    return compare_results(results, compared, how)
 
 
 def evaluate_to_compare(
@@ -101,7 +101,7 @@ def evaluate_to_compare(
         opened,
         compared,
         options,
-        optional=[*(one for one in more if one not in judged), *judged],
+        optional=[*(spec for spec in more if spec not in judged), *judged],
         watch=watch,
         hashes=hashes,
         query_ids=query_ids,
@@ -117,33 +117,22 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
         specs = without_judged(comparable(results.specs))
     check_comparable(specs)
     values = QueryValues.of(results, specs)
-    _check_common(values, options)
-    inputs = {
-        "qrels": results.judged_by,
-        "options": dict(results.options),
-    }
-    judged = Judged.of(results)
-    return compare_values(values, options, notices_of(results, values), judged=judged, inputs=inputs)
-
-
-def notices_of(results: Results, values: QueryValues) -> list[Notice]:
-    """What should be known of the metrics that are compared."""
-    names = {column.name for column in values.metrics}
-    return [
-        one for one in results.notices if not one.metric or one.metric in names or one.kind is Kind.JUDGED_SHARE
-    ]
-
-
-def _check_common(values: QueryValues, options: CompareOptions) -> None:
-    """Raise InputError for a run that has values, for other queries alone than the run it is compared with."""
     has_value = [~np.isnan(of_run).all(axis=0) for of_run in values.values]
     for baseline, run in pairs_of(values, options):
         first, second = has_value[baseline], has_value[run]
         if first.any() and second.any() and not (first & second).any():
             what = f"it has no query in common with {values.runs[baseline]}"
-            raise InputError(
-                values.paths[run], what, hint="Check the query ids, or average over --queries judged"
-            )
+            hint = "Check the query ids, or average over --queries judged"
+            raise InputError(values.paths[run], what, hint=hint)
+    inputs = {"qrels": results.judged_by, "options": dict(results.options)}
+    notices = notices_of(results, values)
+    return compare_values(values, options, notices, judged=Judged.of(results), inputs=inputs)
+
+
+def notices_of(results: Results, values: QueryValues) -> list[Notice]:
+    """What should be known of the metrics that are compared."""
+    names = {"", *(column.name for column in values.metrics)}
+    return [notice for notice in results.notices if notice.metric in names or notice.kind is Kind.JUDGED_SHARE]
 
 
 def compare_values(
@@ -159,22 +148,14 @@ def compare_values(
         raise InputError("runs", f"there is {len(values.runs) or 'no'} run", hint="Give two runs or more")
     pairs = tuple(pairs_of(values, options))
     sampling = Sampling(options.samples, options.seed, options.jobs or default_jobs())
-    parts, group_notices = _parts(values, options)
+    parts, of_groups = _parts(values, options)
     sections = tuple(_section(group, part, pairs, options, sampling) for group, part in parts)
-    more = [*notices_of_sections(sections), *group_notices]
-    if judged is not None:
-        more += judged.notices(values.runs)
+    changes = tuple(change for group, part in parts for change in _changes(group, part, pairs, options))
+    of_judged = [] if judged is None else judged.notices(values.runs)
+    notices = (*notices, *notices_of_sections(sections), *of_groups, *of_judged)
     names = [column.name for column in values.metrics]
-    return Comparison(
-        values,
-        pairs,
-        options,
-        sections,
-        tuple(change for group, part in parts for change in _changes(group, part, pairs, options)),
-        judged if judged is not None and judged.differs and judged.name not in names else None,
-        (*notices, *more),
-        inputs or {},
-    )
+    shown = judged if judged is not None and judged.differs and judged.name not in names else None
+    return Comparison(values, pairs, options, sections, changes, shown, notices, inputs or {})
 
 
 def pairs_of(values: QueryValues, options: CompareOptions) -> Iterator[tuple[int, int]]:
@@ -240,16 +221,15 @@ def _by_pairs(
     """The comparisons by a test of each pair of runs, corrected for all of them together."""
     differences = np.concatenate([values.differences(*pair) for pair in pairs]).T
     outcomes = paired_tests(options.test, differences, options.alpha, sampling)
-    p = np.array([outcome.p for outcome in outcomes])
     if options.used_correction == MAXT:
-        corrected = maxt(differences, sampling)
+        p = maxt(differences, sampling)
     else:
-        corrected = CORRECTIONS[options.used_correction](p)
+        p = CORRECTIONS[options.used_correction](np.array([outcome.p for outcome in outcomes]))
     keys = [(pair, m) for pair in pairs for m in range(len(values.metrics))]
     return tuple(
-        _comparison(values, pair, m, column, outcome, corrected_p, options)
-        for (pair, m), column, outcome, corrected_p in zip(
-            keys, differences.T, outcomes, corrected.tolist(), strict=True
+        _of_pair(values, pair, m, column, outcome, p_corrected, options)
+        for (pair, m), column, outcome, p_corrected in zip(
+            keys, differences.T, outcomes, p.tolist(), strict=True
         )
     )
 
@@ -258,26 +238,26 @@ def _tukey(
     values: QueryValues, pairs: Sequence[tuple[int, int]], options: CompareOptions, sampling: Sampling
 ) -> tuple[PairComparison, ...]:
     """The comparisons by Tukey's test, metric by metric, for the queries where all runs have a value."""
-    found: dict[tuple[tuple[int, int], int], PairComparison] = {}
+    by_metric: list[list[PairComparison]] = []
     for m in range(len(values.metrics)):
         of_metric = values.values[:, m].T
-        complete = ~np.isnan(of_metric).any(axis=1)
         hsd = randomized_tukey_hsd(of_metric, options.alpha, sampling)
-        part = values.select(complete)
-        for pair in pairs:
-            baseline, run = pair
-            column = part.differences(*pair)[m]
+        part = values.select(~np.isnan(of_metric).any(axis=1))
+        comparisons = []
+        for baseline, run in pairs:
+            column = part.differences(baseline, run)[m]
             outcome, p = without_p(column), math.nan
             if outcome is None:
                 difference, p = float(hsd.differences[run, baseline]), float(hsd.p[run, baseline])
                 interval = difference - hsd.margin, difference + hsd.margin
                 low, high = agreeing(interval, p, options.alpha, difference)
                 outcome = Outcome(math.nan, low, high, difference, hsd.method)
-            found[pair, m] = _comparison(part, pair, m, column, outcome, p, options)
-    return tuple(found[pair, m] for pair in pairs for m in range(len(values.metrics)))
+            comparisons.append(_of_pair(part, (baseline, run), m, column, outcome, p, options))
+        by_metric.append(comparisons)
+    return tuple(chain.from_iterable(zip(*by_metric, strict=True)))
 
 
-def _comparison(
+def _of_pair(
     values: QueryValues,
     pair: tuple[int, int],
     m: int,
@@ -286,67 +266,65 @@ def _comparison(
     p_corrected: float,
     options: CompareOptions,
 ) -> PairComparison:
-    baseline, run = pair
-    column = values.metrics[m]
-    about = summarize(differences)
-    paired = ~np.isnan(differences)
-    means = [_mean(values.values[r, m, paired]) for r in pair]
-    better, worse = (about.wins, about.losses) if column.sign > 0 else (about.losses, about.wins)
+    paired = values.values[:, m, ~np.isnan(differences)].tolist()
+    means = [math.fsum(paired[r]) / len(paired[r]) if paired[r] else math.nan for r in pair]
+    baseline, run = (values.runs[r] for r in pair)
+    summary = summarize(differences)
     power = None
     if options.power:
-        has_effect = not math.isnan(about.effect_size)
-        power = Power(
-            _smallest_effect_size(about.n, options.alpha) * about.sd if has_effect else math.nan,
-            _queries_needed(about.effect_size, options.alpha),
-        )
+        smallest = math.nan
+        if not math.isnan(summary.effect_size):
+            smallest = smallest_effect_size(summary.n, options.alpha, POWER) * summary.sd
+        power = Power(smallest, queries_needed(summary.effect_size, options.alpha, POWER))
+    return pair_comparison(
+        run, baseline, values.metrics[m], means, summary, outcome, p_corrected, options, power
+    )
+
+
+def pair_comparison(
+    run: str,
+    baseline: str,
+    column: ComparedMetric,
+    means: Sequence[float],
+    summary: Summary,
+    outcome: Outcome,
+    p_corrected: float,
+    options: CompareOptions,
+    power: Power | None = None,
+) -> PairComparison:
+    """What a test tells of a run. means: of the baseline and of the run. summary: of the differences."""
+    # significant where the corrected p is below alpha; of the bootstrap, where the interval leaves out 0
+    if options.test == "bootstrap":
+        significant = not outcome.low <= 0 <= outcome.high and outcome.low < outcome.high
+    else:
+        significant = p_corrected < options.alpha
+    verdict: Verdict = ""
+    if significant and outcome.estimate:
+        verdict = "better" if (outcome.estimate > 0) == (column.sign > 0) else "worse"
+    won, lost = (summary.wins, summary.losses) if column.sign > 0 else (summary.losses, summary.wins)
     return PairComparison(
-        values.runs[run],
-        values.runs[baseline],
+        run,
+        baseline,
         column.name,
-        about.n,
+        summary.n,
         means[0],
         means[1],
-        about.mean,
-        about.sd,
+        summary.mean,
+        summary.sd,
         outcome.low,
         outcome.high,
         outcome.estimate,
         outcome.p,
         p_corrected,
-        about.effect_size,
-        better,
-        about.ties,
-        worse,
-        verdict(column, outcome, p_corrected, options),
+        summary.effect_size,
+        won,
+        summary.ties,
+        lost,
+        verdict,
         outcome.method,
         outcome.reason,
         power,
     )
-
-
-def verdict(column: ComparedMetric, outcome: Outcome, p_corrected: float, options: CompareOptions) -> Verdict:
-    """Significant where the corrected p is below alpha; of the bootstrap, where the interval leaves out 0."""
-    if options.test == "bootstrap":
-        significant = not outcome.low <= 0 <= outcome.high and outcome.low < outcome.high
-    else:
-        significant = p_corrected < options.alpha
-    if not significant or not outcome.estimate:
-        return ""
-    return "better" if (outcome.estimate > 0) == (column.sign > 0) else "worse"
-
-
-def _mean(values: Floats) -> float:
-    return math.fsum(values.tolist()) / len(values) if len(values) else math.nan
-
-
-@cache
-def _smallest_effect_size(n: int, alpha: float) -> float:
-    return smallest_effect_size(n, alpha, POWER)
-
-
-@cache
-def _queries_needed(effect_size: float, alpha: float) -> float:
-    return queries_needed(effect_size, alpha, POWER)
 
 
 def _changes(
@@ -382,16 +360,13 @@ def _changes(
 
 def notices_of_sections(sections: Sequence[Section]) -> Iterator[Notice]:
     whole, *groups = sections
-    fewest = min(one.n for one in whole.comparisons)
+    fewest = min(pair.n for pair in whole.comparisons)
     if fewest < ENOUGH_QUERIES:
         yield Notice(Kind.FEW_QUERIES, "", fewest)
-    small = [str(one.group) for one in groups if min(each.n for each in one.comparisons) < ENOUGH_QUERIES]
-    if small:
+    if small := [str(of.group) for of in groups if min(pair.n for pair in of.comparisons) < ENOUGH_QUERIES]:
         yield Notice(Kind.SMALL_GROUPS, "", len(small), rule=first_names(small, MAX_QUERIES))
-    reasons: dict[str, int] = {}
-    for section in sections:
-        for one in section.comparisons:
-            if math.isnan(one.p) and math.isnan(one.p_corrected) and one.reason != NO_P_BY_DESIGN:
-                reasons[one.reason] = reasons.get(one.reason, 0) + 1
-    for reason, count in reasons.items():
-        yield Notice(Kind.NO_P, "", count, rule=reason)
+    pairs = [pair for section in sections for pair in section.comparisons]
+    without = [pair.reason for pair in pairs if math.isnan(pair.p) and math.isnan(pair.p_corrected)]
+    for reason, count in Counter(without).items():
+        if reason != NO_P_BY_DESIGN:
+            yield Notice(Kind.NO_P, "", count, rule=reason)

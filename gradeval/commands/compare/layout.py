@@ -10,6 +10,7 @@ from typing import Any
 from gradeval.commands.compare.options import ALL, MAXT, RANDOM_TESTS, TUKEY
 from gradeval.commands.compare.result import (
     MEAN_DIFFERENCE,
+    SOURCES,
     Comparison,
     PairComparison,
     Section,
@@ -94,19 +95,15 @@ def document(
     return Document(blocks=blocks, rows=rows, content=lambda: comparison.to_dict(per_query=per_query))
 
 
-def interval(one: PairComparison, digits: Digits) -> str:
+def interval(pair: PairComparison, digits: Digits) -> str:
     """'[low, high]'; a parenthesis instead of a bracket at an infinite end, and at a 0 that is excluded."""
-    if math.isnan(one.low):
+    if math.isnan(pair.low):
         return ABSENT
-    low, high = (number(0.0 if abs(end) == _SMALLEST else end, digits) for end in (one.low, one.high))
+    low, high = (number(0.0 if abs(end) == _SMALLEST else end, digits) for end in (pair.low, pair.high))
     zero = number(0.0, digits)
-    opens = "(" if math.isinf(one.low) or (one.low > 0 and low == zero) else "["
-    closes = ")" if math.isinf(one.high) or (one.high < 0 and high == zero) else "]"
+    opens = "(" if math.isinf(pair.low) or (pair.low > 0 and low == zero) else "["
+    closes = ")" if math.isinf(pair.high) or (pair.high < 0 and high == zero) else "]"
     return f"{opens}{low}, {high}{closes}"
-
-
-def _needed(value: float, digits: Digits) -> str:
-    return ABSENT if math.isnan(value) else "inf" if math.isinf(value) else f"{int(value):,}"
 
 
 def letters(count: int) -> list[str]:
@@ -115,25 +112,6 @@ def letters(count: int) -> list[str]:
     while len(names) < count:
         names += [first + last for first in names[-(26 ** len(names[-1])) :] for last in ascii_lowercase]
     return names[:count]
-
-
-def beaten(comparison: Comparison, section: Section) -> Mapping[tuple[str, str], str]:
-    """(run, metric) -> the letters of the runs that it is significantly better than."""
-    letter = dict(zip(comparison.values.runs, letters(len(comparison.values.runs)), strict=True))
-    found: dict[tuple[str, str], set[str]] = {}
-    for one in section.comparisons:
-        if one.verdict:
-            winner, loser = (one.run, one.baseline) if one.verdict == "better" else (one.baseline, one.run)
-            found.setdefault((winner, one.metric), set()).add(letter[loser])
-    order = {name: place for place, name in enumerate(letter.values())}
-    between = "," if len(order) > len(ascii_lowercase) else ""
-    return {key: between.join(sorted(names, key=order.__getitem__)) for key, names in found.items()}
-
-
-def against_baseline(comparison: Comparison, section: Section) -> Mapping[tuple[str, str], str]:
-    """(run, metric) -> whether it is significantly better or worse than the baseline."""
-    marks = {"better": BETTER, "worse": WORSE}
-    return {(one.run, one.metric): marks[one.verdict] for one in section.comparisons if one.verdict}
 
 
 def means_and_differences(comparison: Comparison, digits: Digits) -> tuple[Grid, Grid]:
@@ -152,29 +130,50 @@ def _heading(section: Section, what: str) -> str:
 
 def _means(comparison: Comparison, section: Section, digits: Digits, with_letters: bool) -> Grid:
     values, judged = comparison.values, comparison.judged if section.group is None else None
-    marks = (beaten if with_letters else against_baseline)(comparison, section)
-    names = letters(len(values.runs))
-    head = ("run", *(visible(column.display) for column in values.metrics), *([judged.name] if judged else []))
-    texts = [[number(mean, digits) for mean in row] for row in section.means.tolist()]
-    best = []
-    for m, column in enumerate(values.metrics):
-        means = [
-            (column.sign * row[m], text[m])
-            for row, text in zip(section.means.tolist(), texts, strict=True)
+    marks = _letters_of(comparison, section) if with_letters else _triangles(section)
+    means = section.means.tolist()
+    columns: list[list[str | Cell]] = []
+    for m, metric in enumerate(values.metrics):
+        texts = [number(row[m], digits) for row in means]
+        known = [
+            (metric.sign * row[m], text)
+            for row, text in zip(means, texts, strict=True)
             if not math.isnan(row[m])
         ]
-        best.append(max(means)[1] if means and column.higher_is_better is not None else None)
-    rows: list[tuple[str | Cell, ...]] = []
-    for r, run in enumerate(values.runs):
-        label = f"{visible(run)} ({names[r]})" if with_letters else visible(run)
-        cells: list[str | Cell] = [
-            Cell(texts[r][m], marks.get((run, column.name), ""), texts[r][m] == best[m])
-            for m, column in enumerate(values.metrics)
-        ]
-        if judged:
-            cells.append(number(float(judged.means[r]), digits))
-        rows.append((label, *cells))
-    return Grid(_heading(section, "Means"), head, rows)
+        best = max(known)[1] if known and metric.higher_is_better is not None else None
+        columns.append(
+            [
+                Cell(text, marks.get((run, metric.name), ""), text == best)
+                for run, text in zip(values.runs, texts, strict=True)
+            ]
+        )
+    if judged:
+        columns.append([number(share, digits) for share in judged.means.tolist()])
+    labels = [visible(run) for run in values.runs]
+    if with_letters:
+        labels = [f"{label} ({name})" for label, name in zip(labels, letters(len(labels)), strict=True)]
+    head = ("run", *(visible(metric.display) for metric in values.metrics), *([judged.name] if judged else []))
+    return Grid(_heading(section, "Means"), head, list(zip(labels, *columns, strict=True)))
+
+
+def _letters_of(comparison: Comparison, section: Section) -> Mapping[tuple[str, str], str]:
+    """(run, metric) -> the letters of the runs that it is significantly better than."""
+    runs = comparison.values.runs
+    names = letters(len(runs))
+    losers: dict[tuple[str, str], set[int]] = {}
+    for pair in section.comparisons:
+        if pair.verdict:
+            both = (pair.run, pair.baseline)
+            winner, loser = both if pair.verdict == "better" else both[::-1]
+            losers.setdefault((winner, pair.metric), set()).add(runs.index(loser))
+    between = "," if len(names) > len(ascii_lowercase) else ""
+    return {key: between.join(names[r] for r in sorted(places)) for key, places in losers.items()}
+
+
+def _triangles(section: Section) -> Mapping[tuple[str, str], str]:
+    """(run, metric) -> whether it is significantly better or worse than the baseline."""
+    marks = {"better": BETTER, "worse": WORSE}
+    return {(pair.run, pair.metric): marks[pair.verdict] for pair in section.comparisons if pair.verdict}
 
 
 def _interval_end(value: float, digits: Digits) -> str:
@@ -187,11 +186,12 @@ _INTERVAL = Kind(lambda value, digits: "", interval)
 _END = Kind(_interval_end, number)
 _PERCENT = Kind(plain, lambda value, digits: signed(value, digits if digits == "full" else 1))
 _EFFECT = Kind(plain, lambda value, digits: signed(value, digits if digits == "full" else 2))
-_NEEDED = Kind(lambda value, digits: f"{value:.0f}" if math.isfinite(value) else repr(value), _needed)
+_NEEDED = Kind(
+    lambda value, digits: f"{value:.0f}" if math.isfinite(value) else repr(value),
+    lambda value, digits: ABSENT if math.isnan(value) else f"{value:,.0f}",
+)
 _GROUP = Kind(lambda name, digits: name or ALL, lambda name, digits: visible(name or ""), is_name=True)
 _DISPLAY = Kind(lambda value, digits: value[0], lambda value, digits: visible(value[1]), is_name=True)
-
-
 _POWER = [Column("smallest", "smallest", NUMBER), Column("needed", "needed", _NEEDED)]
 
 
@@ -223,11 +223,7 @@ def _pair_columns(comparison: Comparison, relative: bool, section: Section | Non
         Column("effect_size", "effect size", _EFFECT),
         Column("", "won/tied/lost", WORD, "counts"),
         *(Column(name, "") for name in ("won", "tied", "lost", "verdict")),
-        *(
-            [Column("smallest", "smallest", NUMBER), Column("needed", "needed", _NEEDED)]
-            if chosen.power
-            else []
-        ),
+        *(_POWER if chosen.power else []),
         *([Column(f"baseline_{judged.name}", "", NUMBER), Column(judged.name, "", NUMBER)] if judged else []),
         *(Column(name, "") for name in ("test", "correction", "alpha", "seed", "reason")),
     ]
@@ -246,13 +242,13 @@ def _pairs(comparison: Comparison, section: Section | None = None) -> Iterator[d
     share = {} if judged is None else dict(zip(comparison.values.runs, judged.means.tolist(), strict=True))
     displays = {column.name: (column.name, column.display) for column in comparison.values.metrics}
     for of in comparison.sections if section is None else [section]:
-        for one in of.comparisons:
-            row = {**vars(one), **how, "group": of.group, "metric": displays[one.metric], "pair": one}
-            row |= {"relative_percent": one.relative, "counts": f"{one.won}/{one.tied}/{one.lost}"}
-            if one.power is not None:
-                row |= vars(one.power)
+        for pair in of.comparisons:
+            row = {**vars(pair), **how, "group": of.group, "metric": displays[pair.metric], "pair": pair}
+            row |= {"relative_percent": pair.relative, "counts": f"{pair.won}/{pair.tied}/{pair.lost}"}
+            if pair.power is not None:
+                row |= vars(pair.power)
             if judged is not None:
-                row |= {judged.name: share[one.run], f"baseline_{judged.name}": share[one.baseline]}
+                row |= {judged.name: share[pair.run], f"baseline_{judged.name}": share[pair.baseline]}
             yield row
 
 
@@ -279,7 +275,7 @@ def _variances(comparison: Comparison, section: Section | None = None) -> Iterat
     """The rows of the analysis of variance: of all sections, or of one."""
     for of in comparison.sections if section is None else [section]:
         for column, anova in zip(comparison.values.metrics, of.anova, strict=True):
-            for name in ("system", "query", "residual", "total"):
+            for name in SOURCES:
                 source = getattr(anova, name)
                 row = {key.name: getattr(source, key.name) for key in _ANOVA[3:]}
                 yield {"group": of.group, "metric": (column.name, column.display), "source": name, **row}
@@ -335,8 +331,8 @@ def _changes(comparison: Comparison) -> list[Column]:
 
 def _change_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
     displays = {column.name: (column.name, column.display) for column in comparison.values.metrics}
-    for one in comparison.changes:
-        yield {**vars(one), "metric": displays[one.metric]}
+    for change in comparison.changes:
+        yield {**vars(change), "metric": displays[change.metric]}
 
 
 def _query_grids(comparison: Comparison, digits: Digits) -> Iterator[Grid]:

@@ -17,13 +17,13 @@ from gradeval.notices import Notice, lines
 from gradeval.registry.spec import Spec
 from gradeval.render.document import Printable
 from gradeval.render.numbers import exact
-from gradeval.statistics.anova import Source as Variance
 from gradeval.statistics.anova import TwoWayAnova
 from gradeval.statistics.tests import TESTS
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1
 POWER = 0.8
+SOURCES = ("system", "query", "residual", "total")  # of the variance
 MEAN_DIFFERENCE = "mean difference"  # what the intervals of most tests are of
 
 Verdict = Literal["better", "worse", ""]
@@ -82,10 +82,11 @@ class PairComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as in JSON: exact numbers, None for those that are not finite."""
-        content = {name: exact(value) for name, value in asdict(self).items() if name != "power"}
+        content = _exact_values(self)
+        power = content.pop("power")
         content["relative_percent"] = exact(self.relative)
-        if self.power is not None:
-            content["power"] = {name: exact(value) for name, value in asdict(self.power).items()}
+        if power is not None:
+            content["power"] = _exact_values(power)
         return content
 
     @classmethod
@@ -176,17 +177,13 @@ class Comparison(Printable):
         group: str | None = None,
     ) -> PairComparison:
         """One comparison. run, baseline: names or positions; metric: any spelling. Raises GradevalError."""
-        wanted, m = self.values.runs[self.values.run(run)], self.values.metric(metric)
-        against = None if baseline is None else self.values.runs[self.values.run(baseline)]
+        names = self.values.runs
+        wanted, name = names[self.values.run(run)], self.values.metrics[self.values.metric(metric)].name
+        against = None if baseline is None else names[self.values.run(baseline)]
         for section in self.sections:
-            if section.group == group:
-                for one in section.comparisons:
-                    if (
-                        one.run == wanted
-                        and one.metric == self.values.metrics[m].name
-                        and against in (None, one.baseline)
-                    ):
-                        return one
+            for pair in section.comparisons if section.group == group else ():
+                if (pair.run, pair.metric) == (wanted, name) and against in (None, pair.baseline):
+                    return pair
         raise GradevalError(f"there is no such comparison of {wanted}")
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
@@ -255,7 +252,15 @@ class Comparison(Printable):
         }
         content["comparisons"] = [one.to_dict() for one in section.comparisons]
         if section.anova:
-            content["anova"] = {name: anova_dict(one) for name, one in zip(names, section.anova, strict=True)}
+            content["anova"] = {
+                name: {
+                    "queries": anova.queries,
+                    **{source: _exact_values(getattr(anova, source)) for source in SOURCES},
+                    "effect_sizes": [[exact(value) for value in row] for row in anova.effect_sizes.tolist()],
+                    "reason": anova.reason,
+                }
+                for name, anova in zip(names, section.anova, strict=True)
+            }
         return content
 
     def rows(self) -> list[dict[str, Any]]:
@@ -285,18 +290,6 @@ def title(test: str) -> str:
     return "randomized Tukey HSD test" if test == TUKEY else TESTS[test].title
 
 
-def anova_dict(anova: TwoWayAnova) -> dict[str, Any]:
-    """An analysis of variance as in JSON."""
-
-    def source(of: Variance) -> dict[str, Any]:
-        return {name: exact(value) for name, value in asdict(of).items()}
-
-    return {
-        "queries": anova.queries,
-        "system": source(anova.system),
-        "query": source(anova.query),
-        "residual": source(anova.residual),
-        "total": source(anova.total),
-        "effect_sizes": [[exact(value) for value in row] for row in anova.effect_sizes.tolist()],
-        "reason": anova.reason,
-    }
+def _exact_values(record: Any) -> dict[str, Any]:
+    """The fields of a dataclass as JSON can hold them."""
+    return {name: exact(value) for name, value in vars(record).items()}
