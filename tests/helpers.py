@@ -31,12 +31,12 @@ NEEDED = {"cutoff": "3", "max_rel": "3", "recall": "0.5", "multiple": "0.6"}
 def own_metrics_only() -> Iterator[Callable[[], None]]:
     """Metrics that are declared or loaded within are forgotten at the end, and where it is called."""
     spec._names()
-    declared, registered, names = len(DECLARED), dict(REGISTRY), dict(spec._NAMES)
+    declared, registered, names = len(DECLARED), dict(REGISTRY), dict(spec._NAMES._metrics)
 
     def forget() -> None:
         del DECLARED[declared:]
         spec._looked_at = declared
-        for known, before in ((REGISTRY, registered), (spec._NAMES, names)):
+        for known, before in ((REGISTRY, registered), (spec._NAMES._metrics, names)):
             known.clear()
             known.update(before)
         spec.load_plugins.cache_clear()

@@ -25,7 +25,7 @@ from gradeval.registry.dialects import (
     to_theirs,
     translated,
 )
-from gradeval.registry.metric import DECLARED, REGISTRY, Metric, in_ascii, load
+from gradeval.registry.metric import DECLARED, REGISTRY, Metric, homes, import_family, in_ascii, load
 from gradeval.registry.params import Param
 
 
@@ -326,20 +326,51 @@ def fold(name: str) -> str:
     return in_ascii(name.lower())
 
 
-_NAMES: dict[str, Metric] = {}
+class _Names(Mapping[str, Metric]):
+    """Every name, folded -> its metric. A family is imported when one of its names is asked for."""
+
+    def __init__(self) -> None:
+        self._metrics: dict[str, Metric] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._metrics or name in _homes()
+
+    def __getitem__(self, name: str) -> Metric:
+        if name not in self._metrics:
+            for metric in import_family(_homes()[name]):
+                self.add(metric, *names_of(metric.name))
+        return self._metrics[name]
+
+    def __iter__(self) -> Iterator[str]:
+        load()
+        return iter(dict.fromkeys([*_homes(), *self._metrics]))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def add(self, metric: Metric, *names: str) -> None:
+        """names: besides its own."""
+        self._metrics.update((fold(name), metric) for name in (metric.name, *metric.aliases, *names))
+
+
+@cache
+def _homes() -> dict[str, str]:
+    """Every name of a built-in metric, folded -> its family."""
+    families = {fold(name): family for name, family in homes().items()}
+    others = {fold(name): families[fold(measure.metric)] for name, measure in MEASURES.items()}
+    return {**others, **families}
+
+
+_NAMES = _Names()
 _ADMITTED: dict[Metric, tuple[Metric | None, list[str]]] = {}
 _looked_at = 0  # how many of DECLARED were registered or ignored
 
 
-def _names() -> dict[str, Metric]:
+def _names() -> Mapping[str, Metric]:
     """Every name, folded -> its metric; those of plugins after load_plugins().
 
     Raises MetricError, once, for a metric that the program declares itself and that is ignored.
     """
-    if not _NAMES:
-        load()
-        names = {metric: (metric.name, *metric.aliases, *names_of(metric.name)) for metric in REGISTRY.values()}
-        _NAMES.update({fold(name): metric for metric in names for name in names[metric]})
     failed = _register()
     if failed:
         raise MetricError("; ".join(failed))
@@ -364,7 +395,7 @@ def _register() -> list[str]:
             failed += ignored
             if metric is not None:
                 REGISTRY[metric.name] = metric
-                _NAMES.update({fold(name): metric for name in (metric.name, *metric.aliases)})
+                _NAMES.add(metric)
     _looked_at = max(_looked_at, count)
     return failed
 
@@ -391,6 +422,7 @@ def load_plugins() -> tuple[str, ...]:
     """
     from gradeval.registry.plugins import loaded
 
+    load()
     _names()
     failed: list[str] = []
     for error in loaded():

@@ -11,7 +11,7 @@ import pytest
 from gradeval import metrics
 from gradeval.registry import invariants, spec
 from gradeval.registry.dialects import MEASURES, names_of
-from gradeval.registry.metric import FAMILIES, REGISTRY, Kind, Metric, load
+from gradeval.registry.metric import FAMILIES, REGISTRY, Kind, Metric, homes, load
 from gradeval.registry.params import Cutoff, fraction
 
 load()
@@ -146,3 +146,15 @@ def test_the_name_is_in_ascii():
 def test_what_a_kind_says_something_of(kind: Kind, constant: bool, per_query: bool, has_summary: bool):
     metric = Metric("Toy", toy, kind=kind, constant=constant)
     assert (metric.per_query, metric.has_summary) == (per_query, has_summary)
+
+
+def test_homes_of_names_are_those_of_the_metrics() -> None:
+    """The text of the modules names what importing them declares."""
+    declared = {
+        name: metric.function.__module__.rpartition(".")[2]
+        for metric in REGISTRY.values()
+        if metric.is_ours
+        for name in (metric.display, *metric.aliases)
+    }
+    assert homes() == declared
+    assert list(dict.fromkeys(declared.values())) == list(FAMILIES)
