@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gradeval import spark as spark
-    from gradeval.analysis.convert import convert as convert
-    from gradeval.analysis.validate import validate as validate
-    from gradeval.analysis.validation import Validation as Validation
     from gradeval.commands.batch.cells import batch as batch
     from gradeval.commands.batch.result import Batch as Batch
     from gradeval.commands.compare.compare import compare as compare
@@ -23,6 +20,9 @@ if TYPE_CHECKING:
     from gradeval.commands.compare.tables import compare_tables as compare_tables
     from gradeval.commands.explain.explain import explain as explain
     from gradeval.commands.explain.result import Explanation as Explanation
+    from gradeval.commands.files.convert import convert as convert
+    from gradeval.commands.files.result import Validation as Validation
+    from gradeval.commands.files.validate import validate as validate
     from gradeval.commands.plot import api as plot  # noqa: F401
     from gradeval.commands.report.result import Report as Report
     from gradeval.commands.report.result import report as report
@@ -51,12 +51,12 @@ _HOME = {
     "OptionError": "errors",
     "Report": "commands.report.result",
     "Results": "evaluation.results",
-    "Validation": "analysis.validation",
+    "Validation": "commands.files.result",
     "__version__": "version",
     "batch": "commands.batch.cells",
     "compare": "commands.compare.compare",
     "compare_tables": "commands.compare.tables",
-    "convert": "analysis.convert",
+    "convert": "commands.files.convert",
     "evaluate": "evaluation",
     "explain": "commands.explain.explain",
     "plot": "commands.plot.api",
@@ -66,7 +66,7 @@ _HOME = {
     "score_arrays": "evaluation.training",
     "spark": "spark",
     "study": "commands.study.api",
-    "validate": "analysis.validate",
+    "validate": "commands.files.validate",
 }
 _MODULES = ("plot", "spark", "study")  # public as a whole
 

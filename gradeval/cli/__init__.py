@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "batch": "gradeval.commands.batch.command",
     "compare": "gradeval.commands.compare.command",
-    "convert": "gradeval.cli.convert",
+    "convert": "gradeval.commands.files.convert_command",
     "eval": "gradeval.commands.eval",
     "explain": "gradeval.commands.explain.command",
     "gate": "gradeval.commands.gate.command",
@@ -37,7 +37,7 @@ COMMANDS = {
     "spark": "gradeval.spark.command",
     "study": "gradeval.commands.study.command",
     "trec_eval": "gradeval.commands.trec_eval",
-    "validate": "gradeval.cli.validate",
+    "validate": "gradeval.commands.files.command",
 }
 EPILOG = """\b
 Examples:

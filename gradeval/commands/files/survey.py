@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.issues import Collected
-from gradeval.analysis.validation import RunFacts
 from gradeval.arrays import Bools, Ints
 from gradeval.arrays.hashing import KeyTable, in_group
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import repeats
+from gradeval.commands.files.issues import Collected
+from gradeval.commands.files.result import RunFacts
 from gradeval.formats.diagnostics import Problem, Problems, shown
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import Found, Lines

@@ -79,7 +79,7 @@ def convert_command(
     '-' is standard input or output.
     """
     process.imported()
-    from gradeval.analysis.convert import Conversion, convert_file, format_by_ending
+    from gradeval.commands.files.convert import Conversion, convert_file, format_by_ending
     from gradeval.formats.sources import Source
     from gradeval.formats.write import WRITERS
     from gradeval.options import Options

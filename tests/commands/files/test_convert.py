@@ -19,13 +19,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gradeval
-from gradeval.analysis.convert import format_by_ending
-from gradeval.analysis.files import open_file
+from gradeval.commands.files.convert import format_by_ending
 from gradeval.errors import LARGEST, SMALLEST, InputError, InputErrors, OptionError
 from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
 from gradeval.formats.write import WRITERS
 from gradeval.options import Options
+from gradeval.tables.files import open_file
 
 HAS_ARROW = find_spec("pyarrow") is not None
 FORMATS = [name for name in WRITERS if HAS_ARROW or name not in ("parquet", "arrow")]

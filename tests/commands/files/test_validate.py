@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from plain import pipe
 
 import gradeval
-from gradeval.analysis.validate import validate_files
-from gradeval.analysis.validation import QrelsFacts, RunFacts
+from gradeval.commands.files.result import QrelsFacts, RunFacts
+from gradeval.commands.files.validate import validate_files
 from gradeval.errors import OptionError
 from gradeval.formats.sources import Source
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .command import fails, gradeval
+from cli.command import fails, gradeval
 
 BAD = "q1 Q0 a 1 3 t\nq1 Q0 b 2 x t\nq1 Q0 a 3 1 t\n"
 

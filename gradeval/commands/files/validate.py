@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.analysis.files import File, open_file
-from gradeval.analysis.issues import AllProblems, Collected, Issues, LetorProblems
-from gradeval.analysis.survey import Surveyed
-from gradeval.analysis.validation import FileReport, QrelsFacts, RunFacts, Validation
 from gradeval.arrays import Bools
 from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+from gradeval.commands.files.describe import ObservedSource
+from gradeval.commands.files.issues import AllProblems, Collected, Issues, LetorProblems
+from gradeval.commands.files.result import FileReport, QrelsFacts, RunFacts, Validation
+from gradeval.commands.files.survey import Surveyed
 from gradeval.errors import InputError, InputErrors, OptionError, described, first_names
 from gradeval.evaluation.findings import FIRST_RANKS, judged_share, qrels_notices
-from gradeval.formats.describe import ObservedSource
 from gradeval.formats.detect import AS_OTHER, format_of, role_of
 from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, Problems, misread, shown, with_hint
 from gradeval.formats.sources import Source
 from gradeval.notices import many
 from gradeval.options import Options
+from gradeval.tables.files import File, open_file
 from gradeval.tables.given_columns import check_columns
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.qrels import Qrels, Rows

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gradeval.analysis.issues import NO_ISSUES, Issues
-from gradeval.formats.describe import Description
+from gradeval.commands.files.describe import Description
+from gradeval.commands.files.issues import NO_ISSUES, Issues
 from gradeval.render.document import Printable
 
 

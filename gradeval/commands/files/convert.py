@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradeval.analysis.files import File, open_file
 from gradeval.arrays import Ints
 from gradeval.arrays.hashing import KeySet
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
@@ -26,6 +25,7 @@ from gradeval.formats.output_file import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import WRITERS, Batch, Given, Writer
 from gradeval.options import Options
+from gradeval.tables.files import File, open_file
 from gradeval.tables.given_columns import check_columns
 from gradeval.tables.qrels import Rows
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from helpers import each
 
-from .command import fails, gradeval
+from cli.command import fails, gradeval
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def test_wrong_usage(args, message):
 
 
 def test_help_lists_the_formats_that_can_be_written():
-    from gradeval.cli.convert import FORMATS
+    from gradeval.commands.files.convert_command import FORMATS
     from gradeval.formats.write import WRITERS
 
     assert tuple(WRITERS) == FORMATS

@@ -88,7 +88,7 @@ def validate_command(
         raise click.UsageError("Missing argument '[QRELS] [RUN]...': no files given.")
     destination = Destination.of(output_file(output, input_files()), format_, FORMATS)
     process.imported()
-    from gradeval.analysis.validate import validate_files
+    from gradeval.commands.files.validate import validate_files
     from gradeval.render.progress import Progress
 
     with Progress(enabled=False if quiet else None) as progress:
