@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "batch": "gradeval.commands.batch.command",
     "compare": "gradeval.commands.compare.command",
-    "convert": "gradeval.commands.files.convert_command",
+    "convert": "gradeval.commands.files.command",
     "eval": "gradeval.commands.eval",
     "explain": "gradeval.commands.explain.command",
     "gate": "gradeval.commands.gate.command",

@@ -1,27 +1,33 @@
-"""gradeval validate: what the files are and hold, and everything that is wrong with them."""
+"""gradeval validate and gradeval convert: what files are, what is wrong with them, and other formats."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradeval import process
-from gradeval.cli.arguments import expand_runs, input_files, output_file
-from gradeval.cli.destination import Destination
+from gradeval.cli import output as out
+from gradeval.cli.job import Job, expand_runs, input_files, with_job
 from gradeval.cli.options import (
     input_options,
+    inputs,
     other,
     output,
     output_option,
+    quiet_option,
     row_option,
     section,
     sectioned_command,
 )
-from gradeval.cli.types import File, Finite, IntegerOrAll
+from gradeval.cli.types import File, Integer, IntegerOrAll, OutputPath
+from gradeval.notices import many
 from gradeval.options import Options
 
-EPILOG = """\b
+if TYPE_CHECKING:
+    from gradeval.commands.files.convert import Converted
+
+VALIDATE_EPILOG = """\b
 Examples:
   gradeval validate qrels.txt bm25.run      both, and whether they go together
   gradeval validate qrels.txt runs/*.run    several runs
@@ -35,17 +41,36 @@ Examples:
 \b
 Exit codes: 0 no errors, 2 errors, or with --strict warnings.
 """
+CONVERT_EPILOG = """\b
+Examples:
+  gradeval convert bm25.run bm25.json          for pytrec_eval, ranx, BEIR
+  gradeval convert qrels.tsv qrels.txt --to trec
+  gradeval convert bm25.run bm25.tsv --to msmarco
+                                               query, document and rank
+  gradeval convert run.json run.trec.gz --as run --tag bm25
+                                               compressed by the ending
+  gradeval convert --top 100 big.run.gz - --to trec | gradeval qrels.txt -
+                                               the first 100 of each query
+  gradeval convert test.letor f25.run --feature 25
+                                               a feature as a run
+  gradeval convert scores.txt model.run --qrels test.letor
+                                               scores of its lines, RankLib's too
+
+\b
+Formats by the ending of OUT, before .gz, .bz2, .xz or .zst:
+.run .qrels .trec .csv .tsv .json .jsonl .letor .parquet .arrow
+"""
+REPORTS = ("table", "json")
+FORMATS = ("trec", "letor", "beir", "msmarco", "csv", "tsv", "json", "jsonl", "parquet", "arrow")
 _checks = section("Checks")
+_target = section("Output")
+_rows = section("Documents")
+_role = click.Choice(("qrels", "run"))
 
 
-FORMATS = ("table", "json")
-
-
-@sectioned_command("validate", "Check files without scoring them.", EPILOG)
+@sectioned_command("validate", "Check files without scoring them.", VALIDATE_EPILOG)
 @click.argument("files", metavar="[QRELS] [RUN]...", type=File(), nargs=-1, callback=expand_runs)
-@_checks(
-    "--as", "role", type=click.Choice(("qrels", "run")), help="What all FILES are. Default: by the content."
-)
+@_checks("--as", "role", type=_role, help="What all FILES are. Default: by the content.")
 @_checks(
     "--max-errors",
     type=IntegerOrAll(0, 10**9),
@@ -53,12 +78,12 @@ FORMATS = ("table", "json")
     metavar="N|all",
     help="How many errors, and how many warnings, are listed for each file; all are counted. Default: 10000.",
 )
-@_checks("-l", "--rel", type=Finite(), metavar="GRADE", help="Relevance threshold. Default: any grade above 0.")
+@row_option(Options, "rel", section="Checks")
 @output(
     "-f",
     "--format",
     "format_",
-    type=click.Choice(FORMATS),
+    type=click.Choice(REPORTS),
     default="table",
     show_default=True,
     help="Format.",
@@ -68,15 +93,9 @@ FORMATS = ("table", "json")
 @row_option(Options, "jobs")
 @other("--quiet", is_flag=True, help="Do not show the progress bar.")
 @other("--strict", is_flag=True, help="Treat warnings as errors: exit with code 2.")
+@with_job(REPORTS, otherwise="table")
 def validate_command(
-    files: tuple[str, ...],
-    role: str | None,
-    max_errors: int | None,
-    format_: str,
-    output: str | None,
-    quiet: bool,
-    strict: bool,
-    **given: Any,
+    job: Job, files: tuple[str, ...], role: str | None, max_errors: int | None, **given: Any
 ) -> int:
     """Check QRELS and RUNs without scoring them.
 
@@ -86,18 +105,86 @@ def validate_command(
     """
     if not files:
         raise click.UsageError("Missing argument '[QRELS] [RUN]...': no files given.")
-    destination = Destination.of(output_file(output, input_files()), format_, FORMATS)
-    process.imported()
-    from gradeval.commands.files.validate import validate_files
-    from gradeval.render.progress import Progress
+    job.open()
+    options = {name: value for name, value in given.items() if value is not None}
+    with job.running() as progress:
+        from gradeval.commands.files.validate import validate_files
 
-    with Progress(enabled=False if quiet else None) as progress:
-        validation = validate_files(
-            files,
-            role,
-            max_errors=max_errors,
-            watch=progress.watch,
-            **{name: value for name, value in given.items() if value is not None},
-        )
-    destination.write(validation.render(format_, colour=destination.has_colour))
-    return 2 if validation.errors or (strict and validation.warnings) else 0
+        report = validate_files(files, role, max_errors=max_errors, watch=progress.watch, **options)
+    job.print(report)
+    return 2 if report.errors or (job.strict and report.warnings) else 0
+
+
+@sectioned_command("convert", "Convert qrels and runs to other formats.", CONVERT_EPILOG)
+@click.argument("source", metavar="IN", type=File())
+@click.argument("target", metavar="OUT", type=OutputPath())
+@_target(
+    "--to",
+    type=click.Choice(FORMATS),
+    help="Format of OUT; beir is for qrels. Default: by its ending.",
+)
+@_target("--tag", metavar="NAME", help="The run tag. Default: that of IN, or gradeval.")
+@_rows("--as", "role", type=_role, help="What IN is. Default: by its content.")
+@_rows("--sort", is_flag=True, help="Sort the documents of each query by score or grade, highest first.")
+@_rows("--top", type=Integer(1, 10**9), metavar="N", help="Keep the N highest scores of each query.")
+@_rows(
+    "--ties",
+    type=click.Choice(("trec", "input")),
+    help="Order of tied scores for ranks, --sort and --top. Default: as in an evaluation.",
+)
+@inputs("--qrels", type=File(), metavar="FILE", help="The LETOR file whose lines IN has scores of.")
+@input_options()
+@row_option(Options, "jobs")
+@quiet_option()
+@with_job()
+def convert_command(
+    job: Job,
+    source: str,
+    target: str,
+    to: str | None,
+    tag: str | None,
+    role: str | None,
+    sort: bool,
+    top: int | None,
+    ties: str | None,
+    qrels: str | None,
+    **given: Any,
+) -> int:
+    """Convert the qrels or the run IN to another format, and write OUT atomically.
+
+    Ids and numbers are kept: each number is written as the shortest text that reads back equal. All of IN is
+    checked first as for an evaluation; what the format of OUT cannot hold is an error, and OUT is not written.
+    '-' is standard input or output.
+    """
+    from gradeval.commands.files.convert import Conversion, convert_file, format_by_ending
+    from gradeval.formats.sources import Source
+    from gradeval.formats.write import WRITERS
+
+    if to is None and target == "-":
+        raise click.UsageError("standard output has no ending: choose a format with --to.")
+    conversion = Conversion(to or format_by_ending(target), role, sort, top, tag, ties)
+    if target == "-" and out.on_terminal() and not WRITERS[conversion.to].is_compressible:
+        raise click.UsageError(f"a {conversion.to} file is not for a terminal: name OUT.")
+    file = job.output_file(target, input_files(), "OUT")
+    options = Options.of(**{name: value for name, value in given.items() if value is not None})
+    opened, *letor = (Source(path) for path in (source, qrels) if path is not None)
+    with job.running() as progress, out.stream(file) as sink:
+        for file_read in (opened, *letor):
+            progress.watch(file_read)
+        done = convert_file(opened, sink, "" if file is None else target, conversion, options, *letor)
+    if not job.quiet:
+        job.report(f"{severity}: {opened.name}: {what}" for severity, what in _remarks(done, conversion.to))
+    return 0
+
+
+def _remarks(done: Converted, to: str) -> Iterator[tuple[str, str]]:
+    """What was not kept, or is read by some programs only."""
+    if done.duplicates:
+        what = many(done.duplicates, "duplicate judgment", "duplicate judgments")
+        yield "warning", f"{what} with the same grade, written once"
+    if done.subtopics:
+        what = many(done.subtopics, "judgment of a further subtopic", "judgments of further subtopics")
+        yield "note", f"{what}; the highest grade of a document is written"
+    if done.real and to == "trec":
+        what = many(done.real, "grade is no integer", "grades are no integers")
+        yield "warning", f"{what}; trec_eval reads integers only"

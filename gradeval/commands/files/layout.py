@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradeval.commands.files.issues import Issues
-from gradeval.commands.files.result import FileReport, QrelsFacts, RunFacts, Validation
+from gradeval.commands.files.result import FileReport, Issues, QrelsFacts, RunFacts, Validation
 from gradeval.errors import printable, visible
 from gradeval.evaluation.findings import FIRST_RANKS
 from gradeval.notices import many

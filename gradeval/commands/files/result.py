@@ -2,12 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 
-from gradeval.commands.files.describe import Description
-from gradeval.commands.files.issues import NO_ISSUES, Issues
+from gradeval.formats.diagnostics import Problem
 from gradeval.render.document import Printable
+
+
+@dataclass(frozen=True)
+class Issues:
+    """Errors or warnings of a file: the first by line (from 1), how many there are, and how many of a kind."""
+
+    first: tuple[Problem, ...] = ()
+    total: int = 0
+    kinds: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, problem: Problem) -> Issues:
+        """A single one, whose line counts from 1."""
+        return cls((problem,), 1, {problem.kind: 1})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The issues as JSON has them."""
+        return {
+            "total": self.total,
+            "kinds": self.kinds,
+            "first": [issue._asdict() for issue in self.first],
+        }
+
+
+NO_ISSUES = Issues()
+
+
+class Description(NamedTuple):
+    """compression: 'gzip', …, '' where there is none. encoding: 'ASCII', 'UTF-8', 'UTF-8 with a BOM',
+    'not UTF-8' or 'binary'. not_utf8: the first line, from 1, that is not UTF-8, None without one. separators:
+    between fields, '' where the format has none. line_ends: 'LF', 'CRLF', 'LF and CRLF', '' where there are no
+    lines.
+    """
+
+    compression: str
+    encoding: str
+    not_utf8: int | None
+    separators: str
+    line_ends: str
 
 
 @dataclass(frozen=True)

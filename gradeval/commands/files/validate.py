@@ -13,10 +13,8 @@ from gradeval.arrays import Bools
 from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.commands.files.describe import ObservedSource
-from gradeval.commands.files.issues import AllProblems, Collected, Issues, LetorProblems
-from gradeval.commands.files.result import FileReport, QrelsFacts, RunFacts, Validation
-from gradeval.commands.files.survey import Surveyed
+from gradeval.commands.files.result import FileReport, Issues, QrelsFacts, RunFacts, Validation
+from gradeval.commands.files.survey import AllProblems, Collected, LetorProblems, ObservedSource, Surveyed
 from gradeval.errors import InputError, InputErrors, OptionError, described, first_names
 from gradeval.evaluation.findings import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.formats.detect import AS_OTHER, format_of, role_of

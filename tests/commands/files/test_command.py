@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from cli.command import fails, gradeval
 
 BAD = "q1 Q0 a 1 3 t\nq1 Q0 b 2 x t\nq1 Q0 a 3 1 t\n"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers import each
-
 from cli.command import fails, gradeval
+from helpers import each
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +64,7 @@ def test_wrong_usage(args, message):
 
 
 def test_help_lists_the_formats_that_can_be_written():
-    from gradeval.commands.files.convert_command import FORMATS
+    from gradeval.commands.files.command import FORMATS
     from gradeval.formats.write import WRITERS
 
     assert tuple(WRITERS) == FORMATS
