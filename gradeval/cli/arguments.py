@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -54,12 +53,6 @@ def input_files(*listed: str) -> list[str]:
     if files.count("-") > 1:
         raise click.UsageError("'-' can be given once only: there is one standard input.")
     return files
-
-
-def check_new(output: str | None) -> None:
-    """Raise UsageError where the file that --init writes exists."""
-    if output is not None and os.path.exists(output):
-        raise click.UsageError(f"--output {output}: the file exists, and --init replaces none.")
 
 
 def output_file(path: str | None, inputs: Iterable[str], option: str = "--output") -> OutputFile | None:

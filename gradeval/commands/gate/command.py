@@ -62,8 +62,6 @@ Exit codes: 0 all checks held, 1 some did not, 2 they could not be judged: wrong
 input, an undefined value, or fewer of the judged queries than --min-coverage.
 """
 
-_MOST_WORST = 10**6
-
 _checks = section("Checks (each option can be repeated)")
 _against = section("What is judged")
 _reports = section("Reports")
@@ -122,7 +120,7 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
 )
 @_reports(
     "--worst",
-    type=Integer(0, _MOST_WORST),
+    type=Integer(0, 10**6),
     default=5,
     show_default=True,
     metavar="N",

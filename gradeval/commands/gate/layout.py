@@ -1,10 +1,9 @@
-"""What the report of a gate prints: the checks, the worst queries of those that did not hold, the verdict."""
+"""The report of a gate as a document: the checks, the worst queries of those that did not hold, the verdict."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from gradeval.commands.gate.checks import NO_WORSE, NON_INFERIOR
 from gradeval.commands.gate.result import CheckOutcome, GateReport
@@ -33,11 +32,15 @@ from gradeval.render.numbers import number, signed
 
 def document(report: GateReport, how: RenderOptions) -> Document:
     """Ids, names of runs and paths are data: none of them can be markup, or a command of a CI runner."""
-    outcomes = list(map(_row, report.outcomes))
+    outcomes = [
+        {**vars(outcome), "outcome": outcome, "check": str(check), "kind": check.kind, "metric": check.metric}
+        for outcome in report.outcomes
+        for check in [outcome.check]
+    ]
     worst = [
-        {"check": str(one.check), "difference": query.difference, **vars(query)}
-        for one in report.outcomes
-        for query in one.worst
+        {"check": str(outcome.check), "difference": query.difference, **vars(query)}
+        for outcome in report.outcomes
+        for query in outcome.worst
     ]
 
     def blocks() -> Iterator[Block]:
@@ -59,55 +62,43 @@ def document(report: GateReport, how: RenderOptions) -> Document:
     return Document(blocks=blocks, rows=rows, content=report.to_dict, is_log=True)
 
 
-def value(one: CheckOutcome, digits: Digits) -> str:
+def value(outcome: CheckOutcome, digits: Digits) -> str:
     """The value, and the interval of a difference."""
-    text = _number(one, one.value, digits)
-    if math.isnan(one.low):
+    text = _number(outcome, outcome.value, digits)
+    if math.isnan(outcome.low):
         return text
-    return f"{signed(one.value, digits)} [{number(one.low, digits)}, {number(one.high, digits)}]"
+    return f"{signed(outcome.value, digits)} [{number(outcome.low, digits)}, {number(outcome.high, digits)}]"
 
 
-def bound(one: CheckOutcome, digits: Digits) -> str:
-    return _number(one, one.bound, digits)
+def bound(outcome: CheckOutcome, digits: Digits) -> str:
+    return _number(outcome, outcome.bound, digits)
 
 
-def margin(one: CheckOutcome, digits: Digits) -> str:
-    """The margin; one that would be rounded to 0 has a significant digit."""
-    if one.is_share or one.is_count:
-        return ("+" if one.margin > 0 else "") + _number(one, one.margin, digits)
-    return plain_margin(one, digits) if _vanishes(one, digits) else signed(one.margin, digits)
+def margin(outcome: CheckOutcome, digits: Digits) -> str:
+    """The margin; outcome that would be rounded to 0 has a significant digit."""
+    if outcome.is_share or outcome.is_count:
+        return ("+" if outcome.margin > 0 else "") + _number(outcome, outcome.margin, digits)
+    return plain_margin(outcome, digits) if _vanishes(outcome, digits) else signed(outcome.margin, digits)
 
 
-def plain_margin(one: CheckOutcome, digits: Digits) -> str:
+def plain_margin(outcome: CheckOutcome, digits: Digits) -> str:
     """The margin without a unit."""
-    return f"{one.margin:.0e}" if _vanishes(one, digits) else number(one.margin, digits)
+    if math.isnan(outcome.margin):
+        return "nan"
+    return f"{outcome.margin:.0e}" if _vanishes(outcome, digits) else number(outcome.margin, digits)
 
 
-def _vanishes(one: CheckOutcome, digits: Digits) -> bool:
+def _vanishes(outcome: CheckOutcome, digits: Digits) -> bool:
     """Whether the margin would be rounded to 0, though it decides."""
-    return abs(one.margin) > TOLERANCE and not number(one.margin, digits).strip("-0.")
+    return abs(outcome.margin) > TOLERANCE and not number(outcome.margin, digits).strip("-0.")
 
 
-def _number(one: CheckOutcome, of: float, digits: Digits) -> str:
-    if one.is_share and not math.isnan(of):
+def _number(outcome: CheckOutcome, of: float, digits: Digits) -> str:
+    if outcome.is_share and not math.isnan(of):
         return f"{number(100 * of, 1 if digits != 'full' else digits)} %"
-    if one.is_count and of.is_integer():
+    if outcome.is_count and of.is_integer():
         return str(int(of))
     return number(of, digits)
-
-
-def _row(one: CheckOutcome) -> dict[str, Any]:
-    return {
-        **vars(one),
-        "check": str(one.check),
-        "kind": one.check.kind,
-        "metric": one.check.metric,
-        "outcome": one,
-    }
-
-
-def _plain_margin(one: CheckOutcome, digits: Digits) -> str:
-    return "nan" if math.isnan(one.margin) else plain_margin(one, digits)
 
 
 _CHECKS = [
@@ -118,7 +109,7 @@ _CHECKS = [
     Column("", "bound", Kind(bound, bound), "outcome"),
     Column("value", "", NUMBER),
     Column("bound", "", NUMBER),
-    Column("margin", "margin", Kind(_plain_margin, margin), "outcome"),
+    Column("margin", "margin", Kind(plain_margin, margin), "outcome"),
     *(Column(name, "", NUMBER) for name in ("mean", "baseline_mean", "low", "high")),
     Column("n", ""),
     Column(
@@ -140,23 +131,23 @@ _WORST = [
 def _sentences(report: GateReport) -> list[str]:
     """Why checks could not be judged, and what the intervals are."""
     reasons: dict[str, list[str]] = {}
-    for one in report.outcomes:
-        if one.reason:
-            reasons.setdefault(one.reason, []).append(str(one.check))
-    said = [
+    for outcome in report.outcomes:
+        if outcome.reason:
+            reasons.setdefault(outcome.reason, []).append(str(outcome.check))
+    sentences = [
         f"{checks[0] if len(checks) == 1 else f'{len(checks)} checks'}: {reason}."
         for reason, checks in reasons.items()
     ]
-    kinds = [one.check.kind for one in report.outcomes if not math.isnan(one.low)]
+    kinds = [outcome.check.kind for outcome in report.outcomes if not math.isnan(outcome.low)]
     if kinds:
         level = f"{100 * (1 - ALPHA):g} % confidence, two-sided, paired t-test"
-        said.append(f"Intervals: {level}, uncorrected for the number of checks.")
+        sentences.append(f"Intervals: {level}, uncorrected for the number of checks.")
     if NO_WORSE in kinds:
         rate = f"{100 * ALPHA / 2:g} %"
-        said.append(f"Where nothing changed, {rate} of the {NO_WORSE} checks fail by chance.")
+        sentences.append(f"Where nothing changed, {rate} of the {NO_WORSE} checks fail by chance.")
     if NON_INFERIOR in kinds:
-        said.append(f"{NON_INFERIOR} is inconclusive where the interval contains the bound.")
-    return list(map(visible, said))
+        sentences.append(f"{NON_INFERIOR} is inconclusive where the interval contains the bound.")
+    return list(map(visible, sentences))
 
 
 def verdict_line(report: GateReport) -> str:

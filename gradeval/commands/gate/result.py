@@ -1,4 +1,4 @@
-"""What a gate found: the outcome of each check, the coverage of the runs, the verdict and exit code."""
+"""The report of a gate: the outcome of each check, the coverage of the runs, the verdict and exit code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class WorstQuery:
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """What a check found.
+    """The outcome of a check.
 
     value: what is compared with the bound: of REQUIRE and MAX_DROP the summary value or mean of the run, of
     NO_WORSE and NON_INFERIOR the difference from the baseline, of MAX_QUERY_DROP and of coverage a share from 0
@@ -82,12 +82,12 @@ class CheckOutcome:
             "reason": self.reason,
             "worst": [
                 {
-                    "query": one.query,
-                    "value": _exact(one.value),
-                    "baseline_value": _exact(one.baseline_value),
-                    "difference": _exact(one.difference),
+                    "query": query.query,
+                    "value": _exact(query.value),
+                    "baseline_value": _exact(query.baseline_value),
+                    "difference": _exact(query.difference),
                 }
-                for one in self.worst
+                for query in self.worst
             ],
         }
 
@@ -126,7 +126,7 @@ class GateReport(Printable):
     @property
     def counts(self) -> Counter[Verdict]:
         """How many checks have each verdict."""
-        return Counter(one.verdict for one in self.outcomes)
+        return Counter(outcome.verdict for outcome in self.outcomes)
 
     @property
     def exit_code(self) -> int:
@@ -138,8 +138,7 @@ class GateReport(Printable):
     @property
     def verdict(self) -> Literal["held", "failed", "error"]:
         """The verdict of the gate, which the exit code reports."""
-        verdicts: tuple[Literal["held"], Literal["failed"], Literal["error"]] = ("held", "failed", "error")
-        return verdicts[self.exit_code]
+        return "error" if self.exit_code == 2 else "failed" if self.exit_code else "held"
 
     def to_dict(self) -> dict[str, Any]:
         """The object that the json format prints."""
@@ -153,15 +152,15 @@ class GateReport(Printable):
             "runs": [
                 {
                     "role": role,
-                    "name": one.name,
-                    "path": one.path,
-                    "queries": one.queries,
-                    "judged_queries": one.judged,
-                    "coverage": _exact(one.share),
+                    "name": run.name,
+                    "path": run.path,
+                    "queries": run.queries,
+                    "judged_queries": run.judged,
+                    "coverage": _exact(run.share),
                 }
-                for role, one in zip(("run", "baseline"), self.coverage, strict=False)
+                for role, run in zip(("run", "baseline"), self.coverage, strict=False)
             ],
-            "checks": [one.to_dict() for one in self.outcomes],
+            "checks": [outcome.to_dict() for outcome in self.outcomes],
             "problems": list(self.problems),
             "notices": [notice.to_dict() for notice in self.notices],
         }

@@ -1,17 +1,12 @@
-"""The checks of a gate as text, and as TOML."""
+"""The checks of a gate as text."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 from helpers import each
 
 from gradeval.commands.gate.checks import parse_checks
-from gradeval.commands.gate.config import GateConfig, open_config, read_config
-from gradeval.errors import GradevalError, InputError
-from gradeval.formats.lines import read_toml
-from gradeval.formats.sources import Source
+from gradeval.errors import GradevalError
 
 
 @each(
@@ -80,92 +75,3 @@ def test_refused(kind: str, text: str, message: str) -> None:
         parse_checks(kind, text)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-def config(text: str, name: str = "gates.toml") -> GateConfig:
-    Path(name).write_text(text)
-    return read_config(read_toml(Source(name)))
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-BODY = """
-require = ["AP >= 0.4", "num_q >= 50"]
-max-drop = 'nDCG@10 2%'
-baseline = "old/run.json"
-min-coverage = 95
-"""
-
-
-def test_files() -> None:
-    found = config(BODY)
-    assert list(map(str, found.checks)) == ["AP >= 0.4", "num_q >= 50", "max-drop nDCG@10 2%"]
-    assert (found.baseline, found.min_coverage) == ("old/run.json", 95.0)
-    assert config(f"[tool.ruff]\nx = 1\n[tool.gradeval.gate]\n{BODY}", "pyproject.toml") == found
-    Path("ci").mkdir()
-    assert config(BODY, "ci/gates.toml").baseline == "ci/old/run.json"
-    assert config('baseline = "/old"', "ci/gates.toml").baseline == "/old"
-    assert config("") == GateConfig()
-
-
-def test_the_command_line_comes_first() -> None:
-    file = config(BODY)
-    own = GateConfig((*parse_checks("require", "AP >= 0.4"), *parse_checks("no-worse", "AP")), "new", 50.0)
-    both = file.with_more(own)
-    assert [*map(str, both.checks)] == ["AP >= 0.4", "num_q >= 50", "max-drop nDCG@10 2%", "no-worse AP"]
-    assert (both.baseline, both.min_coverage) == ("new", 50.0)
-    assert file.with_more(GateConfig()) == file
-
-
-def test_a_pyproject_of_others() -> None:
-    Path("pyproject.toml").write_text("[tool.ruff]\nline-length = 99\n")
-    assert open_config(None) is None
-    Path("pyproject.toml").write_text("tool = 5\n")
-    assert open_config(None) is None
-    Path("pyproject.toml").write_text("[tool.gradeval.gates]\n")
-    assert open_config(None) is not None
-
-
-@each(
-    ("text", "message"),
-    [
-        ("\nmax_drop = 'AP 1'", "gates.toml:2: unknown key 'max_drop'. Did you mean 'max-drop'?"),
-        ("checks = 1", "gates.toml:1: unknown key 'checks'. There are require, max-drop, no-worse, "
-         "non-inferior, max-query-drop, baseline, min-coverage"),
-        ("require = 5", "gates.toml:1: require must be a string or a list of strings such as "
-         "'nDCG@10 >= 0.45', not 5"),
-        ("require = [5]", "gates.toml:1: require must be a string or a list of strings"),
-        ("require = [\n'AP > 0',\n'AP 0']", "gates.toml:3: require 'AP 0' is not of the form"),
-        ("no-worse = 'nDGC@5'", "gates.toml:1: nDGC@5: did you mean nDCG@5?"),
-        ("baseline = 5", "gates.toml:1: baseline must be the path of a file, not 5"),
-        ("baseline = ''", "gates.toml:1: baseline must be the path of a file, not ''"),
-        ("baseline = '-'", "gates.toml:1: baseline must be the path of a file, not '-'"),
-        ("min-coverage = true", "gates.toml:1: min-coverage must be a percentage from 0 to 100, not True"),
-        ("min-coverage = nan", "gates.toml:1: min-coverage must be a percentage from 0 to 100, not nan"),
-        ("min-coverage = 101", "gates.toml:1: min-coverage must be a percentage"),
-        ("[tool.gradeval.gate]\nrequire = 'AP > 0'", "gates.toml:1: unknown key 'tool'"),
-    ],
-)  # fmt: skip
-def test_refused_files(text: str, message: str) -> None:
-    with pytest.raises(InputError) as raised:
-        config(text)
-    assert str(raised.value).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[tool.gradeval.gates]\nx = 1", "pyproject.toml:1: unknown table 'gates'. Did you mean 'gate'?"),
-        ("[tool.gradeval.other]\nx = 1", "pyproject.toml:1: unknown table 'other'. There is gate"),
-        ("[tool.gradeval]\ngate = 5", "pyproject.toml: it has no table [tool.gradeval.gate]"),
-        ("[tool.ruff]\nx = 1", "pyproject.toml: it has no table [tool.gradeval.gate]"),
-        ("[tool.x]\nmaxdrop = 1\n[tool.gradeval.gate]\nmaxdrop = 1", "pyproject.toml:4: unknown key 'maxdrop'"),
-    ],
-)
-def test_refused_pyprojects(text: str, message: str) -> None:
-    with pytest.raises(InputError) as raised:
-        config(text, "pyproject.toml")
-    assert str(raised.value).startswith(message)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
 from helpers import each
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -151,7 +150,7 @@ def test_the_runner_would_obey_these() -> None:
     assert len(commands("\n".join(IDS))) == 7
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@each("format", FORMATS)
 def test_no_data_is_a_command(format: str) -> None:
     text = attacked().render(format)
     assert commands(text) == []

@@ -106,7 +106,7 @@ def test_checks_against_a_baseline_are_as_stated(kind: str, sign: int) -> None:
     assert {"held", "failed"} <= seen
 
 
-@pytest.mark.parametrize("operator", [">=", ">", "<=", "<"])
+@each("operator", [">=", ">", "<=", "<"])
 def test_required_values_are_as_stated(operator: str) -> None:
     for value in (0.44, 0.45, 0.45 - 1e-12, 0.45 + 1e-12, 0.46):
         equal = abs(value - 0.45) <= SLACK
@@ -121,7 +121,7 @@ def test_required_values_are_as_stated(operator: str) -> None:
         assert (one.value, one.bound) == (value, 0.45)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in FORMS if kind != "non-inferior"])
+@each("kind", [kind for kind in FORMS if kind != "non-inferior"])
 def test_improvement_never_fails(kind: str) -> None:
     rng = np.random.default_rng(3)
     text = FORMS[kind].format(x=0.0, percent=0.0, x_percent=0.0)
@@ -209,7 +209,7 @@ def test_undefined_values(kind: str, run: list[float], old: list[float], reason:
     assert (one.verdict, one.reason, one.worst) == ("error", reason, ())
 
 
-@pytest.mark.parametrize("text", ["AP >= 0", "AP > -1", "AP <= 1", "AP < 9"])
+@each("text", ["AP >= 0", "AP > -1", "AP <= 1", "AP < 9"])
 def test_undefined_required_values(text: str) -> None:
     one = outcome("require", text, [NAN, NAN])
     assert (one.verdict, one.reason) == ("error", "AP is undefined")
@@ -247,7 +247,7 @@ def test_values_that_the_baseline_alone_lacks_are_left_out() -> None:
     assert (one.verdict, one.n) == ("held", 2)
 
 
-@pytest.mark.parametrize("kind", ["no-worse", "non-inferior"])
+@each("kind", ["no-worse", "non-inferior"])
 def test_one_pair_has_no_interval(kind: str) -> None:
     one = outcome(kind, "AP" if kind == "no-worse" else "AP 1", [0.9], [0.5])
     assert (one.verdict, one.reason) == ("error", "no interval: fewer than 2 pairs")

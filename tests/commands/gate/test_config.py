@@ -8,12 +8,107 @@ from pathlib import Path
 
 import pytest
 from cli.command import fails, gradeval
+from helpers import each
 
-from gradeval.commands.gate.checks import KINDS
+from gradeval.commands.gate.checks import KINDS, parse_checks
+from gradeval.commands.gate.config import GateConfig, open_config, read_config
+from gradeval.errors import InputError
+from gradeval.formats.lines import read_toml
+from gradeval.formats.sources import Source
 
 from .calls import gate, save
 
 pytestmark = pytest.mark.usefixtures("gate_files")
+
+
+def config(text: str, name: str = "gates.toml") -> GateConfig:
+    Path(name).write_text(text)
+    return read_config(read_toml(Source(name)))
+
+
+BODY = """
+require = ["AP >= 0.4", "num_q >= 50"]
+max-drop = 'nDCG@10 2%'
+baseline = "old/run.json"
+min-coverage = 95
+"""
+
+
+def test_files() -> None:
+    found = config(BODY)
+    assert list(map(str, found.checks)) == ["AP >= 0.4", "num_q >= 50", "max-drop nDCG@10 2%"]
+    assert (found.baseline, found.min_coverage) == ("old/run.json", 95.0)
+    assert config(f"[tool.ruff]\nx = 1\n[tool.gradeval.gate]\n{BODY}", "pyproject.toml") == found
+    Path("ci").mkdir()
+    assert config(BODY, "ci/gates.toml").baseline == "ci/old/run.json"
+    assert config('baseline = "/old"', "ci/gates.toml").baseline == "/old"
+    assert config("") == GateConfig()
+
+
+def test_the_command_line_comes_first() -> None:
+    file = config(BODY)
+    own = GateConfig((*parse_checks("require", "AP >= 0.4"), *parse_checks("no-worse", "AP")), "new", 50.0)
+    both = file.with_more(own)
+    assert [*map(str, both.checks)] == ["AP >= 0.4", "num_q >= 50", "max-drop nDCG@10 2%", "no-worse AP"]
+    assert (both.baseline, both.min_coverage) == ("new", 50.0)
+    assert file.with_more(GateConfig()) == file
+
+
+def test_a_pyproject_of_others() -> None:
+    Path("pyproject.toml").write_text("[tool.ruff]\nline-length = 99\n")
+    assert open_config(None) is None
+    Path("pyproject.toml").write_text("tool = 5\n")
+    assert open_config(None) is None
+    Path("pyproject.toml").write_text("[tool.gradeval.gates]\n")
+    assert open_config(None) is not None
+
+
+@each(
+    ("text", "message"),
+    [
+        ("\nmax_drop = 'AP 1'", "gates.toml:2: unknown key 'max_drop'. Did you mean 'max-drop'?"),
+        ("checks = 1", "gates.toml:1: unknown key 'checks'. There are require, max-drop, no-worse, "
+         "non-inferior, max-query-drop, baseline, min-coverage"),
+        ("require = 5", "gates.toml:1: require must be a string or a list of strings such as "
+         "'nDCG@10 >= 0.45', not 5"),
+        ("require = [5]", "gates.toml:1: require must be a string or a list of strings"),
+        ("require = [\n'AP > 0',\n'AP 0']", "gates.toml:3: require 'AP 0' is not of the form"),
+        ("no-worse = 'nDGC@5'", "gates.toml:1: nDGC@5: did you mean nDCG@5?"),
+        ("baseline = 5", "gates.toml:1: baseline must be the path of a file, not 5"),
+        ("baseline = ''", "gates.toml:1: baseline must be the path of a file, not ''"),
+        ("baseline = '-'", "gates.toml:1: baseline must be the path of a file, not '-'"),
+        ("min-coverage = true", "gates.toml:1: min-coverage must be a percentage from 0 to 100, not True"),
+        ("min-coverage = nan", "gates.toml:1: min-coverage must be a percentage from 0 to 100, not nan"),
+        ("min-coverage = 101", "gates.toml:1: min-coverage must be a percentage"),
+        ("[tool.gradeval.gate]\nrequire = 'AP > 0'", "gates.toml:1: unknown key 'tool'"),
+        ("[options]\nrell = 2\n", "gates.toml:2: unknown option 'rell'. Did you mean 'rel'?"),
+        ("[options]\nrel = 'x'\n", "gates.toml:2: rel must be a finite number, not 'x'"),
+        ("options = 3\n", "gates.toml:1: [options] must be a table"),
+    ],
+)  # fmt: skip
+def test_refused_files(text: str, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        config(text)
+    assert str(raised.value).startswith(message)
+
+
+@each(
+    ("text", "message"),
+    [
+        ("[tool.gradeval.gates]\nx = 1", "pyproject.toml:1: unknown table 'gates'. Did you mean 'gate'?"),
+        ("[tool.gradeval.other]\nx = 1", "pyproject.toml:1: unknown table 'other'. There is gate"),
+        ("[tool.gradeval]\ngate = 5", "pyproject.toml: it has no table [tool.gradeval.gate]"),
+        ("[tool.ruff]\nx = 1", "pyproject.toml: it has no table [tool.gradeval.gate]"),
+        ("[tool.x]\nmaxdrop = 1\n[tool.gradeval.gate]\nmaxdrop = 1", "pyproject.toml:4: unknown key 'maxdrop'"),
+    ],
+)
+def test_refused_pyprojects(text: str, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        config(text, "pyproject.toml")
+    assert str(raised.value).startswith(message)
+
+
+# on the command line
 
 
 def test_checks_in_a_file() -> None:
@@ -29,20 +124,6 @@ def test_checks_in_a_file() -> None:
     assert gate("qrels part.run --config ci/gates.toml --min-coverage 99").code == 2
 
 
-@pytest.mark.parametrize("option", ["-o", "--junit"])
-def test_the_baseline_of_a_file_is_not_overwritten(option: str) -> None:
-    save("poor")
-    Path("gates.toml").write_text('no-worse = "AP"\nbaseline = "poor.json"\n')
-    before = Path("poor.json").read_bytes()
-    done = gate(f"qrels good.run --config gates.toml {option} ./poor.json")
-    assert done.code == 2
-    assert (
-        f"--{'junit' if option == '--junit' else 'output'} ./poor.json: it is one of the input files"
-        in done.err
-    )
-    assert Path("poor.json").read_bytes() == before
-
-
 def test_checks_in_pyproject() -> None:
     Path("pyproject.toml").write_text("[tool.gradeval.gate]\nrequire = 'AP > 0.999'\n")
     assert gate("qrels good.run").code == 1
@@ -50,12 +131,6 @@ def test_checks_in_pyproject() -> None:
     assert gate("qrels good.run --config pyproject.toml").code == 1
     Path("gates.toml").write_text("require = 'AP > 0'\n")
     assert gate("qrels good.run --config gates.toml").code == 0
-    Path("pyproject.toml").write_text("[tool.gradeval.gate]\nmax_drop = 'AP 1%'\n")
-    assert gate("qrels good.run --require 'AP > 0'").lines[0] == (
-        "pyproject.toml:2: unknown key 'max_drop'. Did you mean 'max-drop'?"
-    )
-    Path("pyproject.toml").write_text("[tool.ruff]\nx = 1\n")
-    assert gate("qrels good.run --require 'AP > 0'").code == 0
     Path("pyproject.toml").write_text("[tool.gradeval\n")
     assert gate("qrels good.run --require 'AP > 0'").lines[0].startswith("pyproject.toml:1: this is not TOML")
 
@@ -131,19 +206,6 @@ def test_options_in_a_file() -> None:
     Path("ci/sizes").write_text("9\n" * 60)
     Path("l").write_text("".join(f"{d % 3} 1:{d % 3}\n" for _ in range(60) for d in range(9)))
     assert gate("l --feature 1 --config ci/gates.toml").code == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[options]\nrell = 2\n", "gates.toml:2: unknown option 'rell'. Did you mean 'rel'?"),
-        ("[options]\nrel = 'x'\n", "gates.toml:2: rel must be a finite number, not 'x'"),
-        ("options = 3\n", "gates.toml:1: [options] must be a table"),
-    ],
-)
-def test_options_that_are_wrong(text: str, message: str) -> None:
-    Path("gates.toml").write_text(text)
-    assert gate("qrels good.run --config gates.toml --require 'AP > 0'").lines[0] == message
 
 
 def test_init_writes_the_options() -> None:
