@@ -9,7 +9,7 @@ from typing import Any
 from gradeval.commands.batch.cells import TEST
 from gradeval.commands.batch.manifest import AVERAGE, POOL
 from gradeval.commands.batch.result import Batch, BatchCollection
-from gradeval.commands.compare.layout import BETTER, WORSE, letters
+from gradeval.commands.compare.layout import BETTER, WORSE, letters, significance
 from gradeval.errors import visible
 from gradeval.registry.spec import Spec
 from gradeval.render import Digits
@@ -54,41 +54,34 @@ def document(batch: Batch, how: RenderOptions) -> Document:
 
 def _grids(batch: Batch, digits: Digits, with_letters: bool) -> Iterator[Grid]:
     """A grid for each metric. with_letters: for significance, instead of triangles."""
-    names = letters(len(batch.systems))
+    labels = list(map(visible, batch.systems))
+    if with_letters and batch.baseline is not None:
+        labels = [f"{label} ({letter})" for label, letter in zip(labels, letters(len(labels)), strict=True)]
     for spec in batch.specs:
         collections = batch.having(spec)
-        with_average = len(collections) > 1
-        marks = _letters(batch, spec) if with_letters else _triangles(batch, spec)
-        columns = [_column(batch, one, spec, digits, marks) for one in collections]
-        if with_average:
+        head = ["system", *(visible(collection.name) for collection in collections)]
+        columns = [_column(batch, collection, spec, digits, with_letters) for collection in collections]
+        if len(collections) > 1:
             means = [batch.average(system, spec) for system in batch.systems]
+            head.append("all queries" if batch.pool else "average")
             columns.append(_bold(spec, means, [Cell(number(mean, digits)) for mean in means]))
-        head = ["system", *(visible(one.name) for one in collections)]
-        head += [_AVERAGES[batch.pool]] if with_average else []
-        labels = [
-            f"{visible(system)} ({letter})" if with_letters and batch.baseline is not None else visible(system)
-            for system, letter in zip(batch.systems, names, strict=True)
-        ]
-        rows = [(label, *row) for label, row in zip(labels, zip(*columns, strict=True), strict=True)]
-        yield Grid(spec.display, tuple(head), rows)
-
-
-_AVERAGES = {False: "average", True: "all queries"}
+        yield Grid(spec.display, tuple(head), list(zip(labels, *columns, strict=True)))
 
 
 def _column(
-    batch: Batch, collection: BatchCollection, spec: Spec, digits: Digits, marks: dict[tuple[str, str], str]
+    batch: Batch, collection: BatchCollection, spec: Spec, digits: Digits, with_letters: bool
 ) -> list[Cell]:
-    cells, means = [], []
-    for system in batch.systems:
-        key = collection.name, system
-        cell, mean = batch.cells.get(key), batch.value(*key, spec)
-        if cell is not None and cell.status != "done":
-            cells.append(Cell(cell.status))
-        else:
-            cells.append(Cell(number(mean, digits), marks.get(key, "")))
-        means.append(mean)
-    return _bold(spec, means, cells)
+    cells = [batch.cells.get((collection.name, system)) for system in batch.systems]
+    pairs = [cell.comparisons[str(spec)] for cell in cells if cell and str(spec) in cell.comparisons]
+    marks = significance(batch.systems, pairs, with_letters)
+    means = [batch.value(collection.name, system, spec) for system in batch.systems]
+    texts = [
+        Cell(cell.status)
+        if cell is not None and cell.status != "done"
+        else Cell(number(mean, digits), marks.get((system, str(spec)), ""))
+        for system, cell, mean in zip(batch.systems, cells, means, strict=True)
+    ]
+    return _bold(spec, means, texts)
 
 
 def _bold(spec: Spec, means: list[float], cells: list[Cell]) -> list[Cell]:
@@ -99,28 +92,6 @@ def _bold(spec: Spec, means: list[float], cells: list[Cell]) -> list[Cell]:
         return cells
     best = (max if higher else min)(known)[1]
     return [cell._replace(bold=cell.text == best) for cell in cells]
-
-
-def _triangles(batch: Batch, spec: Spec) -> dict[tuple[str, str], str]:
-    """(collection, system) -> whether it is significantly better or worse than the baseline."""
-    marks = {"better": BETTER, "worse": WORSE, "": ""}
-    return {
-        (collection, system): marks[one.verdict]
-        for (collection, system, metric), one in batch.comparisons.items()
-        if metric == str(spec)
-    }
-
-
-def _letters(batch: Batch, spec: Spec) -> dict[tuple[str, str], str]:
-    """(collection, system) -> the letters of the systems that it is significantly better than."""
-    letter = dict(zip(batch.systems, letters(len(batch.systems)), strict=True))
-    found: dict[tuple[str, str], list[str]] = {}
-    for (collection, system, metric), one in batch.comparisons.items():
-        if metric == str(spec) and one.verdict:
-            pair = (system, one.baseline) if one.verdict == "better" else (one.baseline, system)
-            found.setdefault((collection, pair[0]), []).append(letter[pair[1]])
-    between = "," if len(letter) > 26 else ""
-    return {key: between.join(names) for key, names in found.items()}
 
 
 def _legend(batch: Batch, with_letters: bool) -> list[str]:
@@ -170,24 +141,24 @@ _COLUMNS = [
 def _rows(batch: Batch) -> Iterator[dict[str, Any]]:
     """The rows for programs: each cell, then the averages."""
     empty = dict.fromkeys((column.name for column in _COLUMNS[6:]), "")
+    specs = {collection.name: collection.specs for collection in batch.collections}
     for (collection, system), cell in batch.cells.items():
-        [specs] = [one.specs for one in batch.collections if one.name == collection]
-        for spec in specs:
-            value, one = cell.values.get(str(spec)), cell.comparisons.get(str(spec))
+        for spec in specs[collection]:
+            mean, n = cell.values.get(str(spec), (math.nan, 0))
+            pair = cell.comparisons.get(str(spec))
             row = {"collection": collection, "system": system, "metric": spec, "status": cell.status}
-            mean, n = (math.nan, 0) if value is None else (value.mean, value.n)
-            compared = empty if one is None else {name: getattr(one, name) for name in empty}
+            compared = empty if pair is None else {name: getattr(pair, name) for name in empty}
             yield {**row, "value": mean, "queries": n, **compared}
     for system in batch.systems if len(batch.collections) > 1 else ():
         for spec in batch.specs:
-            cells = [batch.cells.get((one.name, system)) for one in batch.having(spec)]
-            found = [of for cell in cells if cell is not None and (of := cell.values.get(str(spec)))]
+            cells = [batch.cells.get((collection.name, system)) for collection in batch.having(spec)]
+            values = [cell.values[str(spec)] for cell in cells if cell and str(spec) in cell.values]
             yield {
                 "collection": POOL if batch.pool else AVERAGE,
                 "system": system,
                 "metric": spec,
                 "value": batch.average(system, spec),
-                "queries": sum(one.n for one in found),
-                "status": "done" if len(found) == len(cells) else "incomplete",
+                "queries": sum(value.n for value in values),
+                "status": "done" if len(values) == len(cells) else "incomplete",
                 **empty,
             }

@@ -66,10 +66,6 @@ def manifest_of(content: Mapping[str, Any]) -> Manifest:
     return _Reader("manifest", "", lambda text, table="": None).manifest(content)
 
 
-def _toml_key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)
-
-
 class _Reader:
     """Reads the content of a manifest, and reports what is wrong with it. folder: of relative paths."""
 
@@ -92,9 +88,13 @@ class _Reader:
         for name in features:
             if name in systems:
                 self.fail(f"system {named(name)} is a feature too", name)
-        found = tuple(self.collection(name, of, content, systems) for name, of in collections.items())
-        metrics = self.metrics(content.get("metrics"))
-        return Manifest(self.path, (*systems, *features), features, found, metrics)
+        return Manifest(
+            self.path,
+            (*systems, *features),
+            features,
+            tuple(self.collection(name, own, content, systems) for name, own in collections.items()),
+            self.metrics(content.get("metrics")),
+        )
 
     def check_keys(self, content: Mapping[str, Any], known: Iterable[str], table: str = "") -> None:
         for key in content:
@@ -102,41 +102,43 @@ class _Reader:
                 near = get_close_matches(str(key), known, n=1)
                 hint = f"Did you mean '{near[0]}'?" if near else f"The keys are {', '.join(known)}"
                 where = f" in [{table}]" if table else ""
-                text = next((one for one in (f"{key} =", f"{key}=") if self.line_of(one, table)), str(key))
+                text = next((text for text in (f"{key} =", f"{key}=") if self.line_of(text, table)), str(key))
                 self.fail(f"unknown key {named(str(key))}{where}", text, table, hint)
 
     def named_tables(self, content: Mapping[str, Any], key: str) -> dict[str, Any]:
         """What a list of names, or a table by name, says of each name: None for a list."""
-        given = content.get(key)
-        if isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given):
-            found = dict.fromkeys(given)
-            if len(found) < len(given):
+        value = content.get(key)
+        if value is None:
+            self.fail(f"no {key} given")
+        if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
+            tables: dict[str, Any] = dict.fromkeys(value)
+            if len(tables) < len(value):
                 self.fail(f"{key} has a name twice", key)
-        elif isinstance(given, Mapping):
-            found = {str(name): of for name, of in given.items()}
+        elif isinstance(value, Mapping):
+            tables = {str(name): table for name, table in value.items()}
         else:
-            what = f"no {key} given" if given is None else f"{key} must be a list of names, or a table"
-            self.fail(what, "" if given is None else key)
-        for name in found:
+            self.fail(f"{key} must be a list of names, or a table", key)
+        for name in tables:
             if not name or name in (AVERAGE, POOL):
                 self.fail(f"{named(name)} cannot be a name of {key}", key)
-        if not found:
+        if not tables:
             self.fail(f"no {key} given", key)
-        return found
+        return tables
 
     def features(self, content: Mapping[str, Any]) -> dict[str, int]:
         if "features" not in content:
             return {}
         try:
-            return {f"feature{one}": one for one in Options.of(features=content["features"]).features}
+            return {f"feature{number}": number for number in Options.of(features=content["features"]).features}
         except OptionError as error:
             self.fail(str(error), "features")
 
     def collection(
-        self, name: str, given: Any, content: Mapping[str, Any], systems: Mapping[str, Any]
+        self, name: str, own: Any, content: Mapping[str, Any], systems: Mapping[str, Any]
     ) -> Collection:
-        table = f"collections.{_toml_key(name)}"
-        own = {} if given is None else given
+        """own: the table of the collection, None where only its name is listed."""
+        table = f"collections.{name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)}"
+        own = {} if own is None else own
         if not isinstance(own, Mapping):
             self.fail(f"[{table}] must be a table", name)
         self.check_keys(own, COLLECTION_KEYS, table)
@@ -145,17 +147,15 @@ class _Reader:
             self.fail(f"collection {named(name)} has no qrels", name, hint='Add qrels = "PATH" to it')
         runs = own.get("runs", {})
         of_collection = runs if isinstance(runs, Mapping) else {}
-        unknown = [one for one in of_collection if one not in systems]
-        if unknown:
+        if unknown := [system for system in of_collection if system not in systems]:
             self.fail(f"{named(str(unknown[0]))} in runs of [{table}] is not one of the systems", table)
         template = content.get("runs") if isinstance(runs, Mapping) else runs
-        if isinstance(template, str) and "{system}" not in template:
-            by_template = [one for one, of in systems.items() if of is None and one not in of_collection]
-            if len(by_template) > 1:
-                self.fail("runs has no {system}: all systems have the same file", "runs")
+        by_template = [name for name, path in systems.items() if path is None and name not in of_collection]
+        if isinstance(template, str) and "{system}" not in template and len(by_template) > 1:
+            self.fail("runs has no {system}: all systems have the same file", "runs")
         paths = {}
-        for system, of_system in systems.items():
-            path = of_collection.get(system, of_system if of_system is not None else template)
+        for system, path_of_system in systems.items():
+            path = of_collection.get(system, template if path_of_system is None else path_of_system)
             if path is None and of_collection:  # it has the runs of other systems: this one is missing
                 paths[system] = ""
                 continue
@@ -174,42 +174,38 @@ class _Reader:
         for name in _PLACEHOLDER.findall(template):
             if name not in names:
                 near = get_close_matches(name, names, n=1)
-                known = " and ".join(f"{{{one}}}" for one in names)
+                known = " and ".join(f"{{{name}}}" for name in names)
                 hint = f"Did you mean {{{near[0]}}}?" if near else f"{key} may have {known}"
                 self.fail(f"unknown placeholder {{{name}}} in {key}", f"{{{name}}}", hint=hint)
         path = os.path.join(self.folder, _PLACEHOLDER.sub(lambda match: names[match[1]], template))
         if not _WILDCARD.search(template) or os.path.lexists(path):
             return path
         pattern = _PLACEHOLDER.sub(lambda match: escape(names[match[1]]), template)
-        found = sorted(
-            file for file in glob(os.path.join(escape(self.folder), pattern)) if not os.path.isdir(file)
-        )
-        if len(found) > 1:
-            shown = first_names(found, _SHOWN)
-            hint = "A pattern must match one file for each collection and system"
-            self.fail(f"{key}: {path} matches {len(found)} files: {shown}", template, hint=hint)
-        return found[0] if found else path
+        matches = glob(os.path.join(escape(self.folder), pattern))
+        files = sorted(file for file in matches if not os.path.isdir(file))
+        if len(files) > 1:
+            what = f"{key}: {path} matches {len(files)} files: {first_names(files, _SHOWN)}"
+            self.fail(what, template, hint="A pattern must match one file for each collection and system")
+        return files[0] if files else path
 
-    def metrics(self, given: Any) -> tuple[str, ...]:
-        names = [given] if isinstance(given, str) else [] if given is None else given
+    def metrics(self, value: Any) -> tuple[str, ...]:
+        names = [value] if isinstance(value, str) else [] if value is None else value
         if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
-            self.fail(f"metrics must be names, not {described(given)}", "metrics")
+            self.fail(f"metrics must be names, not {described(value)}", "metrics")
         return tuple(names)
 
     def options(self, content: Mapping[str, Any], own: Mapping[str, Any], table: str) -> Options:
         """The options of a collection: its own instead of the common ones."""
-        given: dict[str, Any] = {}
-        for options, place in (
-            (content.get("options", {}), "options"),
-            (own.get("options", {}), f"{table}.options"),
-        ):
-            if not isinstance(options, Mapping):
+        options: dict[str, Any] = {}
+        for of, place in ((content, "options"), (own, f"{table}.options")):
+            values = of.get("options", {})
+            if not isinstance(values, Mapping):
                 self.fail(f"[{place}] must be a table", "options")
-            self.check_keys(options, FILE_OPTIONS, place)
-            given.update(options)
-        if isinstance(given.get("groups"), str):
-            given["groups"] = os.path.join(self.folder, given["groups"])
+            self.check_keys(values, FILE_OPTIONS, place)
+            options.update(values)
+        if isinstance(options.get("groups"), str):
+            options["groups"] = os.path.join(self.folder, options["groups"])
         try:
-            return Options.of(**given)
+            return Options.of(**options)
         except OptionError as error:
             self.fail(str(error), str(error).split()[0])

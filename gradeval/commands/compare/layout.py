@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from string import ascii_lowercase
 from typing import Any
 
@@ -130,7 +130,7 @@ def _heading(section: Section, what: str) -> str:
 
 def _means(comparison: Comparison, section: Section, digits: Digits, with_letters: bool) -> Grid:
     values, judged = comparison.values, comparison.judged if section.group is None else None
-    marks = _letters_of(comparison, section) if with_letters else _triangles(section)
+    marks = significance(values.runs, section.comparisons, with_letters)
     means = section.means.tolist()
     columns: list[list[str | Cell]] = []
     for m, metric in enumerate(values.metrics):
@@ -156,24 +156,24 @@ def _means(comparison: Comparison, section: Section, digits: Digits, with_letter
     return Grid(_heading(section, "Means"), head, list(zip(labels, *columns, strict=True)))
 
 
-def _letters_of(comparison: Comparison, section: Section) -> Mapping[tuple[str, str], str]:
-    """(run, metric) -> the letters of the runs that it is significantly better than."""
-    runs = comparison.values.runs
+def significance(
+    runs: Sequence[str], pairs: Iterable[PairComparison], with_letters: bool
+) -> dict[tuple[str, str], str]:
+    """(run, metric) -> the letters of the runs that it is significantly better than, or whether it is
+    significantly better or worse than the baseline.
+    """
+    significant = [pair for pair in pairs if pair.verdict]
+    if not with_letters:
+        marks = {"better": BETTER, "worse": WORSE}
+        return {(pair.run, pair.metric): marks[pair.verdict] for pair in significant}
     names = letters(len(runs))
-    losers: dict[tuple[str, str], set[int]] = {}
-    for pair in section.comparisons:
-        if pair.verdict:
-            both = (pair.run, pair.baseline)
-            winner, loser = both if pair.verdict == "better" else both[::-1]
-            losers.setdefault((winner, pair.metric), set()).add(runs.index(loser))
+    worse: dict[tuple[str, str], set[int]] = {}
+    for pair in significant:
+        both = (pair.run, pair.baseline)
+        winner, loser = both if pair.verdict == "better" else both[::-1]
+        worse.setdefault((winner, pair.metric), set()).add(runs.index(loser))
     between = "," if len(names) > len(ascii_lowercase) else ""
-    return {key: between.join(names[r] for r in sorted(places)) for key, places in losers.items()}
-
-
-def _triangles(section: Section) -> Mapping[tuple[str, str], str]:
-    """(run, metric) -> whether it is significantly better or worse than the baseline."""
-    marks = {"better": BETTER, "worse": WORSE}
-    return {(pair.run, pair.metric): marks[pair.verdict] for pair in section.comparisons if pair.verdict}
+    return {key: between.join(names[r] for r in sorted(places)) for key, places in worse.items()}
 
 
 def _interval_end(value: float, digits: Digits) -> str:
