@@ -2,48 +2,157 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gradeval.cli.arguments import check_queries, check_runs, expand_runs
+from gradeval.cli import output as out
 from gradeval.cli.command import Command, CommandGroup
+from gradeval.cli.job import Job, check_runs, expand_runs, input_files, with_job
 from gradeval.cli.options import (
     SectionedCommand,
     input_options,
     measure_options,
     metric_option,
     other_options,
+    output_options,
     queries,
     query_options,
     row_option,
+    section,
+    table_option,
+    together,
 )
-from gradeval.cli.types import File
+from gradeval.cli.types import File, OutputPath
 from gradeval.commands.compare.command import with_baseline
 from gradeval.commands.compare.options import CompareOptions
-from gradeval.commands.plot.command_options import (
-    DRAWING,
-    drawing,
-    mean_confidence_option,
-    picture_options,
-    run_plot,
-)
-from gradeval.commands.study.command import swaps_command
-from gradeval.commands.study.command_options import as_eval_has, as_has, example
-from gradeval.options import Options
+from gradeval.commands.plot.file import SUFFIXES, check_matplotlib, format_of
+from gradeval.commands.study.command import FORMATS, as_eval_has, as_has, example, swaps_command
+from gradeval.options import Options, parse_number
 
 if TYPE_CHECKING:
     from gradeval.commands.plot.picture import Picture
     from gradeval.render.progress import Progress
 
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+_WITHOUT_BLOCKS = ("dumb", "linux")  # terminals whose fonts lack block characters
+
+DRAWING = "Picture"
+drawing = section(DRAWING)
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """Width and height in inches."""
+
+    name = "WxH"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, float]:
+        if isinstance(value, tuple):
+            return value
+        width, x, height = value.lower().partition("x")
+        try:
+            size = parse_number(width), parse_number(height)
+        except ValueError:
+            size = (0.0, 0.0)
+        if not x or not all(0 < one <= 100 for one in size):
+            self.fail(f"'{value}' is not a width and height in inches, such as 5x3.", param, ctx)
+        return size
+
+
+def mean_confidence_option(of: str) -> Callable[[Decorated], Decorated]:
+    return row_option(
+        CompareOptions, "confidence", section=DRAWING, help=f"Of the intervals of {of}. Default: 95."
+    )
+
+
+def picture_options(*tables: str, is_drawn: bool = False) -> Callable[[Decorated], Decorated]:
+    """Where the picture is saved, and the options of the output. tables: the names of those behind it.
+
+    is_drawn: whether the format table draws the picture in characters.
+    """
+    in_ascii = drawing(
+        "--ascii",
+        is_flag=True,
+        help="Draw with ASCII characters only. Default: on terminals without block characters.",
+    )
+    return together(
+        drawing(
+            "--save",
+            type=OutputPath(),
+            metavar="FILE",
+            help=f"Save the picture too, atomically. Its ending sets the format: {', '.join(SUFFIXES)}. "
+            "Requires matplotlib: pip install 'gradeval[plot]'.",
+        ),
+        drawing(
+            "--size",
+            type=Size(),
+            metavar="WxH",
+            help="Width and height of the saved picture in inches, such as 5x3.",
+        ),
+        *([in_ascii] if is_drawn else []),
+        table_option(tables),
+        output_options(FORMATS, default="table, the picture in characters" if is_drawn else "table"),
+    )
+
+
+def _plot(
+    job: Job,
+    draw: Callable[[Progress], Picture],
+    *read: str,
+    save: str | None,
+    size: tuple[float, float] | None,
+    ascii: bool | None = None,
+) -> int:
+    """Draw a picture, print it, and save it. read: files that are read, though no argument of type File names
+    them. ascii: None for a picture that is not drawn in characters.
+    """
+    if save is None and size is not None:
+        raise click.UsageError("--size requires --save.")
+    file, kind = None, ""
+    job.open(*read)
+    if save is not None:  # what would prevent it is an error before anything is read
+        kind = format_of(save, "--save")
+        check_matplotlib()
+        file = job.output_file(save, input_files(*read), "--save")
+        if job.file is not None and os.path.realpath(job.file.path) == os.path.realpath(save):
+            raise click.UsageError("--output and --save name the same file.")
+    with job.running() as progress:
+        picture = draw(progress)
+    data, warnings = b"", list[str]()
+    if file is not None:
+        from gradeval.commands.plot.file import image, without_glyphs
+
+        data, missing = image(picture, kind, size)
+        warnings = [without_glyphs(missing)] if missing else []
+    if not job.passes(picture.notices, picture.runs_read, warnings):
+        return 2
+    how: dict[str, Any] = {} if ascii is None else {"ascii": ascii or (job.on_terminal and _lacks_blocks())}
+    how |= {"table": job.table, "digits": job.digits, "spreadsheet": job.spreadsheet, **job.style}
+    text = picture.render(job.format, **how)
+    if file is not None:
+        out.write_data(data, file)
+    job.write(text)
+    return 0
+
+
+def _lacks_blocks() -> bool:
+    """Whether the terminal cannot show block characters."""
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "").replace("_", "")
+    return encoding != "utf8" or os.environ.get("TERM") in _WITHOUT_BLOCKS
+
 
 @click.group(
     "plot",
     cls=CommandGroup,
-    short_help="Draw queries, curves and φ, in the terminal or to a file.",
+    short_help="Draw queries and curves in the terminal; these, φ and swaps to a file.",
 )
 def plot_command() -> None:
-    """Draw pictures: in characters, or with --save as SVG, PNG or PDF, with matplotlib.
+    """Draw pictures: with --save as SVG, PNG or PDF, with matplotlib; queries and curves in characters too.
 
     -f tsv, csv and json print the numbers behind a picture. In Python: gradeval.plot.curve(...) and so on.
     """
@@ -64,43 +173,47 @@ def plot_command() -> None:
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
 @row_option(CompareOptions, "baseline", section=DRAWING)
 @mean_confidence_option("the means")
-@picture_options("queries", "summary")
+@picture_options("queries", "summary", is_drawn=True)
 @measure_options("nDCG@10")
 @query_options()
 @input_options()
 @other_options()
+@with_job(FORMATS, otherwise="table")
 def queries_command(
+    job: Job,
     qrels: str,
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
-    complete: bool,
     baseline: str | None,
-    **given: Any,
+    confidence: float,
+    save: str | None,
+    size: tuple[float, float] | None,
+    ascii: bool,
+    **options: Any,
 ) -> int:
     """The value of each query, the highest first; of several runs, differences from a baseline.
 
     The first RUN is the baseline. The mean has its t interval, and differences are counted as won, tied and
     lost. A RUN may be a saved result (gradeval -q -f json) too. NAME=RUN labels a run.
     """
-    check_queries(complete, given["queries"])
-    check_runs(runs, given["features"])
+    check_runs(runs, options["features"])
     labelled = with_baseline(runs, baseline)
 
-    def draw(progress: Progress, options: dict[str, Any]) -> Picture:
+    def draw(progress: Progress) -> Picture:
         from gradeval.commands.plot.queries import METRIC, draw_queries
 
-        own, chosen = _split(options, "confidence")
         return draw_queries(
             qrels,
             labelled or [(None, qrels)],
             metrics or METRIC,
-            chosen,
+            Options.of(**options),
             baseline=baseline,
+            confidence=confidence,
             watch=progress.watch,
-            **own,
+            query_ids=job.chosen,
         )
 
-    return run_plot(draw, given, [path for _, path in labelled])
+    return _plot(job, draw, *(path for _, path in labelled), save=save, size=size, ascii=ascii)
 
 
 @plot_command.command(
@@ -124,34 +237,48 @@ def queries_command(
 )
 @drawing("--log", is_flag=True, help="Logarithmic axis of the cutoffs.")
 @mean_confidence_option("the means")
-@picture_options("curve")
+@picture_options("curve", is_drawn=True)
 @measure_options("nDCG")
 @query_options()
 @input_options()
 @other_options()
+@with_job(FORMATS, otherwise="table")
 def curve_command(
-    qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], at: str | None, complete: bool, **given: Any
+    job: Job,
+    qrels: str,
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    at: str | None,
+    log: bool,
+    confidence: float,
+    save: str | None,
+    size: tuple[float, float] | None,
+    ascii: bool,
+    **options: Any,
 ) -> int:
     """The mean of a metric at each cutoff, with its t interval.
 
     A metric is given without cutoffs, which are then those of --at, or with them: nDCG@5,10,20.
     -m iprec_at_recall draws interpolated precision by recall. NAME=RUN labels a run.
     """
-    check_queries(complete, given["queries"])
-    check_runs(runs, given["features"])
+    check_runs(runs, options["features"])
 
-    from gradeval.tables.run_names import labelled
-
-    named = [labelled(run) for run in runs]
-
-    def draw(progress: Progress, options: dict[str, Any]) -> Picture:
+    def draw(progress: Progress) -> Picture:
         from gradeval.commands.plot.curve import METRIC, curves_of, draw_curve
+        from gradeval.tables.run_names import labelled
 
-        own, chosen = _split(options, "confidence", "log")
-        curves = curves_of(metrics or METRIC, at)
-        return draw_curve(qrels, named or [(None, qrels)], curves, chosen, watch=progress.watch, **own)
+        return draw_curve(
+            qrels,
+            [labelled(run) for run in runs] or [(None, qrels)],
+            curves_of(metrics or METRIC, at),
+            Options.of(**options),
+            log=log,
+            confidence=confidence,
+            watch=progress.watch,
+            query_ids=job.chosen,
+        )
 
-    return run_plot(draw, given)
+    return _plot(job, draw, save=save, size=size, ascii=ascii)
 
 
 @plot_command.command(
@@ -166,25 +293,34 @@ def curve_command(
     ),
 )
 @click.argument("qrels", type=File())
-@queries("--query", "asked", multiple=True, metavar="ID", help="φ of this query; may be repeated.")
+@queries("--query", "drawn", multiple=True, metavar="ID", help="φ of this query; may be repeated.")
 @picture_options("phi", "points", "quartiles")
 @metric_option("nDCGphi, with its parameters. Default: nDCGphi.")
 @as_eval_has("zero_grade", "qrels_format", "qrels_feature", "groups", "columns")
 @other_options()
-def phi_command(qrels: str, asked: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> int:
+@with_job(FORMATS, otherwise="table")
+def phi_command(
+    job: Job,
+    qrels: str,
+    drawn: tuple[str, ...],
+    metrics: tuple[str, ...],
+    save: str | None,
+    size: tuple[float, float] | None,
+    **options: Any,
+) -> int:
     """φ of nDCGφ by grade, with its control points: lowest, median, whisker, highest.
 
     By default φ of all judgments as one query, and the median and the quartiles of φ over the queries that have
     the grade or a higher one. --query draws φ of one query, or of several.
     """
 
-    def draw(progress: Progress, options: dict[str, Any]) -> Picture:
+    def draw(progress: Progress) -> Picture:
         from gradeval.commands.plot.phi import METRIC, draw_phi, phi_spec
 
         spec = phi_spec(metrics or METRIC)
-        return draw_phi(qrels, spec, Options.of(**options), queries=asked, watch=progress.watch)
+        return draw_phi(qrels, spec, Options.of(**options), queries=drawn, watch=progress.watch)
 
-    return run_plot(draw, given)
+    return _plot(job, draw, save=save, size=size)
 
 
 @plot_command.command(
@@ -201,23 +337,24 @@ def phi_command(qrels: str, asked: tuple[str, ...], metrics: tuple[str, ...], **
 @mean_confidence_option("the means over the repeats")
 @picture_options("curves", "distances")
 @as_eval_has("jobs", "quiet")
-def swaps_picture_command(metrics: tuple[str, ...], **given: Any) -> int:
+@with_job(FORMATS, otherwise="table")
+def swaps_picture_command(
+    job: Job,
+    metrics: tuple[str, ...],
+    save: str | None,
+    size: tuple[float, float] | None,
+    **options: Any,
+) -> int:
     """The curves of 'gradeval study swaps': metrics after 0, 1, 2 … random swaps in an ideal ranking.
 
     One chart for each metric, with levels evenly used and unevenly, and a curve for each number of levels. A
     metric that does not depend on the number of relevance levels has the same curve for all.
     """
 
-    def draw(progress: Progress, options: dict[str, Any]) -> Picture:
+    def draw(progress: Progress) -> Picture:
         from gradeval.commands.plot.swaps import swaps
         from gradeval.commands.study.swaps import METRICS
 
         return swaps(metrics or METRICS, **options, progress=progress.steps)
 
-    return run_plot(draw, given)
-
-
-def _split(options: dict[str, Any], *names: str) -> tuple[dict[str, Any], Options]:
-    """Those that are the picture's, with query_ids, which chooses; and those of the evaluation."""
-    own = {name: options.pop(name) for name in (*names, "query_ids") if name in options}
-    return own, Options.of(**options)
+    return _plot(job, draw, save=save, size=size)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.commands.plot.picture import Axis, Line, Panel, Picture, checked_confidence, interval_of_mean
-from gradeval.commands.study.tabled import Row, Table
+from gradeval.commands.study.tables import Row, Table
 from gradeval.errors import MetricError, OptionError, named
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
-from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs
 from gradeval.options import Options
 from gradeval.registry.metric import Kind
@@ -32,11 +29,11 @@ _MOST = 1000  # points of a curve
 _RANGE = re.compile(r"(\d{1,9})-(\d{1,9})")
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(NamedTuple):
     """A metric at several cutoffs.
 
-    specs: ascending by the value after '@', which is `at`. name, display: the metric's without it.
+    specs: ascending by the value after '@', which is `at`. name, display: the metric's without it. param: the
+    name of the parameter that it is.
     """
 
     name: str
@@ -44,70 +41,6 @@ class Curve:
     param: str
     at: tuple[float, ...]
     specs: tuple[Spec, ...]
-
-    @property
-    def is_whole(self) -> bool:
-        return all(float(one).is_integer() for one in self.at)
-
-    @property
-    def label(self) -> str:
-        """What its values are."""
-        if self.specs[0].metric.name == "iprec_at_recall":
-            return "Mean interpolated precision"
-        return f"Mean {self.display}@{_SYMBOLS.get(self.param, self.param)}"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Curves(Picture):
-    """The means of R runs.
-
-    curves: C metrics. mean, low, high: for each curve (R, K), with K its cutoffs. count: queries with a value.
-    """
-
-    name: ClassVar[str] = "curve"
-    runs: tuple[str, ...]
-    curves: tuple[Curve, ...]
-    mean: tuple[Floats, ...]
-    low: tuple[Floats, ...]
-    high: tuple[Floats, ...]
-    count: tuple[Ints, ...]
-    log: bool = False
-
-    @cached_property
-    def panels(self) -> tuple[Panel, ...]:
-        return tuple(
-            Panel(
-                self.runs[0] if len(self.runs) == 1 else "",
-                Axis(
-                    _LABELS.get(curve.param, curve.param),
-                    log=self.log and curve.at[0] > 0,
-                    whole=curve.is_whole,
-                ),
-                Axis(curve.label, *curve.specs[0].metric.range),
-                tuple(
-                    Line(run, np.array(curve.at), *of_run, marked=True)
-                    for run, of_run in zip(
-                        self.runs, zip(self.mean[c], self.low[c], self.high[c], strict=True), strict=True
-                    )
-                ),
-            )
-            for c, curve in enumerate(self.curves)
-        )
-
-    @cached_property
-    def tables(self) -> tuple[Table, ...]:
-        rows: list[Row] = []
-        for c, curve in enumerate(self.curves):
-            for r, run in enumerate(self.runs):
-                columns = (of[c][r].tolist() for of in (self.mean, self.low, self.high, self.count))
-                rows += [(run, curve.name, *row) for row in zip(map(_plain, curve.at), *columns, strict=True)]
-        names = ("run", "metric", "at", "mean", "low", "high", "queries")
-        return (Table("curve", "Mean over the queries at each cutoff", names, rows),)
-
-
-def _plain(at: float) -> float:
-    """A cutoff as an integer."""
-    return int(at) if float(at).is_integer() else at
 
 
 def curve(
@@ -119,7 +52,7 @@ def curve(
     log: bool = False,
     confidence: float = 95.0,
     **options: Any,
-) -> Curves:
+) -> Picture:
     """The mean of a metric at each cutoff, or interpolated precision by recall (iprec_at_recall).
 
     qrels, runs, options: as evaluate() takes them. at: the values after '@', such as '1-20,50,100'; by default
@@ -146,18 +79,37 @@ def draw_curve(
     log: bool = False,
     confidence: float = 95.0,
     **how: Any,
-) -> Curves:
+) -> Picture:
     """The same with parsed arguments. how: watch and query_ids of evaluate_all()."""
     confidence = checked_confidence(confidence)
-    if log and not any(curve.param == "cutoff" for curve in curves):
+    if log and not any(one.param == "cutoff" for one in curves):
         raise OptionError("--log is for cutoffs in ranks, which no metric here has")
-    specs = [spec for curve in curves for spec in curve.specs]
+    specs = [spec for one in curves for spec in one.specs]
     results = complete(evaluate_all(qrels, runs, specs, options, **how))
-    found = [_of_curve(results, curve, confidence) for curve in curves]
-    mean, low, high, count = zip(*found, strict=True)
-    return Curves(
+    panels: list[Panel] = []
+    rows: list[Row] = []
+    for one in curves:
+        lines = []
+        for r, run in enumerate(results.runs):
+            values = [results.values(r, spec) for spec in one.specs]
+            means = [float(results.mean(r, spec)) for spec in one.specs]
+            ends = [interval_of_mean(*pair, confidence) for pair in zip(values, means, strict=True)]
+            low, high = np.array(ends).T
+            lines.append(Line(run.name, np.array(one.at), np.array(means), low, high, marked=True))
+            for at, mean, interval, own in zip(one.at, means, ends, values, strict=True):
+                count = int(np.count_nonzero(~np.isnan(own)))
+                rows.append((run.name, one.name, _plain(at), mean, *interval, count))
+        label = f"Mean {one.display}@{_SYMBOLS.get(one.param, one.param)}"
+        if one.specs[0].metric.name == "iprec_at_recall":
+            label = "Mean interpolated precision"
+        whole = all(isinstance(_plain(at), int) for at in one.at)
+        x = Axis(_LABELS.get(one.param, one.param), log=log and one.at[0] > 0, whole=whole)
+        title = results.runs[0].name if len(results.runs) == 1 else ""
+        panels.append(Panel(title, x, Axis(label, *one.specs[0].metric.range), tuple(lines)))
+    return Picture(
+        name="curve",
         options={
-            "metrics": [curve.name for curve in curves],
+            "metrics": [one.name for one in curves],
             "runs": [run.name for run in results.runs],
             "confidence": confidence,
             "evaluation": dict(results.options),
@@ -166,27 +118,21 @@ def draw_curve(
         runs_read=len(results.runs),
         note=f"{confidence:g} % t interval of the mean",
         across=len(curves),
-        runs=tuple(run.name for run in results.runs),
-        curves=tuple(curves),
-        mean=mean,
-        low=low,
-        high=high,
-        count=count,
-        log=log,
+        panels=tuple(panels),
+        tables=(
+            Table(
+                "curve",
+                "Mean over the queries at each cutoff",
+                ("run", "metric", "at", "mean", "low", "high", "queries"),
+                rows,
+            ),
+        ),
     )
 
 
-def _of_curve(results: Results, curve: Curve, confidence: float) -> tuple[Floats, Floats, Floats, Ints]:
-    """Mean, low, high and count, (R, K)."""
-    shape = len(results.runs), len(curve.specs)
-    mean, low, high, count = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape, np.int64)
-    for r in range(len(results.runs)):
-        for k, spec in enumerate(curve.specs):
-            values = results.values(r, spec)
-            mean[r, k] = results.mean(r, spec)
-            low[r, k], high[r, k] = interval_of_mean(values, float(mean[r, k]), confidence)
-            count[r, k] = np.count_nonzero(~np.isnan(values))
-    return mean, low, high, count
+def _plain(at: float) -> float:
+    """A cutoff as an integer."""
+    return int(at) if float(at).is_integer() else at
 
 
 def curves_of(metrics: str | Iterable[str], at: str | None = None) -> list[Curve]:
@@ -207,18 +153,16 @@ def curves_of(metrics: str | Iterable[str], at: str | None = None) -> list[Curve
             raise MetricError(f"{spec}: it has no cutoff, so it is a point, and no curve")
         without = Spec(spec.metric, tuple(pair for pair in spec.given if pair[0] != param.name))
         grouped.setdefault(without, {})[value] = spec
-    return [_curve(without, by_value) for without, by_value in grouped.items()]
-
-
-def _curve(without: Spec, by_value: dict[float, Spec]) -> Curve:
-    if len(by_value) < 2:
-        [spec] = by_value.values()
-        raise MetricError(f"{spec}: a curve needs two cutoffs or more", hint=f"for example {without}@5,10,20")
-    param = without.metric.at
-    assert param is not None
-    values = sorted(by_value)
-    specs = tuple(by_value[value] for value in values)
-    return Curve(str(without), without.display, param.name, tuple(values), specs)
+    curves = []
+    for without, by_value in grouped.items():
+        values = tuple(sorted(by_value))
+        own = tuple(by_value[value] for value in values)
+        if len(own) < 2:
+            hint = f"for example {without}@5,10,20"
+            raise MetricError(f"{own[0]}: a curve needs two cutoffs or more", hint=hint)
+        name = own[0].metric.at.name if own[0].metric.at else ""
+        curves.append(Curve(str(without), without.display, name, values, own))
+    return curves
 
 
 def _specs(name: str, at: str | None) -> list[Spec]:

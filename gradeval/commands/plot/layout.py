@@ -1,4 +1,4 @@
-"""What a plot prints: the picture in characters with its numbers, one table of rows, or everything as JSON."""
+"""What a plot prints: its numbers, the picture of queries and of curves in characters too."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.commands.explain.layout import phi_tables
-from gradeval.commands.plot.curve import Curves
-from gradeval.commands.plot.phi import Phis
 from gradeval.commands.plot.picture import Axis, Bars, Line, Panel, Picture
-from gradeval.commands.plot.swaps import SwapCurves
-from gradeval.commands.study.layout import grid_of, rows_of
+from gradeval.commands.study.layout import document as study_document
+from gradeval.commands.study.tables import spaced
 from gradeval.errors import visible
 from gradeval.registry.metric import in_ascii
 from gradeval.render import Digits
@@ -34,12 +31,13 @@ from gradeval.render.canvas import (
     ticks,
     titled,
 )
-from gradeval.render.document import Block, Document, Grid, Lines, RenderOptions, Rows, Sentences
+from gradeval.render.document import Block, Document, Grid, Lines, RenderOptions, Sentences
 from gradeval.render.document import Line as TextLine
 from gradeval.render.numbers import ABSENT, number, probability, signed
-from gradeval.render.table import COLOURS, shortened, styled, text_width, wrapped, write_table
+from gradeval.render.table import COLOURS, shortened, styled, wrapped, write_table
 
 WIDTH = 80  # where there is no terminal
+DRAWN = ("queries", "curve")
 MARKS = ascii_letters[26:] + ascii_letters[:26]  # of lines, the capitals first
 _MOST_WIDTH = 120
 _LEAST_WIDTH = 30
@@ -50,7 +48,6 @@ _HEIGHT, _LOW_HEIGHT = 15, 11  # of a chart alone, and of one of several
 _STEP = 9  # columns between the marks of a curve
 _MOST_ENDS = 5  # queries that are named at either end
 _MOST_VALUES = 6  # columns of the values of curves
-_MOST_ROWS = 20
 _NAME = 24
 _TO_ASCII = str.maketrans({"─": "-", "·": "*", "…": "~", "−": "-"})
 _BAR_WIDTH = 8
@@ -70,20 +67,22 @@ def document(
 ) -> Document:
     """table: which one tsv and csv print, by default the first. ascii: draw with ASCII characters only.
 
-    The drawing is as wide as the terminal, by default 80 characters.
+    Queries and curves are drawn, as wide as the terminal, by default 80 characters.
     """
+    numbers = study_document(picture, how, table=table)
+    if picture.name not in DRAWN:
+        return numbers
     width = max(min(how.width or WIDTH, _MOST_WIDTH), _LEAST_WIDTH)
     options = PlotRenderOptions(how.digits, how.colour, width, ascii)
 
     def blocks() -> Iterator[Block]:
-        parts = (*_charts(picture, options), *_numbers(picture, options))
+        values = (_values(panel, options) for panel in picture.panels if panel.bars is None)
+        note = TextLine(f"Intervals: {picture.note}.", "dim")
+        parts = (*_charts(picture, options), *values, note)
         text = write_table(parts, how._replace(width=width))
         yield Lines(_in_ascii(text, options).splitlines())
 
-    def rows() -> list[Rows]:
-        return [rows_of(picture.tables[0] if table is None else picture.table(table), how.digits)]
-
-    return Document(blocks=blocks, rows=rows, content=picture.to_dict)
+    return Document(blocks=blocks, rows=numbers.rows, content=numbers.content)
 
 
 def _in_ascii(text: str, options: PlotRenderOptions) -> str:
@@ -97,9 +96,6 @@ def _charts(picture: Picture, options: PlotRenderOptions) -> Iterator[Block]:
     width = (options.width - _GAP * (across - 1)) // across
     size = width - _MARGIN, _HEIGHT if len(panels) == 1 else _LOW_HEIGHT
     ranges = _ranges(panels)
-    if picture.same_y:
-        lows, highs = zip(*ranges.values(), strict=True)
-        ranges = dict.fromkeys(ranges, (min(lows), max(highs)))
     for first in range(0, len(panels), across):
         part = panels[first : first + across]
         titles = [_title(panel, width) for panel in part]
@@ -192,16 +188,13 @@ def _lines(
         canvas.path(line.x, line.y, (glyphs.path, place))
     for place, line in enumerate(lines):
         _mark(canvas, line, "o" if alone else MARKS[place % len(MARKS)], place, alone, len(lines))
-    for place, line in enumerate(lines):
-        if line.points:
-            canvas.marks(((point.x, point.y) for point in line.points), ("o", place))
     return canvas.chart(ticks(*y_range, 5), _x_ticks(canvas.x, panel, width), glyphs)
 
 
 def _mark(canvas: Canvas, line: Line, mark: str, place: int, alone: bool, count: int) -> None:
     """The letters of a line: at its values, or along the curve, each curve's at columns of their own."""
     is_wide = len(line.x) * 2 <= canvas.width
-    if line.marked and is_wide:
+    if is_wide:
         canvas.marks(zip(line.x.tolist(), line.y.tolist(), strict=True), (mark, place))
     elif not alone:
         canvas.trail(line.x, line.y, (mark, place), _STEP * place // count, _STEP)
@@ -217,7 +210,7 @@ def _x_ticks(scale: Scale, panel: Panel, width: int) -> list[float]:
         found = [step * 10.0**power for power in powers for step in (1, 2, 5)]
         return [one for one in found if scale.low <= one <= scale.high]
     found = ticks(scale.low, scale.high, max(width // (8 if width > 40 else 6), 2), panel.x.whole)
-    return sorted({scale.low, *found, scale.high}) if panel.lines[0].marked else found
+    return sorted({scale.low, *found, scale.high})
 
 
 def _of_bars(bars: Bars, options: PlotRenderOptions) -> Iterator[str]:
@@ -266,42 +259,11 @@ def _listed(queries: Sequence[tuple[str, float]], options: PlotRenderOptions, ba
     return ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
 
 
-def _numbers(picture: Picture, options: PlotRenderOptions) -> Iterator[Block]:
-    if isinstance(picture, Curves):
-        for panel in picture.panels:
-            yield _values(panel, options)
-    elif isinstance(picture, SwapCurves):
-        yield _legend(picture.panels[0].lines, options)
-        for table in picture.tables:
-            if table.name == "distances":
-                yield grid_of(table, options.digits)
-    elif isinstance(picture, Phis):
-        yield from _phis(picture, options)
-    if picture.note and not isinstance(picture, Phis):
-        yield TextLine(f"Intervals: {picture.note}.", "dim")
-
-
-def _legend(lines: Sequence[Line], options: PlotRenderOptions) -> Lines:
-    """The letter of each line."""
-    names = shortened([visible(line.name) for line in lines], _NAME + 8)
-    rows, room = [""], 0
-    for place, name in enumerate(names):
-        text = f"{MARKS[place % len(MARKS)]} {name}"
-        room += _GAP + text_width(text)
-        if rows[-1] and room > options.width:
-            rows.append("")
-            room = _GAP + text_width(text)
-        rows[-1] += (" " * _GAP if rows[-1] else "") + styled(
-            text, COLOURS[place % len(COLOURS)], options.colour
-        )
-    return Lines(rows)
-
-
 def _values(panel: Panel, options: PlotRenderOptions) -> Grid:
     """The letter and the name of each run, and its values at some of the cutoffs."""
     lines, alone = panel.lines, len(panel.lines) == 1
     x = lines[0].x
-    places = sorted({round(one) for one in np.linspace(0, len(x) - 1, min(_MOST_VALUES, len(x))).tolist()})
+    places = spaced(len(x), _MOST_VALUES)
     at = [f"{x[place]:.15g}" for place in places]
     rows = []
     names = shortened([visible(line.name) for line in lines], _NAME)
@@ -315,17 +277,3 @@ def _values(panel: Panel, options: PlotRenderOptions) -> Grid:
         rows.append((*letter, names[row], *cells, interval))
     head = (*(() if alone else ("",)), "run", *at, f"interval at {at[-1]}")
     return Grid(panel.y.label, head, rows, labels=1 if alone else 2)
-
-
-def _phis(picture: Phis, options: PlotRenderOptions) -> Iterator[Block]:
-    lines = picture.panels[0].lines
-    if len(lines) > 1:
-        yield _legend(lines, options)
-    for name, phi in picture.curves.items():
-        if len(picture.curves) > 1 or picture.spread is not None:
-            yield TextLine(visible(name), "heading")
-        yield from phi_tables(phi, options.digits)
-    if picture.spread is not None:
-        table = picture.table("quartiles")
-        if len(table.rows) <= _MOST_ROWS:
-            yield grid_of(table, options.digits)

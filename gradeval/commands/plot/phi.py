@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints, cached_property
+from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.explain.details import phi_of
 from gradeval.commands.explain.result import Phi
 from gradeval.commands.plot.picture import Axis, Line, Panel, Picture, Point
-from gradeval.commands.study.tabled import Row, Table
+from gradeval.commands.study.tables import Row, Table, spaced
 from gradeval.errors import MetricError, UnknownQueryError
 from gradeval.formats.sources import Source
 from gradeval.metrics.ndcg_phi import fitted_phi
@@ -29,72 +29,10 @@ METRIC = "nDCGphi"
 POOLED = "all judgments as one query"
 MEDIAN = "median of queries that reach it"
 _SAMPLES = 201  # of a curve
-_QUARTILES = (0.5, 0.25, 0.75)
+_SHOWN = 20  # grades that people see
 
 
-@dataclass(frozen=True, eq=False)
-class Spread:
-    """φ of the queries at some grades: median and quartiles, (G,) each.
-
-    queries: how many there are, without those that have no grade above 0. grade: the grades. reach: at each,
-    how many queries have that grade or a higher one, int64 (G,); φ of the others would be 1 for no document.
-    """
-
-    queries: int
-    grade: Floats
-    reach: Ints
-    median: Floats
-    q1: Floats
-    q3: Floats
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Phis(Picture):
-    """φ of some queries, or of a collection.
-
-    curves: name -> φ. spread: over the queries of the collection, None where φ is that of some queries, or the
-    same for all.
-    """
-
-    name: ClassVar[str] = "phi"
-    curves: dict[str, Phi]
-    spread: Spread | None
-
-    @cached_property
-    def panels(self) -> tuple[Panel, ...]:
-        lines = []
-        for name, phi in self.curves.items():
-            x, y = np.array(phi.curve).T
-            lines.append(Line(name, x, y, points=tuple(Point(*point) for point in phi.points)))
-        if self.spread is not None:
-            of = self.spread
-            lines.append(Line(MEDIAN, of.grade, of.median, of.q1, of.q3))
-        title = "" if len(lines) > 1 else lines[0].name
-        whole = all(grade.is_integer() for phi in self.curves.values() for grade, *_ in phi.values)
-        return (Panel(title, Axis("Grade", whole=whole), Axis("φ", 0.0, 1.0), tuple(lines)),)
-
-    @cached_property
-    def tables(self) -> tuple[Table, ...]:
-        phis: list[Row] = [(name, *row) for name, phi in self.curves.items() for row in phi.values[::-1]]
-        points: list[Row] = []
-        for name, phi in self.curves.items():
-            points += [(name, *point, True) for point in phi.points]
-            if phi.whisker is not None and all(point[0] != "whisker" for point in phi.points):
-                points.append((name, "whisker", phi.whisker, None, False))
-        tables = [
-            Table("phi", "φ and gain 2^φ - 1 of each grade", ("curve", "grade", "judged", "phi", "gain"), phis),
-            Table("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
-        ]
-        if self.spread is not None:
-            of = self.spread
-            columns = (one.tolist() for one in (of.grade, of.q1, of.median, of.q3, of.reach))
-            rows = list(zip(*columns, strict=True))
-            title = f"φ of {of.queries} queries, of each grade over those that have it or a higher one"
-            tables.append(Table("quartiles", title, ("grade", "q1", "median", "q3", "queries"), rows))
-        return tuple(tables)
-
-
-def phi(qrels: Any, metric: str = METRIC, query: str | Sequence[str] = (), **options: Any) -> Phis:
+def phi(qrels: Any, metric: str = METRIC, query: str | Sequence[str] = (), **options: Any) -> Picture:
     """φ of nDCGφ by grade, with its control points.
 
     qrels, options: as evaluate() takes them. metric: nDCGphi with its parameters. query: an id, or several,
@@ -123,30 +61,76 @@ def draw_phi(
     *,
     queries: Sequence[str] = (),
     watch: Callable[[Source], None] | None = None,
-) -> Phis:
+) -> Picture:
     """The same with parsed arguments. watch: is shown the source before it is read."""
     judged = open_qrels(qrels, options, options.jobs or default_jobs(), watch).qrels
     judged = judged.shift_grades(options.zero_grade)
     params = {name: value for name, value in spec.given if name in ("variant", "points")}
-    spread = None
+    quartiles = None
     if queries:
         curves = {
             f"query {name}": phi_of(_table(judged.grade[rows]), params, _SAMPLES)
             for name, rows in _rows(judged, queries).items()
         }
     else:
-        curves = {POOLED: phi_of(_table(judged.grade), params, _SAMPLES)}
-        if "points" in params:
-            curves = {"all queries": curves[POOLED]}
-        else:
-            spread = _spread(_table(judged.grade, judged.offsets), params.get("variant", "paper"))
-    return Phis(
+        all_judgments = phi_of(_table(judged.grade), params, _SAMPLES)
+        curves = {"all queries" if "points" in params else POOLED: all_judgments}
+        if "points" not in params:
+            quartiles = _quartiles(_table(judged.grade, judged.offsets), params.get("variant", "paper"))
+    lines = []
+    for name, one in curves.items():
+        x, y = np.array(one.curve).T
+        lines.append(Line(name, x, y, points=tuple(Point(*point) for point in one.points)))
+    tables, note = _tables(curves), ""
+    if quartiles is not None:
+        grade, q1, median, q3, reach = quartiles
+        lines.append(Line(MEDIAN, grade, median, q1, q3))
+        count = int(reach.max(initial=0))
+        note = f"quartiles over the queries that reach the grade, of {count}"
+        tables.append(
+            Table(
+                "quartiles",
+                f"φ of {count} queries, of each grade over those that have it or a higher one",
+                ("grade", "q1", "median", "q3", "queries"),
+                list(zip(*(column.tolist() for column in quartiles), strict=True)),
+                shown=len(grade) <= _SHOWN,
+            )
+        )
+    is_whole = all(grade.is_integer() for one in curves.values() for grade, *_ in one.values)
+    title = "" if len(lines) > 1 else lines[0].name
+    return Picture(
+        name="phi",
         options={"metrics": [str(spec)], "qrels": judged.path, "evaluation": options.to_dict()},
         noticed=(judged.notices,),
-        note="" if spread is None else f"quartiles over the queries that reach the grade, of {spread.queries}",
-        curves=curves,
-        spread=spread,
+        note=note,
+        tables=tuple(tables),
+        panels=(Panel(title, Axis("Grade", whole=is_whole), Axis("φ", 0.0, 1.0), tuple(lines)),),
     )
+
+
+def _tables(curves: Mapping[str, Phi]) -> list[Table]:
+    """φ of each grade, of at most _SHOWN of them for people, and the control points."""
+    columns = ("curve", "grade", "judged", "phi", "gain")
+    title = "φ and gain 2^φ - 1 of each grade"
+    rows = {name: [(name, *row) for row in one.values[::-1]] for name, one in curves.items()}
+    longest = max(map(len, rows.values()))
+    points: list[Row] = []
+    for name, one in curves.items():
+        points += [(name, *point, True) for point in one.points]
+        if one.whisker is not None and all(point[0] != "whisker" for point in one.points):
+            points.append((name, "whisker", one.whisker, None, False))
+    return [
+        Table("phi", title, columns, [*chain(*rows.values())], shown=longest <= _SHOWN),
+        Table(
+            "overview",
+            f"{title}, {_SHOWN} of up to {longest} grades",
+            columns,
+            [own[place] for own in rows.values() for place in spaced(len(own), _SHOWN)],
+            data=False,
+            shown=longest > _SHOWN,
+        ),
+        Table("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
+    ]
 
 
 def _rows(qrels: Qrels, queries: Sequence[str]) -> dict[str, slice]:
@@ -166,15 +150,19 @@ def _table(grade: Floats, offsets: Ints | None = None) -> Judgments:
     return Judgments(segments, grade, nowhere, -nowhere, np.arange(count), nothing)
 
 
-def _spread(judgments: Judgments, variant: str) -> Spread:
+def _quartiles(judgments: Judgments, variant: str) -> tuple[Floats, Floats, Floats, Floats, Ints]:
+    """φ of the queries at some grades: the grades, q1, median, q3, and how many queries have the grade or a
+    higher one, without those that have no grade above 0; φ of the others would be 1 for no document.
+    """
     fitted, queries = fitted_phi(judgments, variant), np.flatnonzero(judgments.highest > 0)
     grade = distinct(np.maximum(judgments.grade, 0.0))
     if len(grade) > _SAMPLES:
         grade = np.linspace(grade[0], grade[-1], _SAMPLES)
     highest = judgments.highest[queries]
-    found, reach = np.full((len(_QUARTILES), len(grade)), np.nan), np.zeros(len(grade), np.int64)
-    for g, one in enumerate(grade.tolist() if len(queries) else ()):
-        own = queries[highest >= one]
-        reach[g] = len(own)
-        found[:, g] = np.quantile(fitted(np.full(len(own), one), own), _QUARTILES)
-    return Spread(len(queries), grade, reach, *found)
+    quartiles, reach = np.full((3, len(grade)), np.nan), np.zeros(len(grade), np.int64)
+    for g, value in enumerate(grade.tolist() if len(queries) else ()):
+        reaching = queries[highest >= value]
+        reach[g] = len(reaching)
+        phis = fitted(np.full(len(reaching), value), reaching)
+        quartiles[:, g] = np.quantile(phis, (0.25, 0.5, 0.75))
+    return grade, *quartiles, reach

@@ -1,19 +1,18 @@
-"""A picture as data: what is drawn, whatever draws it, and the tables of the numbers behind it."""
+"""A picture as data: its panels, and the tables of the numbers behind it."""
 
 from __future__ import annotations
 
 import math
 import os
-from abc import abstractmethod
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats, cached_property
+from gradeval.arrays import Floats
 from gradeval.commands.compare.result import PairComparison
-from gradeval.commands.study.tabled import Tabled
+from gradeval.commands.study.tables import Study
 from gradeval.errors import OptionError, described
 from gradeval.options import CONFIDENCE
 from gradeval.statistics.intervals import Interval, t_interval
@@ -86,24 +85,21 @@ class Panel:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Picture(Tabled):
-    """What a plot returns.
+class Picture(Study):
+    """A study that is drawn.
 
-    note: what intervals are, and over what; '' where there are none. across: panels that are side by side.
-    same_y: whether values of all panels are to be compared, so that one range serves them.
+    panels: the parts of the picture, row by row. note: what intervals are, and over what; '' where there are
+    none. across: panels that are side by side. same_y: whether values of all panels are to be compared, so that
+    one range serves them.
     """
 
     layout = "gradeval.commands.plot.layout"
 
     kind: ClassVar[str] = "plot"
+    panels: tuple[Panel, ...]
     note: str = ""
     across: int = 1
     same_y: bool = False
-
-    @cached_property
-    @abstractmethod
-    def panels(self) -> tuple[Panel, ...]:
-        """The parts of the picture, row by row."""
 
     def save(self, path: str | os.PathLike[str], *, size: tuple[float, float] | None = None) -> None:
         """Save it as an SVG, PNG or PDF file, by the ending of the path. size: width and height in inches.

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints, cached_property
+from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.study.collection import Collection, collect, grades_in
-from gradeval.commands.study.tabled import Row, Table
-from gradeval.commands.study.tables import MAX_SEED, Study, competing_metrics, levels_of, whole
+from gradeval.commands.study.tables import MAX_SEED, Row, Study, Table, competing_metrics, levels_of, whole
 from gradeval.errors import InputError, MetricError, OptionError, described, is_grade
 from gradeval.evaluation.runs import separate_runs
-from gradeval.evaluation.score import Scored
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import Options
@@ -81,252 +80,26 @@ def tau_ap(estimate: Ints, truth: Ints) -> float:
     return float((weight * right).sum() / (count - 1))
 
 
-class Correlation(NamedTuple):
-    """How far two orders of systems agree.
-
-    tau: Kendall's τ-b. tau_ap: the AP correlation, the mean of both directions. truth_first, truth_second: the
-    AP correlation of the other order with the first, or the second, as the true one.
+def correlations(first: Ints, second: Ints) -> tuple[float, float, float, float]:
+    """Of two orders of systems by the places of levels_of(): Kendall's τ-b, and the AP correlation: the mean of
+    both directions, with the first as the true order, and with the second.
     """
-
-    tau: float
-    tau_ap: float
-    truth_first: float
-    truth_second: float
-
-    @classmethod
-    def of(cls, first: Ints, second: Ints) -> Correlation:
-        """Of two orders by the places of levels_of()."""
-        one, other = tau_ap(second, first), tau_ap(first, second)
-        return cls(kendall_tau(first, second), (one + other) / 2, one, other)
+    truth_first, truth_second = tau_ap(second, first), tau_ap(first, second)
+    return kendall_tau(first, second), (truth_first + truth_second) / 2, truth_first, truth_second
 
 
-class Power(NamedTuple):
-    """How many of the pairs of systems a metric separates: those whose corrected p is below α."""
+def kappa(grades: Floats, counts: Ints, weights: str = "none") -> float:
+    """Cohen's κ of two sets of judgments, 1 - observed / expected disagreement; NaN where none is expected.
 
-    pairs: int
-    separated: int
-    share: float
-
-
-class Halves(NamedTuple):
-    """How alike two random halves of the queries order the systems.
-
-    tau: the mean of Kendall's τ-b over the splits. low, high: its 5 % and 95 % quantiles. swapped: the mean
-    share of pairs that the halves order the opposite way.
+    grades: those that occur, ascending, (G,). counts: of the documents that both judge, (G, G), rows by the
+    first set. weights: of two different grades: 1 (none), their distance (linear), or its square (quadratic).
+    Source: Cohen, "A coefficient of agreement for nominal scales", 1960; "Weighted kappa", 1968.
     """
-
-    tau: float
-    low: float
-    high: float
-    swapped: float
-
-
-class Rescaled(NamedTuple):
-    """What multiplying all grades by a factor does.
-
-    change: the largest change of a system's mean, in the metric's unit. tau: Kendall's τ-b between the orders
-    before and after it.
-    """
-
-    change: float
-    tau: float
-
-
-@dataclass(frozen=True, eq=False)
-class Ordered:
-    """What one set of judgments says of the systems.
-
-    judgments: its name. means: (M, R). better: the same, signed so that higher is better. power, halves: of
-    each metric. rescaled: of each metric and factor.
-    """
-
-    judgments: str
-    means: Floats
-    better: Floats
-    power: tuple[Power, ...]
-    halves: tuple[Halves, ...]
-    rescaled: tuple[tuple[Rescaled, ...], ...]
-
-    @cached_property
-    def levels(self) -> list[Ints]:
-        """The place of each system by each metric, the highest for the best, (M) of (R,)."""
-        return [levels_of(own) for own in self.better]
-
-
-@dataclass(frozen=True, eq=False)
-class Confusion:
-    """How two sets of judgments grade the documents that both judge.
-
-    grades: the G grades that occur, ascending. counts: (G, G), rows by the first set. only_first, only_second:
-    documents of common queries that only one of them judges.
-    """
-
-    grades: Floats
-    counts: Ints
-    only_first: int
-    only_second: int
-
-    @property
-    def documents(self) -> int:
-        return int(self.counts.sum())
-
-    @property
-    def agreement(self) -> float:
-        """The share of documents with equal grades."""
-        return float(np.trace(self.counts)) / self.documents if self.documents else math.nan
-
-    def kappa(self, weights: str = "none") -> float:
-        """Cohen's κ, 1 - observed / expected disagreement; NaN where none is expected.
-
-        weights: of two different grades: 1 (none), their distance (linear), or its square (quadratic).
-        Source: Cohen, "A coefficient of agreement for nominal scales", 1960; "Weighted kappa", 1968.
-        """
-        apart = np.abs(self.grades[:, None] - self.grades[None, :])
-        weight = {"none": np.sign(apart), "linear": apart, "quadratic": apart * apart}[weights]
-        expected = np.outer(self.counts.sum(axis=1), self.counts.sum(axis=0)) / max(self.documents, 1)
-        chance = float((weight * expected).sum())
-        return 1 - float((weight * self.counts).sum()) / chance if chance else math.nan
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Agreement(Study):
-    """The outcome.
-
-    specs: M metrics. systems: the names of R runs. sets: what each set of judgments says of them; there are two
-    with qrels2. confusion: of the two sets, None with one.
-    """
-
-    name: ClassVar[str] = "agreement"
-    specs: tuple[Spec, ...]
-    systems: tuple[str, ...]
-    sets: tuple[Ordered, ...]
-    confusion: Confusion | None = None
-
-    def correlation(self, first: int, second: int, judgments: int = 0) -> Correlation:
-        """How far two metrics agree on the order of the systems, by the same judgments."""
-        levels = self.sets[judgments].levels
-        return Correlation.of(levels[first], levels[second])
-
-    def between_judgments(self, metric: int) -> Correlation:
-        """How far the two sets of judgments agree on the order of the systems, by the same metric."""
-        one, other = (ordered.levels[metric] for ordered in self.sets)
-        return Correlation.of(one, other)
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        names = [str(spec) for spec in self.specs]
-        seed = self.options["seed"]
-        two = len(self.sets) > 1
-        own = ("judgments",) if two else ()
-
-        def rows(of: Callable[[int, Ordered], Iterable[Row]]) -> list[Row]:
-            return [
-                (*((ordered.judgments,) if two else ()), *row)
-                for j, ordered in enumerate(self.sets)
-                for row in of(j, ordered)
-            ]
-
-        pairs = list(combinations(range(len(names)), 2))
-        columns = ("tau", "tau_ap", "tau_ap_truth_first", "tau_ap_truth_second")
-        tables = [
-            Table(
-                "correlations",
-                "Agreement of the orders of systems by two metrics",
-                (*own, "metric", "other", *columns),
-                rows(lambda j, _: ((names[a], names[b], *self.correlation(a, b, j)) for a, b in pairs)),
-                shown=bool(pairs),
-            ),
-            Table(
-                "power",
-                "Pairs of systems that the metric separates",
-                (*own, "metric", *Power._fields),
-                rows(lambda _, ordered: ((name, *one) for name, one in zip(names, ordered.power, strict=True))),
-            ),
-            Table(
-                "halves",
-                "Agreement of the orders of systems by two halves of the queries",
-                (*own, "metric", *Halves._fields, "seed"),
-                rows(lambda _, o: ((name, *one, seed) for name, one in zip(names, o.halves, strict=True))),
-            ),
-            Table(
-                "rescaled",
-                "What multiplying all grades changes",
-                (*own, "metric", "factor", *Rescaled._fields),
-                rows(
-                    lambda _, ordered: (
-                        (name, factor, *one)
-                        for name, of in zip(names, ordered.rescaled, strict=True)
-                        for factor, one in zip(self.options["rescale"], of, strict=True)
-                    )
-                ),
-                shown=bool(self.options["rescale"]),
-            ),
-            Table(
-                "systems",
-                "Mean of each system",
-                (*own, "metric", "system", "mean"),
-                rows(
-                    lambda _, ordered: (
-                        (name, system, one)
-                        for name, means in zip(names, ordered.means.tolist(), strict=True)
-                        for system, one in zip(self.systems, means, strict=True)
-                    )
-                ),
-                shown=False,
-            ),
-        ]
-        return (*self._between(names), *tables)
-
-    def _between(self, names: Sequence[str]) -> list[Table]:
-        """The tables that compare two sets of judgments."""
-        confusion = self.confusion
-        if confusion is None:
-            return []
-        grades, counts = confusion.grades.tolist(), confusion.counts.tolist()
-        first, second = (ordered.judgments for ordered in self.sets)
-        orders = [(name, *self.between_judgments(m)) for m, name in enumerate(names)]
-        kappas = [confusion.kappa(weights) for weights in ("none", "linear", "quadratic")]
-        return [
-            Table(
-                "judgments",
-                "Agreement of the orders of systems by the two sets of judgments",
-                ("metric", "tau", "tau_ap", "tau_ap_truth_first", "tau_ap_truth_second"),
-                orders,
-            ),
-            Table(
-                "kappa",
-                "Agreement of the grades",
-                ("documents", "only_first", "only_second", "agreement", "kappa", "linear", "quadratic"),
-                [
-                    (
-                        confusion.documents,
-                        confusion.only_first,
-                        confusion.only_second,
-                        confusion.agreement,
-                        *kappas,
-                    )
-                ],
-            ),
-            Table(
-                "confusion",
-                "Documents by their grades",
-                ("grade", "grade2", "documents"),
-                [
-                    (a, b, n)
-                    for a, own in zip(grades, counts, strict=True)
-                    for b, n in zip(grades, own, strict=True)
-                ],
-                shown=False,
-            ),
-            Table(
-                "matrix",
-                f"Documents by their grades: rows by {first}, columns by {second}",
-                ("grade", *(f"{grade:g}" for grade in grades)),
-                [(f"{grade:g}", *own) for grade, own in zip(grades, counts, strict=True)],
-                data=False,
-                shown=len(grades) <= _SHOWN,
-            ),
-        ]
+    apart = np.abs(grades[:, None] - grades[None, :])
+    weight = {"none": np.sign(apart), "linear": apart, "quadratic": apart * apart}[weights]
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(int(counts.sum()), 1)
+    chance = float((weight * expected).sum())
+    return 1 - float((weight * counts).sum()) / chance if chance else math.nan
 
 
 def agreement(
@@ -344,7 +117,7 @@ def agreement(
     seed: int = 1,
     watch: Callable[[Source], None] | None = None,
     **options: Any,
-) -> Agreement:
+) -> Study:
     """Whether metrics order systems alike, how well they separate them, and how stable their orders are.
 
     For each pair of metrics: Kendall's τ-b and the AP correlation between the orders of the systems by their
@@ -373,7 +146,7 @@ def agreement(
         raise OptionError(f"alpha must lie between 0 and 1, not {described(alpha)}")
     check_alpha(float(alpha))
     sampling = Sampling(whole("samples", samples, 1, 10**9), whole("seed", seed, 0, MAX_SEED), jobs)
-    how = _Power(test, correction, float(alpha), sampling)
+    power = partial(separated_pairs, test=test, correction=correction, alpha=float(alpha), sampling=sampling)
     factors = _factors(rescale)
     splits = whole("splits", splits, 1, 10**5)
     if chosen.query_ids is not None or chosen.by_level or chosen.tie_range:
@@ -385,46 +158,113 @@ def agreement(
     collection, judged = collect(qrels, given, chosen, others=others, watch=watch)
     if len(collection.names) < 2:
         raise InputError(judged[0].path, "an order needs two systems", hint="Give two or more runs")
-    collections, confusion, left_out = [collection], None, list[Notice]()
+    collections, agreement_of_grades, left_out = [collection], list[Table](), list[Notice]()
     if qrels2 is not None:
-        collections, confusion, left_out = _by_each(collection, judged)
+        collections, agreement_of_grades, left_out = _by_each(collection, judged)
+    names = [collection.qrels.path for collection in collections]
+    if len(set(names)) < len(names):
+        names[1] += "#2"
     noticed: list[list[Notice]] = []
-    sets: list[Ordered] = []
-    for own in collections:
-        found = own.scored(specs)
-        noticed.append(list(own.notices(specs, found)))
-        path = own.qrels.path
-        name = f"{path}#2" if path in [one.judgments for one in sets] else path
-        sets.append(_ordered(name, own, specs, found, how, splits, factors))
-    return Agreement(
+    orders: list[list[Ints]] = []  # of the systems, by each set of judgments and metric
+    rows: dict[str, list[Row]] = {"power": [], "halves": [], "rescaled": [], "systems": []}
+    signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
+    for name, own in zip(names, collections, strict=True):
+        label = (name,) if qrels2 is not None else ()
+        scored = own.scored(specs)
+        noticed.append(list(own.notices(specs, scored)))
+        means = own.means(specs, scored)
+        orders.append([levels_of(better) for better in means * signs])
+        of_runs = zip(own.counted, scored, strict=True)
+        values = [np.where(counted, run.values, np.nan) for counted, run in of_runs]
+        by_query = np.stack(values, axis=-1)[:, own.order_of_ids]  # (M, Q, R)
+        changes = _rescaled(own, specs, means, factors)
+        for m, spec in enumerate(map(str, specs)):
+            pairs, count = math.comb(len(own.names), 2), power(by_query[m])
+            rows["power"].append((*label, spec, pairs, count, count / pairs))
+            rows["halves"].append((*label, spec, *halves(by_query[m], splits, sampling.seed), seed))
+            rows["rescaled"] += [(*label, spec, *change) for change in changes[m]]
+            systems = zip(own.names, means[m].tolist(), strict=True)
+            rows["systems"] += [(*label, spec, *system) for system in systems]
+    return Study(
+        name="agreement",
         options={
             "metrics": [str(spec) for spec in specs],
             "test": test,
             **({} if test == TUKEY else {"correction": correction}),
-            "alpha": how.alpha,
+            "alpha": float(alpha),
             "splits": splits,
             "rescale": list(factors),
             "seed": seed,
             "evaluation": chosen.to_dict(),
         },
-        noticed=(tuple(left_out), *_by_their_judgments(noticed, sets)),
+        noticed=(tuple(left_out), *_by_their_judgments(noticed, names)),
         runs_read=len(collection.names),
-        specs=tuple(specs),
-        systems=collection.names,
-        sets=tuple(sets),
-        confusion=confusion,
+        tables=_tables([str(spec) for spec in specs], names, orders, agreement_of_grades, rows),
+    )
+
+
+def _tables(
+    metrics: Sequence[str],
+    judgments: Sequence[str],
+    orders: Sequence[Sequence[Ints]],
+    agreement_of_grades: Sequence[Table],
+    rows: Mapping[str, Sequence[Row]],
+) -> tuple[Table, ...]:
+    """orders: of the systems, by each set of judgments and metric. rows: of the other tables."""
+    is_two = len(judgments) > 1
+    label = ("judgments",) if is_two else ()
+    taus = ("tau", "tau_ap", "tau_ap_truth_first", "tau_ap_truth_second")
+    pairs = [
+        (*((name,) if is_two else ()), metrics[a], metrics[b], *correlations(of[a], of[b]))
+        for name, of in zip(judgments, orders, strict=True)
+        for a, b in combinations(range(len(metrics)), 2)
+    ]
+    between = Table(
+        "judgments",
+        "Agreement of the orders of systems by the two sets of judgments",
+        ("metric", *taus),
+        [(name, *correlations(*of)) for name, *of in zip(metrics, *orders, strict=True)] if is_two else [],
+    )
+    return (
+        *((between, *agreement_of_grades) if is_two else ()),
+        Table(
+            "correlations",
+            "Agreement of the orders of systems by two metrics",
+            (*label, "metric", "other", *taus),
+            pairs,
+            shown=bool(pairs),
+        ),
+        Table(
+            "power",
+            "Pairs of systems that the metric separates",
+            (*label, "metric", "pairs", "separated", "share"),
+            rows["power"],
+        ),
+        Table(
+            "halves",
+            "Agreement of the orders of systems by two halves of the queries",
+            (*label, "metric", "tau", "low", "high", "swapped", "seed"),
+            rows["halves"],
+        ),
+        Table(
+            "rescaled",
+            "What multiplying all grades changes",
+            (*label, "metric", "factor", "change", "tau"),
+            rows["rescaled"],
+            shown=bool(rows["rescaled"]),
+        ),
+        Table(
+            "systems", "Mean of each system", (*label, "metric", "system", "mean"), rows["systems"], shown=False
+        ),
     )
 
 
 def _by_their_judgments(
-    noticed: Sequence[Sequence[Notice]], sets: Sequence[Ordered]
+    noticed: Sequence[Sequence[Notice]], names: Sequence[str]
 ) -> Iterator[tuple[Notice, ...]]:
     """The notices by each set of judgments; of two, a notice of a run by one of them names it."""
-    for own, other, judged in zip(noticed, reversed(noticed), sets, strict=True):
-        yield tuple(
-            one if one.subject == judged.judgments or one in other else replace(one, judgments=judged.judgments)
-            for one in own
-        )
+    for own, other, name in zip(noticed, reversed(noticed), names, strict=True):
+        yield tuple(one if one.subject == name or one in other else replace(one, judgments=name) for one in own)
 
 
 def _factors(rescale: Any) -> tuple[float, ...]:
@@ -438,112 +278,116 @@ def _factors(rescale: Any) -> tuple[float, ...]:
     return factors
 
 
-class _Power(NamedTuple):
-    """How pairs of systems are tested."""
+def separated_pairs(values: Floats, test: str, correction: str, alpha: float, sampling: Sampling) -> int:
+    """How many of the pairs of systems the values (Q, R) separate: those whose corrected p is below α."""
+    first, second = np.triu_indices(values.shape[1], 1)
 
-    test: str
-    correction: str
-    alpha: float
-    sampling: Sampling
+    def differences(part: slice) -> Floats:
+        return paired_differences(values[:, first[part]], values[:, second[part]])
 
-    def of(self, values: Floats) -> Power:
-        """The pairs that values (Q, R) separate."""
-        first, second = np.triu_indices(values.shape[1], 1)
-        pairs = len(first)
-
-        def differences(part: slice) -> Floats:
-            return paired_differences(values[:, first[part]], values[:, second[part]])
-
-        if self.test == TUKEY:
-            p = randomized_tukey_hsd(values, self.alpha, self.sampling).p[first, second]
-        elif self.correction == "maxt":
-            p = maxt(differences(slice(None)), self.sampling)
-        else:
-            parts = (differences(slice(start, start + _TOGETHER)) for start in range(0, pairs, _TOGETHER))
-            tested = (paired_tests(self.test, part, self.alpha, self.sampling) for part in parts)
-            p = CORRECTIONS[self.correction](np.array([outcome.p for part in tested for outcome in part]))
-        separated = int((p < self.alpha).sum())
-        return Power(pairs, separated, separated / pairs)
+    if test == TUKEY:
+        p = randomized_tukey_hsd(values, alpha, sampling).p[first, second]
+    elif correction == "maxt":
+        p = maxt(differences(slice(None)), sampling)
+    else:
+        parts = (differences(slice(start, start + _TOGETHER)) for start in range(0, len(first), _TOGETHER))
+        tested = (paired_tests(test, part, alpha, sampling) for part in parts)
+        p = CORRECTIONS[correction](np.array([outcome.p for part in tested for outcome in part]))
+    return int((p < alpha).sum())
 
 
-def _by_each(union: Collection, judged: Sequence[Qrels]) -> tuple[list[Collection], Confusion, list[Notice]]:
-    """The runs with either set of judgments of the queries that both have, and how these agree.
-
-    union: has the documents of both.
+def _by_each(union: Collection, judged: Sequence[Qrels]) -> tuple[list[Collection], list[Table], list[Notice]]:
+    """The runs with either set of judgments of the queries that both have; tables of how their grades agree;
+    and the queries that only one of them has. union: has the documents of both.
     """
-    grades = [grades_in(union.qrels, one) for one in judged]
+    grades = [grades_in(union.qrels, qrels) for qrels in judged]
     query = np.repeat(np.arange(len(union.qrels.queries)), np.diff(union.qrels.offsets))
     has = [np.bincount(query[~np.isnan(grade)], minlength=len(union.qrels.queries)) > 0 for grade in grades]
-    common = np.flatnonzero(has[0] & has[1])
+    is_common = has[0] & has[1]
+    common = np.flatnonzero(is_common)
     if not len(common):
         raise InputError(
             judged[1].path, f"no query in common with {judged[0].path}", hint="Check the query ids"
         )
-    first, second = (grade[np.isin(query, common)] for grade in grades)
-    both = ~np.isnan(first) & ~np.isnan(second)
-    used = distinct(np.concatenate([first[both], second[both]]))
-    cell = np.searchsorted(used, first[both]) * len(used) + np.searchsorted(used, second[both])
-    counts = np.bincount(cell, minlength=len(used) ** 2).reshape(len(used), len(used))
-    only = (
-        int(np.count_nonzero(~np.isnan(own) & np.isnan(other)))
-        for own, other in ((first, second), (second, first))
-    )
-    collections = [union.judged_by(one, grade, common) for one, grade in zip(judged, grades, strict=True)]
+    collections = [union.judged_by(qrels, grade, common) for qrels, grade in zip(judged, grades, strict=True)]
     left_out = []
-    for one, of in zip(judged, has, strict=True):
-        if len(own := np.flatnonzero(of & ~(has[0] & has[1]))):
-            ids = tuple(Texts(union.qrels.queries.take(own[:MAX_QUERIES])))
-            left_out.append(Notice(Kind.NOT_IN_BOTH, one.path, len(own), queries=ids))
-    return collections, Confusion(used, counts, *only), left_out
+    for qrels, of in zip(judged, has, strict=True):
+        if len(rest := np.flatnonzero(of & ~is_common)):
+            ids = tuple(Texts(union.qrels.queries.take(rest[:MAX_QUERIES])))
+            left_out.append(Notice(Kind.NOT_IN_BOTH, qrels.path, len(rest), queries=ids))
+    paths = [qrels.path for qrels in judged]
+    first, second = (grade[is_common[query]] for grade in grades)
+    return collections, list(_agreement_of_grades(paths, first, second)), left_out
 
 
-def _ordered(
-    name: str,
-    collection: Collection,
-    specs: Sequence[Spec],
-    found: Sequence[Scored],
-    how: _Power,
-    splits: int,
-    factors: Sequence[float],
-) -> Ordered:
-    """What the judgments say of the systems, from what their metrics found."""
-    values = np.stack(
-        [np.where(own, of.values, np.nan) for own, of in zip(collection.counted, found, strict=True)], 1
+def _agreement_of_grades(paths: Sequence[str], first: Floats, second: Floats) -> Iterator[Table]:
+    """first, second: grades of the same documents by the two sets of judgments, NaN where it has none."""
+    by_first, by_second = ~np.isnan(first), ~np.isnan(second)
+    both = by_first & by_second
+    grades = distinct(np.concatenate([first[both], second[both]]))
+    cell = np.searchsorted(grades, first[both]) * len(grades) + np.searchsorted(grades, second[both])
+    counts = np.bincount(cell, minlength=len(grades) ** 2).reshape(len(grades), len(grades))
+    documents = int(counts.sum())
+    yield Table(
+        "kappa",
+        "Agreement of the grades",
+        ("documents", "only_first", "only_second", "agreement", "kappa", "linear", "quadratic"),
+        [
+            (
+                documents,
+                int(np.count_nonzero(by_first & ~by_second)),
+                int(np.count_nonzero(by_second & ~by_first)),
+                float(np.trace(counts)) / documents if documents else math.nan,
+                *(kappa(grades, counts, weights) for weights in ("none", "linear", "quadratic")),
+            )
+        ],
     )
-    means = collection.means(specs, found)
-    signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
-    by_id = values[:, :, collection.order_of_ids]
-    rescaled = []
+    cells = list(zip(grades.tolist(), counts.tolist(), strict=True))
+    yield Table(
+        "confusion",
+        "Documents by their grades",
+        ("grade", "grade2", "documents"),
+        [(a, b, n) for a, row in cells for b, n in zip(grades.tolist(), row, strict=True)],
+        shown=False,
+    )
+    yield Table(
+        "matrix",
+        f"Documents by their grades: rows by {paths[0]}, columns by {paths[1]}",
+        ("grade", *(f"{grade:g}" for grade, _ in cells)),
+        [(f"{grade:g}", *row) for grade, row in cells],
+        data=False,
+        shown=len(cells) <= _SHOWN,
+    )
+
+
+def _rescaled(
+    collection: Collection, specs: Sequence[Spec], means: Floats, factors: Sequence[float]
+) -> list[list[Row]]:
+    """For each metric and factor: the factor, the largest change of a system's mean where all grades are
+    multiplied by it, and Kendall's τ-b of the orders before and after.
+    """
+    changes: list[list[Row]] = [[] for _ in specs]
     for factor in factors:
         try:
             other = collection.rescaled(factor)
-            changed = other.means(specs, other.scored(specs))
+            rescaled = other.means(specs, other.scored(specs))
         except MetricError as error:
             raise MetricError(f"{error} (grades multiplied by {factor:g})") from None
-        rescaled.append(
-            [
-                Rescaled(float(np.abs(after - before).max()), kendall_tau(levels_of(before), levels_of(after)))
-                for before, after in zip(means, changed, strict=True)
-            ]
-        )
-    return Ordered(
-        name,
-        means,
-        means * signs,
-        tuple(how.of(own.T) for own in by_id),
-        tuple(halves(own.T, splits, how.sampling.seed) for own in by_id),
-        tuple(zip(*rescaled, strict=True)) if rescaled else ((),) * len(specs),
-    )
+        for m, (before, after) in enumerate(zip(means, rescaled, strict=True)):
+            tau = kendall_tau(levels_of(before), levels_of(after))
+            changes[m].append((factor, float(np.abs(after - before).max()), tau))
+    return changes
 
 
-def halves(values: Floats, splits: int, seed: int) -> Halves:
+def halves(values: Floats, splits: int, seed: int) -> tuple[float, float, float, float]:
     """How alike random halves of the queries order the systems with these values (Q, R); NaN are left out.
 
-    The first half has Q / 2 queries, rounded down.
+    Returns the mean of Kendall's τ-b over the splits, its 5 % and 95 % quantiles, and the mean share of pairs
+    that the halves order the opposite way. The first half has Q / 2 queries, rounded down.
     """
     queries, systems = values.shape
     if queries < 2:
-        return Halves(*[math.nan] * 4)
+        return math.nan, math.nan, math.nan, math.nan
     random = np.random.default_rng(seed)
     defined = ~np.isnan(values)
     fixed = FixedPoint.of(np.where(defined, values, 0.0))
@@ -564,6 +408,6 @@ def halves(values: Floats, splits: int, seed: int) -> Halves:
         swapped[split] = np.count_nonzero(opposite) / (systems * (systems - 1))
     valid = taus[~np.isnan(taus)]
     if not len(valid):
-        return Halves(math.nan, math.nan, math.nan, float(swapped.mean()))
+        return math.nan, math.nan, math.nan, float(swapped.mean())
     low, high = np.quantile(valid, [0.05, 0.95]).tolist()
-    return Halves(float(valid.mean()), low, high, float(swapped.mean()))
+    return float(valid.mean()), low, high, float(swapped.mean())

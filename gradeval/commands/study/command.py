@@ -2,33 +2,121 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
-from gradeval.cli.arguments import expand_runs
+from gradeval.cli import output as out
 from gradeval.cli.command import Command, CommandGroup
-from gradeval.cli.types import File
-from gradeval.commands.study.command_options import (
-    EVALUATION,
-    INPUT,
-    OTHER,
-    Numbers,
-    as_eval_has,
-    check_apart,
-    count_option,
-    example,
-    integer,
-    metrics_option,
-    printed,
-    run_study,
-    seed_option,
-)
+from gradeval.cli.job import Job, check_runs, expand_runs, with_job
+from gradeval.cli.options import metric_option, output_options, table_option, together
+from gradeval.cli.types import File, Integer
+from gradeval.commands.eval import eval_command
 from gradeval.options import parse_number
 
 if TYPE_CHECKING:
     from gradeval.commands.study.tables import Study
-    from gradeval.render.progress import Progress
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+FORMATS = ("table", "tsv", "csv", "json")
+EVALUATION = ("rel", "zero_grade", "depth", "judged_only", "ties", "queries", "no_relevant")
+INPUT = (
+    *("qrels_format", "run_format", "features", "qrels_feature", "groups"),
+    *("columns", "split", "ignore_identical_ids"),
+)
+OTHER = ("jobs", "quiet", "strict", "allow")
+
+
+def as_has(command: click.Command, *names: str) -> Callable[[Decorated], Decorated]:
+    """The options of another command with these parameters' names."""
+
+    def decorate(function: Decorated) -> Decorated:
+        own = {param.name: param for param in command.params}
+        # click lists the options of a function in the reverse order
+        added: list[click.Parameter] = getattr(function, "__click_params__", [])
+        function.__click_params__ = [*added, *(own[name] for name in reversed(names))]  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+as_eval_has = partial(as_has, eval_command)
+
+
+def printed(*tables: str) -> Callable[[Decorated], Decorated]:
+    """The options of the output. tables: the names of those that the study has."""
+    return together(table_option(tables), output_options(FORMATS))
+
+
+def metrics_option(default: str) -> Callable[[Decorated], Decorated]:
+    return metric_option(f"One or several metrics; 'gradeval metrics' lists them. Default: {default}.")
+
+
+def count_option(
+    name: str, default: int, text: str, low: int = 1, high: int = 10**6
+) -> Callable[[Decorated], Decorated]:
+    return click.option(
+        name, type=Integer(low, high), default=default, show_default=True, metavar="N", help=text
+    )
+
+
+seed_option = partial(count_option, "--seed", 1, low=0, high=2**63 - 1)
+
+
+class Numbers(click.ParamType):  # type: ignore[type-arg]
+    """Comma-separated numbers."""
+
+    name = "LIST"
+
+    def __init__(self, number: Callable[[str], float], what: str) -> None:
+        self.number, self.what = number, what
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(self.number(one.strip()) for one in value.split(","))
+        except ValueError:
+            self.fail(f"'{value}' is not a comma-separated list of {self.what}.", param, ctx)
+
+
+def integer(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise ValueError(text)
+    return int(text)
+
+
+def example(*examples: str) -> str:
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in examples)
+
+
+def check_apart(names: Iterable[str], why: str) -> None:
+    """Raise UsageError where one of these options is given."""
+    context = click.get_current_context()
+    for param in context.command.params:
+        if param.name in names and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{max(param.opts, key=len)} {why}.")
+
+
+def _show(job: Job, study: Study) -> int:
+    """Print the study, after its warnings: a line for each kind in each of its groups of notices."""
+    from gradeval.notices import lines
+
+    def sentences(informational: bool) -> list[str]:
+        groups = ([one for one in group if one.informational is informational] for group in study.noticed)
+        return list(dict.fromkeys(line for group in groups for line in lines(group, study.runs_read)))
+
+    is_wrong = any(notice.kind not in job.allow for notice in study.notices if not notice.informational)
+    if not out.passes_with(sentences(False), sentences(True), is_wrong, job.quiet, job.strict):
+        return 2
+    job.print(study, table=job.table)
+    return 0
 
 
 @click.group(
@@ -68,7 +156,8 @@ def study_command() -> None:
 @seed_option("Seed of the random numbers.")
 @printed("distances", "curves")
 @as_eval_has("jobs", "quiet")
-def swaps_command(metrics: tuple[str, ...], **given: Any) -> int:
+@with_job(FORMATS)
+def swaps_command(job: Job, metrics: tuple[str, ...], **options: Any) -> int:
     """How metrics fall as random pairs of an ideal ranking are swapped.
 
     The documents have 2, 10, 20 or 50 levels, which are the grades 0 to L - 1, evenly or unevenly used (in each
@@ -77,13 +166,12 @@ def swaps_command(metrics: tuple[str, ...], **given: Any) -> int:
     it (Scheel et al. 2011, figures 4 and 5). Chance alone stays below the noise in 95 % of studies; more
     --repeats lower it.
     """
+    from gradeval.commands.study.swaps import METRICS, swaps
 
-    def run(progress: Progress, options: dict[str, Any]) -> Study:
-        from gradeval.commands.study.swaps import METRICS, swaps
-
-        return swaps(metrics or METRICS, **options, progress=progress.steps)
-
-    return run_study(run, given)
+    job.open()
+    with job.running() as progress:
+        study = swaps(metrics or METRICS, **options, progress=progress.steps)
+    return _show(job, study)
 
 
 @study_command.command(
@@ -103,20 +191,23 @@ def swaps_command(metrics: tuple[str, ...], **given: Any) -> int:
 @as_eval_has(*EVALUATION)
 @printed("values", "orders")
 @as_eval_has(*INPUT, *OTHER)
-def levels_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> int:
+@with_job(FORMATS)
+def levels_command(
+    job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
+) -> int:
     """Average precision at every threshold, and the metrics that combine the thresholds.
 
     With --qrels-feature a feature of a LETOR file is a virtual assessor; as a run it scores 1 (Scheel et al.
     2011, figures 6 to 8). AP at a threshold that no document of a query reaches counts as 0; --no-relevant skip
     leaves such queries out.
     """
+    from gradeval.commands.study.levels import METRICS, levels
 
-    def run(progress: Progress, options: dict[str, Any]) -> Study:
-        from gradeval.commands.study.levels import METRICS, levels
-
-        return levels(qrels, runs or None, metrics or METRICS, **options, watch=progress.watch)
-
-    return run_study(run, given, runs)
+    check_runs(runs, options["features"])
+    job.open()
+    with job.running() as progress:
+        study = levels(qrels, runs or None, metrics or METRICS, **options, watch=progress.watch)
+    return _show(job, study)
 
 
 @study_command.command(
@@ -140,7 +231,10 @@ def levels_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], 
 @as_eval_has(*EVALUATION)
 @printed("quartiles", "impact", "draws", "differences", "queries")
 @as_eval_has(*INPUT, *OTHER)
-def divergence_command(qrels: str | None, runs: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> int:
+@with_job(FORMATS)
+def divergence_command(
+    job: Job, qrels: str | None, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
+) -> int:
     """nDCG beside nDCGφ, whose gains follow the gaps between the grades.
 
     Without QRELS: random scores, balanced or imbalanced, and two errors in their ideal ranking: ranks 10 and 11
@@ -148,18 +242,23 @@ def divergence_command(qrels: str | None, runs: tuple[str, ...], metrics: tuple[
 
     With QRELS and RUN: the difference of two metrics over the queries (figure 4).
     """
+    from gradeval.commands.study.divergence import divergence
 
-    def run(progress: Progress, options: dict[str, Any]) -> Study:
-        from gradeval.commands.study.divergence import divergence
-
-        if qrels is not None:
-            return divergence(qrels, runs or None, metrics or None, **options, watch=progress.watch)
-        return divergence(metrics=metrics or None, **options)
-
-    own, other = ("items", "draws", "seed"), (*EVALUATION, *INPUT)
-    check_apart(other if qrels is None else own, "requires QRELS" if qrels is None else "is for random scores")
-    given = {name: value for name, value in given.items() if name not in (other if qrels is None else own)}
-    return run_study(run, given, None if qrels is None else runs)
+    of_scores, of_runs = ("items", "draws", "seed"), (*EVALUATION, *INPUT)
+    if qrels is None:
+        check_apart(of_runs, "requires QRELS")
+        options = {name: value for name, value in options.items() if name not in of_runs}
+    else:
+        check_apart(of_scores, "is for random scores")
+        check_runs(runs, options["features"])
+        options = {name: value for name, value in options.items() if name not in of_scores}
+    job.open()
+    with job.running() as progress:
+        if qrels is None:
+            study = divergence(metrics=metrics or None, **options)
+        else:
+            study = divergence(qrels, runs or None, metrics or None, **options, watch=progress.watch)
+    return _show(job, study)
 
 
 @study_command.command(
@@ -174,7 +273,8 @@ def divergence_command(qrels: str | None, runs: tuple[str, ...], metrics: tuple[
 )
 @metrics_option("tau AP(rel=2) nDCG rankDCG")
 @printed("verdicts", "values")
-def criteria_command(metrics: tuple[str, ...], **given: Any) -> int:
+@with_job(FORMATS)
+def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     """Which of four criteria for metrics of orderings a metric meets.
 
     \b
@@ -188,13 +288,12 @@ def criteria_command(metrics: tuple[str, ...], **given: Any) -> int:
     have the values of the paper; its AveP, which counts places with the right grade, is not AP(rel=2). Tables:
     verdicts, values.
     """
+    from gradeval.commands.study.criteria import METRICS, criteria
 
-    def run(progress: Progress, options: dict[str, Any]) -> Study:
-        from gradeval.commands.study.criteria import METRICS, criteria
-
-        return criteria(metrics or METRICS, **options)
-
-    return run_study(run, given)
+    job.open()
+    with job.running():
+        study = criteria(metrics or METRICS)
+    return _show(job, study)
 
 
 @study_command.command(
@@ -250,7 +349,10 @@ def criteria_command(metrics: tuple[str, ...], **given: Any) -> int:
 @as_eval_has(*EVALUATION)
 @printed("correlations", "power", "halves", "rescaled", "systems", "judgments", "kappa", "confusion")
 @as_eval_has(*INPUT, *OTHER)
-def agreement_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> int:
+@with_job(FORMATS)
+def agreement_command(
+    job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
+) -> int:
     """Whether metrics order systems alike, how well they separate them, how stable their orders are.
 
     For each pair of metrics: Kendall's tau and the AP correlation between the orders of the systems. For each
@@ -262,15 +364,15 @@ def agreement_command(qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...
     With --qrels2: all of it for both sets of judgments on their common queries, the agreement of the orders of
     systems by each metric, and the confusion matrix and Cohen's kappa of the grades.
     """
+    from gradeval.commands.study.agreement import METRICS, agreement
 
-    def run(progress: Progress, options: dict[str, Any]) -> Study:
-        from gradeval.commands.study.agreement import METRICS, agreement
-
-        return agreement(qrels, runs or None, metrics or METRICS, **options, watch=progress.watch)
-
-    if len(given["alpha"]) != 1:
+    if len(options["alpha"]) != 1:
         raise click.BadParameter("give one number.", param_hint="'--alpha'")
-    [given["alpha"]] = given["alpha"]
-    if given["test"] == "tukey":
+    [options["alpha"]] = options["alpha"]
+    if options["test"] == "tukey":
         check_apart(("correction",), "does not go with --test tukey, which corrects for all pairs")
-    return run_study(run, given, runs)
+    check_runs(runs, options["features"])
+    job.open()
+    with job.running() as progress:
+        study = agreement(qrels, runs or None, metrics or METRICS, **options, watch=progress.watch)
+    return _show(job, study)

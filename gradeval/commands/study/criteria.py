@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.commands.study.tabled import Table
-from gradeval.commands.study.tables import Study, competing_metrics, full_rankings
+from gradeval.commands.study.tables import Study, Table, competing_metrics, full_rankings
 from gradeval.evaluation.score import score
-from gradeval.registry.spec import Spec, parse
+from gradeval.registry.spec import parse
 
 METRICS = "tau AP(rel=2) nDCG rankDCG"
 LISTS: Final = (
@@ -40,18 +38,6 @@ open; these are the orders by which the paper's nDCG was computed."""
 EQUAL = 1e-9  # values that differ by no more are equal: rounding meets and misses no criterion
 
 
-class Verdict(NamedTuple):
-    """Whether a metric meets a criterion.
-
-    holds: None where it is undefined, since values are undefined or the evidence is 0 / 0. evidence: the number
-    that decides, as CRITERIA says; NaN where holds is None.
-    """
-
-    criterion: str
-    holds: bool | None
-    evidence: float
-
-
 CRITERIA: Final = {
     "ties": "lists 4 and 5, which exchange the highest grade with different documents of the lowest, have the "
     "same value, below that of list 1; evidence: the difference between 4 and 5, expected 0",
@@ -64,65 +50,7 @@ CRITERIA: Final = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Criteria(Study):
-    """The values and verdicts.
-
-    specs: M metrics. values: (M, 6), of each of LISTS. verdicts: of each metric, in the order of CRITERIA.
-    """
-
-    name: ClassVar[str] = "criteria"
-    specs: tuple[Spec, ...]
-    values: Floats
-    verdicts: tuple[tuple[Verdict, ...], ...]
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        names = [str(spec) for spec in self.specs]
-        lists = [" ".join(map(str, one)) for one in LISTS]
-        return (
-            Table(
-                "verdicts",
-                "Whether the metric meets the criterion, and the number that decides",
-                ("metric", "criterion", "holds", "evidence"),
-                [(name, *one) for name, own in zip(names, self.verdicts, strict=True) for one in own],
-                shown=False,
-            ),
-            Table(
-                "values",
-                "Value of each list of predicted scores",
-                ("list", "scores", "metric", "value"),
-                [
-                    (number, scores, name, float(self.values[m, number - 1]))
-                    for number, scores in enumerate(lists, 1)
-                    for m, name in enumerate(names)
-                ],
-                shown=False,
-            ),
-            Table(
-                "lists",
-                "Value of each list of predicted scores",
-                ("list", "scores", *names),
-                [
-                    (number, scores, *self.values[:, number - 1].tolist())
-                    for number, scores in enumerate(lists, 1)
-                ],
-                data=False,
-            ),
-            Table(
-                "criteria",
-                "Which criteria each metric meets",
-                ("metric", *CRITERIA),
-                [
-                    (name, *("undefined" if one.holds is None else one.holds for one in own))
-                    for name, own in zip(names, self.verdicts, strict=True)
-                ],
-                data=False,
-            ),
-        )
-
-
-def criteria(metrics: str | Iterable[str] = METRICS) -> Criteria:
+def criteria(metrics: str | Iterable[str] = METRICS) -> Study:
     """Which of Katerenchuk and Rosenberg's four criteria metrics meet, by their six lists.
 
     A list has the scores that a system predicts for ten documents with the grades REFERENCE; what the criteria
@@ -139,40 +67,86 @@ def criteria(metrics: str | Iterable[str] = METRICS) -> Criteria:
     order = np.array(RANKINGS) - 1
     scores = np.take_along_axis(np.array(LISTS, np.float64), order, axis=1)
     table = full_rankings(np.array(REFERENCE, np.float64)[order], score=scores)
-    values = score(table, [*specs, *parse("tau")])
-    pair_costs = costs(values[-1])
-    verdicts = []
-    for spec, own in zip(specs, values[:-1], strict=True):
+    *values, tau = score(table, [*specs, *parse("tau")])
+    verdicts: list[tuple[str, str, bool | None, float]] = []
+    for spec, own in zip(specs, values, strict=True):
         sign = 1 if spec.metric.higher_is_better else -1
         low, high = spec.metric.range
         ends = sign * (-math.inf if low is None else low), sign * (math.inf if high is None else high)
-        verdicts.append(tuple(_verdicts(sign * own, (min(ends), max(ends)), pair_costs)))
-    options = {"metrics": [str(spec) for spec in specs]}
-    return Criteria(options=options, specs=tuple(specs), values=values[:-1], verdicts=tuple(verdicts))
+        verdicts += [(str(spec), *verdict) for verdict in verdicts_of(sign * own, ends, costs(tau))]
+    names = [str(spec) for spec in specs]
+    lists = [" ".join(map(str, scores)) for scores in LISTS]
+    holds = ["undefined" if verdict is None else verdict for _, _, verdict, _ in verdicts]
+    return Study(
+        name="criteria",
+        options={"metrics": names},
+        tables=(
+            Table(
+                "verdicts",
+                "Whether the metric meets the criterion, and the number that decides",
+                ("metric", "criterion", "holds", "evidence"),
+                verdicts,
+                shown=False,
+            ),
+            Table(
+                "values",
+                "Value of each list of predicted scores",
+                ("list", "scores", "metric", "value"),
+                [
+                    (number, scores, name, float(own[number - 1]))
+                    for number, scores in enumerate(lists, 1)
+                    for name, own in zip(names, values, strict=True)
+                ],
+                shown=False,
+            ),
+            Table(
+                "lists",
+                "Value of each list of predicted scores",
+                ("list", "scores", *names),
+                [
+                    (number, scores, *(float(own[number - 1]) for own in values))
+                    for number, scores in enumerate(lists, 1)
+                ],
+                data=False,
+            ),
+            Table(
+                "criteria",
+                "Which criteria each metric meets",
+                ("metric", *CRITERIA),
+                [(name, *holds[4 * m : 4 * m + 4]) for m, name in enumerate(names)],
+                data=False,
+            ),
+        ),
+    )
 
 
 def costs(values: Floats) -> tuple[float, float]:
-    """What misplacing a low grade (list 2) and the highest (list 3) costs."""
+    """The costs of misplacing a low grade (list 2) and the highest (list 3)."""
     return float(values[0] - values[1]), float(values[0] - values[2])
 
 
-def _verdicts(values: Floats, ends: tuple[float, float], pair_costs: tuple[float, float]) -> Sequence[Verdict]:
-    """The verdicts by the values of LISTS, higher being better."""
-    one, two, three, four, five, six = values.tolist()
-    falls = [one - two, two - three, three - max(four, five), min(four, five) - six]
+def verdicts_of(
+    values: Floats, ends: tuple[float, float], pair_costs: tuple[float, float]
+) -> Iterator[tuple[str, bool | None, float]]:
+    """Whether the values of LISTS meet each of CRITERIA: criterion, verdict, evidence.
+
+    values: higher is better. ends: of their range. pair_costs: the costs by Kendall's tau. The verdict is None
+    and the evidence NaN where values are undefined or the evidence is 0 / 0.
+    """
+    first, second, third, fourth, fifth, sixth = values.tolist()
+    smallest_fall = min(first - second, second - third, third - max(fourth, fifth), min(fourth, fifth) - sixth)
     low_cost, high_cost = (0.0 if abs(cost) <= EQUAL else cost for cost in costs(values))
     free = math.nan if high_cost == 0 else math.copysign(math.inf, high_cost)
     ratio = high_cost / low_cost if low_cost > 0 else free
     emphasis = ratio / (pair_costs[1] / pair_costs[0])
-    worst, best = ends
+    from_worst = abs(sixth - min(ends))
     evidence = {
-        "ties": (abs(four - five) <= EQUAL and one - four > EQUAL, abs(four - five)),
-        "skew": (min(falls) > EQUAL, min(falls)),
+        "ties": (abs(fourth - fifth) <= EQUAL and first - fourth > EQUAL, abs(fourth - fifth)),
+        "skew": (smallest_fall > EQUAL, smallest_fall),
         "emphasis": (emphasis > 1 + EQUAL, emphasis),
-        "range": (abs(six - worst) <= EQUAL and abs(one - best) <= EQUAL, abs(six - worst)),
+        "range": (from_worst <= EQUAL and abs(first - max(ends)) <= EQUAL, from_worst),
     }
     is_defined = not np.isnan(values).any()
-    return [
-        Verdict(name, holds, number) if is_defined and not math.isnan(number) else Verdict(name, None, math.nan)
-        for name, (holds, number) in evidence.items()
-    ]
+    for criterion, (holds, number) in evidence.items():
+        defined = is_defined and not math.isnan(number)
+        yield (criterion, holds, number) if defined else (criterion, None, math.nan)

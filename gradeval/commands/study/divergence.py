@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.commands.study.tabled import Row, Table
-from gradeval.commands.study.tables import MAX_SEED, Study, averaged_metrics, full_rankings, shares, whole
+from gradeval.commands.study.tables import (
+    MAX_SEED,
+    Row,
+    Study,
+    Table,
+    averaged_metrics,
+    full_rankings,
+    shares,
+    whole,
+)
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
+from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs
 from gradeval.evaluation.score import score
 from gradeval.formats.sources import Source
@@ -46,105 +54,6 @@ def quartiles(values: Floats) -> list[float]:
     return found
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Divergence(Study):
-    """The values of random score lists.
-
-    specs: M metrics. values: (2, 2, M, D), for each of DISTRIBUTIONS, SCENARIOS, metric and draw.
-    """
-
-    name: ClassVar[str] = "divergence"
-    specs: tuple[Spec, ...]
-    values: Floats
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        seed = self.options["seed"]
-        boxes: list[Row] = []
-        impacts: list[Row] = []
-        draws: list[Row] = []
-        for d, distribution in enumerate(DISTRIBUTIONS):
-            for s, scenario in enumerate(SCENARIOS):
-                base, *others = self.values[d, s]
-                for spec, values in zip(self.specs, self.values[d, s], strict=True):
-                    boxes.append((distribution, scenario, str(spec), *quartiles(values), seed))
-                    draws += [
-                        (distribution, scenario, str(spec), draw, one, seed)
-                        for draw, one in enumerate(values.tolist(), 1)
-                    ]
-                for spec, values in zip(self.specs[1:], others, strict=True):
-                    apart = paired_differences(base, values)
-                    over, under = float(np.mean(apart > 0)), float(np.mean(apart < 0))
-                    impacts.append((distribution, scenario, str(spec), over, under, seed))
-        return (
-            Table(
-                "quartiles",
-                "Values over the draws",
-                ("distribution", "scenario", "metric", *QUARTILES, "seed"),
-                boxes,
-            ),
-            Table(
-                "impact",
-                f"Share of draws in which {self.specs[0]} over- or underestimates the error, by each metric",
-                ("distribution", "scenario", "metric", "overestimates", "underestimates", "seed"),
-                impacts,
-                shown=bool(impacts),
-            ),
-            Table(
-                "draws",
-                "Value of each draw",
-                ("distribution", "scenario", "metric", "draw", "value", "seed"),
-                draws,
-                shown=False,
-            ),
-        )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Differences(Study):
-    """The values of two metrics for the queries of R runs.
-
-    specs: the two metrics. runs: the names. queries: the ids. values: (R, 2, Q). counted: (R, Q).
-    """
-
-    name: ClassVar[str] = "divergence"
-    specs: tuple[Spec, Spec]
-    runs: tuple[str, ...]
-    queries: Sequence[str]
-    values: Floats
-    counted: Bools
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        first, second = map(str, self.specs)
-        boxes: list[Row] = []
-        rows: list[Row] = []
-        for run, (base, other), counted in zip(self.runs, self.values, self.counted, strict=True):
-            difference = paired_differences(other, base)
-            kept = counted & ~np.isnan(difference)
-            own, level = difference[kept], base[kept]
-            signs = [float(np.mean(own > 0)), float(np.mean(own < 0))] if len(own) else [np.nan] * 2
-            boxes.append((run, len(own), *quartiles(own), *signs, rank_correlation(level, own)))
-            ids = (self.queries[q] for q in np.flatnonzero(counted).tolist())
-            columns = (values[counted].tolist() for values in (base, other, difference))
-            rows += [(run, *row) for row in zip(ids, *columns, strict=True)]
-        return (
-            Table(
-                "differences",
-                f"{first} - {second} over the queries; rho: its rank correlation with {first}",
-                ("run", "queries", *QUARTILES, "positive", "negative", "rho"),
-                boxes,
-            ),
-            Table(
-                "queries",
-                "Values and difference of each query",
-                ("run", "query", first, second, "difference"),
-                rows,
-                shown=False,
-            ),
-        )
-
-
 def divergence(
     qrels: Any = None,
     runs: Any = None,
@@ -156,7 +65,7 @@ def divergence(
     seed: int = 1,
     watch: Callable[[Source], None] | None = None,
     **options: Any,
-) -> Divergence | Differences:
+) -> Study:
     """Where nDCG with grades made from places, and nDCGφ with gains from the gaps between scores, part.
 
     Without qrels, on random scores: balanced ones are uniform on [1, 1000]; of imbalanced ones 90 % are uniform
@@ -189,19 +98,48 @@ def divergence(
     chosen = Options.of(**options)
     given = separate_runs(qrels if runs is None else runs)
     results = complete(evaluate_all(qrels, given, specs, chosen, watch=watch))
-    return Differences(
+    return Study(
+        name="divergence",
         options={"metrics": [str(spec) for spec in specs], "evaluation": dict(results.options)},
         noticed=(results.notices,),
         runs_read=len(results.runs),
-        specs=(specs[0], specs[1]),
-        runs=tuple(run.name for run in results.runs),
-        queries=results.queries,
-        values=np.array([run.values for run in results.runs]),
-        counted=np.array([run.counted for run in results.runs]),
+        tables=_differences(specs, results),
     )
 
 
-def _synthetic(specs: Sequence[Spec], cutoff: int, items: int, draws: int, seed: int, jobs: int) -> Divergence:
+def _differences(specs: Sequence[Spec], results: Results) -> tuple[Table, Table]:
+    first, second = map(str, specs)
+    boxes: list[Row] = []
+    rows: list[Row] = []
+    for run in results.runs:
+        base, other = run.values
+        difference = paired_differences(other, base)
+        is_defined = run.counted & ~np.isnan(difference)
+        defined = difference[is_defined]
+        signs = [float(np.mean(defined > 0)), float(np.mean(defined < 0))] if len(defined) else [np.nan] * 2
+        rho = rank_correlation(base[is_defined], defined)
+        boxes.append((run.name, len(defined), *quartiles(defined), *signs, rho))
+        ids = (results.queries[q] for q in np.flatnonzero(run.counted).tolist())
+        columns = (values[run.counted].tolist() for values in (base, other, difference))
+        rows += [(run.name, *row) for row in zip(ids, *columns, strict=True)]
+    return (
+        Table(
+            "differences",
+            f"{first} - {second} over the queries; rho: its rank correlation with {first}",
+            ("run", "queries", *QUARTILES, "positive", "negative", "rho"),
+            boxes,
+        ),
+        Table(
+            "queries",
+            "Values and difference of each query",
+            ("run", "query", first, second, "difference"),
+            rows,
+            shown=False,
+        ),
+    )
+
+
+def _synthetic(specs: Sequence[Spec], cutoff: int, items: int, draws: int, seed: int, jobs: int) -> Study:
     items, draws = whole("items", items, cutoff + 1, 10**6), whole("draws", draws, 1, 10**6)
     seed, jobs = whole("seed", seed, 0, MAX_SEED), whole("jobs", jobs, 0, 1000) or default_jobs()
     if items * draws > MAX_SCORES:
@@ -222,14 +160,40 @@ def _synthetic(specs: Sequence[Spec], cutoff: int, items: int, draws: int, seed:
 
     ideals = [_ideal_scores(distribution, draws, items, seed) for distribution in DISTRIBUTIONS]
     values = np.array([[values_of(ideal, orders[scenario]) for scenario in SCENARIOS] for ideal in ideals])
-    options = {
-        "metrics": [str(spec) for spec in specs],
-        "cutoff": cutoff,
-        "items": items,
-        "draws": draws,
-        "seed": seed,
-    }
-    return Divergence(options=options, specs=tuple(specs), values=values)
+    boxes: list[Row] = []
+    impacts: list[Row] = []
+    each_draw: list[Row] = []
+    for d, distribution in enumerate(DISTRIBUTIONS):
+        for s, scenario in enumerate(SCENARIOS):
+            for m, spec in enumerate(specs):
+                own, labels = values[d, s, m], (distribution, scenario, str(spec))
+                boxes.append((*labels, *quartiles(own), seed))
+                each_draw += [(*labels, draw, value, seed) for draw, value in enumerate(own.tolist(), 1)]
+                if m:
+                    apart = paired_differences(values[d, s, 0], own)
+                    impacts.append((*labels, float(np.mean(apart > 0)), float(np.mean(apart < 0)), seed))
+    labelled = ("distribution", "scenario", "metric")
+    return Study(
+        name="divergence",
+        options={
+            "metrics": [str(spec) for spec in specs],
+            "cutoff": cutoff,
+            "items": items,
+            "draws": draws,
+            "seed": seed,
+        },
+        tables=(
+            Table("quartiles", "Values over the draws", (*labelled, *QUARTILES, "seed"), boxes),
+            Table(
+                "impact",
+                f"Share of draws in which {specs[0]} over- or underestimates the error, by each metric",
+                (*labelled, "overestimates", "underestimates", "seed"),
+                impacts,
+                shown=bool(impacts),
+            ),
+            Table("draws", "Value of each draw", (*labelled, "draw", "value", "seed"), each_draw, shown=False),
+        ),
+    )
 
 
 def _ideal_scores(distribution: str, draws: int, items: int, seed: int) -> Floats:

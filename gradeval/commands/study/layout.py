@@ -1,4 +1,4 @@
-"""What a study prints: its findings to look at, one table of rows, or everything as JSON."""
+"""The output of a study: the tables that people see, one of them as rows, or all as JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gradeval.commands.study.tabled import Table, Tabled, Value
+from gradeval.commands.study.tables import Study, Table, Value
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render.document import Block, Document, Grid, Line, RenderOptions, Rows
@@ -15,11 +15,11 @@ from gradeval.render.numbers import decimals
 GIVEN = ("at", "threshold", "grade", "grade2", "factor")  # columns of input, whose numbers are not rounded
 
 
-def document(study: Tabled, how: RenderOptions, *, table: str | None = None) -> Document:
+def document(study: Study, how: RenderOptions, *, table: str | None = None) -> Document:
     """table: which one tsv and csv print, by default the first."""
 
     def blocks() -> Iterator[Block]:
-        yield from (grid_of(one, how.digits) for one in study.tables if one.shown)
+        yield from (_grid(one, how.digits) for one in study.tables if one.shown)
         options = (
             (name.replace("_", " "), value) for name, value in study.options.items() if name != "evaluation"
         )
@@ -28,7 +28,10 @@ def document(study: Tabled, how: RenderOptions, *, table: str | None = None) -> 
 
     def rows() -> list[Rows]:
         chosen = study.table(table) if table is not None else next(one for one in study.tables if one.data)
-        return [rows_of(chosen, how.digits)]
+        texts = [_texts(chosen, row, how.digits) for row in chosen.rows]
+        is_text = (any(isinstance(row[c], str) for row in chosen.rows) for c in range(len(chosen.columns)))
+        names = [name for name, is_name in zip(chosen.columns, is_text, strict=True) if is_name]
+        return [Rows.of(chosen.columns, texts, names)]
 
     return Document(blocks=blocks, rows=rows, content=study.to_dict)
 
@@ -39,20 +42,8 @@ def _listed(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def rows_of(table: Table, digits: Digits) -> Rows:
-    """The table for programs."""
-    texts = [_texts(table, row, digits) for row in table.rows]
-    return Rows.of(table.columns, texts, _names(table))
-
-
-def _names(table: Table) -> list[str]:
-    """The columns of text."""
-    return [name for c, name in enumerate(table.columns) if any(isinstance(row[c], str) for row in table.rows)]
-
-
-def grid_of(table: Table, digits: Digits) -> Grid:
-    """The table for people. The seed, which all rows have, stands in the line below."""
-    shown = [c for c, name in enumerate(table.columns) if name != "seed"]
+def _grid(table: Table, digits: Digits) -> Grid:
+    shown = [c for c, name in enumerate(table.columns) if name != "seed"]  # which is in the line below
     rows = [[visible(texts[c]) for c in shown] for texts in (_texts(table, row, digits) for row in table.rows)]
     is_text = [all(isinstance(row[c], str) for row in table.rows) for c in shown]
     labels = max(1, next((c for c, text in enumerate(is_text) if not text), len(shown)))

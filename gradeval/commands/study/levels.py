@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, ClassVar
-
-import numpy as np
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from gradeval.arrays import Floats
-from gradeval.commands.study.tabled import Row, Table
-from gradeval.commands.study.tables import Study, competing_metrics, levels_of
+from gradeval.commands.study.tables import Row, Study, Table, competing_metrics, levels_of, spaced
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.runs import separate_runs
@@ -23,75 +19,6 @@ METRICS = "muAP nDCG(gain=exp) NDCNG"
 _SHOWN = 5  # thresholds that the overview has
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Levels(Study):
-    """The values.
-
-    runs: the names of R strategies. thresholds: the T grades above 0 of the judgments, ascending.
-    average_precision: (R, T), the mean over queries of AP with grades from each threshold up relevant. specs: M
-    metrics. means: (R, M). reference: the run that is the virtual assessor too, None where there is none.
-    """
-
-    name: ClassVar[str] = "levels"
-    runs: tuple[str, ...]
-    thresholds: tuple[float, ...]
-    average_precision: Floats
-    specs: tuple[Spec, ...]
-    means: Floats
-    reference: str | None = None
-
-    def order(self, metric: int) -> list[list[str]]:
-        """The runs from the best to the worst by the metric of this index; those with equal means together."""
-        better = self.means[:, metric] * (1 if self.specs[metric].metric.higher_is_better else -1)
-        place = levels_of(better)
-        return [
-            [run for run, own in zip(self.runs, place.tolist(), strict=True) if own == one]
-            for one in range(int(place.max()), -1, -1)
-        ]
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        count = len(self.thresholds)
-        shown = np.unique(np.linspace(0, count - 1, min(_SHOWN, count)).round().astype(int)).tolist()
-        chosen = [self.thresholds[t] for t in shown]
-        overview: list[Row] = [
-            (run, *(float(at[t]) for t in shown), *means.tolist())
-            for run, at, means in zip(self.runs, self.average_precision, self.means, strict=True)
-        ]
-        values: list[Row] = []
-        for run, at, means in zip(self.runs, self.average_precision, self.means, strict=True):
-            values += [(run, "AP", t, one) for t, one in zip(self.thresholds, at.tolist(), strict=True)]
-            values += [
-                (run, str(spec), None, one) for spec, one in zip(self.specs, means.tolist(), strict=True)
-            ]
-        some = f", {len(shown)} of {count} thresholds" if len(shown) < count else ""
-        return (
-            Table(
-                "values",
-                "Mean of each run and metric",
-                ("run", "metric", "threshold", "mean"),
-                values,
-                shown=False,
-            ),
-            Table(
-                "overview",
-                f"AP with grades from the threshold up relevant, and metrics for grades{some}",
-                ("run", *(f"AP>={t:g}" for t in chosen), *map(str, self.specs)),
-                overview,
-                data=False,
-            ),
-            Table(
-                "orders",
-                "Runs from the best to the worst",
-                ("metric", "order"),
-                [
-                    (str(spec), " > ".join(" = ".join(equal) for equal in self.order(m)))
-                    for m, spec in enumerate(self.specs)
-                ],
-            ),
-        )
-
-
 def levels(
     qrels: Any,
     runs: Any = None,
@@ -99,7 +26,7 @@ def levels(
     *,
     watch: Callable[[Source], None] | None = None,
     **options: Any,
-) -> Levels:
+) -> Study:
     """Average precision at every threshold, and metrics that combine the thresholds, of several runs.
 
     qrels, runs, options: as evaluate() takes them. The features of a LETOR file are runs with features=…, its
@@ -116,22 +43,62 @@ def levels(
     by_level = [
         m for m, spec in enumerate(results.specs) if spec.metric.name == "AP" and [*spec.params] == ["rel"]
     ]
-    own = [results.specs.index(spec) for spec in specs]
-    names = tuple(run.name for run in results.runs)
-    reference = f"feature{chosen.qrels_feature}" if f"feature{chosen.qrels_feature}" in names else None
-    asked = Kind.QRELS_AS_RUN, reference  # that the virtual assessor, as a run, is the judgments
-    return Levels(
+    thresholds = [results.specs[m].params["rel"] for m in by_level]
+    names = [run.name for run in results.runs]
+    at_threshold = results.means[:, by_level].tolist()
+    combined = results.means[:, [results.specs.index(spec) for spec in specs]]
+    feature = f"feature{chosen.qrels_feature}"
+    reference = {"reference": feature} if feature in names else {}
+    asked = Kind.QRELS_AS_RUN, reference.get("reference")  # that the virtual assessor is the judgments
+
+    values: list[Row] = []
+    for run, precisions, means in zip(names, at_threshold, combined.tolist(), strict=True):
+        values += [(run, "AP", *pair) for pair in zip(thresholds, precisions, strict=True)]
+        values += [(run, str(spec), None, mean) for spec, mean in zip(specs, means, strict=True)]
+    count, shown = len(thresholds), spaced(len(thresholds), _SHOWN)
+    some = f", {len(shown)} of {count} thresholds" if len(shown) < count else ""
+    return Study(
+        name="levels",
         options={
             "metrics": [str(spec) for spec in specs],
-            **({"reference": reference} if reference else {}),
+            **reference,
             "evaluation": dict(results.options),
         },
         noticed=(tuple(one for one in results.notices if (one.kind, one.subject) != asked),),
         runs_read=len(results.runs),
-        runs=names,
-        thresholds=tuple(results.specs[m].params["rel"] for m in by_level),
-        average_precision=results.means[:, by_level],
-        specs=tuple(specs),
-        means=results.means[:, own],
-        reference=reference,
+        tables=(
+            Table(
+                "values",
+                "Mean of each run and metric",
+                ("run", "metric", "threshold", "mean"),
+                values,
+                shown=False,
+            ),
+            Table(
+                "overview",
+                f"AP with grades from the threshold up relevant, and metrics for grades{some}",
+                ("run", *(f"AP>={thresholds[t]:g}" for t in shown), *map(str, specs)),
+                [
+                    (run, *(precisions[t] for t in shown), *means)
+                    for run, precisions, means in zip(names, at_threshold, combined.tolist(), strict=True)
+                ],
+                data=False,
+            ),
+            Table(
+                "orders",
+                "Runs from the best to the worst",
+                ("metric", "order"),
+                [(str(spec), _order(spec, combined[:, m], names)) for m, spec in enumerate(specs)],
+            ),
+        ),
     )
+
+
+def _order(spec: Spec, means: Floats, runs: Sequence[str]) -> str:
+    """The runs from the best to the worst; those with equal means together."""
+    place = levels_of(means * (1 if spec.metric.higher_is_better else -1))
+    equal = [
+        [run for run, level in zip(runs, place.tolist(), strict=True) if level == wanted]
+        for wanted in range(int(place.max()), -1, -1)
+    ]
+    return " > ".join(" = ".join(names) for names in equal)

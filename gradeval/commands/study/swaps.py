@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.commands.study.tabled import Table
-from gradeval.commands.study.tables import MAX_SEED, Study, averaged_metrics, full_rankings, shares, whole
+from gradeval.commands.study.tables import (
+    MAX_SEED,
+    Row,
+    Study,
+    Table,
+    averaged_metrics,
+    full_rankings,
+    shares,
+    spaced,
+    whole,
+)
 from gradeval.errors import OptionError, described
 from gradeval.evaluation.score import score
 from gradeval.registry.spec import Spec
@@ -25,94 +34,20 @@ _DRAWS = 1000  # of the noise
 _SHOWN = 5  # steps of swaps that the overview has
 
 
-class Distance(NamedTuple):
-    """Where the curves of two level counts are farthest apart.
-
-    distance: of their means. noise: the distance that chance alone stays below in 95 % of studies; NaN for one
-    repeat. swaps: at how many swaps. levels_low, levels_high: of the lower and the higher one.
-    """
-
-    use: str
-    metric: str
-    distance: float
-    noise: float
-    swaps: int
-    levels_low: int
-    levels_high: int
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Swaps(Study):
-    """The curves.
+    """The curves, as arrays too, since they are drawn.
 
     specs: M metrics. levels: L level counts. mean, sd: over the repeats, (2, L, M, K + 1): for each of USES,
     level count and metric, after 0, 1, … K swaps; sd is NaN for one repeat. count: the repeats whose value is
-    defined. noise: (2, M), of Distance.
+    defined.
     """
 
-    name: ClassVar[str] = "swaps"
     specs: tuple[Spec, ...]
     levels: tuple[int, ...]
     mean: Floats
     sd: Floats
     count: Ints
-    noise: Floats
-
-    @property
-    def distances(self) -> list[Distance]:
-        """The largest distance between the curves of different level counts, for each use and metric."""
-        found = []
-        for u, use in enumerate(USES):
-            for m, spec in enumerate(self.specs):
-                curves, noise = self.mean[u, :, m], float(self.noise[u, m])
-                apart = curves.max(axis=0) - curves.min(axis=0)
-                swaps = int(np.argmax(apart))
-                lower, higher = (self.levels[int(f(curves[:, swaps]))] for f in (np.argmin, np.argmax))
-                found.append(Distance(use, str(spec), float(apart[swaps]), noise, swaps, lower, higher))
-        return found
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        steps = self.mean.shape[-1]
-        shown = np.unique(np.linspace(0, steps - 1, min(_SHOWN, steps)).round().astype(int)).tolist()
-        seed = self.options["seed"]
-        curves = [
-            (use, str(spec), level, self.mean[u, i, m], self.sd[u, i, m])
-            for u, use in enumerate(USES)
-            for m, spec in enumerate(self.specs)
-            for i, level in enumerate(self.levels)
-        ]
-        return (
-            Table(
-                "distances",
-                "Largest distance between the curves of different level counts, and its noise (95 % of chance)",
-                (*Distance._fields, "seed"),
-                [(*distance, seed) for distance in self.distances],
-                data=len(self.levels) > 1,
-                shown=len(self.levels) > 1,
-            ),
-            Table(
-                "overview",
-                "Mean after so many swaps",
-                ("use", "metric", "levels", *map(str, shown)),
-                [
-                    (use, metric, level, *(float(mean[k]) for k in shown))
-                    for use, metric, level, mean, _ in curves
-                ],
-                data=False,
-            ),
-            Table(
-                "curves",
-                "Mean and standard deviation over the repeats after each number of swaps",
-                ("use", "metric", "levels", "swaps", "mean", "sd", "seed"),
-                [
-                    (use, metric, level, k, one, spread, seed)
-                    for use, metric, level, mean, sd in curves
-                    for k, (one, spread) in enumerate(zip(mean.tolist(), sd.tolist(), strict=True))
-                ],
-                shown=False,
-            ),
-        )
 
 
 def swaps(
@@ -177,16 +112,81 @@ def swaps(
 
     values = np.concatenate(with_fewer(all_values, jobs), axis=3)
     mean, sd, count = _mean_sd_count(values, axis=3)
-    noise = np.array([[_noise(values[u, :, m], seed) for m in range(len(specs))] for u in range(len(USES))])
-    options = {
-        "metrics": [str(spec) for spec in specs],
-        "levels": list(counts),
-        "items": items,
-        "repeats": repeats,
-        "swaps": steps,
-        "seed": seed,
-    }
-    return Swaps(options=options, specs=tuple(specs), levels=counts, mean=mean, sd=sd, count=count, noise=noise)
+    noise = [[_noise(values[u, :, m], seed) for m in range(len(specs))] for u in range(len(USES))]
+    return Swaps(
+        name="swaps",
+        options={
+            "metrics": [str(spec) for spec in specs],
+            "levels": list(counts),
+            "items": items,
+            "repeats": repeats,
+            "swaps": steps,
+            "seed": seed,
+        },
+        specs=tuple(specs),
+        levels=counts,
+        mean=mean,
+        sd=sd,
+        count=count,
+        tables=_tables(specs, counts, mean, sd, noise, seed),
+    )
+
+
+def _tables(
+    specs: Sequence[Spec], levels: Sequence[int], mean: Floats, sd: Floats, noise: list[list[float]], seed: int
+) -> tuple[Table, ...]:
+    curves = [
+        (use, str(spec), level, mean[u, i, m], sd[u, i, m])
+        for u, use in enumerate(USES)
+        for m, spec in enumerate(specs)
+        for i, level in enumerate(levels)
+    ]
+    shown = spaced(mean.shape[-1], _SHOWN)
+    return (
+        Table(
+            "distances",
+            "Largest distance between the curves of different level counts, and its noise (95 % of chance)",
+            ("use", "metric", "distance", "noise", "swaps", "levels_low", "levels_high", "seed"),
+            [
+                (use, str(spec), *_distance(mean[u, :, m], levels, noise[u][m]), seed)
+                for u, use in enumerate(USES)
+                for m, spec in enumerate(specs)
+            ],
+            data=len(levels) > 1,
+            shown=len(levels) > 1,
+        ),
+        Table(
+            "overview",
+            "Mean after so many swaps",
+            ("use", "metric", "levels", *map(str, shown)),
+            [
+                (use, metric, level, *(float(means[k]) for k in shown))
+                for use, metric, level, means, _ in curves
+            ],
+            data=False,
+        ),
+        Table(
+            "curves",
+            "Mean and standard deviation over the repeats after each number of swaps",
+            ("use", "metric", "levels", "swaps", "mean", "sd", "seed"),
+            [
+                (use, metric, level, k, *pair, seed)
+                for use, metric, level, means, sds in curves
+                for k, pair in enumerate(zip(means.tolist(), sds.tolist(), strict=True))
+            ],
+            shown=False,
+        ),
+    )
+
+
+def _distance(means: Floats, levels: Sequence[int], noise: float) -> Row:
+    """Where the curves of two level counts are farthest apart: the distance, its noise, at how many swaps, and
+    the level counts of the lower and the higher one. means: (L, K + 1).
+    """
+    apart = np.ptp(means, axis=0)
+    swaps = int(np.argmax(apart))
+    lower, higher = levels[int(means[:, swaps].argmin())], levels[int(means[:, swaps].argmax())]
+    return float(apart[swaps]), noise, swaps, lower, higher
 
 
 def _noise(values: Floats, seed: int) -> float:

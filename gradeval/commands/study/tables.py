@@ -1,34 +1,112 @@
-"""What studies share: their outcome, the metrics and numbers they take, orders, and generated rankings."""
+"""What studies share: their tables, the metrics and numbers they take, orders, and generated rankings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
-from gradeval.commands.study.tabled import Tabled
 from gradeval.errors import MetricError, OptionError, described
+from gradeval.notices import Notice
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, parse
+from gradeval.render.document import Printable
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE
+from gradeval.version import __version__
 
+Value = str | bool | int | float | None
+Row = tuple[Value, ...]
+
+FORMAT_VERSION = 1
 MAX_SEED = 2**64 - 1
 
 
+@dataclass(frozen=True)
+class Table:
+    """A table of values; None and NaN are undefined.
+
+    name: one word. title: a description in one line. data: whether it is one of the tables of tsv, csv and
+    json, which have a row for each value. shown: whether it is one of those that people see.
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[Row]
+    data: bool = True
+    shown: bool = True
+
+    def to_dicts(self) -> list[dict[str, Value]]:
+        """The rows as objects, undefined values as None."""
+        return [
+            {
+                name: None if isinstance(value, float) and not math.isfinite(value) else value
+                for name, value in zip(self.columns, row, strict=True)
+            }
+            for row in self.rows
+        ]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Study(Tabled):
-    """The outcome of a study."""
+class Study(Printable):
+    """The outcome of a study.
+
+    name: the command's. options: what it was made from, the seed of its random numbers among it, as JSON can
+    hold it. tables: the table of findings first. noticed: what a user should know of the input, in groups with
+    a line for each kind. runs_read: how many runs there are.
+    """
 
     layout = "gradeval.commands.study.layout"
 
     kind: ClassVar[str] = "study"
+    name: str
+    options: Mapping[str, Any]
+    tables: tuple[Table, ...]
+    noticed: tuple[tuple[Notice, ...], ...] = ()
+    runs_read: int = 0
+
+    def __repr__(self) -> str:
+        tables = ", ".join(f"{table.name} ({len(table.rows)})" for table in self.tables if table.data)
+        return f"{type(self).__name__}({self.name}, metrics={self.options['metrics']}, tables: {tables})"
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """All that a user should know of the input."""
+        return tuple(chain(*self.noticed))
+
+    def table(self, name: str) -> Table:
+        """The table of this name. Raises OptionError."""
+        for table in self.tables:
+            if table.name == name and table.data:
+                return table
+        names = ", ".join(table.name for table in self.tables if table.data)
+        raise OptionError(f"unknown table {described(name)}. Tables: {names}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that the json format prints. Numbers are exact, undefined ones None."""
+        return {
+            "gradeval": __version__,
+            "format": FORMAT_VERSION,
+            self.kind: self.name,
+            "options": dict(self.options),
+            "notices": [notice.to_dict() for notice in self.notices],
+            "tables": {table.name: table.to_dicts() for table in self.tables if table.data},
+        }
+
+
+def spaced(count: int, most: int) -> list[int]:
+    """At most so many positions of `count`, evenly spaced, with the first and the last."""
+    positions: list[int] = np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(int)).tolist()
+    return positions
 
 
 def averaged_metrics(metrics: str | Iterable[str]) -> list[Spec]:
@@ -94,9 +172,8 @@ def full_rankings(grade: Floats, scale: Floats | None = None, score: Floats | No
     )
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=4)  # what is computed from them serves all tables of this shape
 def _equal_segments(queries: int, items: int) -> Segments:
-    """Queries of equal length; what is computed from them serves all tables of this shape."""
     return Segments(np.arange(queries + 1) * items)
 
 

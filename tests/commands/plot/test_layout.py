@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from gradeval.commands.plot.command_options import FORMATS
 from helpers import each
 
 import gradeval
-from gradeval.commands.plot.command_options import FORMATS
 from gradeval.errors import OptionError
 
 GOLDEN = Path(__file__).parent / "golden"

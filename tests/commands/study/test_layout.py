@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from gradeval.commands.study.tabled import Table
 
 from gradeval.commands.study.layout import rows_of
-from gradeval.commands.study.tabled import Table
 from gradeval.commands.study.tables import Study
 from gradeval.errors import OptionError
 from gradeval.render.document import RenderOptions
