@@ -14,8 +14,10 @@ from scipy.stats import t as student
 import gradeval
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
+from gradeval.commands.compare.values import QueryValues
 from gradeval.commands.plot.curve import curves_of, expanded
 from gradeval.commands.plot.phi import MEDIAN, POOLED
+from gradeval.commands.plot.queries import of_pairs
 from gradeval.errors import GradevalError, MetricError, OptionError, UnknownQueryError
 
 SEARCH = Path(__file__).parents[3] / "sample_data" / "search"
@@ -76,11 +78,11 @@ def test_a_lower_value_wins_where_lower_is_better():
     qrels = {query: {"a": 1, "b": 0} for query in ("q1", "q2", "q3")}
     worse, better = {"a": 1.0, "b": 2.0}, {"a": 2.0, "b": 1.0}
     runs = {"old": dict.fromkeys(qrels, better), "new": {"q1": better, "q2": worse, "q3": worse}}
-    picture = gradeval.plot.queries(qrels, runs, "RR")
-    metrics = tuple(replace(one, higher_is_better=False) for one in picture.values.metrics)
-    values = replace(picture.values, metrics=metrics)
-    pairs = compare_values(values, CompareOptions()).comparisons
-    [panel] = replace(picture, values=values, pairs=pairs).panels
+    results = gradeval.evaluate(qrels, runs, "RR")
+    values = QueryValues.of(results, results.specs)
+    metrics = tuple(replace(one, higher_is_better=False) for one in values.metrics)
+    values = replace(values, metrics=metrics)
+    [panel], _ = of_pairs(values, compare_values(values, CompareOptions()).comparisons)
     assert panel.bars.sign == -1
     assert panel.bars.queries == ("q2", "q3", "q1")
     assert panel.bars.y.tolist() == [-0.5, -0.5, 0]
@@ -111,7 +113,8 @@ def test_curves_are_the_means(metric, at):
 
 def test_curves_of_one_query_have_no_interval():
     picture = gradeval.plot.curve({"q": {"a": 1, "b": 2}}, {"q": {"a": 1.0}}, at="1,2")
-    assert np.isnan(picture.low[0]).all() and np.isnan(picture.high[0]).all()
+    [line] = picture.panels[0].lines
+    assert np.isnan([line.low, line.high]).all()
     assert "interval at 2" in picture.render()
 
 
@@ -154,16 +157,22 @@ def test_metrics_without_a_curve(metrics, at, says):
     assert says in str(error.value)
 
 
+def rows_of(picture, table):
+    """The rows by the curve."""
+    found = {}
+    for curve, *row in picture.table(table).rows:
+        found.setdefault(curve, []).append(tuple(row))
+    return found
+
+
 def test_phi_is_what_explain_shows():
     for metric in ("nDCGphi", "nDCGphi(variant=released)", "nDCGphi(points=0:0/2:0.5/4:1)"):
         [explained] = gradeval.explain(QRELS, RUNS[0], metric, "424")
-        [(name, phi)] = gradeval.plot.phi(QRELS, metric, query="424").curves.items()
-        assert name == "query 424"
-        assert (phi.points, phi.whisker, phi.values) == (
-            explained.phi.points,
-            explained.phi.whisker,
-            explained.phi.values,
-        )
+        picture = gradeval.plot.phi(QRELS, metric, query="424")
+        assert rows_of(picture, "phi") == {"query 424": [*explained.phi.values[::-1]]}
+        points = [(*point, True) for point in explained.phi.points]
+        assert rows_of(picture, "points")["query 424"][: len(points)] == points
+        assert [line.points for line in picture.panels[0].lines] == [explained.phi.points]
 
 
 def test_phi_of_a_collection():
@@ -171,50 +180,53 @@ def test_phi_of_a_collection():
     qrels = {"q1": {"a": 0, "b": 1, "c": 4}, "q2": {"a": 0, "b": 0, "c": 2}, "q3": {"a": 0}}
     picture = gradeval.plot.phi(qrels)
     pooled = {"q": {str(n): grade for n, grade in enumerate([0, 1, 4, 0, 0, 2, 0])}}
-    [together] = gradeval.plot.phi(pooled, query="q").curves.values()
-    assert picture.curves == {POOLED: together}
-    assert picture.spread.queries == 2  # q3 has no grade above 0
-    each = [gradeval.plot.phi(qrels, query=query).curves[f"query {query}"] for query in ("q1", "q2")]
-    of_grade = [{grade: value for grade, _, value, _ in one.values} for one in each]
-    at = dict(zip(picture.spread.grade.tolist(), picture.spread.median.tolist(), strict=True))
-    assert list(at) == [0, 1, 2, 4]
-    assert at[4] == 1 and at[0] == 0
-    assert at[2] == pytest.approx((_phi_at(each[0], 2) + of_grade[1][2]) / 2, abs=1e-3)
-    assert (np.diff(picture.spread.median) >= 0).all()
-    assert picture.spread.reach.tolist() == [2, 2, 2, 1]
+    together = gradeval.plot.phi(pooled, query="q")
+    for table in ("phi", "points"):
+        assert rows_of(picture, table)[POOLED] == rows_of(together, table)["query q"]
+    assert picture.note.endswith("of 2")  # q3 has no grade above 0
+    each = [gradeval.plot.phi(qrels, query=query) for query in ("q1", "q2")]
+    median = {row["grade"]: row["median"] for row in picture.table("quartiles").to_dicts()}
+    assert list(median) == [0, 1, 2, 4]
+    assert median[4] == 1 and median[0] == 0
+    assert median[2] == pytest.approx(sum(_phi_at(one, 2) for one in each) / 2, abs=1e-3)
+    assert (np.diff(list(median.values())) >= 0).all()
     assert [row["queries"] for row in picture.table("quartiles").to_dicts()] == [2, 2, 2, 1]
     assert [line.name for line in picture.panels[0].lines] == [POOLED, MEDIAN]
     same = gradeval.plot.phi(qrels, "nDCGphi(points=0:0/4:1)")
-    assert same.spread is None and list(same.curves) == ["all queries"]
+    assert [line.name for line in same.panels[0].lines] == ["all queries"]
+    assert [table.name for table in same.tables if table.data] == ["phi", "points"]
 
 
 def test_queries_that_do_not_reach_a_grade_are_not_counted():
     """Five queries end at grade 1, where their φ is 1; one reaches 9, and it alone has φ of 5."""
     low = {f"q{n}": {"a": 0, "b": 1} for n in range(5)}
-    spread = gradeval.plot.phi({**low, "high": {"a": 0, "b": 5, "c": 9, "d": 6}}).spread
-    columns = (of.tolist() for of in (spread.grade, spread.reach, spread.median))
-    at = {grade: (reach, median) for grade, reach, median in zip(*columns, strict=True)}
-    assert at[1][0] == 6 and at[5][0] == 1
-    assert at[5][1] < 1
+    picture = gradeval.plot.phi({**low, "high": {"a": 0, "b": 5, "c": 9, "d": 6}})
+    at = {row["grade"]: row for row in picture.table("quartiles").to_dicts()}
+    assert at[1]["queries"] == 6 and at[5]["queries"] == 1
+    assert at[5]["median"] < 1
 
 
-def _phi_at(phi, grade):
-    return float(np.interp(grade, *np.array(phi.curve).T))
+def _phi_at(picture, grade):
+    [line] = picture.panels[0].lines
+    return float(np.interp(grade, line.x, line.y))
 
 
 def test_many_grades():
-    """φ of the queries is computed at so many grades only."""
+    """φ of the queries is computed at so many grades only, and people see fewer."""
     qrels = {"q": {str(n): n * 1.5 for n in range(1000)}, "p": {str(n): n for n in range(900)}}
     picture = gradeval.plot.phi(qrels)
-    assert len(picture.spread.grade) == 201
+    assert len(picture.table("quartiles").rows) == 201
     assert len(picture.table("phi").rows) > 1000
+    text = picture.render()
+    assert "each grade, 20 of up to 1600 grades\n" in text
+    assert text.count("all judgments as one query") == 20 + 4
 
 
-@pytest.mark.parametrize("grades", [[2, 2], [0], [0, 0]])
-def test_phi_of_equal_grades(grades):
-    qrels = {"q": {str(n): grade for n, grade in enumerate(grades)}}
-    for query in ((), "q"):
-        assert "φ" in gradeval.plot.phi(qrels, query=query).render()
+def test_phi_of_equal_grades():
+    for grades in ([2, 2], [0], [0, 0]):
+        qrels = {"q": {str(n): grade for n, grade in enumerate(grades)}}
+        for query in ((), "q"):
+            assert "φ" in gradeval.plot.phi(qrels, query=query).render()
 
 
 def test_phi_is_of_one_metric():
@@ -245,8 +257,8 @@ def test_swaps_are_those_of_the_study():
 
 def test_one_repeat_has_no_interval():
     picture = gradeval.plot.swaps("nDCG", levels=(2,), items=4, repeats=1, swaps=3)
-    assert np.isnan(picture.low).all()
-    assert "A 2 levels" in picture.render()
+    assert all(np.isnan(line.low).all() for panel in picture.panels for line in panel.lines)
+    assert picture.note == ""
 
 
 def test_errors():

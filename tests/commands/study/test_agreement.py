@@ -15,7 +15,7 @@ from scipy.stats import kendalltau, ttest_rel
 from shared_data import shared
 
 import gradeval
-from gradeval.commands.study.agreement import Confusion, agreement, halves, kendall_tau, tau_ap
+from gradeval.commands.study.agreement import agreement, halves, kappa, kendall_tau, tau_ap
 from gradeval.commands.study.tables import levels_of
 from gradeval.errors import InputError, MetricError, OptionError
 from gradeval.notices import Kind
@@ -50,9 +50,19 @@ def results():
     return gradeval.evaluate(QRELS, RUNS, METRICS)
 
 
+def means_of(study, systems=5):
+    """For each set of judgments, (M, R)."""
+    names = len(study.options["metrics"]), systems
+    return np.array([row[-1] for row in study.table("systems").rows]).reshape(-1, *names)
+
+
+def column(study, table, name):
+    return [row[study.table(table).columns.index(name)] for row in study.table(table).rows]
+
+
 def test_means_are_those_of_evaluate(study, results):
-    np.testing.assert_array_equal(study.sets[0].means, results.means.T)
-    assert study.systems == tuple(RUNS)
+    np.testing.assert_array_equal(means_of(study)[0], results.means.T)
+    assert column(study, "systems", "system")[:5] == list(RUNS)
 
 
 def test_correlations_are_kendalls(study, results):
@@ -64,69 +74,60 @@ def test_correlations_are_kendalls(study, results):
 
 def test_power_is_the_share_of_significant_t_tests(study, results):
     """Holm by hand: the i-th smallest p is compared with alpha / (m - i + 1), and the first failure ends it."""
-    for m, power in enumerate(study.sets[0].power):
+    for m, row in enumerate(study.table("power").rows):
         values = [results.values(r, m) for r in range(5)]
         ordered = sorted(float(ttest_rel(a, b).pvalue) for a, b in combinations(values, 2))
         separated = 0
         while separated < 10 and ordered[separated] < 0.05 / (10 - separated):
             separated += 1
-        assert (power.pairs, power.separated, power.share) == (10, separated, separated / 10)
-    assert {power.separated for power in study.sets[0].power} != {0}
+        assert row[1:] == (10, separated, separated / 10)
+    assert set(column(study, "power", "separated")) != {0}
 
 
-@pytest.mark.parametrize(
-    "options", [{"correction": "maxt"}, {"test": "tukey"}, {"test": "randomization"}, {"test": "wilcoxon"}]
-)
+@each("options", [{"correction": "maxt"}, {"test": "tukey"}, {"test": "randomization"}, {"test": "wilcoxon"}])
 def test_every_test_separates_the_best_from_the_worst(options):
     qrels, runs = made(systems=3)
-    found = agreement(qrels, runs, "nDCG@5", **options, samples=200, splits=2).sets[0].power[0]
-    assert found.pairs == 3
-    assert found.separated >= 1
+    [row] = agreement(qrels, runs, "nDCG@5", **options, samples=200, splits=2).table("power").to_dicts()
+    assert row["pairs"] == 3
+    assert row["separated"] >= 1
 
 
 def test_equal_systems_are_not_separated():
     runs = {"a": RUNS["s0"], "b": RUNS["s0"]}
     study = agreement(QRELS, runs, "nDCG AP", splits=3)
-    assert [power.separated for power in study.sets[0].power] == [0, 0]
-    assert math.isnan(study.correlation(0, 1).tau)
+    assert column(study, "power", "separated") == [0, 0]
     assert study.table("correlations").to_dicts()[0]["tau"] is None
-    assert study.sets[0].halves[0].swapped == 0
+    assert column(study, "halves", "swapped") == [0, 0]
 
 
 def test_halves_by_hand():
     """4 queries, 2 systems: a half holds 2 queries, and the first system wins in both halves or in one."""
     values = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 0.6], [0.0, 0.6]])
-    found = halves(values, 600, 1)
+    tau, low, high, swapped = halves(values, 600, 1)
     # of the 6 halves, the 2 with equal queries swap the order; the 4 mixed ones agree
-    assert found.swapped == pytest.approx(1 / 3, abs=0.06)
-    assert found.tau == pytest.approx(1 / 3, abs=0.12)
-    assert (found.low, found.high) == (-1, 1)
+    assert swapped == pytest.approx(1 / 3, abs=0.06)
+    assert tau == pytest.approx(1 / 3, abs=0.12)
+    assert (low, high) == (-1, 1)
 
 
 def test_halves_leave_out_undefined_values():
     values = np.array([[1.0, 0.0], [np.nan, 0.5], [1.0, np.nan], [0.9, 0.2]])
-    found = halves(values, 50, 1)
-    assert found.swapped == 0
-    assert math.isnan(halves(values[:1], 5, 1).tau)
-
-
-def test_scale_free_metrics_do_not_change(study):
-    changes = {
-        str(spec): [one.change for one in of]
-        for spec, of in zip(study.specs, study.sets[0].rescaled, strict=True)
-    }
-    for name in ("nDCG@5", "rankDCG", "muAP", "AP"):
-        assert changes[name] == pytest.approx([0, 0], abs=1e-12)
-    assert min(changes["nDCG(gain=exp)"]) > 0.005
+    assert halves(values, 50, 1)[-1] == 0
+    assert math.isnan(halves(values[:1], 5, 1)[0])
 
 
 def test_rescaled_means_are_those_of_rescaled_grades(study, results):
+    """Scale-free metrics do not change."""
+    rows = study.table("rescaled").to_dicts()
+    for row in rows:
+        is_scale_free = row["metric"] != "nDCG(gain=exp)"
+        assert row["change"] == pytest.approx(0, abs=1e-12) if is_scale_free else row["change"] > 0.005
     doubled = {query: {d: 2 * g for d, g in own.items()} for query, own in QRELS.items()}
     other = gradeval.evaluate(doubled, RUNS, METRICS)
-    for m, of in enumerate(study.sets[0].rescaled):
+    for m, row in enumerate(rows[1::2]):
         before, after = results.means[:, m], other.means[:, m]
-        assert of[1].change == np.abs(after - before).max()
-        assert of[1].tau == pytest.approx(kendalltau(before, after).statistic)
+        assert (row["factor"], row["change"]) == (2, np.abs(after - before).max())
+        assert row["tau"] == pytest.approx(kendalltau(before, after).statistic)
 
 
 def test_threads_and_order_of_queries_change_no_digit(study):
@@ -134,7 +135,7 @@ def test_threads_and_order_of_queries_change_no_digit(study):
     other = agreement(shuffled, RUNS, METRICS, jobs=3)
     for name in ("correlations", "power", "halves"):
         assert other.table(name).rows == study.table(name).rows
-    assert agreement(QRELS, RUNS, METRICS, seed=2).sets[0].halves != study.sets[0].halves
+    assert agreement(QRELS, RUNS, METRICS, seed=2).table("halves").rows != study.table("halves").rows
 
 
 def second_judgments():
@@ -153,11 +154,11 @@ def test_two_sets_of_judgments():
     other = second_judgments()
     study = agreement(QRELS, RUNS, "nDCG@5 AP", qrels2=other, splits=5)
     common = [query for query in QRELS if query in other]
-    for qrels, ordered in zip((QRELS, other), study.sets, strict=True):
+    for qrels, means in zip((QRELS, other), means_of(study), strict=True):
         expected = gradeval.evaluate({query: qrels[query] for query in common}, RUNS, "nDCG@5 AP")
-        np.testing.assert_allclose(ordered.means, expected.means.T, rtol=1e-14)
+        np.testing.assert_allclose(means, expected.means.T, rtol=1e-14)
     for m, row in enumerate(study.table("judgments").to_dicts()):
-        one, two = (ordered.means[m] for ordered in study.sets)
+        one, two = means_of(study)[:, m]
         assert row["tau"] == pytest.approx(kendalltau(one, two).statistic)
     assert [(n.kind, n.count, n.queries) for n in study.notices if n.kind is Kind.NOT_IN_BOTH] == [
         (Kind.NOT_IN_BOTH, 1, ("q3",)),
@@ -170,46 +171,43 @@ def test_two_sets_of_judgments():
             counted[pair] = counted.get(pair, 0) + 1
     rows = study.table("confusion").to_dicts()
     assert {(row["grade"], row["grade2"]): row["documents"] for row in rows if row["documents"]} == counted
-    confusion = study.confusion
-    assert confusion.documents == sum(len(other[query]) for query in common)
-    assert confusion.only_first == sum(len(QRELS[query]) for query in common) - confusion.documents
-    assert confusion.only_second == 0
+    [row] = study.table("kappa").to_dicts()
+    assert row["documents"] == sum(len(other[query]) for query in common)
+    assert row["only_first"] == sum(len(QRELS[query]) for query in common) - row["documents"]
+    assert row["only_second"] == 0
     assert study.table("power").columns[0] == "judgments"
 
 
 def test_the_same_judgments_agree():
     study = agreement(QRELS, RUNS, "nDCG@5", qrels2=QRELS, splits=5)
-    assert study.between_judgments(0).tau == pytest.approx(1)
+    assert column(study, "judgments", "tau") == [pytest.approx(1)]
     [row] = study.table("kappa").to_dicts()
     assert [row[name] for name in ("agreement", "kappa", "linear", "quadratic")] == [1, 1, 1, 1]
-    one, two = study.sets
-    np.testing.assert_array_equal(one.means, two.means)
-    np.testing.assert_array_equal(one.means, gradeval.evaluate(QRELS, RUNS, "nDCG@5").means.T)
-    assert one.judgments != two.judgments
+    one, two = means_of(study)
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(one, gradeval.evaluate(QRELS, RUNS, "nDCG@5").means.T)
+    assert len(set(column(study, "power", "judgments"))) == 2
 
 
 def test_kappa_by_hand():
     """Cohen 1960, table 1, as counts of 200: agreement .70, by chance .41; with three grades 0, 1, 2."""
     counts = np.array([[88, 14, 18], [10, 40, 10], [2, 6, 12]])
-    confusion = Confusion(np.array([0.0, 1, 2]), counts, 0, 0)
-    assert confusion.agreement == pytest.approx(0.70)
-    assert confusion.kappa() == pytest.approx((0.70 - 0.41) / (1 - 0.41))
-    observed = (14 + 10 + 10 + 6) * 1 + (18 + 2) * 2
+    grades = np.array([0.0, 1, 2])
+    assert kappa(grades, counts) == pytest.approx((0.70 - 0.41) / (1 - 0.41))
     rows, columns = counts.sum(axis=1), counts.sum(axis=0)
-    expected = sum(rows[i] * columns[j] * abs(i - j) for i in range(3) for j in range(3)) / 200
-    assert confusion.kappa("linear") == pytest.approx(1 - observed / expected)
-    observed += (18 + 2) * 2
-    expected = sum(rows[i] * columns[j] * (i - j) ** 2 for i in range(3) for j in range(3)) / 200
-    assert confusion.kappa("quadratic") == pytest.approx(1 - observed / expected)
-    assert math.isnan(Confusion(np.array([1.0]), np.array([[5]]), 0, 0).kappa())
+    for weights, power in (("linear", 1), ("quadratic", 2)):
+        observed = (14 + 10 + 10 + 6) * 1 + (18 + 2) * 2**power
+        expected = sum(rows[i] * columns[j] * abs(i - j) ** power for i in range(3) for j in range(3)) / 200
+        assert kappa(grades, counts, weights) == pytest.approx(1 - observed / expected)
+    assert math.isnan(kappa(np.array([1.0]), np.array([[5]])))
 
 
 def test_weights_follow_the_grades():
     """Grades 0 and 9 are farther apart than 0 and 1, whatever number of grades lies between."""
     counts = np.array([[5, 1, 3], [0, 5, 0], [0, 0, 5]])
-    near, far = (Confusion(np.array(grades), counts, 0, 0) for grades in ([0.0, 1, 2], [0.0, 1, 9]))
-    assert near.kappa() == far.kappa()
-    assert near.kappa("linear") != far.kappa("linear")
+    near, far = np.array([0.0, 1, 2]), np.array([0.0, 1, 9])
+    assert kappa(near, counts) == kappa(far, counts)
+    assert kappa(near, counts, "linear") != kappa(far, counts, "linear")
 
 
 def test_missing_and_undefined_queries_are_noticed():
@@ -220,9 +218,8 @@ def test_missing_and_undefined_queries_are_noticed():
     assert (Kind.MISSING, "less") in found
     assert (Kind.UNDEFINED, "all") in found
     means = gradeval.evaluate(qrels, runs, "rankDCG AP", queries="both").means.T
-    np.testing.assert_array_equal(
-        agreement(qrels, runs, "rankDCG AP", queries="both", splits=3).sets[0].means, means
-    )
+    study = agreement(qrels, runs, "rankDCG AP", queries="both", splits=3)
+    np.testing.assert_array_equal(means_of(study, 2)[0], means)
 
 
 def test_ties_are_noticed():
@@ -248,9 +245,9 @@ def test_robust_2003():
         for name in ("NLPR03vb10", "fub03IeOLKe3", "humR03dc", "pircRBa1")
     ]
     study = agreement(shared("robust03", "robust03_qrels.txt.gz"), paths, "AP nDCG@10", splits=20)
-    assert study.sets[0].means[0, 3] == pytest.approx(0.3101, abs=5e-5)
-    assert study.correlation(0, 1).tau == pytest.approx(2 / 3)
-    assert study.sets[0].halves[0].tau > 0.8
+    assert means_of(study, 4)[0, 0, 3] == pytest.approx(0.3101, abs=5e-5)
+    assert column(study, "correlations", "tau") == [pytest.approx(2 / 3)]
+    assert column(study, "halves", "tau")[0] > 0.8
 
 
 def test_judgments_of_another_scale():
@@ -260,10 +257,11 @@ def test_judgments_of_another_scale():
     binary = [(query, document, float(int(grade) >= 2)) for query, _, document, grade in rows]
     runs = [shared("dl19", "BM25.dl19.txt"), shared("dl19", "REP_LLAMA.dl19.txt.gz")]
     study = agreement(qrels, runs, "AP nDCG@10", qrels2=binary, splits=5)
-    assert study.confusion.counts[2:, 1].sum() == sum(grade for _, _, grade in binary)
-    assert study.confusion.counts[:2, 1].sum() == 0
+    relevant = {row[0]: row[2] for row in study.table("confusion").rows if row[1] == 1}
+    assert (relevant[0], relevant[1]) == (0, 0)
+    assert sum(relevant.values()) == sum(grade for _, _, grade in binary)
     expected = gradeval.evaluate(qrels, runs, "AP(rel=2)").means[:, 0]
-    np.testing.assert_allclose(study.sets[1].means[0], expected, rtol=1e-12)
+    np.testing.assert_allclose(means_of(study, 2)[1, 0], expected, rtol=1e-12)
 
 
 @each(
@@ -306,11 +304,15 @@ def test_one_system_has_no_order():
         agreement(QRELS, {"one": RUNS["s0"]})
 
 
-@pytest.mark.parametrize("test", ["t", "randomization"])
-def test_pairs_may_be_tested_in_parts(monkeypatch, test):
-    whole = agreement(QRELS, RUNS, "nDCG@5", test=test, samples=100, splits=1).sets[0].power
+def test_pairs_may_be_tested_in_parts(monkeypatch):
+    def power():
+        options = {"samples": 100, "splits": 1}
+        tests = ("t", "randomization")
+        return [agreement(QRELS, RUNS, "nDCG@5", test=one, **options).table("power").rows for one in tests]
+
+    whole = power()
     monkeypatch.setattr(sys.modules[agreement.__module__], "_TOGETHER", 3)
-    assert agreement(QRELS, RUNS, "nDCG@5", test=test, samples=100, splits=1).sets[0].power == whole
+    assert power() == whole
 
 
 # orders of systems

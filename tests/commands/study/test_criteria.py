@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from gradeval.commands.study.criteria import LISTS, RANKINGS, REFERENCE, _verdicts, costs, criteria
+from gradeval.commands.study.criteria import LISTS, RANKINGS, REFERENCE, costs, criteria, verdicts_of
 from gradeval.errors import MetricError
 
 # table 1 as printed: numbers are cut off after three digits, not rounded
@@ -24,17 +24,16 @@ def cut_off(values):
 
 
 def held(study):
-    return {
-        str(spec): {one.criterion: one.holds for one in own}
-        for spec, own in zip(study.specs, study.verdicts, strict=True)
-    }
+    found = {}
+    for metric, criterion, holds, _ in study.table("verdicts").rows:
+        found.setdefault(metric, {})[criterion] = holds
+    return found
 
 
 def test_table_1():
-    found = dict(zip(("tau", "nDCG", "rankDCG"), criteria("tau nDCG rankDCG").values, strict=True))
-    assert cut_off(found["tau"]) == TAU
-    assert cut_off(found["nDCG"]) == NDCG
-    assert cut_off(found["rankDCG"]) == RANKDCG
+    rows = criteria("tau nDCG rankDCG").table("values").rows
+    for metric, expected in (("tau", TAU), ("nDCG", NDCG), ("rankDCG", RANKDCG)):
+        assert cut_off([row[-1] for row in rows if row[2] == metric]) == expected
 
 
 def test_average_precision_of_table_1():
@@ -49,7 +48,9 @@ def test_verdicts_on_the_published_numbers():
     ends = {"tau": (-1, 1), "AveP": (0, 1), "nDCG": (0, 1), "rankDCG": (0, 1)}
     pair_costs = costs(np.array([1.0, 0.8, 0.742]))
     found = {
-        name: {one.criterion: one.holds for one in _verdicts(np.array(values), ends[name], pair_costs)}
+        name: {
+            criterion: holds for criterion, holds, _ in verdicts_of(np.array(values), ends[name], pair_costs)
+        }
         for name, values in {"tau": TAU, "AveP": AVEP, "nDCG": NDCG, "rankDCG": RANKDCG}.items()
     }
     assert [name for name, own in found.items() if all(own.values())] == ["rankDCG"]
@@ -72,12 +73,12 @@ def test_computed_verdicts():
 def test_undefined_values_have_no_verdict():
     """All documents are relevant to AUC, so it has no value, and so no verdict."""
     study = criteria("AUC AP(rel=2) P@3")
-    assert np.isnan(study.values[0]).all()
+    assert all(math.isnan(row[-1]) for row in study.table("values").rows if row[2] == "AUC")
     assert set(held(study)["AUC"].values()) == {None}
-    emphasis = {str(spec): own[2] for spec, own in zip(study.specs, study.verdicts, strict=True)}
-    assert emphasis["AP(rel=2)"].holds is False  # the highest misplaced costs nothing: the ratio is 0
-    assert emphasis["AP(rel=2)"].evidence == pytest.approx(0)
-    assert emphasis["P@3"].holds is None  # neither costs anything
+    emphasis = {row[0]: row[2:] for row in study.table("verdicts").rows if row[1] == "emphasis"}
+    # the highest misplaced costs nothing: the ratio is 0
+    assert emphasis["AP(rel=2)"] == (False, pytest.approx(0))
+    assert emphasis["P@3"][0] is None  # neither costs anything
     [verdicts, table] = (study.tables[0], study.tables[-1])
     assert verdicts.to_dicts()[0]["holds"] is None
     assert table.rows[0] == ("AUC", *["undefined"] * 4)

@@ -5,35 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from gradeval.commands.study.tabled import Table
 
-from gradeval.commands.study.layout import rows_of
-from gradeval.commands.study.tables import Study
+from gradeval.commands.study.tables import Study, Table
 from gradeval.errors import OptionError
-from gradeval.render.document import RenderOptions
-from gradeval.render.rows import write_csv
 
-
-@dataclass(frozen=True, kw_only=True)
-class Example(Study):
-    name: ClassVar[str] = "example"
-
-    @property
-    def tables(self):
-        rows = [("a\tb", 1, 0.12345, True, 2.0, 7), ('c",\x1b[2J', 20, float("nan"), False, None, 7)]
-        return (
-            Table("hidden", "Not shown", ("run", "value"), [("r", -0.0)], shown=False),
-            Table("first", "What it is", ("run", "count", "value", "holds", "threshold", "seed"), rows),
-            Table("wide", "Shown only", ("run", *map(str, range(12))), [("r", *[0.5] * 12)], data=False),
-        )
-
-
-STUDY = Example(options={"metrics": ["AP", "nDCG"], "alpha": 0.05, "seed": 7, "evaluation": {"rel": None}})
+ROWS = [("a\tb", 1, 0.12345, True, 2.0, 7), ('c",\x1b[2J', 20, float("nan"), False, None, 7)]
+STUDY = Study(
+    name="example",
+    options={"metrics": ["AP", "nDCG"], "alpha": 0.05, "seed": 7, "evaluation": {"rel": None}},
+    tables=(
+        Table("hidden", "Not shown", ("run", "value"), [("r", -0.0)], shown=False),
+        Table("first", "What it is", ("run", "count", "value", "holds", "threshold", "seed"), ROWS),
+        Table("wide", "Shown only", ("run", *map(str, range(12))), [("r", *[0.5] * 12)], data=False),
+    ),
+)
 
 
 def test_table():
@@ -73,8 +62,10 @@ def test_rows_of_one_table():
 
 
 def test_csv_quotes_what_a_reader_would_split():
-    table = Table("odd", "", ("run", "value"), [("a\rb", 0.5), ("c,d", 0.5)])
-    assert write_csv([rows_of(table, 4)], RenderOptions()) == 'run,value\n"a\rb",0.5000\n"c,d",0.5000\n'
+    table = Table("odd", "", ("run", "value"), [("a\rb", 0.5), ("c,d", 0.5), ("=1", 0.5)])
+    study = replace(STUDY, tables=(table,))
+    assert study.render("csv") == 'run,value\n"a\rb",0.5000\n"c,d",0.5000\n=1,0.5000\n'
+    assert study.render("csv", spreadsheet=True).endswith("'=1,0.5000\n")
 
 
 def test_json_is_exact():
