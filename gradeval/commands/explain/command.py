@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradeval import process
-from gradeval.cli import output as out
-from gradeval.cli.arguments import input_files, output_file
-from gradeval.cli.destination import Destination
+from gradeval.cli.job import Job, with_job
 from gradeval.cli.options import (
     input_options,
     measure_options,
@@ -23,9 +20,7 @@ from gradeval.cli.options import (
     text_option,
 )
 from gradeval.cli.types import File, Integer
-from gradeval.notices import Kind
 from gradeval.options import Options
-from gradeval.render import Digits
 
 if TYPE_CHECKING:
     from gradeval.commands.explain.result import Explanation
@@ -45,7 +40,6 @@ Examples:
 """
 _explanation = section("Explanation")
 
-
 FORMATS = ("table", "md", "json")
 MOST_RANKS = 1000
 
@@ -53,7 +47,7 @@ MOST_RANKS = 1000
 @sectioned_command("explain", "Explain a value, document by document.", EPILOG)
 @click.argument("qrels", type=File())
 @click.argument("run", metavar="RUN", type=File(), required=False)
-@queries("--query", "asked", multiple=True, metavar="ID", help="The query to explain; may be repeated.")
+@queries("--query", "ids", multiple=True, metavar="ID", help="The query to explain; may be repeated.")
 @queries(
     "--worst",
     type=Integer(1, 10**6),
@@ -85,23 +79,18 @@ MOST_RANKS = 1000
 @output_options(FORMATS, default="table")
 @input_options()
 @other_options()
+@with_job(FORMATS, otherwise="table")
 def explain_command(
+    job: Job,
     qrels: str,
     run: str | None,
-    asked: tuple[str, ...],
+    ids: tuple[str, ...],
     worst: int | None,
     against: str | None,
     loss: bool,
     text: str | None,
     metrics: tuple[str, ...],
     ranks: int | None,
-    format_: str | None,
-    digits: Digits,
-    output: str | None,
-    jobs: int | None,
-    quiet: bool,
-    strict: bool,
-    allow: tuple[Kind, ...],
     **options: Any,
 ) -> int:
     """Explain the value of a metric for a query: what each document adds.
@@ -113,53 +102,41 @@ def explain_command(
     """
     from gradeval.tables.run_names import labelled
 
-    if bool(asked) == (worst is not None):
+    if bool(ids) == (worst is not None):
         raise click.UsageError(
             "--query and --worst are mutually exclusive."
-            if asked
+            if ids
             else "No query given: --query ID chooses one, and --worst N those with the lowest values."
         )
     if run is None and not options["features"]:
         raise click.UsageError("Missing argument 'RUN' (or --feature, for LETOR files).")
-    named = labelled(run or qrels)
-    other = None if against is None else labelled(against)
-    file = output_file(output, input_files())
-    destination = Destination.of(file, format_, FORMATS, otherwise="table")
+    labelled_run, other = labelled(run or qrels), None if against is None else labelled(against)
+    job.open()
 
     from gradeval.commands.explain.explain import METRIC, explain_run, one_metric
-    from gradeval.commands.explain.layout import document
-    from gradeval.render.document import RenderOptions
-    from gradeval.render.progress import Progress
 
-    out.treat_warnings(quiet, strict)
-    process.imported()
-    with Progress(enabled=False if quiet else None) as progress:
+    with job.running() as progress:
         explanations = explain_run(
             qrels,
-            named,
+            labelled_run,
             one_metric(metrics or METRIC),
-            Options.of(**options, jobs=jobs or 0),
-            queries=asked,
+            Options.of(**options),
+            queries=ids,
             worst=worst or 0,
             against=other,
             text=text,
             watch=progress.watch,
         )
-    runs = 1 if other is None else 2
-    if not out.passes(_warnings(explanations, text), explanations[0].notices, runs, quiet, strict, allow):
+    if not job.passes(explanations[0].notices, 1 if other is None else 2, _warnings(explanations, text)):
         return 2
-    how = RenderOptions(digits, **destination.style, format=destination.format)
-    destination.write(document(explanations, how, ranks=ranks, loss=loss).write(how))
+    job.print(explanations, ranks=ranks, loss=loss)
     return 0
 
 
-def _warnings(explanations: Sequence[Explanation], text: str | None) -> list[str]:
-    """What a user should know besides the explanations."""
-    found = []
+def _warnings(explanations: Sequence[Explanation], text: str | None) -> Iterator[str]:
     for explanation in explanations:
         for one in (explanation, explanation.against):
-            if one is not None and not one.retrieved:
-                found.append(f"{one.run}: query {one.query} is not in the run, so nothing is retrieved")
+            if one is not None and not one.documents.retrieved:
+                yield f"{one.run}: query {one.query} is not in the run, so nothing is retrieved"
     if text is not None and not any(one.titles for one in explanations):
-        found.append(f"{text}: no document of the queries has a title in it; are the ids those of the run?")
-    return found
+        yield f"{text}: no document of the queries has a title in it; are the ids those of the run?"

@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from gradeval.arrays import Floats, cached_property
 from gradeval.arrays.numbers import ratio
+from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import IdIndex, Ids
-from gradeval.commands.explain.details import groups_of, levels_of, phi_of, scaled
-from gradeval.commands.explain.documents import Document, Documents
-from gradeval.commands.explain.leave_one_out import leave_one_out
-from gradeval.commands.explain.result import Change, Explanation, Term
+from gradeval.commands.explain.result import (
+    Change,
+    Document,
+    Documents,
+    Explanation,
+    Level,
+    LevelGroup,
+    Phi,
+    Term,
+)
 from gradeval.evaluation.outcome import prepared
+from gradeval.evaluation.score import score
 from gradeval.formats.columns import Columns
+from gradeval.metrics._kernels import exp2_gain
+from gradeval.metrics.average_precision import average_precision
+from gradeval.metrics.ndcg_phi import control_points, fitted_phi, named_points, phi_through
 from gradeval.options import Options
-from gradeval.registry.pages import columns_of
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import Reduced, reduce_columns
 from gradeval.tables.terms import DiscountedTerms, Terms
+
+_SAMPLES = 64  # of the curve of φ, between its ends
+_AT_ONCE = 1 << 20  # judgments of the tables that are scored together, each without a document
+_AT_MOST = 10**8  # judgments of all these tables: about 5 seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,24 +61,21 @@ class Ranking:
         own = slice(first, last)
         ids = qrels.documents.take(own).compact()
         documents = Documents(ids, reduced.rank[own], reduced.score[own], qrels.grade[own])
-        rows = columns.of_queries(IdIndex(qrels.queries.take(np.array([q]))))
+        query = qrels.queries.take(np.array([q]))
+        rows = columns.of_queries(IdIndex(query))
         unjudged = np.flatnonzero(IdIndex(ids).find(rows.documents) < 0)
         if not len(unjudged):
             return cls(first, documents, 0)
         # ranked as the judged ones are: a table of judgments in which these are judged too, with grade 0
         more = rows.documents.take(unjudged).compact()
-        everything = Qrels(
-            qrels.path,
-            qrels.queries.take(np.array([q])),
-            np.array([0, len(ids) + len(more)]),
-            Ids.joined([ids, more]),
-            np.concatenate([documents.grade, np.zeros(len(more))]),
-        )
-        found = reduce_columns(rows, everything, ties, path)
-        order = np.append(np.arange(len(ids)), len(ids) + np.argsort(found.rank[len(ids) :]))
+        offsets = np.array([0, len(ids) + len(more)])
+        grades = np.concatenate([documents.grade, np.zeros(len(more))])
+        everything = Qrels(qrels.path, query, offsets, Ids.joined([ids, more]), grades)
+        ranked = reduce_columns(rows, everything, ties, path)
+        order = np.append(np.arange(len(ids)), len(ids) + np.argsort(ranked.rank[len(ids) :]))
         grade = np.append(documents.grade, np.full(len(more), np.nan))
         # the ranks of the judged ones are the same
-        every = Documents(everything.documents.take(order), found.rank[order], found.score[order], grade)
+        every = Documents(everything.documents.take(order), ranked.rank[order], ranked.score[order], grade)
         return cls(first, every, len(more))
 
     @cached_property
@@ -84,43 +96,47 @@ class Ranking:
         missed = rows[np.isinf(rank[rows])]
         return self.documents.take(np.append(retrieved, missed[np.argsort(-grade[missed], kind="stable")]))
 
+    def of_rows(self, judgments: Judgments) -> list[Document]:
+        """The document of each row of a table."""
+        return [self.judged[row] for row in (judgments.document - self.first).tolist()]
+
 
 def made_of(
     basis: Explanation, spec: Spec, whole: Judgments, options: Options, ranking: Ranking
 ) -> Explanation:
     """The explanation, with what its value is made of. whole: the table before options are applied."""
+    name = spec.metric.name
     judgments = prepared(whole, options)
     terms = spec.metric.terms(judgments, **spec.params)
     if spec.params.get("judged_only"):
         judgments = judgments.judged_only()
-    names = [ranking.judged[row] for row in (judgments.document - ranking.first).tolist()]
+    documents = ranking.of_rows(judgments)
     if options.judged_only or spec.params.get("judged_only"):
-        found_at = enumerate(judgments.rank.tolist())
-        basis = replace(basis, positions={names[row]: int(at) for row, at in found_at if np.isfinite(at)})
+        ranks = zip(documents, judgments.rank.tolist(), strict=True)
+        basis = replace(basis, positions={one: int(rank) for one, rank in ranks if rank != np.inf})
     if terms is None:
-        changes = _changes(basis, spec, whole, options, ranking)
+        without = leave_one_out(spec, whole, options, ranking)
+        values = [(one, without[one]) for one in basis.documents if one in without]
+        changes = tuple(Change(one, value, value - basis.value) for one, value in values)
         return replace(basis, changes=changes, untried=len(basis.documents) - len(changes))
-    params = {name: value for name, value in spec.given if name != "judged_only"}
-    scaled_name, scale = scaled(spec.metric.name, judgments, params)
-    normalizer = float(np.broadcast_to(terms.normalizer, 1)[0])
-
-    def listed(some: Terms, judgments: Judgments | None) -> tuple[Term, ...]:
-        return _terms(some, terms, names, judgments, scale if scaled_name else None)
-
+    params = {key: value for key, value in spec.given if key != "judged_only"}
+    scaled, scale = _scale(name, judgments, params)
     best = None if terms.ideal is None else terms.ideal()
-    ideal = None if best is None else listed(best, None)
-    is_mean = spec.metric.name == "muAP"
+    ideal = None if best is None else _terms(best, terms, documents, None, scale)
     total, base = float(terms.total[0]), float(np.broadcast_to(terms.base, 1)[0])
-    added = listed(terms, judgments)
-    if terms.unjudged and basis.positions is None:
+    normalizer = float(np.broadcast_to(terms.normalizer, 1)[0])
+    added = _terms(terms, terms, documents, judgments, scale)
+    if (each := terms.unjudged) and basis.positions is None:
         # documents that are not judged have no rows, but names here
-        last = options.depth or math.inf
-        others = [one for one in ranking.unjudged if (one.rank or 0) <= last]
-        added += tuple(_unjudged(others, terms, total, normalizer))
-        total, base = total + terms.unjudged * len(others), base + terms.unjudged * len(others)
-    if spec.metric.name == "rankDCG":
+        others = [one for one in ranking.unjudged if (one.rank or 0) <= (options.depth or math.inf)]
+        adds = terms.scale * each / normalizer
+        numbered = enumerate(others, 1)
+        added += tuple(Term(one, each, total + n * each, adds, position=one.rank) for n, one in numbered)
+        total, base = total + each * len(others), base + each * len(others)
+    if name == "rankDCG":
         positions = {one.document: one.position for one in added if one.document and one.position}
         basis = replace(basis, positions=positions)
+    last = basis.cutoff or int(judgments.retrieved[0])
     return replace(
         basis,
         terms=added,
@@ -129,64 +145,64 @@ def made_of(
         scale=terms.scale,
         normalizer=normalizer,
         ideal=ideal,
-        by_rank=() if basis.is_empty else _by_rank(terms, best, basis.cutoff or int(judgments.retrieved[0])),
-        discounts=_discounts(terms, basis.cutoff or int(judgments.retrieved[0])),
-        scaled=scaled_name,
-        levels=levels_of(judgments, basis.ranked) if is_mean else (),
-        phi=phi_of(judgments, params) if scaled_name == "φ" else None,
-        groups=groups_of(ideal) if ideal and spec.metric.name == "rankDCG" else (),
+        by_rank=() if basis.is_empty else _by_rank(terms, best, last),
+        discounts=_discounts(terms, last),
+        scaled=scaled,
+        levels=_levels(judgments, basis.ranked) if name == "muAP" else (),
+        phi=phi_of(judgments, params) if name == "nDCGphi" else None,
+        groups=_groups(ideal) if ideal and name == "rankDCG" else (),
     )
+
+
+_Scale = Callable[[Floats], Floats]
+
+
+def _scale(name: str, judgments: Judgments, params: dict[str, Any]) -> tuple[str, _Scale | None]:
+    """What the gains of a metric are made from in place of grades: its name, and grades -> it."""
+    if name == "NDCNG":
+        highest = float(judgments.highest[0])
+        return "grade/m", lambda grade: np.maximum(grade, 0.0) / (highest or 1.0)
+    return ("φ", _phi(judgments, params)) if name == "nDCGphi" else ("", None)
 
 
 def _terms(
     terms: Terms,
-    of: Terms,
-    names: Sequence[Document],
+    run: Terms,
+    documents: Sequence[Document],
     judgments: Judgments | None,
-    scale: Callable[[Floats], Floats] | None,
+    scale: _Scale | None,
 ) -> tuple[Term, ...]:
-    """The terms as data. of: those of the run, whose normalizer divides both. judgments: of the run's terms."""
+    """The terms as data. run: those whose normalizer divides all. judgments: None for the ideal ranking."""
     value = np.broadcast_to(terms.value, terms.row.shape)
-    columns = columns_of(judgments, terms) if judgments is not None else {}
+    of_row = [None if row < 0 else documents[row] for row in terms.row.tolist()]
+    position: Sequence[int | None]
+    position = gain = discount = scaled = [None] * len(of_row)
+    rank = None if judgments is None else judgments.rank[terms.row]
     if isinstance(terms, DiscountedTerms):
-        columns = {"position": terms.rank, "gain": terms.gain, "discount": terms.discount}
-    elif judgments is not None:
-        columns = {"position": judgments.rank[terms.row]}
-    documents = [None if row < 0 else names[row] for row in terms.row.tolist()]
+        rank, gain, discount = terms.rank, terms.gain.tolist(), terms.discount.tolist()
+    if rank is not None:
+        position = [None if at == math.inf else int(at) for at in rank.tolist()]
     if scale is not None:
-        grade = np.array([0.0 if one is None else one.grade for one in documents], np.float64)
-        columns = {**columns, "scaled": scale(grade)}
-    running = np.cumsum(value)
-    contribution = ratio(of.scale * value, float(np.broadcast_to(of.normalizer, 1)[0]))
-    rows = zip(documents, value.tolist(), running.tolist(), contribution.tolist(), strict=True)
-    lists = {name: column.tolist() for name, column in columns.items()}
-    return tuple(
-        Term(*row, **{name: _whole(name, column[i]) for name, column in lists.items()})
-        for i, row in enumerate(rows)
-    )
-
-
-def _unjudged(others: Sequence[Document], terms: Terms, total: float, normalizer: float) -> Iterator[Term]:
-    """The terms of these documents. total: the sum before them."""
-    value, adds = terms.unjudged, terms.scale * terms.unjudged / normalizer
-    for place, one in enumerate(others, 1):
-        yield Term(one, value, total + place * value, adds, position=one.rank)
-
-
-def _whole(name: str, value: float) -> Any:
-    """A position is an integer, or None for a document that was not retrieved."""
-    if name != "position":
-        return value
-    return None if np.isinf(value) else int(value)
+        scaled = scale(np.array([0.0 if one is None else one.grade for one in of_row], np.float64)).tolist()
+    contribution = ratio(run.scale * value, float(np.broadcast_to(run.normalizer, 1)[0]))
+    sums = value.tolist(), np.cumsum(value).tolist(), contribution.tolist()
+    return tuple(map(Term, of_row, *sums, position, gain, discount, scaled))
 
 
 def _by_rank(terms: Terms, ideal: Terms | None, last: int) -> tuple[float, ...]:
     """The value if the ranking were cut at each rank, for a DCG divided by the DCG of the ideal ranking."""
-    is_dcg = isinstance(terms, DiscountedTerms) and isinstance(ideal, DiscountedTerms)
-    if not is_dcg or isinstance(terms.base, np.ndarray):
+    if not (isinstance(terms, DiscountedTerms) and isinstance(ideal, DiscountedTerms)):
         return ()
-    own, best = (_running(one, last) for one in (terms, ideal))
-    return tuple(ratio(terms.scale * own, best).tolist())
+    if isinstance(terms.base, np.ndarray):
+        return ()
+
+    def dcg(some: DiscountedTerms) -> Floats:
+        at_rank = np.zeros(last)
+        inside = some.rank <= last
+        at_rank[some.rank[inside].astype(np.int64) - 1] = some.value[inside]
+        return np.cumsum(at_rank)
+
+    return tuple(ratio(terms.scale * dcg(terms), dcg(ideal)).tolist())
 
 
 def _discounts(terms: Terms, last: int) -> tuple[float, ...]:
@@ -196,23 +212,111 @@ def _discounts(terms: Terms, last: int) -> tuple[float, ...]:
     return tuple(terms.discount_at(np.arange(1.0, last + 1)).tolist())
 
 
-def _running(terms: Any, last: int) -> Floats:
-    """The DCG at each rank."""
-    at_rank = np.zeros(last)
-    inside = terms.rank <= last
-    at_rank[terms.rank[inside].astype(np.int64) - 1] = terms.value[inside]
-    return np.cumsum(at_rank)
-
-
-def _changes(
-    basis: Explanation, spec: Spec, whole: Judgments, options: Options, ranking: Ranking
-) -> tuple[Change, ...]:
-    """What removing each document changes, of those that were tried."""
-    judged, others = leave_one_out(spec, whole, options, ranking.unjudged.rank)
-    rows = (whole.document - ranking.first).tolist()
-    without = {ranking.judged[rows[row]]: value for row, value in judged.items()}
-    unjudged = ranking.unjudged.all
-    without |= {unjudged[place]: value for place, value in others.items()}
+def _levels(judgments: Judgments, ranked: Documents) -> tuple[Level, ...]:
+    """The levels of µAP for a table of one query, the lowest first. ranked: the documents in rank order."""
+    grades = distinct(judgments.grade[judgments.grade > 0]).tolist()
     return tuple(
-        Change(one, without[one], without[one] - basis.value) for one in basis.documents if one in without
+        Level(
+            grade,
+            int(np.count_nonzero(judgments.grade >= grade)),
+            float(average_precision(judgments, rel=grade).values()[0]),
+            (grade - before) / grades[-1],
+            np.where(ranked.grade >= grade, b"+", b"-").tobytes().decode(),
+        )
+        for before, grade in zip([0.0, *grades], grades, strict=False)
+    )
+
+
+def _groups(ideal: Sequence[Term]) -> tuple[LevelGroup, ...]:
+    """The documents of each grade in the ideal ranking of rankDCG."""
+    groups = []
+    for level, members in groupby(ideal, key=lambda one: one.gain):
+        terms = list(members)
+        first, last = terms[0], terms[-1]
+        if first.document is not None:
+            grade, positions = first.document.grade or 0.0, (first.position or 0, last.position or 0)
+            groups.append(LevelGroup(int(level or 0), grade, *positions, first.discount or 0.0))
+    return tuple(groups)
+
+
+def _phi(judgments: Judgments, params: dict[str, Any]) -> _Scale:
+    if "points" in params:
+        return lambda grade: phi_through(params["points"], grade)
+    fitted = fitted_phi(judgments, params.get("variant", "paper"))
+    return lambda grade: fitted(np.maximum(grade, 0.0), np.zeros(len(grade), np.int64))
+
+
+def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES) -> Phi:
+    """φ of nDCGφ for a table of one query. samples: of the curve."""
+    phi = _phi(judgments, params)
+    points: list[tuple[str, float, float]]
+    if "points" in params:
+        points, whisker = [("given", *point) for point in params["points"]], None
+    else:
+        variant = params.get("variant", "paper")
+        points = [(name, *point) for name, point in named_points(judgments, variant)[0].items()]
+        whisker = float(control_points(judgments, variant)[0][0, 2])
+        if judgments.highest[0] <= 0:  # φ is 0 at every grade, which points would contradict
+            points, whisker = [], None
+    grades, ordered = distinct(judgments.grade)[::-1], np.sort(judgments.grade)
+    counts = np.searchsorted(ordered, grades, "right") - np.searchsorted(ordered, grades)
+    values = phi(grades)
+    rows = zip(grades.tolist(), counts.tolist(), values.tolist(), exp2_gain(values).tolist(), strict=True)
+    ends = (min(points[0][1], float(grades[-1])), points[-1][1]) if points else (0.0, 0.0)
+    at = np.linspace(*ends, samples)
+    curve = zip(at.tolist(), phi(at).tolist(), strict=True)
+    return Phi(tuple(points), whisker, tuple(rows), tuple(curve))
+
+
+def leave_one_out(
+    spec: Spec, judgments: Judgments, options: Options, ranking: Ranking
+) -> dict[Document, float]:
+    """The value without each document: removed from the run and the judgments, with the ranks closed up.
+
+    judgments: the table of the query, to which options are applied after a document was removed, so that
+    documents below the depth move up. The scale of grades stays that of the whole qrels. Where that takes more
+    than _AT_MOST judgments, only documents of the first ranks and the highest grades that were not retrieved
+    are removed.
+    """
+    unjudged = ranking.unjudged.rank
+    ranks = judgments.rank[judgments.is_retrieved]
+    # between two judged documents it does not matter which one is removed
+    gap = np.searchsorted(ranks, unjudged)
+    gaps, first, which = np.unique(gap, return_index=True, return_inverse=True)
+    # judged documents from here on move up
+    above = np.append(ranks, np.inf)[gaps] - 0.5
+    count = len(judgments.rank)
+    removed = np.concatenate([np.arange(count), np.full(len(above), -1)])
+    rank = np.concatenate([judgments.rank, above])
+    is_retrieved = np.concatenate([judgments.is_retrieved, np.ones(len(above), bool)])
+    tried = np.arange(len(removed))
+    most = max(2, _AT_MOST // max(1, count))
+    if len(tried) > most:
+        at = np.concatenate([judgments.rank, unjudged[first]])
+        missed = np.flatnonzero(~judgments.is_retrieved)
+        missed = missed[np.argsort(-judgments.grade[missed], kind="stable")][: most // 2]
+        tried = np.unique(np.append(np.argsort(at, kind="stable")[: most - len(missed)], missed))
+    step = max(1, _AT_ONCE // (count + 1))
+    values: dict[int, float] = {}
+    for some in (tried[a : a + step] for a in range(0, len(tried), step)):
+        table = prepared(_without(judgments, removed[some], rank[some], is_retrieved[some]), options)
+        values.update(zip(some.tolist(), score(table, [spec])[0].tolist(), strict=True))
+    case = [*range(count), *(count + which).tolist()]
+    documents = [*ranking.of_rows(judgments), *ranking.unjudged.all]
+    return {one: values[c] for one, c in zip(documents, case, strict=True) if c in values}
+
+
+def _without(judgments: Judgments, removed: Floats, rank: Floats, is_retrieved: Floats) -> Judgments:
+    """A query for each removal. removed: the row, -1 for none; rank: those below it move up, (C,) each."""
+    stays = np.arange(len(judgments.rank)) != removed[:, None]
+    case, row = np.nonzero(stays)
+    before = judgments.rank[row]
+    return replace(
+        judgments,
+        segments=Segments(np.append(0, np.cumsum(stays.sum(axis=1)))),
+        grade=judgments.grade[row],
+        rank=before - (before > rank[case]),
+        score=judgments.score[row],
+        document=judgments.document[row],
+        retrieved=judgments.retrieved[0] - is_retrieved,
     )

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.commands.explain.documents import Document as RankedDocument
+from gradeval.commands.explain.result import Document as RankedDocument
 from gradeval.commands.explain.result import Explanation, Phi, Selection, Term
 from gradeval.errors import OptionError, visible
 from gradeval.notices import many
@@ -23,7 +22,6 @@ from gradeval.version import __version__
 FORMAT_VERSION = 1
 RANKS = 10  # shown by default of a metric without a cutoff
 MOST_BY_DEFAULT = 20  # however large the cutoff is
-MOST_RANKS = 1000
 _TITLE_WIDTH = 60
 _LEAST_TITLE = 20
 _IDEAL = ("ideal rank", "ideal", "ideal gain", "ideal term")  # columns of the ideal ranking
@@ -36,17 +34,8 @@ Rows = list[dict[str, str]]
 """Column -> text of each row; a column that a row lacks is blank."""
 
 
-class _Shown(NamedTuple):
-    """What is printed of each explanation. ranks: None for the default. loss: what each document costs."""
-
-    ranks: int | None
-    loss: bool
-    digits: Digits
-    width: int | None
-
-
 def document(
-    explanations: Explanation | Sequence[Explanation],
+    result: Explanation | Sequence[Explanation],
     how: RenderOptions,
     *,
     ranks: int | None = None,
@@ -55,44 +44,58 @@ def document(
     """ranks: how many are shown, and how many documents that are not among them; by default the cutoff of the
     metric, up to 20, or 10. loss: what each document costs.
     """
-    several = [explanations] if isinstance(explanations, Explanation) else explanations
-    options = _Shown(ranks, loss, how.digits, how.width)
+    explanations = [result] if isinstance(result, Explanation) else result
     return Document(
-        blocks=lambda: (block for one in several for block in blocks(one, options)),
+        blocks=lambda: (block for one in explanations for block in _blocks(one, how, ranks, loss)),
         content=lambda: {
             "gradeval": __version__,
             "format": FORMAT_VERSION,
-            "explanations": [one.to_dict() for one in several],
+            "explanations": [one.to_dict() for one in explanations],
         },
     )
 
 
-def blocks(explanation: Explanation, options: _Shown) -> Iterator[Block]:
+def _blocks(explanation: Explanation, how: RenderOptions, ranks: int | None, loss: bool) -> Iterator[Block]:
     """The heading, then tables and sentences."""
-    ranks = options.ranks or min(explanation.cutoff or RANKS, MOST_BY_DEFAULT)
-    where = f"{visible(explanation.display)}, query {visible(explanation.query)}"
-    other = explanation.against
+    digits, other = how.digits, explanation.against
+    ranks = ranks or min(explanation.cutoff or RANKS, MOST_BY_DEFAULT)
+    value = value_of(explanation, digits)
+    query, run = f"{visible(explanation.display)}, query {visible(explanation.query)}", visible(explanation.run)
     if other is None:
-        yield Line(f"{where}, {visible(explanation.run)}: {value_of(explanation, options.digits)}", "heading")
-    else:
-        values = ", ".join(
-            f"{visible(one.run)} {value_of(one, options.digits)}" for one in (explanation, other)
-        )
-        difference = signed(explanation.value - other.value, options.digits)
-        yield Line(f"{where}: {values}, difference {difference}", "heading")
-    if other is not None:
-        yield from _differences(explanation, other, ranks, options)
-    else:
-        yield from details(explanation, ranks, options.digits)
+        yield Line(f"{query}, {run}: {value}", "heading")
+        yield from details(explanation, ranks, digits)
         if explanation.phi is not None:
-            yield from curve(explanation.phi, options.width)
-        yield from _documents(explanation, ranks, options)
-    if options.loss:
-        yield from _losses(explanation, ranks, options)
+            yield from _curve(explanation.phi, how.width)
+        yield from _documents(explanation, ranks, how)
+    else:
+        values = f"{run} {value}, {visible(other.run)} {value_of(other, digits)}"
+        difference = signed(explanation.value - other.value, digits)
+        yield Line(f"{query}: {values}, difference {difference}", "heading")
+        yield from _differences(explanation, other, ranks, how)
+    if loss:
+        yield from _losses(explanation, ranks, how)
 
 
-def _rank(rank: int | None) -> str:
-    return ABSENT if rank is None else str(rank)
+def _documents(explanation: Explanation, ranks: int, how: RenderOptions) -> Iterator[Block]:
+    """The documents and what each adds; then the fraction, and what is left out."""
+    selection = explanation.selected(ranks)
+    columns = (_sum_columns if explanation.is_sum else _change_columns)(explanation, how.digits)
+    rows: Rows = []
+    last = 0
+    for document in selection.documents:
+        place = explanation.place(document) or 0
+        if place > last + 1:
+            rows.append({"rank": "…"})
+        last = place
+        rows.append({**_described(explanation, document, how.digits), **columns(document)})
+    title = ""
+    if explanation.is_sum:
+        _add_ideal(explanation, rows, ranks, how.digits)
+    else:
+        title = "Leave-one-out: the document removed from run and judgments, ranks closed up"
+    yield from _fitting(title, rows, _columns(explanation, rows), how.width)
+    yield fraction(explanation, how.digits) if explanation.is_sum else no_sum(explanation)
+    yield from notes(explanation, selection, ranks, how.digits)
 
 
 def _described(explanation: Explanation, document: RankedDocument, digits: Digits) -> dict[str, str]:
@@ -107,74 +110,49 @@ def _described(explanation: Explanation, document: RankedDocument, digits: Digit
     }
 
 
-def _documents(explanation: Explanation, ranks: int, options: _Shown) -> Iterator[Block]:
-    """The documents and what each adds; then the fraction, and what is left out."""
-    digits = options.digits
-    selection = explanation.selected(ranks)
-    own = explanation.is_sum
-    columns: Callable[[RankedDocument], dict[str, str]] = (
-        _sum_columns(explanation, digits) if own else _change_columns(explanation, digits)
-    )
-    rows: Rows = []
-    last = 0
-    for document in selection.documents:
-        row = {**_described(explanation, document, digits), **columns(document)}
-        place = explanation.place(document) or 0
-        if place > last + 1:
-            rows.append({"rank": "…"})
-        last = place
-        rows.append(row)
-    if own:
-        _add_ideal(explanation, rows, ranks, digits)
-    title = "" if own else "Leave-one-out: the document removed from run and judgments, ranks closed up"
-    yield from _fitting(title, rows, _columns(explanation, rows), options.width)
-    if own:
-        yield fraction(explanation, digits)
+def _rank(rank: int | None) -> str:
+    return ABSENT if rank is None else str(rank)
+
+
+def _title(explanation: Explanation, document: str) -> str:
+    return _cut(visible(explanation.titles.get(document, "")), _TITLE_WIDTH)
+
+
+def no_sum(explanation: Explanation, differences: bool = False) -> str:
+    """The sentence about a metric whose value is no sum. differences: about those of two runs."""
+    text = f"{visible(explanation.display)} is no sum over documents"
+    if differences:
+        text += (
+            ": what a document adds is what the value loses if it is removed from run and judgments "
+            "(leave-one-out), and need not add up."
+        )
     else:
-        yield no_sum(explanation)
-    yield from notes(explanation, selection, ranks, digits)
-
-
-def no_sum(explanation: Explanation) -> str:
-    name = visible(explanation.display)
-    return f"{name} is no sum over documents, so the changes need not add up.{_untried(explanation)}"
-
-
-def no_sum_of_differences(explanation: Explanation) -> str:
-    return (
-        f"{visible(explanation.display)} is no sum over documents: what a document adds is what the value "
-        "loses if it is removed from run and judgments (leave-one-out), and need not add up."
-        f"{_untried(explanation)}"
-    )
-
-
-def _untried(explanation: Explanation) -> str:
-    """Which documents were not removed, if there are too many."""
-    count = max(one.untried for one in (explanation, explanation.against or explanation))
-    if not count:
-        return ""
-    return (
-        " Only documents of the first ranks, and those of the highest grades that were not retrieved, were "
-        f"removed: {many(count, 'other would take', 'others would take')} too long."
-    )
+        text += ", so the changes need not add up."
+    untried = max(one.untried for one in (explanation, explanation.against or explanation))
+    if untried:
+        text += (
+            " Only documents of the first ranks, and those of the highest grades that were not retrieved, were "
+            f"removed: {many(untried, 'other would take', 'others would take')} too long."
+        )
+    return text
 
 
 def _fitting(title: str, rows: Rows, names: Sequence[str], width: int | None) -> Iterator[Grid]:
     """One grid, or two if the ideal ranking does not fit next to the run's. Titles are cut to the room left."""
-    grid = grid_of(title, rows, names)
+    grid = _grid(title, rows, names)
     if width is None or _width(grid) <= width:
         yield grid
         return
     ideal = [name for name in names if name in _IDEAL] if "ideal" in names else []
     own = [name for name in names if name not in ideal]
-    room = width - _width(grid_of(title, rows, [name for name in own if name != "title"])) - len(GAP)
+    room = width - _width(_grid(title, rows, [name for name in own if name != "title"])) - len(GAP)
     if room < _LEAST_TITLE:  # they go to a further table, beside the labels
-        room = width - _width(grid_of(title, rows, own[: grid.labels])) - len(GAP)
+        room = width - _width(_grid(title, rows, own[: grid.labels])) - len(GAP)
     rows = [{**row, "title": _cut(row.get("title", ""), room)} for row in rows]
-    yield grid_of(title, rows, own)
+    yield _grid(title, rows, own)
     best = [row for row in rows if "ideal" in row]
     if best:
-        yield grid_of("Ideal ranking", best, ["ideal rank", *(name for name in ideal if name != "ideal rank")])
+        yield _grid("Ideal ranking", best, ["ideal rank", *(name for name in ideal if name != "ideal rank")])
 
 
 def _width(grid: Grid) -> int:
@@ -191,10 +169,6 @@ def _cut(text: str, width: int) -> str:
     return f"{text}…"
 
 
-def _title(explanation: Explanation, document: str) -> str:
-    return _cut(visible(explanation.titles.get(document, "")), _TITLE_WIDTH)
-
-
 def _columns(explanation: Explanation, rows: Rows) -> list[str]:
     """The names of columns from left to right; the ideal rank where it is not that of the row."""
     is_beside = all(row.get("ideal rank") in (None, row.get("position") or row["rank"]) for row in rows)
@@ -205,30 +179,12 @@ def _columns(explanation: Explanation, rows: Rows) -> list[str]:
 
 
 def _sum_columns(explanation: Explanation, digits: Digits) -> Callable[[RankedDocument], dict[str, str]]:
+    """The texts of a document of a metric that is a sum."""
     terms = {one.document: one for one in explanation.terms or ()}
     is_dcg = any(one.gain is not None for one in terms.values()) or bool(explanation.discounts)
-    at_rank = f"{_name(explanation)}@k"
     ordered = sorted((one.position, one.running) for one in terms.values() if one.position is not None)
     positions = [position for position, _ in ordered]
     last = explanation.cutoff or math.inf
-
-    def columns(document: RankedDocument) -> dict[str, str]:
-        place = explanation.place(document)
-        term = terms.get(document)
-        if term is None and place is not None and place <= last:
-            term = nothing(document, place)
-        found: dict[str, str] = {}
-        if term is not None:
-            found = _parts(explanation, term, digits)
-            if not explanation.levels:  # µAP has a term for each level
-                found["term"] = number(term.value, digits)
-            if is_dcg:
-                found[_sum_name(explanation)] = number(term.running, digits)
-            else:
-                found["adds"] = number(term.contribution, digits)
-        if place is not None and place <= len(explanation.by_rank):
-            found[at_rank] = number(explanation.by_rank[place - 1], digits)
-        return found
 
     def nothing(document: RankedDocument, place: int) -> Term:
         """The term of a document that has none, and so adds 0."""
@@ -239,18 +195,25 @@ def _sum_columns(explanation: Explanation, digits: Digits) -> Callable[[RankedDo
         scaled = 0.0 if explanation.scaled else None
         return Term(document, 0.0, running, 0.0, place, 0.0, explanation.discounts[place - 1], scaled)
 
+    def columns(document: RankedDocument) -> dict[str, str]:
+        place = explanation.place(document)
+        term = terms.get(document)
+        if term is None and place is not None and place <= last:
+            term = nothing(document, place)
+        values: dict[str, float | None] = {}
+        if term is not None:
+            values = {explanation.scaled: term.scaled, "gain": term.gain, "discount": term.discount}
+            if not explanation.levels:  # µAP has a term for each level
+                values["term"] = term.value
+            if is_dcg:
+                values[_sum_name(explanation)] = term.running
+            else:
+                values["adds"] = term.contribution
+        if place is not None and place <= len(explanation.by_rank):
+            values[f"{_name(explanation)}@k"] = explanation.by_rank[place - 1]
+        return {name: number(value, digits) for name, value in values.items() if value is not None}
+
     return columns
-
-
-def _parts(explanation: Explanation, term: Term, digits: Digits) -> dict[str, str]:
-    """What a term is made of."""
-    found = {}
-    if term.scaled is not None:
-        found[explanation.scaled] = number(term.scaled, digits)
-    if term.gain is not None and term.discount is not None:
-        found["gain"] = number(term.gain, digits)
-        found["discount"] = number(term.discount, digits)
-    return found
 
 
 def _name(explanation: Explanation) -> str:
@@ -327,7 +290,7 @@ def _short(value: float, digits: Digits) -> str:
 def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Digits) -> Iterator[str]:
     """What the table of these documents does not show, and what its marks mean."""
     sentences = []
-    if not explanation.retrieved:
+    if not explanation.documents.retrieved:
         sentences.append("The run has no documents for this query.")
     if selection.hidden:
         count = many(selection.hidden, "document", "documents")
@@ -347,7 +310,8 @@ def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Di
     if unjudged:
         of = f"the first {len(first)}" if len(first) > 1 else "those retrieved"
         sentences.append(f"Not judged: {unjudged} of {of} (grade {ABSENT}).")
-    tied = _tied(first)
+    scores = [one.score for one in first]
+    tied = sum(scores.count(score) > 1 for score in scores)
     if tied:
         order = "the lowest grade first" if explanation.groups else f"ordered by --ties {explanation.ties}"
         sentences.append(f"Tied scores: {tied} of the first {len(first)}, {order}.")
@@ -355,20 +319,13 @@ def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Di
         yield " ".join(sentences)
 
 
-def _tied(documents: Sequence[RankedDocument]) -> int:
-    """How many share their score with another one."""
-    scores = [one.score for one in documents]
-    return sum(scores.count(score) > 1 for score in scores)
-
-
-def _losses(explanation: Explanation, ranks: int, options: _Shown) -> Iterator[Block]:
+def _losses(explanation: Explanation, ranks: int, how: RenderOptions) -> Iterator[Block]:
     if not explanation.has_losses:
         raise OptionError(
             f"{explanation.metric}: losses are defined for DCGs that an ideal ranking of the judged documents "
             "normalizes, such as nDCG"
         )
-    losses, digits = explanation.losses, options.digits
-    shown = [one for one in losses if one.loss][:ranks]
+    losses, digits = [one for one in explanation.losses if one.loss], how.digits
     rows = [
         {
             **_described(explanation, one.document, digits),
@@ -377,55 +334,53 @@ def _losses(explanation: Explanation, ranks: int, options: _Shown) -> Iterator[B
             "ideally adds": number(one.ideal_contribution, digits),
             "loss": signed(one.loss, digits),
         }
-        for one in shown
+        for one in losses[:ranks]
     ]
-    rest = [one.loss for one in losses if one.loss][ranks:]
+    rest = [one.loss for one in losses[ranks:]]
     if rest:
-        label = f"{len(rest)} more"
-        rows.append({"document": label, "loss": signed(math.fsum(rest), digits)})
+        rows.append({"document": f"{len(rest)} more", "loss": signed(math.fsum(rest), digits)})
     rows.append({"document": "1 - value", "loss": signed(1 - explanation.value, digits)})
     names = ("rank", "document", "ideal rank", "grade", "adds", "ideally adds", "loss", "title")
-    yield from _fitting("What each document loses by not being at its ideal rank", rows, names, options.width)
+    yield from _fitting("What each document loses by not being at its ideal rank", rows, names, how.width)
 
 
-def _differences(explanation: Explanation, other: Explanation, ranks: int, options: _Shown) -> Iterator[Block]:
-    digits = options.digits
-    own_name, other_name = visible(explanation.run), visible(other.run)
-    found = [one for one in explanation.differences if one.difference]
-    own_rank, other_rank = f"{own_name} rank", f"{other_name} rank"
-    rows = []
-    for one in found[:ranks]:
-        rows.append(
-            {
-                "document": visible(one.id),
-                "grade": grade_of(one.grade),
-                own_rank: _rank(one.rank),
-                other_rank: _rank(one.other_rank),
-                f"{own_name} adds": number(one.contribution, digits),
-                f"{other_name} adds": number(one.other, digits),
-                "difference": signed(one.difference, digits),
-                "title": _title(explanation, one.id),
-            }
-        )
-    rest = [one.difference for one in found[ranks:]]
+def _differences(
+    explanation: Explanation, other: Explanation, ranks: int, how: RenderOptions
+) -> Iterator[Block]:
+    digits = how.digits
+    run, other_run = visible(explanation.run), visible(other.run)
+    differences = [one for one in explanation.differences if one.difference]
+    rows = [
+        {
+            "document": visible(one.id),
+            "grade": grade_of(one.grade),
+            f"{run} rank": _rank(one.rank),
+            f"{other_run} rank": _rank(one.other_rank),
+            f"{run} adds": number(one.contribution, digits),
+            f"{other_run} adds": number(one.other, digits),
+            "difference": signed(one.difference, digits),
+            "title": _title(explanation, one.id),
+        }
+        for one in differences[:ranks]
+    ]
+    rest = [one.difference for one in differences[ranks:]]
     if rest:
         rows.append({"document": f"{len(rest)} more", "difference": signed(math.fsum(rest), digits)})
     if explanation.is_sum:
         rows.append(
             {
                 "document": "total",
-                f"{own_name} adds": value_of(explanation, digits),
-                f"{other_name} adds": value_of(other, digits),
+                f"{run} adds": value_of(explanation, digits),
+                f"{other_run} adds": value_of(other, digits),
                 "difference": signed(explanation.value - other.value, digits),
             }
         )
-    names = list(dict.fromkeys(name for row in rows for name in row if name != "title"))
-    if found:
-        yield from _fitting("Documents that make the difference", rows, [*names, "title"], options.width)
+    if differences:
+        yield from _fitting("Documents that make the difference", rows, list(rows[0]), how.width)
     else:
         yield "No document makes a difference."
     if not explanation.is_sum:
-        yield no_sum_of_differences(explanation)
+        yield no_sum(explanation, differences=True)
 
 
 def value_of(explanation: Explanation, digits: Digits) -> str:
@@ -436,7 +391,7 @@ def grade_of(grade: float | None) -> str:
     return ABSENT if grade is None else f"{grade:.15g}"
 
 
-def grid_of(title: str, rows: Rows, names: Sequence[str]) -> Grid:
+def _grid(title: str, rows: Rows, names: Sequence[str]) -> Grid:
     """The columns of these names that are not blank everywhere."""
     names = [name for name in names if any(row.get(name) for row in rows)]
     cells = [tuple(row.get(name, "") for name in names) for row in rows]
@@ -461,14 +416,14 @@ def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Gr
             }
             for one in explanation.groups
         ]
-        yield grid_of(
+        yield _grid(
             "Levels, which are the gains, and the discount that documents of a level share",
-            _first(rows, "grade"),
+            _first_rows(rows, "grade"),
             list(rows[0]),
         )
 
 
-def _first(rows: Rows, label: str) -> Rows:
+def _first_rows(rows: Rows, label: str) -> Rows:
     """The first rows, and how many follow."""
     more = len(rows) - _MOST
     return [*rows[:_MOST], {label: f"{more} more"}] if more > 0 else rows
@@ -495,7 +450,7 @@ def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
         rest = math.fsum(one.average_precision * one.weight for one in others)
         rows.append({"levels": f"{len(others)} more", "AP · weight": number(rest, digits)})
     rows.append({"levels": "weighted mean", "AP · weight": value_of(explanation, digits)})
-    return grid_of("AP at each level: + reaches it, - does not", rows, list(rows[0]))
+    return _grid("AP at each level: + reaches it, - does not", rows, list(rows[0]))
 
 
 def phi_tables(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
@@ -505,7 +460,7 @@ def phi_tables(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
         for name, grade, value in phi.points
     ]
     if points:
-        yield grid_of("Control points of φ", points, ("point", "grade", "φ"))
+        yield _grid("Control points of φ", points, ("point", "grade", "φ"))
     else:
         yield "There are no control points of φ: no grade is above 0."
     if phi.whisker is not None and all(name != "whisker" for name, _, _ in phi.points):
@@ -520,10 +475,12 @@ def phi_tables(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
         }
         for grade, count, value, gain in phi.values
     ]
-    yield grid_of("φ and gain 2^φ - 1 of each grade", _first(values, "grade"), ("grade", "judged", "φ", "gain"))
+    yield _grid(
+        "φ and gain 2^φ - 1 of each grade", _first_rows(values, "grade"), ("grade", "judged", "φ", "gain")
+    )
 
 
-def curve(phi: Phi, width: int | None) -> Iterator[Lines]:
+def _curve(phi: Phi, width: int | None) -> Iterator[Lines]:
     """φ by grade, with the control points as o; nothing where all grades are equal."""
     if phi.curve[0][0] == phi.curve[-1][0]:
         return

@@ -3,19 +3,91 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
-from gradeval.arrays import cached_property
-from gradeval.commands.explain.documents import Document, Documents
+import numpy as np
+
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.strings import Ids, Texts
 from gradeval.notices import Notice
 from gradeval.render.document import Printable
 
 
+class Document(NamedTuple):
+    """A document that was retrieved or judged.
+
+    rank, score: None where it was not retrieved. grade: with --zero-grade subtracted; None where it is not
+    judged.
+    """
+
+    id: str
+    rank: int | None
+    score: float | None
+    grade: float | None
+
+
+class Documents(Sequence[Document]):
+    """Documents as columns, each made when it is read, the retrieved ones first.
+
+    rank: inf where it was not retrieved. grade: NaN where it is not judged.
+    """
+
+    def __init__(self, ids: Ids, rank: Floats, score: Floats, grade: Floats) -> None:
+        self.ids, self.rank, self.score, self.grade = ids, rank, score, grade
+
+    @classmethod
+    def of(cls, documents: Iterable[Document]) -> Documents:
+        rows = list(documents)
+        rank, score, grade = np.array([one[1:] for one in rows], np.float64).reshape(-1, 3).T
+        ids = Ids.of([one.id.encode("utf-8", "surrogateescape") for one in rows])
+        columns = cls(ids, np.where(np.isnan(rank), np.inf, rank), score, grade)
+        columns.all = rows
+        return columns
+
+    def __len__(self) -> int:
+        return len(self.rank)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return self.take(place)
+        return self.take(np.array([range(len(self))[place]])).all[0]
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self.all)
+
+    @property
+    def retrieved(self) -> int:
+        """How many were retrieved."""
+        return int(np.count_nonzero(np.isfinite(self.rank)))
+
+    @cached_property
+    def missed(self) -> list[Document]:
+        """Those that were not retrieved."""
+        return self.take(slice(self.retrieved, None)).all
+
+    def take(self, rows: Ints | slice) -> Documents:
+        return Documents(self.ids.take(rows), self.rank[rows], self.score[rows], self.grade[rows])
+
+    @cached_property
+    def all(self) -> list[Document]:
+        rows = zip(Texts(self.ids), self.rank.tolist(), self.score.tolist(), self.grade.tolist(), strict=True)
+        return [
+            Document(
+                name,
+                None if rank == np.inf else int(rank),
+                None if rank == np.inf else score,
+                None if grade != grade else grade,
+            )
+            for name, rank, score, grade in rows
+        ]
+
+
 @dataclass(frozen=True)
 class Term:
-    """What a document adds to a sum.
+    """A term of a sum: what a document adds.
 
     document: None for one that only the ideal ranking has. value: the term. running: the sum up to and with it.
     contribution: what it adds to the value of the metric. position: where the metric has the document, which
@@ -48,7 +120,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Loss:
-    """What the value loses because a document is not at its ideal rank.
+    """The loss of value because a document is not at its ideal rank.
 
     ideal_position: None where the document is not in the ideal ranking, or below its cutoff. contribution: to
     the value. ideal_contribution: to the value of the ideal ranking. loss: the difference, negative for a
@@ -64,7 +136,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Difference:
-    """What a document adds to the difference of two runs; of a metric that is no sum, see Change.
+    """The share of a document in the difference of two runs; of a metric that is no sum, see Change.
 
     ranks: in the run and the other run; None where it was not retrieved. contribution, other: to their values.
     difference: contribution - other.
@@ -166,7 +238,7 @@ class Explanation(Printable):
     run: str
     query: str
     value: float
-    documents: Sequence[Document]
+    documents: Documents
     positions: Mapping[Document, int] | None = None
     is_empty: bool = False
     terms: tuple[Term, ...] | None = None
@@ -209,38 +281,24 @@ class Explanation(Printable):
         return document.rank if self.positions is None else self.positions.get(document)
 
     @cached_property
-    def ranked(self) -> Sequence[Document]:
+    def ranked(self) -> Documents:
         """The documents that have a place, in order."""
         if self.positions is None:
-            return self.documents[: self.retrieved]
-        return tuple(sorted(self.positions, key=self.positions.__getitem__))
-
-    @property
-    def retrieved(self) -> int:
-        """How many of the documents were retrieved: these are the first."""
-        if isinstance(self.documents, Documents):
-            return self.documents.retrieved
-        return sum(one.rank is not None for one in self.documents)
-
-    @property
-    def unretrieved(self) -> Sequence[Document]:
-        """The judged documents that were not retrieved."""
-        if isinstance(self.documents, Documents):
-            return self.documents.missed
-        return self.documents[self.retrieved :]
+            return self.documents.take(slice(self.documents.retrieved))
+        return Documents.of(sorted(self.positions, key=self.positions.__getitem__))
 
     def selected(self, ranks: int, further: int | None = None) -> Selection:
         """The documents of the first ranks; then so many further ones that add to the value, and so many that
         were not retrieved, by default as many."""
         further = ranks if further is None else further
         adds, places = self.contributions, {one: self.place(one) for one in self.contributions}
-        first, below = self.ranked[:ranks], self.ranked[ranks:]
+        first = self.ranked[:ranks].all
         others = set(adds).difference(first)
         # every document adds to rankDCG
         adding = [] if self.groups else [one for one in others if places[one] and abs(adds[one]) > 0]
         most = sorted(adding, key=lambda one: (-abs(adds[one]), places[one] or 0))[:further]
         hidden = others.difference(most)
-        missed = [one for one in self.unretrieved if self.place(one) is None]
+        missed = [one for one in self.documents.missed if self.place(one) is None]
         if self.ideal is None:
             listed = [one for one in missed if (one.grade or 0) > 0 or adds.get(one)]
         else:
@@ -248,7 +306,7 @@ class Explanation(Printable):
             listed = [one for one in missed if one in best]
         return Selection(
             (*first, *sorted(most, key=lambda one: places[one] or 0), *listed[:further]),
-            len(below) - len(most),
+            len(self.ranked) - len(first) - len(most),
             math.fsum(adds[one] for one in hidden if places[one]),
             sum((one.grade or 0) > 0 for one in missed),
         )
@@ -266,54 +324,46 @@ class Explanation(Printable):
         if not self.has_losses or self.ideal is None:
             return ()
         best = {one.document: one for one in self.ideal}
-        found = []
+        losses = []
         for document in self.documents:
-            own, ideal = self.contributions.get(document, 0.0), best.get(document)
-            if not own and ideal is None:
-                continue
-            most = 0.0 if ideal is None else ideal.contribution
-            position = None if ideal is None else ideal.position
-            found.append(Loss(document, position, own, most, most - own))
-        return tuple(sorted(found, key=lambda one: -one.loss))
+            adds, ideal = self.contributions.get(document, 0.0), best.get(document)
+            if ideal is not None:
+                ideally = ideal.contribution
+                losses.append(Loss(document, ideal.position, adds, ideally, ideally - adds))
+            elif adds:
+                losses.append(Loss(document, None, adds, 0.0, -adds))
+        return tuple(sorted(losses, key=lambda one: -one.loss))
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
         """What each document adds to the difference of the runs, the largest first. Empty without a second."""
         if self.against is None:
             return ()
-        ours, others = ({one.id: one for one in of.documents} for of in (self, self.against))
-        found = []
-        for name in dict.fromkeys([*ours, *others]):
-            own, other = ours.get(name), others.get(name)
-            if not (self._is_tried(own) and self.against._is_tried(other)):
-                continue
-            adds = 0.0 if own is None else self.contributions.get(own, 0.0)
-            other_adds = 0.0 if other is None else self.against.contributions.get(other, 0.0)
-            found.append(
-                Difference(
-                    name,
-                    (own or other).grade,  # type: ignore[union-attr]
-                    None if own is None else own.rank,
-                    None if other is None else other.rank,
-                    adds,
-                    other_adds,
-                    adds - other_adds,
-                )
-            )
-        return tuple(sorted(found, key=lambda one: -abs(one.difference)))
+        ours, theirs = self._added(), self.against._added()
+        differences = []
+        for name in dict.fromkeys([*ours, *theirs]):
+            document, adds = ours.get(name, (None, 0.0))
+            other, other_adds = theirs.get(name, (None, 0.0))
+            if adds is not None and other_adds is not None:
+                grade = (document or other).grade  # type: ignore[union-attr]
+                rank, other_rank = document and document.rank, other and other.rank
+                row = (name, grade, rank, other_rank, adds, other_adds, adds - other_adds)
+                differences.append(Difference(*row))
+        return tuple(sorted(differences, key=lambda one: -abs(one.difference)))
 
-    def _is_tried(self, document: Document | None) -> bool:
-        """Whether it is known what the document adds."""
-        return document is None or not self.untried or document in self.contributions
+    def _added(self) -> dict[str, tuple[Document, float | None]]:
+        """id -> the document, and what it adds; None for one that was not tried."""
+        otherwise = None if self.untried else 0.0
+        return {one.id: (one, self.contributions.get(one, otherwise)) for one in self.documents}
 
     def to_dict(self) -> dict[str, Any]:
         """What the json format prints. Numbers are exact, undefined ones None."""
         content = self._content()
         if self.has_losses:
-            content["losses"] = [self._with_document(asdict(one)) for one in self.losses]
+            content["losses"] = _by_document(self.losses)
         if self.against is not None:
             content["against"] = self.against._content()
-            content["differences"] = [asdict(one) for one in self.differences]
+            content["differences"] = list(map(vars, self.differences))
         content["notices"] = [notice.to_dict() for notice in self.notices]
         content["options"] = dict(self.options)
         defined: dict[str, Any] = _defined(content)
@@ -322,11 +372,7 @@ class Explanation(Printable):
     def _content(self) -> dict[str, Any]:
         """Everything but what is derived from the rest."""
         content: dict[str, Any] = {
-            "metric": self.metric,
-            "qrels": self.qrels,
-            "run": self.run,
-            "query": self.query,
-            "value": self.value,
+            **{name: getattr(self, name) for name in ("metric", "qrels", "run", "query", "value")},
             "method": "sum" if self.is_sum else "leave-one-out",
             "ties": self.ties,
             "documents": [
@@ -337,30 +383,37 @@ class Explanation(Printable):
             ],
         }
         if self.terms is not None:
-            names = ("total", "base", "scale", "normalizer")
-            content["sum"] = {name: getattr(self, name) for name in names}
-            content["terms"] = [self._with_document(asdict(one)) for one in self.terms]
+            content["sum"] = {name: getattr(self, name) for name in ("total", "base", "scale", "normalizer")}
+            content["terms"] = _by_document(self.terms)
         else:
-            content["changes"] = [self._with_document(asdict(one)) for one in self.changes]
+            content["changes"] = _by_document(self.changes)
             if self.untried:
                 content["untried"] = self.untried
         if self.ideal is not None:
-            content["ideal"] = [self._with_document(asdict(one)) for one in self.ideal]
+            content["ideal"] = _by_document(self.ideal)
         if self.by_rank:
-            content["by_rank"] = list(self.by_rank)
+            content["by_rank"] = self.by_rank
         for name in ("levels", "groups"):
             if getattr(self, name):
-                content[name] = [asdict(one) for one in getattr(self, name)]
+                content[name] = list(map(vars, getattr(self, name)))
         if self.phi is not None:
-            content["phi"] = asdict(self.phi)
+            content["phi"] = vars(self.phi)
         return content
 
-    @staticmethod
-    def _with_document(content: dict[str, Any]) -> dict[str, Any]:
-        """The object with the document's id in place of the document, without what it does not have."""
-        document = content.pop("document")
-        rest = {name: value for name, value in content.items() if value is not None}
-        return {"document": None if document is None else document.id, **rest}
+
+class Explanations(Printable, list[Explanation]):
+    """Explanations, which print one after the other."""
+
+    layout = Explanation.layout
+
+
+def _by_document(records: Sequence[Term | Change | Loss]) -> list[dict[str, Any]]:
+    """The records with the document's id in place of the document, without what they do not have."""
+    return [
+        {"document": None if record.document is None else record.document.id}
+        | {name: value for name, value in vars(record).items() if name != "document" and value is not None}
+        for record in records
+    ]
 
 
 def _defined(value: Any) -> Any:

@@ -12,7 +12,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
-from gradeval.commands.explain.details import phi_of
+from gradeval.commands.explain.contributions import phi_of
 from gradeval.commands.explain.result import Phi
 from gradeval.commands.plot.picture import Axis, Line, Panel, Picture, Point
 from gradeval.commands.study.tables import Row, Table, spaced

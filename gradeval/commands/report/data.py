@@ -16,16 +16,14 @@ from typing import Any, NamedTuple
 
 from gradeval.commands.compare.layout import interval
 from gradeval.commands.compare.result import Comparison, PairComparison
-from gradeval.commands.explain.documents import Document
 from gradeval.commands.explain.layout import (
     details,
     fraction,
     grade_of,
     no_sum,
-    no_sum_of_differences,
     notes,
 )
-from gradeval.commands.explain.result import Explanation
+from gradeval.commands.explain.result import Document, Explanation
 from gradeval.commands.report.result import Explained, ExplainedQuery, Report
 from gradeval.errors import visible
 from gradeval.render import Digits
@@ -109,7 +107,7 @@ def _values(report: Report, digits: Digits) -> dict[str, Any]:
 def _note(report: Report, m: int) -> str:
     """What to say of the differences that documents make by a metric."""
     explained = (of_run[m].explanation for one in report.explained.values() for of_run in one.values if of_run)
-    return next((no_sum_of_differences(one) for one in explained if not one.is_sum), "")
+    return next((no_sum(one, differences=True) for one in explained if not one.is_sum), "")
 
 
 def _texts(texts: Iterable[str]) -> str:

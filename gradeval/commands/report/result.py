@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from gradeval.arrays.strings import Texts
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
 from gradeval.commands.compare.options import EXPLAINED, CompareOptions, split_options
 from gradeval.commands.compare.result import Comparison
 from gradeval.commands.compare.values import QueryValues
-from gradeval.commands.explain.documents import Document, by_id
-from gradeval.commands.explain.explain import explain_runs, titles_of
-from gradeval.commands.explain.result import Explanation, Selection
+from gradeval.commands.explain.explain import explain_runs
+from gradeval.commands.explain.result import Document, Documents, Explanation, Selection
+from gradeval.commands.explain.titles import titles_of
 from gradeval.errors import OptionError
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.results import Results
@@ -289,7 +290,7 @@ def _of_query(runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
     shown = {one.id: one.grade for of_run in selected for chosen, _ in of_run for one in chosen.documents}
     for of_metric in zip(*filter(None, runs), strict=True):
         shown |= {one.id: one.grade for one in _differing(of_metric)}
-    at = [by_id(of_run[0].documents, shown) if of_run else {} for of_run in runs]
+    at = [_by_id(of_run[0].documents, shown) if of_run else {} for of_run in runs]
 
     def adds(explanation: Explanation) -> tuple[float | None, ...]:
         found = {one.id: added for one, added in explanation.contributions.items() if one.id in shown}
@@ -313,6 +314,12 @@ def _of_query(runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
             for of_run, chosen in zip(runs, selected, strict=True)
         ),
     )
+
+
+def _by_id(documents: Documents, ids: Container[str]) -> dict[str, Document]:
+    """Those of the documents that have these ids."""
+    rows = [row for row, name in enumerate(Texts(documents.ids)) if name in ids]
+    return {one.id: one for one in documents.take(np.array(rows, np.int64))}
 
 
 def _differing(explanations: Sequence[Explanation]) -> list[Document]:
@@ -342,7 +349,7 @@ def _shortened(explanation: Explanation, selection: Selection, ranks: int) -> Ex
     positions, terms, ideal = explanation.positions, explanation.terms, explanation.ideal
     return replace(
         explanation,
-        documents=selection.documents,
+        documents=Documents.of(selection.documents),
         positions=None if positions is None else {one: positions[one] for one in kept if one in positions},
         terms=None if terms is None else tuple(one for one in terms if one.document in kept),
         # a term without a document says that the ideal ranking is not one of the documents
