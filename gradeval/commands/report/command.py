@@ -8,16 +8,7 @@ from typing import Any
 
 import click
 
-from gradeval import process
-from gradeval.cli import output as out
-from gradeval.cli.arguments import (
-    asked_queries,
-    check_queries,
-    check_runs,
-    input_files,
-    naming_queries,
-    output_file,
-)
+from gradeval.cli.job import Job, check_runs, input_files, with_job
 from gradeval.cli.options import (
     digits_option,
     input_options,
@@ -32,9 +23,7 @@ from gradeval.cli.options import (
 from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import comparison_options, with_baseline
 from gradeval.commands.compare.options import EXPLAINED, CompareOptions, split_options
-from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS, Options
-from gradeval.render import Digits
 
 EPILOG = f"""\b
 Examples:
@@ -76,21 +65,16 @@ _ENDINGS = ("", ".html", ".htm")
 @output_option("Write to this .html file, atomically. Default: standard output, unless it is a terminal.")
 @input_options()
 @other_options()
+@with_job()
 def report_command(
+    job: Job,
     qrels: str,
     runs: tuple[str, ...],
     title: str,
     text: str | None,
     explain: int,
     metrics: tuple[str, ...],
-    complete: bool,
-    digits: Digits,
-    output: str | None,
-    query_ids: str | None,
-    quiet: bool,
-    strict: bool,
-    allow: tuple[Kind, ...],
-    **given: Any,
+    **options: Any,
 ) -> int:
     """Write a page of HTML about runs, which needs nothing else.
 
@@ -99,56 +83,52 @@ def report_command(
     about, as gradeval explain does; how much of the rankings is judged; and how the page was made. NAME=RUN
     labels a run.
     """
-    from gradeval.commands.report import check_installed
+    from gradeval.commands.report.layout import check_installed
 
     check_installed()
-    check_queries(complete, given["queries"])
-    check_runs(runs, given["features"])
-    named = with_baseline(runs, given["baseline"])
-    file = output_file(output, [*input_files(), *(path for _, path in named)])
-    if file is not None and not file.is_device:
-        ending = os.path.splitext(file.path)[1]
+    check_runs(runs, options["features"])
+    labelled = with_baseline(runs, options["baseline"])
+    job.file = job.output_file(job.output, input_files(*(path for _, path in labelled if path != "-")))
+    if job.file is not None and not job.file.is_device:
+        ending = os.path.splitext(job.file.path)[1]
         if ending.lower() not in _ENDINGS:
             hint = " A browser prints it as PDF." if ending.lower() == ".pdf" else ""
-            raise click.UsageError(f"--output {file.path}: a page of HTML ends in .html, not {ending}.{hint}")
-    if file is None and out.on_terminal():
+            raise click.UsageError(
+                f"--output {job.file.path}: a page of HTML ends in .html, not {ending}.{hint}"
+            )
+    if job.on_terminal:
         raise click.UsageError("-o FILE is missing: a page of HTML is not for a terminal.")
 
     from gradeval.commands.report.result import evaluate_to_report, report_of
-    from gradeval.render.progress import Progress
 
-    out.treat_warnings(quiet, strict)
-    process.imported()
-    of_comparison, of_evaluation = split_options({**given, "jobs": given["jobs"] or 0})
-    evaluation, compared_as = Options.of(**of_evaluation), CompareOptions.of(**of_comparison)
-    asked = asked_queries(query_ids)
     arguments = click.get_current_context().find_root().meta["gradeval.args"]
-    with naming_queries(asked), Progress(enabled=False if quiet else None) as progress:
+    with job.running() as progress:
+        own, others = split_options(options)
+        how, evaluation = CompareOptions.of(**own), Options.of(**others)
         evaluated = evaluate_to_report(
             qrels,
-            named or [(None, qrels)],
+            labelled or [(None, qrels)],
             metrics or None,
             evaluation,
             watch=progress.watch,
-            query_ids=None if asked is None else asked.chosen,
+            query_ids=job.chosen,
         )
-        progress.clear()
-        out.report_failed(evaluated.results.failed)
+        job.report_failed(evaluated.results.failed)
         if evaluated.results.failed:
             return 2
-        found = report_of(
+        report = report_of(
             evaluated,
-            compared_as,
+            how,
             text=text,
             title=title,
             command=shlex.join(["gradeval", *arguments]),
             explain=explain,
             steps=progress.steps,
         )
-    warnings = [*(asked.warnings if asked else ())]
-    if text is not None and found.explained and not found.titles:
-        warnings.append(f"{text}: no document of the queries has a title in it; are the ids those of the runs?")
-    if not out.passes(warnings, found.notices, len(found.values.runs), quiet, strict, allow):
+    warnings = []
+    if text is not None and report.explained and not report.titles:
+        warnings = [f"{text}: no document of the queries has a title in it; are the ids those of the runs?"]
+    if not job.passes(report.notices, len(report.values.runs), warnings):
         return 2
-    out.write(found.render(digits=digits), file)
+    job.write(report.render(digits=job.digits))
     return 0

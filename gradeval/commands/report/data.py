@@ -1,4 +1,4 @@
-"""What the page's script draws from: values and differences, and the explanations, compressed.
+"""The data that the page's script draws from: values and differences, and the explanations, compressed.
 
 The script orders and draws texts; it computes differences and nothing else.
 """
@@ -10,9 +10,9 @@ import math
 import re
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradeval.commands.compare.layout import interval
 from gradeval.commands.compare.result import Comparison, PairComparison
@@ -24,7 +24,7 @@ from gradeval.commands.explain.layout import (
     notes,
 )
 from gradeval.commands.explain.result import Document, Explanation
-from gradeval.commands.report.result import Explained, ExplainedQuery, Report
+from gradeval.commands.report.result import ExplainedQuery, ExplainedValue, Report
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render.document import Block, Grid
@@ -48,7 +48,9 @@ def plain(report: Report, digits: Digits) -> str:
 
 def compressed(report: Report, digits: Digits) -> str:
     """The explanations in base64 of zlib's format, which a browser reads while the page is shown already."""
-    text = _json(_explanations(report, digits))
+    blocks: _Blocks = {}
+    explained = _explained(report, digits, blocks)
+    text = _json({"explained": explained, "blocks": [json.loads(block) for block in blocks]})
     # most of it is digits, for which these are better than the defaults by 4 %
     deflate = zlib.compressobj(9, memLevel=7, strategy=zlib.Z_FILTERED)
     return b64encode(deflate.compress(text.encode()) + deflate.flush()).decode()
@@ -56,30 +58,23 @@ def compressed(report: Report, digits: Digits) -> str:
 
 def _json(content: Any) -> str:
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):x}", text)
+    return _SURROGATE.sub(lambda match: f"\\\\u{ord(match[0]):x}", text)
 
 
-class _Blocks:
-    """The tables below explanations, and sentences among them, each kept once: explanations share many."""
-
-    def __init__(self) -> None:
-        self._positions: dict[str, int] = {}
-
-    def add(self, block: Block) -> int:
-        content: Any = block
-        if isinstance(block, Grid):
-            rows = [[cell.text for cell in row] for row in block.cells]
-            left = [c for c in range(len(block.head)) if block.is_left(c)]
-            content = {"title": block.title, "head": block.head, "rows": rows, "left": left}
-        return self._positions.setdefault(json.dumps(content), len(self._positions))
-
-    def content(self) -> list[Any]:
-        return [json.loads(one) for one in self._positions]
+_Blocks = dict[str, int]
+"""The tables below explanations, and sentences among them, each once, since explanations share many: the JSON
+of each, and its position.
+"""
 
 
-def _explanations(report: Report, digits: Digits) -> dict[str, Any]:
-    blocks = _Blocks()
-    return {"explained": _explained(report, digits, blocks), "blocks": blocks.content()}
+def _added(blocks: _Blocks, block: Block) -> int:
+    """The position of a block, which is added where it is new."""
+    content: Any = block
+    if isinstance(block, Grid):
+        rows = [[cell.text for cell in row] for row in block.cells]
+        left = [c for c in range(len(block.head)) if block.is_left(c)]
+        content = {"title": block.title, "head": block.head, "rows": rows, "left": left}
+    return blocks.setdefault(json.dumps(content), len(blocks))
 
 
 def _values(report: Report, digits: Digits) -> dict[str, Any]:
@@ -105,7 +100,7 @@ def _values(report: Report, digits: Digits) -> dict[str, Any]:
 
 
 def _note(report: Report, m: int) -> str:
-    """What to say of the differences that documents make by a metric."""
+    """The sentence about the differences that documents make by a metric, if it is no sum."""
     explained = (of_run[m].explanation for one in report.explained.values() for of_run in one.values if of_run)
     return next((no_sum(one, differences=True) for one in explained if not one.is_sum), "")
 
@@ -119,13 +114,13 @@ _Compared = Mapping[tuple[str, str, str], PairComparison]
 
 
 def _pair(report: Report, a: int, b: int, compared: _Compared, digits: Digits) -> list[str]:
-    """What is known of run b against run a by each metric, in words."""
+    """Run b against run a by each metric, in words."""
     if a == b:
         return []
     values, options = report.values, report.options
     texts = []
-    for column, found in zip(values.metrics, report.pairs(a, b), strict=True):
-        parts = [f"mean difference {signed(found.difference, digits)}"]
+    for column, pair in zip(values.metrics, report.pairs(a, b), strict=True):
+        parts = [f"mean difference {signed(pair.difference, digits)}"]
         one = compared.get((values.runs[a], values.runs[b], column.name))
         if one is not None:
             if not math.isnan(one.low):
@@ -134,7 +129,7 @@ def _pair(report: Report, a: int, b: int, compared: _Compared, digits: Digits) -
                 parts.append(f"p {probability(one.p, digits)}")
             if not math.isnan(one.p_corrected) and options.used_correction != "none":
                 parts.append(f"corrected p {probability(one.p_corrected, digits)}")
-        queries = f"queries won/tied/lost {found.better:,}/{found.equal:,}/{found.worse:,}"
+        queries = f"queries won/tied/lost {pair.better:,}/{pair.equal:,}/{pair.worse:,}"
         if compared and one is None:
             queries += "; --all-pairs would add an interval and p"
         texts.append(f"{', '.join(parts)}; {queries}")
@@ -143,59 +138,61 @@ def _pair(report: Report, a: int, b: int, compared: _Compared, digits: Digits) -
 
 def _compared(comparison: Comparison) -> _Compared:
     """The comparisons, and each in the other direction."""
-    found = {}
+    both_ways = {}
     for one in comparison.comparisons:
-        found[one.baseline, one.run, one.metric] = one
-        found[one.run, one.baseline, one.metric] = replace(one, low=-one.high, high=-one.low)
-    return found
+        both_ways[one.baseline, one.run, one.metric] = one
+        both_ways[one.run, one.baseline, one.metric] = replace(one, low=-one.high, high=-one.low)
+    return both_ways
 
 
 def _explained(report: Report, digits: Digits, blocks: _Blocks) -> dict[str, Any]:
     """The explanations: lists by query, some by run and by metric below; those of a kind compress well."""
+    queries = report.explained.values()
     tables = [
-        [[_table(one, found, digits, blocks) for one in of_run] for of_run in found.values]
-        for found in report.explained.values()
+        [[_table(value, query, digits, blocks) for value in of_run] for of_run in query.values]
+        for query in queries
     ]
 
-    def part(name: str) -> list[Any]:
-        return [[[getattr(one, name) for one in of_run] for of_run in of_query] for of_query in tables]
+    def part(name: str, of: Callable[[_Table], Mapping[str, Any]] = lambda table: table) -> list[Any]:
+        return [[[of(table).get(name, 0) for table in of_run] for of_run in query] for query in tables]
 
-    def column(name: str) -> list[Any]:
-        return [[[one.columns.get(name, 0) for one in of_run] for of_run in of_query] for of_query in tables]
-
-    found = report.explained.values()
-    columns = {name for of in tables for run in of for one in run for name in one.columns}
+    columns = {name for query in tables for of_run in query for table in of_run for name in table["columns"]}
     content = {
         "queries": [q for q, query in enumerate(report.values.queries) if query in report.explained],
-        "documents": [_texts(name for name, _ in one.documents) for one in found],
-        "grades": [_texts(grade_of(grade) for _, grade in one.documents) for one in found],
+        "documents": [_texts(name for name, _ in query.documents) for query in queries],
+        "grades": [_texts(grade_of(grade) for _, grade in query.documents) for query in queries],
         "ranks": [
-            [_texts(ABSENT if rank is None else str(rank) for rank in of) for of in one.ranks] for one in found
+            [_texts(ABSENT if rank is None else str(rank) for rank in ranks) for ranks in query.ranks]
+            for query in queries
         ],
-        "scores": [_scores(one, digits) for one in found],
+        "scores": [_scores(query, digits) for query in queries],
         "rows": part("rows"),
         "adds": part("adds"),
         "others": part("others"),
-        "columns": {name: column(name) for name in sorted(columns, key=_order)},
+        "columns": {name: part(name, lambda table: table["columns"]) for name in sorted(columns, key=_order)},
         "sums": part("sum"),
         "notes": part("notes"),
         "blocks": part("blocks"),
     }
-    titles = [[_cut(visible(report.titles.get(name, ""))) for name, _ in one.documents] for one in found]
-    return content | ({"titles": list(map(_SEPARATOR.join, titles))} if report.titles else {})
+    if report.titles:
+        content["titles"] = [
+            _SEPARATOR.join(_cut(visible(report.titles.get(name, ""))) for name, _ in query.documents)
+            for query in queries
+        ]
+    return content
 
 
 def _order(name: str) -> tuple[int, str]:
-    """What a gain is made from stands before it."""
+    """Columns that are not listed are what a gain is made from, and stand before it."""
     return (_COLUMNS.index(name) if name in _COLUMNS else -1, name)
 
 
-def _scores(found: ExplainedQuery, digits: Digits) -> list[str]:
+def _scores(query: ExplainedQuery, digits: Digits) -> list[str]:
     """The scores of the documents that are shown of each run."""
     texts = []
-    for of_run, scores in zip(found.values, found.scores, strict=True):
+    for of_run, scores in zip(query.values, query.scores, strict=True):
         shown = {one.id for each in of_run for one in each.explanation.documents}
-        chosen = zip(found.documents, scores, strict=True)
+        chosen = zip(query.documents, scores, strict=True)
         texts.append(
             _texts(
                 "" if score is None or name not in shown else number(score, digits)
@@ -209,41 +206,33 @@ def _cut(text: str) -> str:
     return text if len(text) <= _TITLE_WIDTH else f"{text[: _TITLE_WIDTH - 1]}…"
 
 
-class _Table(NamedTuple):
-    """An explanation. rows: which of the query's documents it shows. adds: what each of these documents adds.
-    others: whether further ones add, as 0 or 1. sum: the fraction that gives the value. notes: what is not
-    shown. blocks: what is below."""
-
-    rows: str
-    adds: str
-    others: int
-    columns: dict[str, str]
-    sum: str
-    notes: str
-    blocks: list[int]
+_Table = dict[str, Any]
+"""An explanation. rows: which of the query's documents it shows. adds: what each of these documents adds.
+others: whether further ones add, as 0 or 1. sum: the fraction that gives the value. notes: what is not shown.
+blocks: what is below.
+"""
 
 
-def _table(explained: Explained, found: ExplainedQuery, digits: Digits, blocks: _Blocks) -> _Table:
-    explanation, ranks = explained.explanation, explained.ranks
+def _table(value: ExplainedValue, query: ExplainedQuery, digits: Digits, blocks: _Blocks) -> _Table:
+    explanation, ranks = value.explanation, value.ranks
     documents = explanation.documents
-    index = {name: d for d, (name, _) in enumerate(found.documents)}
-    columns = {
-        name: _texts(texts)
-        for name, of in _columns(explanation, digits)
-        if any(texts := [of.get(document, "") for document in documents])
-    }
+    index = {name: d for d, (name, _) in enumerate(query.documents)}
     # the script prints differences of these, so they have more digits
     more: Digits = digits if digits == "full" else digits + 3
-    adds = _texts("" if added is None else number(added, more).removeprefix("0") for added in explained.adds)
-    return _Table(
-        " ".join(str(index[one.id]) for one in documents),
-        adds.rstrip(_SEPARATOR),
-        int(explained.others),
-        columns,
-        fraction(explanation, digits) if explanation.is_sum else no_sum(explanation),
-        " ".join(notes(explanation, explained.selection, ranks, digits)),
-        [blocks.add(one) for one in details(explanation, ranks, digits)],
-    )
+    adds = _texts("" if added is None else number(added, more).removeprefix("0") for added in value.adds)
+    return {
+        "rows": " ".join(str(index[one.id]) for one in documents),
+        "adds": adds.rstrip(_SEPARATOR),
+        "others": int(value.others),
+        "columns": {
+            name: _texts(texts)
+            for name, of in _columns(explanation, digits)
+            if any(texts := [of.get(document, "") for document in documents])
+        },
+        "sum": fraction(explanation, digits) if explanation.is_sum else no_sum(explanation),
+        "notes": " ".join(notes(explanation, value.selection, ranks, digits)),
+        "blocks": [_added(blocks, block) for block in details(explanation, ranks, digits)],
+    }
 
 
 def _columns(explanation: Explanation, digits: Digits) -> Iterator[tuple[str, dict[Document, str]]]:

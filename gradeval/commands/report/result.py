@@ -1,16 +1,16 @@
-"""Everything a report shows of runs: values, comparisons, coverage, and how each value comes about.
+"""The contents of a report about runs: values, comparisons, coverage, and how each value comes about.
 
 report              qrels, runs and metrics -> Report
 evaluate_to_report  the same with parsed arguments, in two steps: first the values,
-report_of           then all that is made of them
+report_of           then the comparisons and explanations
 """
 
 from __future__ import annotations
 
 import math
-import platform
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -36,7 +36,6 @@ from gradeval.registry.spec import Spec, parse
 from gradeval.statistics.intervals import Interval, t_interval
 from gradeval.statistics.tests import mean_and_sd, summarize
 from gradeval.tables.load import is_path, open_qrels, source_of
-from gradeval.version import __version__
 
 RANKS, MOST_RANKS = 10, 20  # of an explanation: where the metric has no cutoff, and at most
 DIFFERING = 10  # documents of a query that make the difference between runs
@@ -45,7 +44,7 @@ COVERAGE = "num_ret num_rel num_rel_ret"
 JUDGED = "Judged@5,10,20,100"
 
 
-class Explained(NamedTuple):
+class ExplainedValue(NamedTuple):
     """How one value comes about.
 
     explanation: with the documents of the selection only. ranks: how many are shown whatever they add. adds:
@@ -70,7 +69,7 @@ class ExplainedQuery(NamedTuple):
     documents: tuple[tuple[str, float | None], ...]
     ranks: tuple[tuple[int | None, ...], ...]
     scores: tuple[tuple[float | None, ...], ...]
-    values: tuple[tuple[Explained, ...], ...]
+    values: tuple[tuple[ExplainedValue, ...], ...]
 
 
 class Pair(NamedTuple):
@@ -85,7 +84,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a report shows.
+    """The contents of a report.
 
     results: the values, with those of the coverage. values: those of the metrics to compare, for the queries
     that count for any run. comparison: None for one run. explained: query -> how its values come about, for
@@ -107,13 +106,13 @@ class Report:
 
     def pairs(self, baseline: int, run: int) -> list[Pair]:
         """The differences of two runs, given by their positions, by each metric."""
-        found = []
+        pairs = []
         of_metrics = self.values.differences(baseline, run)
         for column, differences in zip(self.values.metrics, of_metrics, strict=True):
             about = summarize(differences)
             better, worse = (about.wins, about.losses) if column.sign > 0 else (about.losses, about.wins)
-            found.append(Pair(about.mean, better, about.ties, worse))
-        return found
+            pairs.append(Pair(about.mean, better, about.ties, worse))
+        return pairs
 
     def interval(self, run: int, m: int) -> Interval:
         """The confidence interval of a mean: Student's t."""
@@ -122,21 +121,13 @@ class Report:
         n = int((~np.isnan(values)).sum())
         return t_interval(mean, sd / n**0.5, n - 1, self.options.alpha) if n > 1 else (np.nan, np.nan)
 
-    def versions(self) -> dict[str, str]:
-        """What computed it."""
-        import scipy
-
-        found = {"gradeval": __version__, "Python": platform.python_version()}
-        return found | {"numpy": np.__version__, "scipy": scipy.__version__}
-
     def render(self, *, digits: int | Literal["full"] = 4) -> str:
         """The page: HTML that needs nothing else. Requires jinja2 (gradeval[report]).
 
         digits: decimals, or 'full' for the shortest representation that round-trips.
         """
-        from gradeval.commands.report import render
-
-        return render(self, digits=digits)
+        html: str = import_module("gradeval.commands.report.layout").page(self, digits=digits)
+        return html
 
     def __repr__(self) -> str:
         counts = f"runs={len(self.values.runs)}, metrics={len(self.values.metrics)}"
@@ -172,7 +163,7 @@ def report(
 
 
 class Evaluated(NamedTuple):
-    """The values of runs, and what they are of. specs: the metrics to compare; results has further ones."""
+    """The values of runs, with what was evaluated. specs: the metrics to compare; results has further ones."""
 
     qrels: Any
     runs: Runs
@@ -225,9 +216,9 @@ def report_of(
     explain: int = EXPLAINED,
     steps: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """All that is made of the values. steps: is told how many queries are explained, of how many.
+    """The comparisons and explanations of these values.
 
-    Raises GradevalError.
+    steps: is told how many queries are explained, of how many. Raises GradevalError.
     """
     results, specs = evaluated.results, evaluated.specs
     if compared_as.all_pairs and len(results.runs) == 1:
@@ -236,11 +227,11 @@ def report_of(
     values = QueryValues.of(results, specs).select(counted)
     comparison = compare_results(results, specs, compared_as) if len(results.runs) > 1 else None
     queries = _queries(values, explain)
-    explained = {}
-    for done, (query, found) in enumerate(_explained(evaluated, queries)):
+    explained: dict[str, ExplainedQuery] = {}
+    for query, explanations in _explanations(evaluated, queries):
         if steps is not None:
-            steps(done, len(queries))
-        explained[query] = found
+            steps(len(explained), len(queries))
+        explained[query] = _explained(explanations)
     documents = {name for of_query in explained.values() for name, _ in of_query.documents}
     return Report(
         results,
@@ -268,50 +259,51 @@ def _queries(values: QueryValues, most: int) -> list[str]:
     return [values.queries[q] for q in np.sort(np.argsort(worth, kind="stable")[:most]).tolist()]
 
 
-def _explained(evaluated: Evaluated, queries: Sequence[str]) -> Iterator[tuple[str, ExplainedQuery]]:
-    """How the values of each of the queries come about."""
+def _explanations(
+    evaluated: Evaluated, queries: Sequence[str]
+) -> Iterator[tuple[str, list[list[Explanation]]]]:
+    """Each of the queries, and its explanations by run and by metric; none of a run of which only values are
+    known."""
     qrels, runs, _, specs, options = evaluated
-    fresh = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
-    if not queries or not fresh:
+    with_documents = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
+    if not queries or not with_documents:
         return
     each = len(options.features) or 1
-    for query, of_runs in zip(queries, explain_runs(qrels, fresh, specs, options, queries), strict=True):
-        found = iter(of_runs)
-        whole: list[list[Explanation]] = []
+    explained = explain_runs(qrels, with_documents, specs, options, queries)
+    for query, of_runs in zip(queries, explained, strict=True):
+        remaining = iter(of_runs)
+        explanations: list[list[Explanation]] = []
         for _, run in runs:
             is_saved = isinstance(run, SavedResult)
-            whole += [[] for _ in run.runs] if is_saved else [next(found) for _ in range(each)]
-        yield query, _of_query(whole)
+            explanations += [[] for _ in run.runs] if is_saved else [next(remaining) for _ in range(each)]
+        yield query, explanations
 
 
-def _of_query(runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
+def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
     """What is shown of the explanations of a query, by run and by metric."""
-    selected = [[_selected(one) for one in of_run] for of_run in runs]
+    selected = [[_selected(one) for one in of_run] for of_run in of_runs]
     shown = {one.id: one.grade for of_run in selected for chosen, _ in of_run for one in chosen.documents}
-    for of_metric in zip(*filter(None, runs), strict=True):
+    for of_metric in zip(*filter(None, of_runs), strict=True):
         shown |= {one.id: one.grade for one in _differing(of_metric)}
-    at = [_by_id(of_run[0].documents, shown) if of_run else {} for of_run in runs]
+    by_run = [_by_id(of_run[0].documents, shown) if of_run else {} for of_run in of_runs]
 
-    def adds(explanation: Explanation) -> tuple[float | None, ...]:
-        found = {one.id: added for one, added in explanation.contributions.items() if one.id in shown}
-        return tuple(map(found.get, shown))
+    def value(explanation: Explanation, selection: Selection, ranks: int) -> ExplainedValue:
+        adds = {document.id: added for document, added in explanation.contributions.items()}
+        return ExplainedValue(
+            _shortened(explanation, selection, ranks),
+            selection,
+            ranks,
+            tuple(map(adds.get, shown)),
+            any(added and name not in shown for name, added in adds.items()),
+        )
 
     return ExplainedQuery(
         tuple(shown.items()),
-        tuple(tuple(None if one is None else one.rank for one in map(of_run.get, shown)) for of_run in at),
-        tuple(tuple(None if one is None else one.score for one in map(of_run.get, shown)) for of_run in at),
+        tuple(tuple(one and one.rank for one in map(documents.get, shown)) for documents in by_run),
+        tuple(tuple(one and one.score for one in map(documents.get, shown)) for documents in by_run),
         tuple(
-            tuple(
-                Explained(
-                    _shortened(one, selection, ranks),
-                    selection,
-                    ranks,
-                    adds(one),
-                    any(added and document.id not in shown for document, added in one.contributions.items()),
-                )
-                for one, (selection, ranks) in zip(of_run, chosen, strict=True)
-            )
-            for of_run, chosen in zip(runs, selected, strict=True)
+            tuple(value(one, *chosen) for one, chosen in zip(of_run, of_chosen, strict=True))
+            for of_run, of_chosen in zip(of_runs, selected, strict=True)
         ),
     )
 
@@ -345,18 +337,20 @@ def _selected(explanation: Explanation) -> tuple[Selection, int]:
 
 def _shortened(explanation: Explanation, selection: Selection, ranks: int) -> Explanation:
     """The explanation without the documents that are not shown."""
-    kept = set(selection.documents)
-    positions, terms, ideal = explanation.positions, explanation.terms, explanation.ideal
+    shown = set(selection.documents)
+    # a term without a document says that the ideal ranking is not one of the documents
+    terms, ideal = (
+        None if of is None else tuple(one for one in of if one.document in shown or one.document is None)
+        for of in (explanation.terms, explanation.ideal)
+    )
+    positions = explanation.positions
     return replace(
         explanation,
         documents=Documents.of(selection.documents),
-        positions=None if positions is None else {one: positions[one] for one in kept if one in positions},
-        terms=None if terms is None else tuple(one for one in terms if one.document in kept),
-        # a term without a document says that the ideal ranking is not one of the documents
-        ideal=None
-        if ideal is None
-        else tuple(one for one in ideal if one.document is None or one.document in kept),
-        changes=tuple(one for one in explanation.changes if one.document in kept),
+        positions=None if positions is None else {one: positions[one] for one in shown if one in positions},
+        terms=terms,
+        ideal=ideal,
+        changes=tuple(one for one in explanation.changes if one.document in shown),
         by_rank=(),
         levels=tuple(replace(one, marks=one.marks[:ranks]) for one in explanation.levels),
         options={},

@@ -12,7 +12,7 @@ import gradeval
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.values import Judged
-from gradeval.commands.report.tables import coverage
+from gradeval.commands.report.layout import _coverage
 from gradeval.evaluation import evaluate_all
 from gradeval.notices import Kind
 from gradeval.options import Options
@@ -70,9 +70,7 @@ def test_missing_queries_are_not_unjudged_documents(queries: str, no_relevant: s
 
 def test_a_report_has_the_same_shares() -> None:
     found = gradeval.report("q", ["new.run", "part.run"], "nDCG@10", explain=0)
-    assert [row[-4:] for row in coverage(found, 2).rows] == [
-        tuple(texts) for texts in (["0.50"] * 4, ["1.00"] * 4)
-    ]
+    assert [row[-4:] for row in _coverage(found, 2).rows] == [["0.50"] * 4, ["1.00"] * 4]
     _, [new, part] = shares("new.run", "part.run", metrics="nDCG@10") or ("", [])
     assert (new, part) == (0.5, 1.0)
 

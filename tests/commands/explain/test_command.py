@@ -152,6 +152,12 @@ def test_errors(files, args, message):
     assert said.count("\n") == 0
 
 
+def test_two_runs_of_one_label(files):
+    qrels, run = files
+    said = fails("explain", qrels, f"r={run}", "--against", "r=other.run", "--query", "q1")
+    assert said == f"gradeval: two runs have the label 'r': {run} and other.run"
+
+
 def test_a_saved_result_has_no_documents(files, tmp_path):
     qrels, run = files
     saved = tmp_path / "saved.json"

@@ -1,31 +1,124 @@
-"""The tables that a report has without JavaScript: means, differences, coverage, queries, how it was made."""
+"""A report as one page of HTML, which needs nothing else: what its template (in page/) is given.
+
+Its tables are there without JavaScript: means, differences, coverage, queries, how the page was made. From the
+data (see data.py), the script draws explanations and charts.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+import platform
+from base64 import b64encode
+from collections.abc import Sequence
+from functools import partial
+from hashlib import sha256
+from importlib import resources
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from gradeval.commands.compare.layout import BETTER, WORSE, means_and_differences
 from gradeval.commands.compare.layout import legend as legend_of
 from gradeval.commands.compare.result import Comparison
 from gradeval.commands.compare.values import judged_mean
+from gradeval.commands.report.data import compressed, plain
 from gradeval.commands.report.result import Report
-from gradeval.errors import visible
-from gradeval.notices import many
+from gradeval.errors import GradevalError, visible
+from gradeval.notices import lines, many
 from gradeval.options import Options
-from gradeval.render import Digits
+from gradeval.render import Digits, checked_digits
 from gradeval.render.document import Grid
 from gradeval.render.numbers import ABSENT, number
+from gradeval.version import __version__
 
+_ROOM = "gradeval.commands.report"
+TITLE = "Ranking evaluation"
+# parts of one script, in order
+SCRIPTS = ("numbers.js", "queries.js", "chart.js", "explanations.js", "start.js")
 PLOT_WIDTH, PLOT_MARGIN = 130, 4
-
-
 COVERAGE = (
     "Queries: those of the judgments for which the run has documents. Relevant: with a grade above 0, or at "
     "least that of --rel. Judged@k: the share of the first k documents that is judged, over the queries that "
     "the run has; metrics take the others as not relevant."
 )
+
+
+def check_installed() -> None:
+    """Raise GradevalError where the library for templates is missing."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError:
+        hint = "Install it with pip install 'gradeval[report]'"
+        raise GradevalError(f"jinja2 is not installed, and reports require it. {hint}") from None
+
+
+def page(report: Report, *, digits: Digits = 4) -> str:
+    """The page. digits: decimals, or 'full' for the shortest representation that round-trips."""
+    check_installed()
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    digits = checked_digits(digits)
+    style, script = _file("page.css"), "\n".join(map(_file, SCRIPTS))
+    environment = Environment(
+        loader=PackageLoader(_ROOM, "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_shown,
+    )
+    values = report.values
+    text: str = environment.get_template("page.html").render(
+        title=visible(report.title) or TITLE,
+        style=Markup(style),
+        script=Markup(script),
+        policy=_policy(style, script),
+        report=report,
+        subtitle=_subtitle(report),
+        marked=partial(_marked, report),
+        plot_width=PLOT_WIDTH,
+        coverage_legend=COVERAGE,
+        runs=[visible(run) for run in values.runs],
+        metrics=[visible(column.display) for column in values.metrics],
+        summary=_summary(report, digits),
+        legend=_legend(report, digits),
+        coverage=_coverage(report, digits),
+        queries=_queries(report, digits),
+        notices=list(lines(report.notices, len(values.runs))),
+        made=_made(report),
+        inputs=_inputs(report),
+        data=Markup(plain(report, digits)),
+        explanations=compressed(report, digits),
+    )
+    return text
+
+
+def _file(name: str) -> str:
+    return resources.files(_ROOM).joinpath("page").joinpath(name).read_text("utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """What the browser lets the page do: run this script and use this style, and load nothing."""
+    hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in (script, style)]
+    rules = (
+        "default-src 'none'",
+        f"script-src 'sha256-{hashes[0]}'",
+        f"style-src 'sha256-{hashes[1]}'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+    return "; ".join(rules)
+
+
+def _shown(value: Any) -> Any:
+    """Text with escapes for bytes that were no UTF-8, since a page is UTF-8."""
+    if isinstance(value, str) and not value.isprintable():
+        return type(value)(value.encode("utf-8", "backslashreplace").decode())
+    return value
 
 
 class Plot(NamedTuple):
@@ -46,16 +139,14 @@ class Table(NamedTuple):
     letters: bool = False
 
 
-def subtitle(report: Report) -> str:
-    """What was evaluated."""
+def _subtitle(report: Report) -> str:
     values = report.values
-    counts = ((len(values.runs), "run", "runs"), (len(values.queries), "query", "queries"))
-    parts = [many(*count) for count in counts]
+    runs, queries = many(len(values.runs), "run", "runs"), many(len(values.queries), "query", "queries")
     metrics = ", ".join(visible(column.display) for column in values.metrics)
-    return f"{', '.join(parts)} of {visible(report.results.qrels)}; {metrics}"
+    return f"{runs}, {queries} of {visible(report.results.qrels)}; {metrics}"
 
 
-def summary(report: Report, digits: Digits) -> list[Table]:
+def _summary(report: Report, digits: Digits) -> list[Table]:
     """The means, and the differences with their intervals; of one run, the means with theirs."""
     if report.comparison is None:
         return [Table(_means(report, digits))]
@@ -64,8 +155,8 @@ def summary(report: Report, digits: Digits) -> list[Table]:
     return [Table(means, letters=letters), Table(differences, _plots(report.comparison))]
 
 
-def legend(report: Report, digits: Digits) -> list[str]:
-    """What the marks and intervals are, a sentence each."""
+def _legend(report: Report, digits: Digits) -> list[str]:
+    """The marks and intervals explained, a sentence each."""
     if report.comparison is None:
         return [
             f"Intervals: {report.options.confidence:g} % confidence, of the mean over queries (Student's t)."
@@ -77,8 +168,8 @@ def legend(report: Report, digits: Digits) -> list[str]:
     return sentences
 
 
-def marked(report: Report, mark: str) -> str:
-    """What a mark of significance says, for those who do not see it."""
+def _marked(report: Report, mark: str) -> str:
+    """A mark of significance in words, for those who do not see it."""
     if report.comparison is None or mark not in (BETTER, WORSE):
         return f"significantly better than {', '.join(mark.split(',') if ',' in mark else mark)}"
     word = "better" if mark == BETTER else "worse"
@@ -124,19 +215,18 @@ def _ends(comparison: Comparison, metric: str | None) -> tuple[float, float]:
     return min(0.0, *ends, 0.0), max(0.0, *ends, 0.0)
 
 
-def coverage(report: Report, digits: Digits) -> Grid:
+def _coverage(report: Report, digits: Digits) -> Grid:
     """How much of the judgments each run covers, and how much of it is judged."""
     results = report.results
     judged = [spec for spec in results.specs if spec.metric.name == "Judged"]
     judged.sort(key=lambda spec: spec.params.get("cutoff", math.inf))
     head = ("run", "queries", "retrieved", "relevant retrieved", *(spec.display for spec in judged))
-    rows = []
+    rows: list[list[str]] = []
     for r, run in enumerate(results.runs):
-        retrieved, relevant, found = (results.mean(r, name) for name in ("num_ret", "num_rel", "num_rel_ret"))
+        retrieved, relevant, both = (results.mean(r, name) for name in ("num_ret", "num_rel", "num_rel_ret"))
         answered = (results.values(r, "num_ret") > 0).sum()
-        cells = [visible(run.name), _of(answered, run.queries), _of(retrieved), _of(found, relevant)]
-        cells += [number(judged_mean(results, r, spec), digits) for spec in judged]
-        rows.append(tuple(cells))
+        cells = [visible(run.name), _of(answered, run.queries), _of(retrieved), _of(both, relevant)]
+        rows.append([*cells, *(number(judged_mean(results, r, spec), digits) for spec in judged)])
     return Grid("Coverage", head, rows)
 
 
@@ -146,7 +236,7 @@ def _of(count: float, total: float | None = None) -> str:
     return f"{count:,.0f}" if total is None else f"{count:,.0f} of {total:,.0f}"
 
 
-def queries(report: Report, digits: Digits) -> list[Grid]:
+def _queries(report: Report, digits: Digits) -> list[Grid]:
     """For each metric, the values of the queries."""
     values = report.values
     head = ("query", *map(visible, values.runs))
@@ -164,29 +254,31 @@ def queries(report: Report, digits: Digits) -> list[Grid]:
     ]
 
 
-def inputs(report: Report) -> Grid:
+def _inputs(report: Report) -> Grid:
     """The files, with their hashes."""
     results = report.results
-    rows = [("qrels", results.qrels, results.qrels_sha256)]
-    rows += [(run.name, run.path, run.sha256) for run in results.runs]
-    texts = ((visible(name), visible(path), sha256 or ABSENT) for name, path, sha256 in rows)
-    return Grid("Input", ("input", "file", "SHA-256"), [tuple(row) for row in texts], 3)
+    files = [("qrels", results.qrels, results.qrels_sha256)]
+    files += [(run.name, run.path, run.sha256) for run in results.runs]
+    rows = [(visible(name), visible(path), sha256 or ABSENT) for name, path, sha256 in files]
+    return Grid("Input", ("input", "file", "SHA-256"), rows, 3)
 
 
-def made(report: Report) -> list[tuple[str, str]]:
+def _made(report: Report) -> list[tuple[str, str]]:
     """How it was made: (what, how) of each."""
-    found = [("command", visible(report.command))] if report.command else []
-    found.append(("versions", ", ".join(f"{name} {number}" for name, number in report.versions().items())))
-    found.append(("metrics", " ".join(column.name for column in report.values.metrics)))
-    found.append(("options", ", ".join(_given(report)) or "defaults"))
-    found.append(("ties", ", ".join(dict.fromkeys(run.ties for run in report.results.runs))))
-    return found
+    import scipy
 
-
-def _given(report: Report) -> Iterator[str]:
-    """The options of the evaluation that have no default value."""
+    versions = {"gradeval": __version__, "Python": platform.python_version()}
+    versions |= {"numpy": np.__version__, "scipy": scipy.__version__}
     defaults = Options().to_dict()
+    options = []
     for name, value in report.results.options.items():
         if value != defaults.get(name):
             text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-            yield f"{name.replace('_', ' ')} {visible(text)}"
+            options.append(f"{name.replace('_', ' ')} {visible(text)}")
+    return [
+        *([("command", visible(report.command))] if report.command else []),
+        ("versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
+        ("metrics", " ".join(column.name for column in report.values.metrics)),
+        ("options", ", ".join(options) or "defaults"),
+        ("ties", ", ".join(dict.fromkeys(run.ties for run in report.results.runs))),
+    ]
