@@ -33,12 +33,6 @@ def test_one_against_another() -> None:
         assert row["n"] == "30" and row["group"] == "all"
 
 
-def test_default_metrics_are_those_of_eval_that_can_be_compared() -> None:
-    assert [row["metric"] for row in rows("qrels", "poor.run", "good.run")] == [
-        "muAP", "NDCNG@10", "nDCGphi@10", "rankDCG", "nDCG@10", "AP"
-    ]  # fmt: skip
-
-
 def test_rows_say_how_they_were_made() -> None:
     [row] = rows("qrels", "poor.run", "good.run", "-m", "AP", "--test", "randomization", "--confidence", 99)
     assert [row[name] for name in ("test", "correction", "alpha", "seed")] == [
@@ -61,7 +55,7 @@ def test_the_table_on_a_terminal() -> None:
     assert "Holm correction for 2 comparisons; alpha = 0.05; n = 30)" in " ".join(done.out.split())
 
 
-@pytest.mark.parametrize("baseline", ["fair.run", "fair"])
+@each("baseline", ["fair.run", "fair"])
 def test_baseline_is_a_file_or_a_name(baseline: str) -> None:
     found = rows("qrels", "good.run", "fair.run", "poor.run", "-m", "AP", "--baseline", baseline)
     assert [(row["baseline"], row["run"]) for row in found] == [("fair", "good"), ("fair", "poor")]
@@ -120,10 +114,6 @@ def test_groups() -> None:
     done = compare("qrels", "good.run", "poor.run", "-m", "AP", "--by", "groups")
     assert [line.split("\t")[0] for line in done.out.splitlines()[1:]] == ["all", "a", "b"]
     assert done.lines == ["warning: 2 groups have fewer than 25 queries: a, b"]
-    Path("groups").write_text("q01 a\n")
-    assert fails("compare", "qrels", "good.run", "poor.run", "--by", "groups") == (
-        "groups:1: 1 field where a line has 2 (query and group, with a tab between)"
-    )
 
 
 def test_what_else_is_printed() -> None:
@@ -154,12 +144,12 @@ def test_what_else_is_printed() -> None:
     assert alone.splitlines()[0] == "query\tmetric\tgood\tpoor\tpoor - good"
 
 
-@each("format", ["table", "tsv", "csv", "json", "md", "latex"])
-def test_formats_and_output(format: str) -> None:
-    args = ("qrels", "good.run", "poor.run", "-m", "AP", "-f", format)
-    done = compare(*args)
-    assert compare(*args, "-o", "out").out == ""
-    assert Path("out").read_text() == done.out
+def test_the_file_of_output() -> None:
+    args = ("qrels", "good.run", "poor.run", "-m", "AP", "--quiet")
+    for ending, format in ((".csv", "csv"), (".md", "md"), (".tex", "latex"), (".json", "json")):
+        assert compare(*args, "-o", f"out{ending}").out == ""
+        assert Path(f"out{ending}").read_text() == compare(*args, "-f", format).out
+    assert "no format has the ending .jsonl; the endings are " in fails("compare", *args, "-o", "x.jsonl")
     assert fails("compare", *args, "-o", "good.run").startswith("gradeval: --output good.run: ")
 
 
@@ -229,24 +219,13 @@ def test_missing_queries_are_counted() -> None:
         "warning: no p-value for 1 comparison (all differences are equal)",
     ]
     assert done.out.splitlines()[1].split("\t")[4] == "15"
-    strict = gradeval(*args, "--strict", "--quiet")
-    assert (strict.code, strict.out) == (2, "")
-    assert strict.lines[-1] == "gradeval: warnings are treated as errors (--strict)"
+    assert "warnings are treated as errors (--strict)" in fails(*args, "--strict", "--quiet")
 
 
 def test_only_some_queries() -> None:
     found = rows("qrels", "good.run", "poor.run", "-m", "AP", "--query-ids", "q01,q02,q07")
     assert [row["n"] for row in found] == ["3"]
     assert "query 'x' is not in qrels" in fails("compare", "qrels", "good.run", "poor.run", "--query-ids", "x")
-
-
-def test_judged_documents() -> None:
-    text = "".join(Path("good.run").read_text().replace(" d1 ", " new1 ").replace(" d2 ", " new2 "))
-    Path("new.run").write_text(text)
-    done = compare("qrels", "good.run", "new.run", "-m", "nDCG@5", "-f", "table")
-    assert done.out.splitlines()[1].split() == ["run", "nDCG@5", "Judged@5"]
-    assert "warning: Judged@5 of the runs differs, from" in done.err
-    assert "Judged" not in compare("qrels", "good.run", "new.run", "-m", "nDCG@5", "-J", "-f", "table").out
 
 
 RUNS = ("compare", "qrels", "good.run", "poor.run")
@@ -258,7 +237,6 @@ RUNS = ("compare", "qrels", "good.run", "poor.run")
         (("compare",), "Missing argument 'QRELS RUN RUN...': the qrels, then two runs or more."),
         (("compare", "qrels"), "Missing argument 'QRELS RUN RUN...': tables without qrels go with --values."),
         (("compare", "--values"), "Missing argument: the tables of values to compare."),
-        (("compare", "qrels", "good.run"), "runs: there is 1 run. Give two runs or more"),
         (("compare", "--values", "a.csv", "b.csv", "-l", "2"), "--rel and --values are mutually exclusive"),
         (("compare", "--values", "a.csv", "b.csv", "-J"), "--judged-only and --values are mutually exclusive"),
         (("compare", "qrels", "r", "r", "--lower-is-better", "AP"), "--lower-is-better requires --values"),
@@ -274,14 +252,10 @@ RUNS = ("compare", "qrels", "good.run", "poor.run")
         (("compare", "qrels", "-", "-"), "'-' can be given once only"),
         ((*RUNS, "-n"), "-n requires -q: nothing would be printed."),
         ((*RUNS, "-n", "-q", "-f", "json"), "-n and -f json are mutually exclusive"),
-        ((*RUNS, "-c", "--queries", "both"), "are mutually exclusive"),
-        ((*RUNS, "--spreadsheet"), "--spreadsheet requires -f csv."),
         ((*RUNS, "--confidence", "x"), "'x' is not a percentage from 50 to"),
         ((*RUNS, "--confidence", "100"), "'100' is not a percentage"),
         ((*RUNS, "--samples", "5"), "'5' is not an integer from 100"),
         ((*RUNS, "--test", "tukey"), "Add --all-pairs"),
-        ((*RUNS, "--test", "sign", "--correction", "maxt"), "requires --test t"),
-        ((*RUNS, "--all-pairs", "--baseline", "good"), "mutually exclusive"),
     ],
 )  # fmt: skip
 def test_refused(args: tuple[str, ...], message: str) -> None:
@@ -300,13 +274,6 @@ def test_pipes() -> None:
     assert got.replace("<stdin>", "good") == expected
 
 
-def test_help_has_examples_that_parse() -> None:
-    done = gradeval("compare", "--help")
-    assert done.code == 0
-    assert "gradeval compare qrels.txt *.run --all-pairs -f latex" in done.out
-    assert "compare" in gradeval("--help").out
-
-
 def test_labels_name_runs() -> None:
     found = rows("qrels", "A=poor.run", "B=good.run", "fair.run", "-m", "AP")
     assert [(row["run"], row["baseline"]) for row in found] == [("B", "A"), ("fair", "A")]
@@ -317,19 +284,3 @@ def test_labels_name_runs() -> None:
     assert [(row["run"], row["baseline"]) for row in found] == [("A", "good"), ("fair", "good")]
     assert "two runs have the label 'A'" in fails("compare", "qrels", "A=poor.run", "A=good.run")
     assert "'-' can be given once only" in fails("compare", "qrels", "A=-", "B=-")
-
-
-def test_the_ending_of_the_file_sets_the_format() -> None:
-    for ending, format in (
-        (".csv", "csv"),
-        (".md", "md"),
-        (".tex", "latex"),
-        (".json", "json"),
-        (".tsv", "tsv"),
-    ):
-        args = ("qrels", "poor.run", "good.run", "-m", "AP", "--quiet")
-        compare(*args, "-o", f"out{ending}")
-        assert Path(f"out{ending}").read_text() == compare(*args, "-f", format).out
-    assert "no format has the ending .jsonl; the endings are " in fails(
-        "compare", "qrels", "poor.run", "good.run", "-o", "x.jsonl"
-    )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 import statistics_reference as reference
+from helpers import each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -16,7 +19,7 @@ from statistics_examples import SAKAI, TEN_QUERIES
 from gradeval.commands.compare.options import CORRECTIONS, TESTS
 from gradeval.commands.compare.result import POWER
 from gradeval.commands.compare.values import ComparedMetric, QueryValues
-from gradeval.errors import GradevalError
+from gradeval.errors import GradevalError, InputError, MetricError
 from gradeval.notices import Kind
 from gradeval.statistics import corrections, tests
 
@@ -286,3 +289,135 @@ def test_worst_and_best(seed: int, worst: int, best: int, coarse: bool) -> None:
     for change in found.changes:
         assert (change.baseline_value, change.value) == (old[change.query], new[change.query])
         assert change.difference == pytest.approx(change.value - change.baseline_value)
+
+
+# missing, undefined, equal, few or very large values
+
+
+def test_undefined_values_leave_the_pair_out() -> None:
+    values = random_runs(13)
+    values.values[0, 0, 2] = values.values[1, 0, 5] = NAN
+    found = compared(values)
+    assert [one.n for one in found.comparisons] == [QUERIES - 2, QUERIES, QUERIES - 1, QUERIES]
+    one = found.find("B", "m0")
+    old, new = pairs_of(values, "A", "B", "m0")
+    assert one.p == pytest.approx(stats.ttest_rel(new, old).pvalue, **EXACT)
+    assert one.mean - one.baseline_mean == pytest.approx(one.difference, **EXACT)
+    assert found.sections[0].means[0, 0] == pytest.approx(np.nanmean(values.values[0, 0]))
+
+
+def test_equal_differences_have_no_p() -> None:
+    values = [0.1, 0.2, 0.3, 0.7]
+    shifted = [0.2, 0.3, 0.4, 0.8]
+    values = table({"A": {"m": values}, "B": {"m": shifted}, "C": {"m": values}})
+    for test in tests.TESTS:
+        shifted, same = compared(values, test=test).comparisons
+        for one, by in ((shifted, 0.1), (same, 0.0)):
+            assert math.isnan(one.p) and math.isnan(one.p_corrected) and math.isnan(one.effect_size)
+            assert one.reason == "all differences are equal"
+            assert (one.low, one.high) == pytest.approx((by, by))
+            assert one.verdict == ""
+        assert (shifted.won, same.tied) == (4, 4)
+        assert [notice.count for notice in compared(values, test=test).notices if notice.kind is Kind.NO_P] == [
+            2
+        ]
+    assert "no p-value for 2 comparisons (all differences are equal)" in compared(values).warnings
+    [power] = [one.power for one in compared(values.select(np.arange(4)), power=True).comparisons][:1]
+    assert power is not None and math.isnan(power.needed)
+
+
+def test_comparisons_without_p_are_outside_of_the_family() -> None:
+    values = random_runs(14)
+    values.values[2] = values.values[0]
+    found = compared(values, correction="bonferroni")
+    assert [one.p_corrected for one in found.comparisons[:2]] == [
+        pytest.approx(min(1, 2 * one.p)) for one in found.comparisons[:2]
+    ]
+
+
+@each("queries", [0, 1])
+@each("test", TESTS)
+def test_fewer_than_two_pairs(queries: int, test: str) -> None:
+    values = random_runs(15, runs=2, queries=2)
+    values.values[0, :, queries:] = NAN
+    found = compared(values, test=test, all_pairs=True, power=True, worst=1, anova=True)
+    for one in found.comparisons:
+        assert one.n == queries
+        assert math.isnan(one.p_corrected) and math.isnan(one.low) and math.isnan(one.high)
+        assert one.reason.startswith("fewer than 2")
+        assert one.verdict == ""
+    assert found.warnings[0].startswith(f"only {queries} quer")
+    found.to_dict(per_query=True)
+
+
+def test_few_queries_are_a_warning() -> None:
+    assert compared(random_runs(16, queries=24)).warnings[0].startswith("only 24 queries to compare on")
+    assert compared(random_runs(16, queries=25)).warnings == ()
+
+
+def test_one_run_is_not_enough() -> None:
+    with pytest.raises(InputError, match=r"runs: there is 1 run\. Give two runs or more"):
+        compared(random_runs(1, runs=1))
+
+
+def test_values_too_large_to_add_squares_of() -> None:
+    with pytest.raises(MetricError, match="m of B has values beyond 1e\\+150"):
+        table({"A": {"m": [1.0, 2.0]}, "B": {"m": [1.0, math.inf]}})
+
+
+# groups of queries
+
+
+def test_groups_repeat_everything() -> None:
+    values = random_runs(17, queries=60)
+    groups = {"even": values.queries[::2], "all of them": values.queries, "first": values.queries[:30]}
+    found = compared(values, by=groups.items(), anova=True, power=True)
+    assert [section.group for section in found.sections] == [None, *groups]
+    for section, queries in zip(found.sections[1:], groups.values(), strict=True):
+        part = values.select(np.isin(values.queries, queries))
+        alone = compared(part, anova=True, power=True).sections[0]
+        assert section.comparisons == alone.comparisons
+        np.testing.assert_array_equal(section.means, alone.means)
+        assert section.queries == len(queries)
+    assert found.sections[2].comparisons == found.comparisons
+    assert found.warnings == ()
+    assert found.find("B", "m0", group="even") == found.sections[1].comparisons[0]
+
+
+def test_notices_of_groups() -> None:
+    values = random_runs(18, queries=60)
+    by = {query: ["big", "both"] if q < 30 else "small" for q, query in enumerate(values.queries[:40])}
+    found = compared(values, by=by | {"elsewhere": "big"})
+    assert [(notice.kind, notice.count) for notice in found.notices] == [
+        (Kind.SMALL_GROUPS, 1),
+        (Kind.UNGROUPED, 20),
+        (Kind.UNKNOWN_GROUPED, 1),
+    ]
+    assert found.warnings[0] == "1 group has fewer than 25 queries: small"
+    with pytest.raises(InputError, match="none of their queries is among those compared"):
+        compared(values, by={"elsewhere": "x"})
+
+
+def test_the_largest_changes_of_each_group() -> None:
+    values = random_runs(21, runs=2, metrics=1)
+    groups = {"x": values.queries[:4], "y": values.queries[4:]}
+    found = compared(values, by=groups.items(), worst=2, best=2)
+    for group, queries in (("x", groups["x"]), ("y", groups["y"])):
+        part = values.select(np.array([query in queries for query in values.queries]))
+        expected = [replace(one, group=group) for one in compared(part, worst=2, best=2).changes]
+        assert expected and [one for one in found.changes if one.group == group] == expected
+    assert [one for one in found.changes if one.group is None] == list(
+        compared(values, worst=2, best=2).changes
+    )
+    assert "\nx\tworst\t1\tB" in found.render("tsv") and "\nall\tworst\t1\tB" in found.render("tsv")
+    head = next(line for line in found.render().splitlines() if "change " in line)
+    assert head.split()[:2] == ["group", "change"]
+
+
+def test_groups_of_a_file(tmp_path: Path) -> None:
+    values = random_runs(21, runs=2, metrics=1)
+    (tmp_path / "g").write_text("query\tgroup\nq00\tx\nq01\tx\nq02\ty\n")
+    expected = compared(values, by={"q00": "x", "q01": "x", "q02": "y"})
+    for path in (tmp_path / "g", str(tmp_path / "g")):
+        found = compared(values, by=path)
+        assert repr(found.sections) == repr(expected.sections) and len(found.sections) == 3

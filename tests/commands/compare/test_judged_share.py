@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import each
 
 import gradeval
 from gradeval.commands.compare.compare import compare_values
@@ -60,8 +61,8 @@ def test_judged_is_shown_where_it_differs() -> None:
     assert [run.get("Judged@10") for run in found.to_dict()["runs"]] == [0.9, 0.84, None]
 
 
-@pytest.mark.parametrize("queries", ["judged", "both"])
-@pytest.mark.parametrize("no_relevant", [None, "1"])
+@each("queries", ["judged", "both"])
+@each("no_relevant", [None, "1"])
 def test_missing_queries_are_not_unjudged_documents(queries: str, no_relevant: str | None) -> None:
     options = {"queries": queries, "no_relevant": no_relevant}
     assert shares("old.run", "part.run", **options) is None
@@ -75,7 +76,7 @@ def test_a_report_has_the_same_shares() -> None:
     assert (new, part) == (0.5, 1.0)
 
 
-@pytest.mark.parametrize("kept", ["Judged@3", "Judged@2 Judged@4", "Judged"])
+@each("kept", ["Judged@3", "Judged@2 Judged@4", "Judged"])
 def test_the_judged_share_of_saved_results(kept: str) -> None:
     for name in ("old", "new", "part"):
         save(name, f"nDCG@3 {kept}")

@@ -127,7 +127,7 @@ def test_the_legend_where_no_comparison_has_a_p() -> None:
     assert "(paired t-test, two-sided; no comparison has a p; alpha = 0.05;" in text
 
 
-@pytest.mark.parametrize("format", ["table", "md", "latex"])
+@each("format", ["table", "md", "latex"])
 def test_an_interval_that_is_not_of_the_mean_difference_stands_beside_its_estimate(format: str) -> None:
     comparison = compared(test="sign")
     text = comparison.render(format)
@@ -135,7 +135,7 @@ def test_an_interval_that_is_not_of_the_mean_difference_stands_beside_its_estima
     assert "estimate" not in compared(test="randomization").render(format)
 
 
-@pytest.mark.parametrize(("won", "lost", "verdict"), [(28, 12, "better"), (12, 28, "worse")])
+@each(("won", "lost", "verdict"), [(28, 12, "better"), (12, 28, "worse")])
 def test_an_end_of_0_that_is_excluded(won: int, lost: int, verdict: str) -> None:
     changes = np.repeat([1.0, 0.0, -1.0], [won, 20, lost])
     numbers = np.array([[np.zeros(60)], [changes]])
@@ -215,7 +215,7 @@ def test_numbers_that_round_to_nothing() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("low", "high", "text"),
     [
         (0.12344, 0.5, "[0.1234, 0.5000]"),
