@@ -49,7 +49,7 @@ def trec_eval_table(source: Source) -> Table:
     return Table(source, partial(run_columns, as_trec_eval=True))
 
 
-def ranked_table(source: Source, options: Options) -> Table:
+def ranked_table(source: Source) -> Table:
     """A run with its rank column."""
     return Table(source, ranked_columns)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, OptionError, described
 from gradeval.formats.columns import Columns, Table
-from gradeval.formats.detect import format_of, kind_of, reader
+from gradeval.formats.detect import ROLES, format_of, kind_of, reader
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.memory import (
     DOCUMENT,
@@ -29,7 +28,7 @@ from gradeval.formats.memory import (
     refuse_ranx,
 )
 from gradeval.formats.sources import Source
-from gradeval.formats.trec import trec_eval_table
+from gradeval.formats.trec import ranked_table, trec_eval_table
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options, check_known
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
@@ -72,6 +71,35 @@ class RunTable:
 
     def __repr__(self) -> str:
         return f"RunTable(path={self.path!r}, rows={len(self.columns.value):,})"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Rows that were read at once, as a source of one block."""
+
+    name: str
+    rows: Columns
+    stored_size: int = 0
+    expected_size: int = 1 << 20
+
+    def blocks(self) -> Iterator[Columns]:
+        yield self.rows
+
+
+@dataclass(frozen=True)
+class File:
+    """A file as a table, for those who do not score it.
+
+    role: 'qrels' or 'run'. kind: its format. name: of the run, where the file holds several. letor: its lines,
+    if it is a LETOR file that the qrels are.
+    """
+
+    source: Source
+    role: str
+    kind: str
+    table: Table
+    name: str = ""
+    letor: Letor | None = None
 
 
 class Run(NamedTuple):
@@ -126,7 +154,7 @@ def read_run(run: Any, **options: Any) -> RunTable:
         return run
     if not is_path(run):
         data = open_data(run, "run", "score", chosen)
-        table = evaluated_table(Table(data, data.columns), chosen)
+        table = _evaluated(Table(data, data.columns), chosen)
         return RunTable(None, _joined(table, 1 if data.is_small else jobs))
     source = source_of(run)
     kind = kind_of(source, "score", chosen)
@@ -134,26 +162,49 @@ def read_run(run: Any, **options: Any) -> RunTable:
         hint = "Give its path to evaluate(), with the LETOR file as qrels"
         raise InputError(source.name, f"{of_letor} require the lines of a LETOR file", hint=hint)
     if kind != "letor":
-        table = evaluated_table(reader(kind)(source, "score", chosen), chosen)
-        return RunTable(source.name, _joined(table, jobs, "run"), format_of(kind).ties)
+        return RunTable(
+            source.name, _joined(_table(source, "run", kind, chosen), jobs, "run"), format_of(kind).ties
+        )
     if len(chosen.features) != 1:
         raise OptionError(f"features must be the one feature of {source.name} that is the run")
-    letor = _read_letor(source, set(chosen.features), chosen, jobs)
+    letor = _read_letor(source, chosen.features, chosen, jobs)
     [feature] = chosen.features
     if feature not in letor.features:
         raise letor.missing([feature])
-    columns = evaluated_rows(letor.columns(letor.feature(feature)), chosen)
+    table = _feature_table(letor, feature, chosen)
+    columns = table.columns(next(table.source.blocks()))
     return RunTable(f"{source.name}:feature{feature}", columns, LETOR_TIES)
 
 
-def evaluated_rows(columns: Columns, options: Options) -> Columns:
-    """A run's rows that are evaluated."""
-    return columns.without_identical_ids() if options.ignore_identical_ids else columns
-
-
-def evaluated_table(table: Table, options: Options) -> Table:
+def _evaluated(table: Table, options: Options) -> Table:
     """A run with the rows that are evaluated."""
-    return Table(table.source, lambda block: evaluated_rows(table.columns(block), options))
+    if not options.ignore_identical_ids:
+        return table
+    return Table(table.source, lambda block: table.columns(block).without_identical_ids(), table.names)
+
+
+def _whole(name: str, rows: Columns, options: Options | None = None) -> Table:
+    """Rows as a table of one block. options: of a run, of which some may not be evaluated."""
+    table = Table(Whole(name, rows), lambda rows: rows)
+    return table if options is None else _evaluated(table, options)
+
+
+def _table(
+    source: Source,
+    role: str,
+    kind: str,
+    options: Options,
+    letor: Letor | None = None,
+    problems: Problems | None = None,
+) -> Table:
+    """The rows of a file of any format but LETOR. letor, problems: those of open_file()."""
+    if of_letor := format_of(kind).of_letor:
+        if letor is None:
+            what = f"{of_letor} need the LETOR file whose lines they are of"
+            raise InputError(source.name, what, hint="Give it as qrels")
+        return _whole(source.name, reader(kind)(source, letor, problems), options)
+    table: Table = reader(kind)(source, ROLES[role], options)
+    return table if role == "qrels" else _evaluated(table, options)
 
 
 def _joined(table: Table, jobs: int, role: str = "") -> Columns:
@@ -185,15 +236,53 @@ def open_qrels(
     if not is_path(qrels):
         return Given(_qrels_from_data(open_data(qrels, "qrels", "grade", options), jobs))
     source = _source(qrels, watch)
-    feature = options.qrels_feature
     kind = kind_of(source, "grade", options)
     check_letor_options(source, "qrels", kind, options)
     if kind != "letor":
         return Given(read_qrels_file(source, jobs, kind, options), source, kind)
-    wanted = {*(options.features if with_features else ()), *(() if feature is None else (feature,))}
-    letor = _read_letor(source, wanted, options, jobs)
+    letor, table = _letor_qrels(source, options, jobs, with_features)
+    return Given(_qrels_of(table, jobs), source, kind, letor)
+
+
+def _letor_qrels(
+    source: Source, options: Options, jobs: int, with_features: bool, problems: Problems | None = None
+) -> tuple[Letor, Table]:
+    """The lines of a LETOR file, and its labels, or one of its features, as grades."""
+    feature = options.qrels_feature
+    wanted = (*(options.features if with_features else ()), *(() if feature is None else (feature,)))
+    letor = _read_letor(source, wanted, options, jobs, problems)
     grade = letor.label if feature is None else letor.feature(feature)
-    return Given(Qrels.of(source.name, [letor.columns(grade)]), source, kind, letor)
+    return letor, _whole(source.name, letor.columns(grade))
+
+
+def open_file(
+    source: Source,
+    role: str,
+    options: Options,
+    letor: Letor | None = None,
+    problems: Problems | None = None,
+    with_ranks: bool = False,
+) -> list[File]:
+    """The qrels, or the run, or a run for each of the chosen features of a LETOR file.
+
+    letor: of the qrels, for runs that need its lines. problems: what collects those of files that are read at
+    once. with_ranks: the rows of a run have its rank column, where the format has one. Raises InputError(s).
+    """
+    kind = kind_of(source, ROLES[role], options)
+    check_letor_options(source, role, kind, options)
+    if kind != "letor":
+        if with_ranks and role == "run" and kind == "trec":
+            return [File(source, role, kind, _evaluated(ranked_table(source), options))]
+        return [File(source, role, kind, _table(source, role, kind, options, letor, problems))]
+    jobs = options.jobs or default_jobs()
+    if role == "qrels":
+        letor, table = _letor_qrels(source, options, jobs, True, problems)
+        return [File(source, role, kind, table, letor=letor)]
+    letor = _read_letor(source, options.features, options, jobs, problems)
+    return [
+        File(source, role, kind, _feature_table(letor, feature, options), f"feature{feature}")
+        for feature in options.features
+    ]
 
 
 def check_letor_options(source: Source, role: str, kind: str, options: Options) -> None:
@@ -214,8 +303,7 @@ def check_letor_options(source: Source, role: str, kind: str, options: Options) 
 
 def read_qrels_file(source: Source, jobs: int = 1, kind: str = "trec", options: Options = _DEFAULTS) -> Qrels:
     """The judgments of a file with one per row. kind: its format. Raises InputError(s)."""
-    table = reader(kind)(source, "grade", options)
-    return _qrels_of(table, jobs)
+    return _qrels_of(_table(source, "qrels", kind, options), jobs)
 
 
 def _qrels_of(table: Table, jobs: int) -> Qrels:
@@ -240,8 +328,8 @@ def open_runs(
     """
     if isinstance(run, RunTable):
         path = run.path or name or f"run{position}"
-        columns = evaluated_rows(run.columns, options)
-        return [_in_memory(path, lambda: columns, None, name if run.path else path, run.ties)]
+        table = _whole(path, run.columns, options)
+        return [_run(lambda: table, path, None, name if run.path else path, run.ties)]
     if not is_path(run):
         name = name or f"run{position}"
         return [run_of_data(open_data(run, name, "score", options), name, options)]
@@ -255,28 +343,47 @@ def open_runs(
     if kind == "letor":
         letor = given.letor if own is not None else None
         if letor is None:
-            letor = _read_letor(source, set(options.features), options, options.jobs or default_jobs())
+            letor = _read_letor(source, options.features, options, options.jobs or default_jobs())
         return _feature_runs(source, letor, options, name)
-    form = format_of(kind)
-    if form.of_letor:
-
-        def of_letor() -> Columns:
-            return evaluated_rows(_of_letor(source, kind, given), options)
-
-        return [_in_memory(source.name, of_letor, source, name, form.ties)]
 
     def opened() -> Table:
-        table = trec_eval_table(source) if as_trec_eval else reader(kind)(source, "score", options)
-        return evaluated_table(table, options)
+        if as_trec_eval:
+            return _evaluated(trec_eval_table(source), options)
+        if (of_letor := format_of(kind).of_letor) and given.letor is None:
+            what = f"{of_letor} need a LETOR file as qrels, but {given.qrels.path} is not one"
+            raise InputError(source.name, what, hint="Give the LETOR file as qrels")
+        return _table(source, "run", kind, options, given.letor)
+
+    return [_run(opened, source.name, source, name, format_of(kind).ties)]
+
+
+def _run(
+    opened: Callable[[], Table],
+    path: str,
+    source: Source | None,
+    name: str | None,
+    ties: str = DEFAULT_TIES,
+    short_name: str | None = None,
+) -> Run:
+    """opened: begins to read the run. The others are those of Run."""
+    file = path if source is None else source.name
 
     def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
         table = opened()
+        if isinstance(table.source, Whole):
+            return reduce_columns(table.columns(table.source.rows), qrels, ties, file)
         return with_fewer(lambda jobs: reduce_blocks(table.source, table.columns, qrels, ties, jobs), jobs)
 
     def rows(keep: Filter, jobs: int) -> Columns:
-        return _rows(opened(), keep, jobs)
+        table = opened()
+        if not isinstance(table.source, Whole):
+            return _rows(table, keep, jobs)
+        whole, problems = table.columns(table.source.rows), Problems(file)
+        problems.add(whole.problems)
+        problems.check()
+        return keep(whole)
 
-    return [Run(source.name, reduce, rows, source, name, form.ties)]
+    return Run(path, reduce, rows, source, name, ties, short_name)
 
 
 def _rows(table: Table, keep: Filter, jobs: int) -> Columns:
@@ -296,23 +403,6 @@ def _rows(table: Table, keep: Filter, jobs: int) -> Columns:
     if not has_rows:
         raise no_data(table.source.name, found.lines, bool(left_out))
     return found
-
-
-def _in_memory(
-    path: str, read: Callable[[], Columns], source: Source | None, name: str | None, ties: str = DEFAULT_TIES
-) -> Run:
-    """A run that is read as a whole when it is reduced."""
-    file = path if source is None else source.name
-
-    def rows(keep: Filter, jobs: int) -> Columns:
-        whole, problems = read(), Problems(file)
-        problems.add(whole.problems)
-        problems.check()
-        return keep(whole)
-
-    return Run(
-        path, lambda qrels, ties, jobs: reduce_columns(read(), qrels, ties, file), rows, source, name, ties
-    )
 
 
 def is_path(value: Any) -> bool:
@@ -341,10 +431,19 @@ def _source(path: Any, watch: Callable[[Source], None] | None) -> Source:
     return source
 
 
-def _read_letor(source: Source, wanted: Set[int], options: Options, jobs: int) -> Letor:
+def _read_letor(
+    source: Source, features: Iterable[int], options: Options, jobs: int, problems: Problems | None = None
+) -> Letor:
     from gradeval.formats.letor import read_letor
 
-    return with_fewer(lambda jobs: read_letor(source, wanted, options.groups, jobs), jobs)
+    def read(jobs: int) -> Letor:
+        return read_letor(source, set(features), options.groups, jobs, problems)
+
+    return with_fewer(read, jobs) if problems is None else read(jobs)  # which would collect them twice
+
+
+def _feature_table(letor: Letor, feature: int, options: Options) -> Table:
+    return _whole(letor.path, letor.columns(letor.feature(feature)), options)
 
 
 def _feature_runs(source: Source, letor: Letor, options: Options, label: str | None) -> list[Run | InputError]:
@@ -352,11 +451,7 @@ def _feature_runs(source: Source, letor: Letor, options: Options, label: str | N
 
     def run(feature: int) -> Run:
         short, path, name = feature_names(source.name, feature, label, options)
-
-        def columns() -> Columns:
-            return evaluated_rows(letor.columns(letor.feature(feature)), options)
-
-        return _in_memory(path, columns, source, name, LETOR_TIES)._replace(short_name=short)
+        return _run(lambda: _feature_table(letor, feature, options), path, source, name, LETOR_TIES, short)
 
     runs: list[Run | InputError] = [run(feature) for feature in options.features if feature in letor.features]
     missing = [feature for feature in options.features if feature not in letor.features]
@@ -371,15 +466,6 @@ def feature_names(path: str, feature: int, label: str | None, options: Options) 
     short = f"feature{feature}"
     name = label if label is None or len(options.features) == 1 else f"{label}:{short}"
     return short, f"{path}:{short}", name
-
-
-def _of_letor(source: Source, kind: str, given: Given) -> Columns:
-    """A file whose rows are those of the LETOR file that the qrels are from."""
-    if given.letor is None:
-        what = f"{format_of(kind).of_letor} need a LETOR file as qrels, but {given.qrels.path} is not one"
-        raise InputError(source.name, what, hint="Give the LETOR file as qrels")
-    columns: Columns = reader(kind)(source, given.letor)
-    return columns
 
 
 def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -> Data:
@@ -414,11 +500,9 @@ def _qrels_from_data(data: Data, jobs: int) -> Qrels:
 
 
 def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
-    if data.is_small:
-        return _in_memory(data.name, lambda: evaluated_rows(data.whole(), options), None, name)
-    table = evaluated_table(Table(data, data.columns), options)
+    def opened() -> Table:
+        if data.is_small:
+            return _whole(data.name, data.whole(), options)
+        return _evaluated(Table(data, data.columns), options)
 
-    def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
-        return with_fewer(lambda jobs: reduce_blocks(table.source, table.columns, qrels, ties, jobs), jobs)
-
-    return Run(data.name, reduce, partial(_rows, table), None, name)
+    return _run(opened, data.name, None, name)

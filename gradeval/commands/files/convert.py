@@ -25,8 +25,8 @@ from gradeval.formats.output_file import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import WRITERS, Batch, Given, Writer
 from gradeval.options import Options
-from gradeval.tables.files import File, open_file
 from gradeval.tables.given_columns import check_columns
+from gradeval.tables.load import File, open_file
 from gradeval.tables.qrels import Rows
 
 if TYPE_CHECKING:
@@ -348,9 +348,8 @@ class _Conversion:
         batch = Batch(
             qrels.queries, qrels.offsets, qrels.documents, qrels.grade, np.zeros(len(line), np.int64), line
         )
-        order = _ranking(
-            batch, self.conversion.ties or (self.file.ties if self.file.role == "run" else "input")
-        )
+        ties = format_of(self.file.kind).ties if self.file.role == "run" else "input"
+        order = _ranking(batch, self.conversion.ties or ties)
         starts = np.repeat(batch.bounds[:-1], np.diff(batch.bounds))
         batch.rank[order] = np.arange(len(line)) - starts + 1
         if self.conversion.sort:

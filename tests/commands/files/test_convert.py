@@ -25,7 +25,7 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
 from gradeval.formats.write import WRITERS
 from gradeval.options import Options
-from gradeval.tables.files import open_file
+from gradeval.tables.load import open_file
 
 HAS_ARROW = find_spec("pyarrow") is not None
 FORMATS = [name for name in WRITERS if HAS_ARROW or name not in ("parquet", "arrow")]
