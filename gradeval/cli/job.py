@@ -46,12 +46,13 @@ def with_job(
 class Job:
     """What a command was asked for, besides what is its own. Warnings of other code are treated as ours.
 
-    file: of --output; None for standard output, and until open(). format: of the output.
+    formats: those of the command. file: of --output; None for standard output, and until open(). format: of the
+    output.
     """
 
     def __init__(self, given: dict[str, Any], formats: Sequence[str], otherwise: str) -> None:
         """Take the shared options from `given`. Raises UsageError for those that are mutually exclusive."""
-        self._formats, self._otherwise = formats, otherwise
+        self.formats, self._otherwise = formats, otherwise
         self.output: str | None = given.pop("output", None)
         self.asked_format: str | None = given.pop("format_", None)
         self.digits: Digits = given.pop("digits", 4)
@@ -105,7 +106,7 @@ class Job:
 
         if self.file is None:
             return "table" if out.on_terminal() else self._otherwise
-        found = None if self.file.is_device else format_of(self.file.path, self._formats, more)
+        found = None if self.file.is_device else format_of(self.file.path, self.formats, more)
         return found or self._otherwise
 
     # --- while it runs

@@ -292,8 +292,8 @@ def trec_eval_command(
     if [qrels, run, zscores].count("-") > 1:
         raise click.UsageError("'-' can be given once only: there is one standard input.")
 
-    from gradeval.analysis.zscores import standardized
     from gradeval.evaluation import evaluate_all
+    from gradeval.evaluation.zscores import standardized
     from gradeval.formats.lines import read_zscores
     from gradeval.notices import Kind
     from gradeval.registry.measures import parse_trec_eval

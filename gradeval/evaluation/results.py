@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -348,9 +349,8 @@ class Results(Printable):
 
     def to_dict(self, *, per_query: bool = False, summary: bool = True) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact, counts are int, undefined is None."""
-        from gradeval.evaluation.layout import content
-
-        return content(self, per_query=per_query, summary=summary)
+        layout: Any = import_module(self.layout)
+        return layout.content(self, per_query=per_query, summary=summary)
 
     def compare(self, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
         """Compare the runs with a baseline, or all with each other.

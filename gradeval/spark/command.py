@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from gradeval import process
 from gradeval.cli import output as out
-from gradeval.cli.arguments import asked_queries, check_queries, input_files, naming_queries, output_file
-from gradeval.cli.destination import Destination
+from gradeval.cli.job import Job, input_files, with_job
 from gradeval.cli.options import (
     inputs,
     measure_options,
@@ -27,9 +25,8 @@ from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import FORMATS as COMPARISON_FORMATS
 from gradeval.commands.compare.command import t_test_options
 from gradeval.commands.compare.options import OF_SUMS
-from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options
-from gradeval.render import WRITERS, Digits
+from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
     from gradeval.evaluation.results import Results
@@ -106,22 +103,15 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
     "at most.",
 )
 @warning_options()
+@with_job()
 def spark_command(
+    job: Job,
     qrels: str,
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
-    complete: bool,
-    format_: str | None,
-    digits: Digits,
-    spreadsheet: bool,
-    output: str | None,
-    query_ids: str | None,
     master: str | None,
     settings: tuple[tuple[str, str], ...],
     buckets: int | None,
-    quiet: bool,
-    strict: bool,
-    allow: tuple[Kind, ...],
     **options: Any,
 ) -> int:
     """Evaluate runs against relevance judgments on a Spark cluster, or on this machine.
@@ -133,19 +123,16 @@ def spark_command(
     """
     from gradeval.spark.files import local_files
 
-    check_queries(complete, options["queries"])
     how = _comparison_options({name: options.pop(name) for name in OF_SUMS})
-    values = output if output is not None and output.endswith(_VALUES) else None
-    read = [file for path in input_files() for file in local_files(path)]
-    file = output_file(None if values else output, read)
-    formats = COMPARISON_FORMATS if how else tuple(WRITERS)
-    destination = Destination.of(file, format_, formats, spreadsheet=spreadsheet, more=(_VALUES,))
-    _check_printed(destination.format, bool(how), options)
+    values = job.output if job.output is not None and job.output.endswith(_VALUES) else None
+    job.output = None if values else job.output
+    job.formats = COMPARISON_FORMATS if how else tuple(WRITERS)
+    job.open(*(file for path in input_files() for file in local_files(path)), more=(_VALUES,))
+    _check_printed(job.format, bool(how), options)
 
     from gradeval.commands.compare.values import comparable
     from gradeval.formats.csv import OPTION
     from gradeval.registry.spec import parse
-    from gradeval.render.progress import Progress
     from gradeval.spark.compare import chosen_options
     from gradeval.spark.files import Files, check_new, evaluate_files, resolved
     from gradeval.spark.frames import Request
@@ -157,11 +144,8 @@ def spark_command(
         tasks_shown,
     )
 
-    out.treat_warnings(quiet, strict)
-    process.imported()
-    asked = asked_queries(query_ids)
-    if asked is not None:
-        options["query_ids"] = asked.unchecked()
+    if job.query_ids is not None:
+        options["query_ids"] = job.query_ids.unchecked()
     names = metrics or (map(str, comparable(parse(DEFAULT_METRICS))) if how else DEFAULT_METRICS)
     request = Request.of(names, options, buckets, OPTION, chosen_options(how) if how else None)
     files = Files.of(qrels, runs, request, are_local := reads_local_files(settings))
@@ -172,21 +156,16 @@ def spark_command(
         if values is not None:
             check_new(values, spark)
         evaluation = evaluate_files(spark, files, request)
-        with Progress(enabled=False if quiet else None) as progress, tasks_shown(spark, progress.steps):
+        with job.running() as progress, tasks_shown(spark, progress.steps):
             if values is not None:
                 evaluation.persist()
-            with naming_queries(asked):
-                results: Results = evaluation.results()
-            progress.clear()
-            for failed in results.failed:
-                out.report(failed.error)
+            results: Results = evaluation.results()
+            job.report_failed(results.failed)
             comparison = None
             if how and not results.failed:
                 comparison = evaluation.compare(map(str, request.specs), **how)
             notices = results.notices if comparison is None else comparison.notices
-            may_go_on = not (strict and results.failed) and out.passes(
-                [], notices, len(results.runs), quiet, strict, allow
-            )
+            may_go_on = not (job.strict and results.failed) and job.passes(notices, len(results.runs))
             if values is not None:
                 if may_go_on and results.runs:
                     evaluation.per_query_of_evaluated().write.parquet(resolved(spark, values))
@@ -194,11 +173,10 @@ def spark_command(
                     out.echo_error(f"gradeval: {values} was not written")
     if not may_go_on:
         return 2
-    style = {"digits": digits, "spreadsheet": spreadsheet, **destination.style}
     if comparison is not None:
-        destination.write(comparison.render(destination.format, **style))
+        job.print(comparison)
     elif results.runs and not how:
-        destination.write(results.render(destination.format, **style))
+        job.print(results)
     return 2 if results.failed else 0
 
 

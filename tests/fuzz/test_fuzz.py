@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from gradeval import Evaluator, cli
-from gradeval.analysis import saved
 from gradeval.arrays.strings import Ids
+from gradeval.evaluation import saved
 from gradeval.formats import arrow, output_file, scan, sources
 from gradeval.formats import diagnostics as problems
 from gradeval.tables import judgments

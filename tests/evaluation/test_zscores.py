@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from helpers import each
 
-from gradeval.analysis.zscores import UNKNOWN, standardized
 from gradeval.errors import InputError
 from gradeval.evaluation.results import Results, RunResult
+from gradeval.evaluation.zscores import UNKNOWN, standardized
 from gradeval.formats.lines import read_zscores
 from gradeval.registry.spec import parse
 
