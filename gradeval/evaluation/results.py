@@ -349,8 +349,8 @@ class Results(Printable):
 
     def to_dict(self, *, per_query: bool = False, summary: bool = True) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact, counts are int, undefined is None."""
-        layout: Any = import_module(self.layout)
-        return layout.content(self, per_query=per_query, summary=summary)
+        content: dict[str, Any] = import_module(self.layout).content(self, per_query=per_query, summary=summary)
+        return content
 
     def compare(self, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
         """Compare the runs with a baseline, or all with each other.
