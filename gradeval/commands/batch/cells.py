@@ -59,9 +59,9 @@ def batch(
     hashes, metrics and options is not evaluated again. Runs that are missing or cannot be evaluated are cells
     with that status. Raises GradevalError.
     """
-    given = manifest_of(manifest) if isinstance(manifest, Mapping) else read_manifest(Source(manifest))
+    content = manifest_of(manifest) if isinstance(manifest, Mapping) else read_manifest(Source(manifest))
     earlier = read_earlier(Source(resume)) if resume is not None else {}
-    return evaluate_batch(given, baseline=baseline, pool=pool, earlier=earlier, jobs=jobs)
+    return evaluate_batch(content, baseline=baseline, pool=pool, earlier=earlier, jobs=jobs)
 
 
 def read_earlier(source: Source) -> dict[Key, Cell]:
@@ -101,16 +101,21 @@ def evaluate_batch(
     """
     if baseline is not None and baseline not in manifest.systems:
         raise OptionError(f"no system {baseline} for the baseline: they are {', '.join(manifest.systems)}")
-    specs = {one.name: _specs(manifest, one) for one in manifest.collections}
-    collections = tuple(BatchCollection(one.name, one.qrels, specs[one.name]) for one in manifest.collections)
+    collections = tuple(
+        BatchCollection(collection.name, collection.qrels, _specs(manifest, collection))
+        for collection in manifest.collections
+    )
     order = tuple(parse(manifest.metrics)) if manifest.metrics else ()
     jobs = jobs or default_jobs()
-    rows = [_CollectionCells(manifest, one, specs[one.name], baseline, jobs) for one in manifest.collections]
+    rows = [
+        _CollectionCells(manifest, collection, of.specs, baseline, jobs)
+        for collection, of in zip(manifest.collections, collections, strict=True)
+    ]
     # all unchanged cells are known first, so that an interrupted batch loses none of them
     cells = {(row.name, system): cell for row in rows for system, cell in row.unchanged(earlier or {}).items()}
 
     def result() -> Batch:
-        keys = ((one.name, system) for one in collections for system in manifest.systems)
+        keys = ((row.name, system) for row in rows for system in manifest.systems)
         corrected = _corrected({key: cells[key] for key in keys if key in cells})
         return Batch(manifest.path, manifest.systems, collections, corrected, baseline, pool, order)
 

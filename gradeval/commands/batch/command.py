@@ -67,10 +67,12 @@ def batch_command(job: Job, path: str, baseline: str | None, pool: bool, resume:
     from gradeval.formats.sources import Source
 
     manifest = read_manifest(Source(path))
-    read = [
-        file for one in manifest.collections for file in (one.qrels, *one.runs.values(), one.options.groups)
+    files = [
+        file
+        for collection in manifest.collections
+        for file in (collection.qrels, *collection.runs.values(), collection.options.groups)
     ]
-    job.open(*(file for file in read if file and file != "-"))
+    job.open(*(file for file in files if file and file != "-"))
     if resume and (job.file is None or job.format not in ("json", "jsonl")):
         raise click.UsageError("--resume requires -o FILE in json or jsonl.")
     earlier = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -82,12 +82,12 @@ class Cell:
         AttributeError.
         """
         names = ("status", "sha256", "qrels_sha256", "groups_sha256", "baseline", "baseline_sha256")
-        given: dict[str, Any] = {name: content[name] for name in names}
+        same: dict[str, Any] = {name: content[name] for name in names}
         return cls(
             str(content["collection"]),
             str(content["system"]),
             str(content["path"]),
-            **given,
+            **same,
             options=dict(content["options"]),
             values={
                 str(name): Value(_number(value["mean"]), int(value["n"]))
@@ -130,12 +130,12 @@ class Batch(Printable):
     @cached_property
     def specs(self) -> tuple[Spec, ...]:
         """The metrics of all collections."""
-        found = dict.fromkeys(spec for collection in self.collections for spec in collection.specs)
-        return tuple(dict.fromkeys([*(spec for spec in self.order if spec in found), *found]))
+        specs = [spec for collection in self.collections for spec in collection.specs]
+        return tuple(dict.fromkeys([*(spec for spec in self.order if spec in specs), *specs]))
 
     def having(self, spec: Spec) -> tuple[BatchCollection, ...]:
         """The collections that have the metric."""
-        return tuple(one for one in self.collections if spec in one.specs)
+        return tuple(collection for collection in self.collections if spec in collection.specs)
 
     def value(self, collection: str, system: str, metric: str | Spec) -> float:
         """The mean of a cell; NaN where it is missing or undefined."""
@@ -146,18 +146,33 @@ class Batch(Printable):
         return cell.values[str(spec)].mean if str(spec) in cell.values else math.nan
 
     def average(self, system: str, metric: str | Spec) -> float:
-        """The average over the collections that have the metric; NaN if the system lacks a value for one."""
+        """The average over the collections that have the metric, or over all of their queries, from the summary
+        of each; NaN if the system lacks a value for one.
+        """
         spec = self._spec(metric)
-        cells = [self.cells.get((one.name, system)) for one in self.having(spec)]
+        cells = [self.cells.get((collection.name, system)) for collection in self.having(spec)]
         if system not in self.systems:
             raise GradevalError(f"no system {system}: the systems are {', '.join(self.systems)}")
         values = [cell.values[str(spec)] for cell in cells if cell is not None and str(spec) in cell.values]
-        return (pooled if self.pool else macro)(spec, values) if len(values) == len(cells) else math.nan
+        if len(values) < len(cells):
+            return math.nan
+        if not self.pool:
+            return math.fsum(value.mean for value in values) / len(values)
+        if spec.metric.is_summed:
+            return math.fsum(value.mean for value in values)
+        total = sum(value.n for value in values)
+        if not total or any(math.isnan(value.mean) for value in values):
+            return math.nan
+        if spec.metric.kind is MetricKind.GEOMETRIC:
+            return math.exp(math.fsum(value.n * math.log(value.mean) for value in values) / total)
+        return math.fsum(value.n * value.mean for value in values) / total
 
     @property
     def comparisons(self) -> dict[tuple[str, str, str], PairComparison]:
         """(collection, system, metric) -> the comparison with the baseline."""
-        return {(*key, name): one for key, cell in self.cells.items() for name, one in cell.comparisons.items()}
+        return {
+            (*key, name): pair for key, cell in self.cells.items() for name, pair in cell.comparisons.items()
+        }
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -171,8 +186,8 @@ class Batch(Printable):
         depths = [(cell.system, cell.depth) for cell in cells]
         options = next((cell.options for cell in cells if cell.options), {})
         notices = (notice for cell in cells for notice in cell.notices)
-        for one in with_depths(notices, depths, collection.specs, options):
-            yield replace(one, subject=collection.name) if one.kind is Kind.DEPTH else one
+        for notice in with_depths(notices, depths, collection.specs, options):
+            yield replace(notice, subject=collection.name) if notice.kind is Kind.DEPTH else notice
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -182,8 +197,11 @@ class Batch(Printable):
     def _missing(self) -> Iterator[Notice]:
         missing = [cell for cell in self.cells.values() if cell.status == "missing"]
         if missing:
-            why = (f"{cell.path} does not exist" if cell.path else "no path given" for cell in missing)
-            cells = (f"{one.collection}/{one.system} ({of})" for one, of in zip(missing, why, strict=True))
+            cells = (
+                f"{cell.collection}/{cell.system} "
+                f"({f'{cell.path} does not exist' if cell.path else 'no path given'})"
+                for cell in missing
+            )
             rule = first_names(cells, MAX_SUBJECTS)
             if len(self.collections) > 1:
                 systems = first_names(dict.fromkeys(cell.system for cell in missing), MAX_SUBJECTS)
@@ -194,10 +212,10 @@ class Batch(Printable):
         """Where there is something to compare, and no baseline."""
         done = {key for key, cell in self.cells.items() if cell.status == "done"}
         lacking = [
-            one.name
-            for one in self.collections
-            if (one.name, self.baseline) not in done
-            and any((one.name, system) in done for system in self.systems)
+            collection.name
+            for collection in self.collections
+            if (collection.name, self.baseline) not in done
+            and any((collection.name, system) in done for system in self.systems)
         ]
         if self.baseline is not None and lacking:
             names = first_names(lacking, MAX_SUBJECTS)
@@ -239,8 +257,8 @@ class Batch(Printable):
             "manifest": self.path,
             "systems": list(self.systems),
             "collections": [
-                {"name": one.name, "qrels": one.qrels, "metrics": list(map(str, one.specs))}
-                for one in self.collections
+                {"name": of.name, "qrels": of.qrels, "metrics": list(map(str, of.specs))}
+                for of in self.collections
             ],
             "baseline": self.baseline,
             "warnings": list(lines(self.notices, len(self.cells))),
@@ -248,23 +266,6 @@ class Batch(Printable):
             "average": "pool" if self.pool else "macro",
             "averages": self.averages(),
         }
-
-
-def macro(spec: Spec, values: Sequence[Value]) -> float:
-    """The mean of the collections."""
-    return math.fsum(one.mean for one in values) / len(values)
-
-
-def pooled(spec: Spec, values: Sequence[Value]) -> float:
-    """The summary over the queries of all collections together, from that of each."""
-    if spec.metric.is_summed:
-        return math.fsum(one.mean for one in values)
-    total = sum(one.n for one in values)
-    if not total or any(math.isnan(one.mean) for one in values):
-        return math.nan
-    if spec.metric.kind is MetricKind.GEOMETRIC:
-        return math.exp(math.fsum(one.n * math.log(one.mean) for one in values) / total)
-    return math.fsum(one.n * one.mean for one in values) / total
 
 
 def _number(value: Any) -> float:

@@ -202,7 +202,7 @@ def _pair_columns(comparison: Comparison, relative: bool, section: Section | Non
     has_p = chosen.test not in (TUKEY, "bootstrap")
     has_estimate = estimand(chosen.test) != MEAN_DIFFERENCE
     # where all pairs have values, both means stand in the table of means, and n in the legend
-    with_means = section is not None and len({one.n for one in section.comparisons} | {section.queries}) > 1
+    with_means = section is not None and len({pair.n for pair in section.comparisons} | {section.queries}) > 1
     return [
         Column("group", "", _GROUP),
         Column("run", "run", NAME),
@@ -305,7 +305,7 @@ def _effect_grid(comparison: Comparison, section: Section, digits: Digits) -> Gr
         (
             visible(runs[run]),
             visible(runs[baseline]),
-            *(signed(float(one.effect_sizes[run, baseline]), digits) for one in section.anova),
+            *(signed(float(anova.effect_sizes[run, baseline]), digits) for anova in section.anova),
         )
         for baseline, run in comparison.pairs
     ]
@@ -368,7 +368,7 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
     """What the marks and numbers mean, a sentence each."""
     chosen = comparison.options
     alpha = f"alpha = {chosen.alpha:g}"
-    sizes = sorted({one.n for one in comparison.comparisons})
+    sizes = sorted({pair.n for pair in comparison.comparisons})
     n = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
     by = title(chosen.test)
     if chosen.test == "bootstrap":
@@ -389,12 +389,12 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
         baseline = visible(comparison.comparisons[0].baseline)
         what = f"{BETTER} {WORSE}: significantly better, worse than {baseline}"
     sentences = [f"{what} ({by}; {rule}; {alpha}; {n})."]
-    drawn = sorted({one.method for one in comparison.comparisons if one.method})
+    drawn = sorted({pair.method for pair in comparison.comparisons if pair.method})
     if chosen.used_correction == "maxt" and chosen.test == "t":
         flips = "all" if sizes[-1] <= EXHAUSTIVE else f"{chosen.samples:,} random"
         drawn = [f"{flips} sign flips, for the correction"]
     if chosen.test in RANDOM_TESTS or chosen.used_correction == "maxt":
-        seed = "" if all(one.startswith("all") for one in drawn) else f"; seed {chosen.seed}"
+        seed = "" if all(method.startswith("all") for method in drawn) else f"; seed {chosen.seed}"
         sentences.append(f"Samples: {', '.join(drawn) or 'none'}{seed}.")
     fewest, most = comparison.sizes
     if fewest < most:

@@ -262,8 +262,8 @@ class CompareOptions(OptionTable):
     def to_dict(self) -> dict[str, object]:
         """What decides the numbers, as JSON can hold it."""
         names = ("baseline", "all_pairs", "test", "confidence", "samples", "seed")
-        given = {name: getattr(self, name) for name in names}
-        return {**given, "correction": self.used_correction, "alpha": self.alpha}
+        values = {name: getattr(self, name) for name in names}
+        return {**values, "correction": self.used_correction, "alpha": self.alpha}
 
 
 def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

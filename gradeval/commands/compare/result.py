@@ -92,9 +92,8 @@ class PairComparison:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> PairComparison:
         """The comparison that to_dict wrote, without its power. Raises KeyError."""
-        names = [one.name for one in fields(cls) if one.name != "power"]
-        given: dict[str, Any] = {name: math.nan if content[name] is None else content[name] for name in names}
-        return cls(**given)
+        values = {one.name: content[one.name] for one in fields(cls) if one.name != "power"}
+        return cls(**{name: math.nan if value is None else value for name, value in values.items()})
 
 
 @dataclass(frozen=True)
@@ -230,7 +229,7 @@ class Comparison(Printable):
         """How many p-values for all queries are corrected together, 0 where they are not."""
         if self.options.used_correction == "none":
             return 0
-        return sum(not math.isnan(one.p_corrected) for one in self.comparisons)
+        return sum(not math.isnan(pair.p_corrected) for pair in self.comparisons)
 
     def settings(self) -> dict[str, Any]:
         """What the numbers depend on, except the values."""
@@ -250,7 +249,7 @@ class Comparison(Printable):
             run: dict(zip(names, map(exact, row), strict=True))
             for run, row in zip(self.values.runs, section.means.tolist(), strict=True)
         }
-        content["comparisons"] = [one.to_dict() for one in section.comparisons]
+        content["comparisons"] = [pair.to_dict() for pair in section.comparisons]
         if section.anova:
             content["anova"] = {
                 name: {
@@ -266,7 +265,9 @@ class Comparison(Printable):
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each comparison: its group (None for all queries) and the fields of PairComparison."""
         return [
-            {"group": section.group, **asdict(one)} for section in self.sections for one in section.comparisons
+            {"group": section.group, **asdict(pair)}
+            for section in self.sections
+            for pair in section.comparisons
         ]
 
     def to_pandas(self) -> Any:

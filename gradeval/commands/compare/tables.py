@@ -76,11 +76,11 @@ def compare_tables(
     are better; 'both' excludes it. query_ids: these queries only. columns: {'query': NAME}, the column of
     query ids; by default it has a usual name. options: as compare() has them. Raises GradevalError.
     """
-    given = separate_runs(tables)
-    if other := next((table for _, table in given if not is_path(table)), None):
+    files = separate_runs(tables)
+    if other := next((table for _, table in files if not is_path(table)), None):
         raise OptionError(f"a table of values must be a file, not a {type(other).__name__}")
     return compare_files(
-        [(label, source_of(table).path) for label, table in given],
+        [(label, source_of(table).path) for label, table in files],
         [metrics] if isinstance(metrics, str) else list(metrics or ()),
         [lower_is_better] if isinstance(lower_is_better, str) else list(lower_is_better),
         Options.of(queries=queries, query_ids=query_ids, columns=columns),

@@ -172,7 +172,7 @@ def check_comparable(specs: Sequence[Spec], why: str = "so runs cannot be compar
 def missing_notices(results: Results, r: int) -> list[Notice]:
     """The notices of judged queries that a run lacks."""
     name = results.runs[r].name
-    return [one for one in results.notices if one.kind is Kind.MISSING and one.subject == name]
+    return [notice for notice in results.notices if notice.kind is Kind.MISSING and notice.subject == name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +236,7 @@ def judged_spec(specs: Sequence[Spec], runs: Runs) -> Spec:
     saved = [set(run.metrics) for _, run in runs if isinstance(run, SavedResult)]
     if saved:
         names = sorted(name for name in set.intersection(*saved) if name.startswith("Judged"))
-        common = [one for one in parse(names) if is_judged(one)] if names else []
+        common = [spec for spec in parse(names) if is_judged(spec)] if names else []
         if common:
             return max(common, key=_cutoff)
     [spec] = parse(f"Judged@{max(map(_cutoff, specs), default=0) or _DEPTH}")
