@@ -187,10 +187,16 @@ def choice(*choices: str) -> Kind:
     return Kind("choice", check, plain, choices)
 
 
+def whole(name: str, value: Any, low: int, high: int) -> int:
+    """The value, an integer from low to high. Raises OptionError."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
+        raise OptionError(f"{name} must be an integer from {low} to {high}, not {described(value)}")
+    return int(value)
+
+
 def integer(low: int, high: int) -> Kind:
     def check(name: str, value: Any) -> None:
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise OptionError(f"{name} must be an integer from {low} to {high}, not {described(value)}")
+        whole(name, value, low, high)
 
     return Kind("integer", check, plain, bounds=(low, high))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradeval.commands.compare.options import CompareOptions
@@ -14,7 +13,7 @@ from gradeval.evaluation.runs import check_labels
 from gradeval.formats.arrow import column_labels
 from gradeval.formats.csv import ARGUMENT, Chosen, check_has, choose, simplified
 from gradeval.notices import Notice
-from gradeval.options import FILES, PROCESS, ROLES, Options, check_columns, check_known, read_option
+from gradeval.options import FILES, PROCESS, ROLES, Options, check_columns, check_known, read_option, whole
 from gradeval.registry.spec import Spec, usable
 from gradeval.spark.rows import DOCUMENT, NUMBER, PLACE, QUERY, RUN, Names
 from gradeval.spark.sessions import check_modules
@@ -265,15 +264,12 @@ class Request(NamedTuple):
         if chosen.ties == "input" and "order" not in own:
             what = "ties 'input' requires a column that orders the rows of the runs: a shuffle keeps no order"
             raise OptionError(f"{what}. Name it with {naming.format('order')}")
-        if buckets is not None and (
-            not isinstance(buckets, Integral) or isinstance(buckets, bool) or not 1 <= buckets <= MOST_BUCKETS
-        ):
-            raise OptionError(f"buckets must be an integer from 1 to {MOST_BUCKETS}, not {described(buckets)}")
-        count = None if buckets is None else int(buckets)  # Spark takes no other integers
+        if buckets is not None:
+            buckets = whole("buckets", buckets, 1, MOST_BUCKETS)
         judged = None if compared is None or chosen.judged_only else judged_spec(specs, ())
         if judged in specs:
             judged = None
-        return cls(tuple(specs), chosen, own, count, naming, compared, judged, notices)
+        return cls(tuple(specs), chosen, own, buckets, naming, compared, judged, notices)
 
     @property
     def evaluated(self) -> tuple[Spec, ...]:

@@ -24,7 +24,7 @@ from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.output_file import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import WRITERS, Batch, Given, Writer
-from gradeval.options import Options
+from gradeval.options import Options, whole
 from gradeval.tables.given_columns import check_columns
 from gradeval.tables.load import File, open_file
 from gradeval.tables.qrels import Rows
@@ -58,9 +58,8 @@ class Conversion:
             raise OptionError(f"role must be qrels or run, not {described(self.role)}")
         if self.ties not in (None, *_TIES):
             raise OptionError(f"ties must be trec or input, not {described(self.ties)}")
-        is_count = isinstance(self.top, int) and not isinstance(self.top, bool) and 1 <= self.top <= MOST
-        if self.top is not None and not is_count:
-            raise OptionError(f"top must be an integer from 1 to {MOST}, not {described(self.top)}")
+        if self.top is not None:
+            whole("top", self.top, 1, MOST)
         if self.tag is not None and (not isinstance(self.tag, str) or not _is_tag(self.tag)):
             raise OptionError(f"tag must be a string without spaces, not {described(self.tag)}")
 

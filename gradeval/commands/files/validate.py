@@ -15,13 +15,13 @@ from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.commands.files.result import FileReport, Issues, QrelsFacts, RunFacts, Validation
 from gradeval.commands.files.survey import AllProblems, Collected, LetorProblems, ObservedSource, Surveyed
-from gradeval.errors import InputError, InputErrors, OptionError, described, first_names
+from gradeval.errors import InputError, InputErrors, OptionError, first_names
 from gradeval.evaluation.findings import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.formats.detect import AS_OTHER, format_of, role_of
 from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, Problems, misread, shown, with_hint
 from gradeval.formats.sources import Source
 from gradeval.notices import many
-from gradeval.options import Options
+from gradeval.options import Options, whole
 from gradeval.tables.given_columns import check_columns
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.load import File, open_file
@@ -51,12 +51,8 @@ def validate(
     paths = [runs] if isinstance(runs, (str, bytes, os.PathLike)) else list(runs)
     if qrels is None and not paths:
         raise OptionError("no files given")
-    is_count = (
-        isinstance(max_errors, int) and not isinstance(max_errors, bool) and 0 <= max_errors <= MAX_ERRORS
-    )
-    if not (max_errors is None or is_count):
-        raise OptionError(f"max_errors must be an integer from 0 to {MAX_ERRORS}, not {described(max_errors)}")
-    checked = _Checked(Options.of(**options), MAX_ERRORS if max_errors is None else max_errors, watch)
+    limit = MAX_ERRORS if max_errors is None else whole("max_errors", max_errors, 0, MAX_ERRORS)
+    checked = _Checked(Options.of(**options), limit, watch)
     check_columns([*([] if qrels is None else [qrels]), *paths], checked.options)
     reports = [] if qrels is None else [checked.qrels(ObservedSource(qrels))]
     for path in paths:

@@ -17,12 +17,12 @@ from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.study.collection import Collection, collect, grades_in
-from gradeval.commands.study.tables import MAX_SEED, Row, Study, Table, competing_metrics, levels_of, whole
+from gradeval.commands.study.tables import MAX_SEED, Row, Study, Table, competing_metrics, levels_of
 from gradeval.errors import InputError, MetricError, OptionError, described, is_grade
 from gradeval.evaluation.runs import separate_runs
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice
-from gradeval.options import Options
+from gradeval.options import Options, whole
 from gradeval.registry.spec import Spec
 from gradeval.statistics.anova import randomized_tukey_hsd
 from gradeval.statistics.corrections import CORRECTIONS, maxt

@@ -17,7 +17,6 @@ from gradeval.commands.study.tables import (
     averaged_metrics,
     full_rankings,
     shares,
-    whole,
 )
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation import evaluate_all
@@ -26,7 +25,7 @@ from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs
 from gradeval.evaluation.score import score
 from gradeval.formats.sources import Source
-from gradeval.options import Options
+from gradeval.options import Options, whole
 from gradeval.registry.spec import Spec
 from gradeval.statistics.tests import paired_differences
 

@@ -19,10 +19,10 @@ from gradeval.commands.study.tables import (
     full_rankings,
     shares,
     spaced,
-    whole,
 )
 from gradeval.errors import OptionError, described
 from gradeval.evaluation.score import score
+from gradeval.options import whole
 from gradeval.registry.spec import Spec
 from gradeval.tables.qrels import SHARE
 

@@ -127,17 +127,6 @@ def competing_metrics(metrics: str | Iterable[str]) -> list[Spec]:
     return specs
 
 
-def whole(name: str, value: Any, low: int, high: int) -> int:
-    """The value, an integer from low to high. Raises OptionError."""
-    try:
-        number = int(value)
-    except (TypeError, ValueError, OverflowError):
-        number = low - 1
-    if isinstance(value, bool) or number != value or not low <= number <= high:
-        raise OptionError(f"{name} must be an integer from {low} to {high}, not {described(value)}")
-    return number
-
-
 def levels_of(values: Floats) -> Ints:
     """The place of each value among the different ones, from 0 for the smallest, (S,).
 
