@@ -92,8 +92,9 @@ class PairComparison:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> PairComparison:
         """The comparison that to_dict wrote, without its power. Raises KeyError."""
-        values = {one.name: content[one.name] for one in fields(cls) if one.name != "power"}
-        return cls(**{name: math.nan if value is None else value for name, value in values.items()})
+        names = [part.name for part in fields(cls) if part.name != "power"]
+        values: dict[str, Any] = {name: math.nan if content[name] is None else content[name] for name in names}
+        return cls(**values)
 
 
 @dataclass(frozen=True)
@@ -264,11 +265,8 @@ class Comparison(Printable):
 
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each comparison: its group (None for all queries) and the fields of PairComparison."""
-        return [
-            {"group": section.group, **asdict(pair)}
-            for section in self.sections
-            for pair in section.comparisons
-        ]
+        sections = [(section.group, section.comparisons) for section in self.sections]
+        return [{"group": group, **asdict(pair)} for group, pairs in sections for pair in pairs]
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with a row for each comparison, as rows() has them."""
