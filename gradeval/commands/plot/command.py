@@ -59,7 +59,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
             size = parse_number(width), parse_number(height)
         except ValueError:
             size = (0.0, 0.0)
-        if not x or not all(0 < one <= 100 for one in size):
+        if not x or not all(0 < inches <= 100 for inches in size):
             self.fail(f"'{value}' is not a width and height in inches, such as 5x3.", param, ctx)
         return size
 

@@ -82,34 +82,34 @@ def draw_curve(
 ) -> Picture:
     """The same with parsed arguments. how: watch and query_ids of evaluate_all()."""
     confidence = checked_confidence(confidence)
-    if log and not any(one.param == "cutoff" for one in curves):
+    if log and not any(metric.param == "cutoff" for metric in curves):
         raise OptionError("--log is for cutoffs in ranks, which no metric here has")
-    specs = [spec for one in curves for spec in one.specs]
+    specs = [spec for metric in curves for spec in metric.specs]
     results = complete(evaluate_all(qrels, runs, specs, options, **how))
     panels: list[Panel] = []
     rows: list[Row] = []
-    for one in curves:
+    for metric in curves:
         lines = []
         for r, run in enumerate(results.runs):
-            values = [results.values(r, spec) for spec in one.specs]
-            means = [float(results.mean(r, spec)) for spec in one.specs]
+            values = [results.values(r, spec) for spec in metric.specs]
+            means = [float(results.mean(r, spec)) for spec in metric.specs]
             ends = [interval_of_mean(*pair, confidence) for pair in zip(values, means, strict=True)]
             low, high = np.array(ends).T
-            lines.append(Line(run.name, np.array(one.at), np.array(means), low, high, marked=True))
-            for at, mean, interval, own in zip(one.at, means, ends, values, strict=True):
-                count = int(np.count_nonzero(~np.isnan(own)))
-                rows.append((run.name, one.name, _plain(at), mean, *interval, count))
-        label = f"Mean {one.display}@{_SYMBOLS.get(one.param, one.param)}"
-        if one.specs[0].metric.name == "iprec_at_recall":
+            lines.append(Line(run.name, np.array(metric.at), np.array(means), low, high, marked=True))
+            for at, mean, interval, of_queries in zip(metric.at, means, ends, values, strict=True):
+                count = int(np.count_nonzero(~np.isnan(of_queries)))
+                rows.append((run.name, metric.name, _plain(at), mean, *interval, count))
+        label = f"Mean {metric.display}@{_SYMBOLS.get(metric.param, metric.param)}"
+        if metric.specs[0].metric.name == "iprec_at_recall":
             label = "Mean interpolated precision"
-        whole = all(isinstance(_plain(at), int) for at in one.at)
-        x = Axis(_LABELS.get(one.param, one.param), log=log and one.at[0] > 0, whole=whole)
+        whole = all(isinstance(_plain(at), int) for at in metric.at)
+        x = Axis(_LABELS.get(metric.param, metric.param), log=log and metric.at[0] > 0, whole=whole)
         title = results.runs[0].name if len(results.runs) == 1 else ""
-        panels.append(Panel(title, x, Axis(label, *one.specs[0].metric.range), tuple(lines)))
+        panels.append(Panel(title, x, Axis(label, *metric.specs[0].metric.range), tuple(lines)))
     return Picture(
         name="curve",
         options={
-            "metrics": [one.name for one in curves],
+            "metrics": [metric.name for metric in curves],
             "runs": [run.name for run in results.runs],
             "confidence": confidence,
             "evaluation": dict(results.options),
@@ -156,12 +156,12 @@ def curves_of(metrics: str | Iterable[str], at: str | None = None) -> list[Curve
     curves = []
     for without, by_value in grouped.items():
         values = tuple(sorted(by_value))
-        own = tuple(by_value[value] for value in values)
-        if len(own) < 2:
+        at_values = tuple(by_value[value] for value in values)
+        if len(values) < 2:
             hint = f"for example {without}@5,10,20"
-            raise MetricError(f"{own[0]}: a curve needs two cutoffs or more", hint=hint)
-        name = own[0].metric.at.name if own[0].metric.at else ""
-        curves.append(Curve(str(without), without.display, name, values, own))
+            raise MetricError(f"{at_values[0]}: a curve needs two cutoffs or more", hint=hint)
+        param_name = without.metric.at.name if without.metric.at else ""
+        curves.append(Curve(str(without), without.display, param_name, values, at_values))
     return curves
 
 
@@ -181,19 +181,19 @@ def _specs(name: str, at: str | None) -> list[Spec]:
 
 def expanded(text: str) -> list[str]:
     """'1-3,10,20' -> 1, 2, 3, 10, 20. Raises OptionError."""
-    found: list[str] = []
+    values: list[str] = []
     for part in (part.strip() for part in text.split(",")):
         both = _RANGE.fullmatch(part) if part.isascii() else None
         if both is None:
-            found.append(part)
+            values.append(part)
             continue
         first, last = map(int, both.groups())
         if last < first:
             raise OptionError(f"--at {named(part)}: a range must increase")
         if last - first >= _MOST:
             break
-        found += map(str, range(first, last + 1))
+        values += map(str, range(first, last + 1))
     else:
-        if len(found) <= _MOST:
-            return found
+        if len(values) <= _MOST:
+            return values
     raise OptionError(f"--at {named(text)}: a curve has at most {_MOST} points")

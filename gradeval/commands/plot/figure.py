@@ -86,7 +86,7 @@ def drawn(picture: Picture, format: str, size: tuple[float, float] | None = None
         figure = _figure(picture, size)
         sink = io.BytesIO()
         figure.savefig(sink, format=format, metadata=_METADATA[format])
-    codes = {int(found[1]) for one in caught if (found := re.match(r"Glyph (\d+) ", str(one.message)))}
+    codes = {int(code[1]) for warning in caught if (code := re.match(r"Glyph (\d+) ", str(warning.message)))}
     return sink.getvalue(), "".join(map(chr, sorted(codes)))
 
 
@@ -112,7 +112,7 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
         alone = _WIDE if panels[0].bars is not None else _ALONE
         each = _SMALLER if across > 2 else _SMALL
         size = alone if len(panels) == 1 else (across * each[0], down * each[1])
-    elif any(one < least for one, least in zip(size, _least(across, down), strict=True)):
+    elif any(inches < least for inches, least in zip(size, _least(across, down), strict=True)):
         wide, high = _least(across, down)
         raise OptionError(
             f"size {size[0]:g}x{size[1]:g} is too small for {across} by {down} charts: give {wide:g}x{high:g} "
@@ -303,8 +303,8 @@ def _legend(figure: Figure, handles: Sequence[Any], lines: Sequence[Line], width
     across = max(1, min(len(lines), int(room)))
     # a name that begins with _ would be left out, so names come afterwards
     widths = ["x" * len(name) for name in names]
-    found = figure.legend(
+    legend = figure.legend(
         handles, widths, loc="outside upper center", ncols=across, frameon=False, handlelength=3
     )
-    for text, name in zip(found.get_texts(), names, strict=True):
+    for text, name in zip(legend.get_texts(), names, strict=True):
         text.set_text(name)

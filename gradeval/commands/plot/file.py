@@ -63,7 +63,7 @@ def save(picture: Picture, path: str, size: tuple[float, float] | None = None) -
 
 def image(picture: Picture, format: str, size: tuple[float, float] | None = None) -> tuple[bytes, str]:
     """The content of the file, and the characters that its font lacks. Raises GradevalError."""
-    if size is not None and not all(0 < one <= MOST_INCHES for one in size):
+    if size is not None and not all(0 < inches <= MOST_INCHES for inches in size):
         raise OptionError(f"size must be width and height in inches, up to {MOST_INCHES:g}, not {size}")
     check_matplotlib()
     with _without_warnings():

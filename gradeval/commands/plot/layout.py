@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradeval.commands.plot.picture import Axis, Bars, Line, Panel, Picture
+from gradeval.commands.plot.picture import Axis, Bars, Panel, Picture
 from gradeval.commands.study.layout import document as study_document
 from gradeval.commands.study.tables import spaced
 from gradeval.errors import visible
@@ -80,29 +80,26 @@ def document(
         note = TextLine(f"Intervals: {picture.note}.", "dim")
         parts = (*_charts(picture, options), *values, note)
         text = write_table(parts, how._replace(width=width))
-        yield Lines(_in_ascii(text, options).splitlines())
+        yield Lines((in_ascii(text).translate(_TO_ASCII) if ascii else text).splitlines())
 
     return Document(blocks=blocks, rows=numbers.rows, content=numbers.content)
-
-
-def _in_ascii(text: str, options: PlotRenderOptions) -> str:
-    """Greek letters and rules in ASCII, if that is wanted."""
-    return in_ascii(text).translate(_TO_ASCII) if options.ascii else text
 
 
 def _charts(picture: Picture, options: PlotRenderOptions) -> Iterator[Block]:
     panels = picture.panels
     across = max(1, min(picture.across, len(panels), (options.width + _GAP) // (_LEAST_BESIDE + _GAP)))
     width = (options.width - _GAP * (across - 1)) // across
-    size = width - _MARGIN, _HEIGHT if len(panels) == 1 else _LOW_HEIGHT
+    size = width - _MARGIN, _HEIGHT if len(panels) == 1 else _LOW_HEIGHT  # within the axes
     ranges = _ranges(panels)
     for first in range(0, len(panels), across):
         part = panels[first : first + across]
         titles = [_title(panel, width) for panel in part]
-        charts = [
-            _chart(panel, ranges[panel.y], [""] * (max(map(len, titles)) - len(title)) + title, size, options)
-            for panel, title in zip(part, titles, strict=True)
-        ]
+        charts = []
+        for panel, title in zip(part, titles, strict=True):
+            draw = _lines if panel.bars is None else _bars
+            above = [""] * (max(map(len, titles)) - len(title)) + title
+            chart = draw(panel, ranges[panel.y], *size, options)
+            charts.append(titled(chart, above, visible(panel.x.label)))
         yield Lines(_lines_of(beside(charts, _GAP), options))
         for panel in part:
             if panel.bars is not None:
@@ -111,7 +108,7 @@ def _charts(picture: Picture, options: PlotRenderOptions) -> Iterator[Block]:
 
 def _ranges(panels: Sequence[Panel]) -> dict[Axis, tuple[float, float]]:
     """The lowest and the highest value of the panels that have an axis in common."""
-    found: dict[Axis, tuple[float, float]] = {}
+    ranges: dict[Axis, tuple[float, float]] = {}
     for panel in panels:
         shown = [line.y for line in panel.lines] if panel.bars is None else [panel.bars.y, np.zeros(1)]
         if len(panel.lines) == 1:
@@ -119,30 +116,15 @@ def _ranges(panels: Sequence[Panel]) -> dict[Axis, tuple[float, float]]:
         values = np.concatenate(shown)
         values = values[~np.isnan(values)]
         low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
-        before = found.get(panel.y, (low, high))
-        found[panel.y] = min(low, before[0]), max(high, before[1])
-    return found
+        before = ranges.get(panel.y, (low, high))
+        ranges[panel.y] = min(low, before[0]), max(high, before[1])
+    return ranges
 
 
 def _title(panel: Panel, width: int) -> list[str]:
     """The lines above a chart; names that are wider are shortened."""
     title = f"{panel.title}: {panel.y.label}" if panel.title else panel.y.label
     return [line for wide in wrapped(visible(title), width) for line in shortened([wide], width)]
-
-
-def _chart(
-    panel: Panel,
-    ends: tuple[float, float],
-    title: Sequence[str],
-    size: tuple[int, int],
-    options: PlotRenderOptions,
-) -> Chart:
-    """size: the columns and rows within the axes."""
-    if panel.bars is not None:
-        chart = _bars(panel.bars, ends, *size, options)
-    else:
-        chart = _lines(panel, ends, *size, options)
-    return titled(chart, title, visible(panel.x.label))
 
 
 def _lines_of(chart: Chart, options: PlotRenderOptions) -> Sequence[str]:
@@ -165,13 +147,16 @@ def _glyphs(options: PlotRenderOptions, signed: bool = False) -> Glyphs:
     return ASCII if options.ascii else HALVES if signed else BLOCKS
 
 
-def _bars(bars: Bars, ends: tuple[float, float], width: int, height: int, options: PlotRenderOptions) -> Chart:
-    y, count = bars.y, len(bars.y)
+def _bars(
+    panel: Panel, ends: tuple[float, float], width: int, height: int, options: PlotRenderOptions
+) -> Chart:
+    assert panel.bars is not None
+    y, count = panel.bars.y, len(panel.bars.y)
     if count > width:
         edges = np.linspace(0, count, width + 1).round().astype(int)
         y = np.add.reduceat(y, edges[:-1]) / np.diff(edges)
     share = min(max(width // max(count, 1), 1), _BAR_WIDTH)
-    styles = (0, 1) if bars.sign > 0 else (1, 0)
+    styles = (0, 1) if panel.bars.sign > 0 else (1, 0)
     return column_chart(y, ends, share, height, _glyphs(options, ends[0] < 0), styles)
 
 
@@ -181,36 +166,28 @@ def _lines(
     lines, alone, glyphs = panel.lines, len(panel.lines) == 1, _glyphs(options)
     x = np.concatenate([line.x for line in lines])
     y_range = rounded(*ends, 10, (panel.y.low, panel.y.high))
-    canvas = Canvas(width, height, _scale(panel.x, x), Scale(*y_range))
+    x_scale = Scale(float(x.min()), float(x.max()), panel.x.log)
+    canvas = Canvas(width, height, x_scale, Scale(*y_range))
     for place, line in enumerate(lines):
         if alone and line.low is not None and line.high is not None:
             canvas.band(line.x, line.low, line.high, (glyphs.band, place))
         canvas.path(line.x, line.y, (glyphs.path, place))
     for place, line in enumerate(lines):
-        _mark(canvas, line, "o" if alone else MARKS[place % len(MARKS)], place, alone, len(lines))
-    return canvas.chart(ticks(*y_range, 5), _x_ticks(canvas.x, panel, width), glyphs)
+        mark = "o" if alone else MARKS[place % len(MARKS)]
+        if len(line.x) * 2 <= width:
+            canvas.marks(zip(line.x.tolist(), line.y.tolist(), strict=True), (mark, place))
+        elif not alone:  # along the curve, each curve's at columns of their own
+            canvas.trail(line.x, line.y, (mark, place), _STEP * place // len(lines), _STEP)
+    return canvas.chart(ticks(*y_range, 5), _x_ticks(x_scale, width, panel.x.whole), glyphs)
 
 
-def _mark(canvas: Canvas, line: Line, mark: str, place: int, alone: bool, count: int) -> None:
-    """The letters of a line: at its values, or along the curve, each curve's at columns of their own."""
-    is_wide = len(line.x) * 2 <= canvas.width
-    if is_wide:
-        canvas.marks(zip(line.x.tolist(), line.y.tolist(), strict=True), (mark, place))
-    elif not alone:
-        canvas.trail(line.x, line.y, (mark, place), _STEP * place // count, _STEP)
-
-
-def _scale(axis: Axis, x: np.ndarray) -> Scale:
-    return Scale(float(x.min()), float(x.max()), axis.log)
-
-
-def _x_ticks(scale: Scale, panel: Panel, width: int) -> list[float]:
+def _x_ticks(scale: Scale, width: int, whole: bool) -> list[float]:
     if scale.log:
         powers = range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
-        found = [step * 10.0**power for power in powers for step in (1, 2, 5)]
-        return [one for one in found if scale.low <= one <= scale.high]
-    found = ticks(scale.low, scale.high, max(width // (8 if width > 40 else 6), 2), panel.x.whole)
-    return sorted({scale.low, *found, scale.high})
+        steps = [step * 10.0**power for power in powers for step in (1, 2, 5)]
+        return [step for step in steps if scale.low <= step <= scale.high]
+    between = ticks(scale.low, scale.high, max(width // (8 if width > 40 else 6), 2), whole)
+    return sorted({scale.low, *between, scale.high})
 
 
 def _of_bars(bars: Bars, options: PlotRenderOptions) -> Iterator[str]:
@@ -219,7 +196,8 @@ def _of_bars(bars: Bars, options: PlotRenderOptions) -> Iterator[str]:
         yield "No query has a value."
         return
     if count > room:
-        yield f"Each column is the mean of {_share(count, room)} queries."
+        low, high = count // room, -(-count // room)
+        yield f"Each column is the mean of {low if low == high else f'{low} or {high}'} queries."
     write = number if bars.pair is None else signed
     mean, *ends = (write(value, options.digits) for value in (bars.mean, bars.low, bars.high))
     interval = "" if math.isnan(bars.low) else f", interval {ends[0]} to {ends[1]}"
@@ -228,28 +206,22 @@ def _of_bars(bars: Bars, options: PlotRenderOptions) -> Iterator[str]:
         yield f"Mean of {count} {'query' if count == 1 else 'queries'}: {mean}{interval}."
     else:
         p = "" if math.isnan(pair.p_corrected) else f", p {probability(pair.p_corrected, options.digits)}"
-        means = " and ".join(number(one, options.digits) for one in (pair.baseline_mean, pair.mean))
+        means = " and ".join(number(mean, options.digits) for mean in (pair.baseline_mean, pair.mean))
         yield f"Won {pair.won}, tied {pair.tied}, lost {pair.lost}. Means {means}."
         yield f"Difference {mean}{interval}{p}."
-    most = min(_MOST_ENDS, count)
     named = list(zip(bars.queries, bars.y.tolist(), strict=True))
     if count <= 2 * _MOST_ENDS:
         yield f"Queries: {_listed(named, options, bars)}."
         return
-    first, last = named[:most], named[: -most - 1 : -1]
+    first, last = named[:_MOST_ENDS], named[: -_MOST_ENDS - 1 : -1]
     if pair is None:
         yield f"Highest: {_listed(first, options, bars)}."
         yield f"Lowest: {_listed(last, options, bars)}."
         return
     for what, ends_of, sign in (("Won most", first, bars.sign), ("Lost most", last, -bars.sign)):
-        of_sign = [one for one in ends_of if one[1] * sign > 0]
+        of_sign = [(query, value) for query, value in ends_of if value * sign > 0]
         if of_sign:
             yield f"{what}: {_listed(of_sign, options, bars)}."
-
-
-def _share(count: int, room: int) -> str:
-    low, high = count // room, -(-count // room)
-    return str(low) if low == high else f"{low} or {high}"
 
 
 def _listed(queries: Sequence[tuple[str, float]], options: PlotRenderOptions, bars: Bars) -> str:

@@ -153,14 +153,14 @@ def agreement(
         raise OptionError("agreement takes neither query_ids nor by_level nor tie_range")
     if qrels2 is not None and chosen.ties in ("best", "worst"):
         raise OptionError(f"ties={chosen.ties} orders by one set of judgments, so it does not go with qrels2")
-    given = separate_runs(qrels if runs is None else runs)
+    named_runs = separate_runs(qrels if runs is None else runs)
     others = () if qrels2 is None else (qrels2,)
-    collection, judged = collect(qrels, given, chosen, others=others, watch=watch)
-    if len(collection.names) < 2:
+    union, judged = collect(qrels, named_runs, chosen, others=others, watch=watch)
+    if len(union.names) < 2:
         raise InputError(judged[0].path, "an order needs two systems", hint="Give two or more runs")
-    collections, agreement_of_grades, left_out = [collection], list[Table](), list[Notice]()
+    collections, agreement_of_grades, left_out = [union], list[Table](), list[Notice]()
     if qrels2 is not None:
-        collections, agreement_of_grades, left_out = _by_each(collection, judged)
+        collections, agreement_of_grades, left_out = _by_each(union, judged)
     names = [collection.qrels.path for collection in collections]
     if len(set(names)) < len(names):
         names[1] += "#2"
@@ -168,22 +168,22 @@ def agreement(
     orders: list[list[Ints]] = []  # of the systems, by each set of judgments and metric
     rows: dict[str, list[Row]] = {"power": [], "halves": [], "rescaled": [], "systems": []}
     signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
-    for name, own in zip(names, collections, strict=True):
+    for name, collection in zip(names, collections, strict=True):
         label = (name,) if qrels2 is not None else ()
-        scored = own.scored(specs)
-        noticed.append(list(own.notices(specs, scored)))
-        means = own.means(specs, scored)
+        scored = collection.scored(specs)
+        noticed.append(list(collection.notices(specs, scored)))
+        means = collection.means(specs, scored)
         orders.append([levels_of(better) for better in means * signs])
-        of_runs = zip(own.counted, scored, strict=True)
+        of_runs = zip(collection.counted, scored, strict=True)
         values = [np.where(counted, run.values, np.nan) for counted, run in of_runs]
-        by_query = np.stack(values, axis=-1)[:, own.order_of_ids]  # (M, Q, R)
-        changes = _rescaled(own, specs, means, factors)
+        by_query = np.stack(values, axis=-1)[:, collection.order_of_ids]  # (M, Q, R)
+        changes = _rescaled(collection, specs, means, factors)
         for m, spec in enumerate(map(str, specs)):
-            pairs, count = math.comb(len(own.names), 2), power(by_query[m])
+            pairs, count = math.comb(len(collection.names), 2), power(by_query[m])
             rows["power"].append((*label, spec, pairs, count, count / pairs))
             rows["halves"].append((*label, spec, *halves(by_query[m], splits, sampling.seed), seed))
             rows["rescaled"] += [(*label, spec, *change) for change in changes[m]]
-            systems = zip(own.names, means[m].tolist(), strict=True)
+            systems = zip(collection.names, means[m].tolist(), strict=True)
             rows["systems"] += [(*label, spec, *system) for system in systems]
     return Study(
         name="agreement",
@@ -198,7 +198,7 @@ def agreement(
             "evaluation": chosen.to_dict(),
         },
         noticed=(tuple(left_out), *_by_their_judgments(noticed, names)),
-        runs_read=len(collection.names),
+        runs_read=len(union.names),
         tables=_tables([str(spec) for spec in specs], names, orders, agreement_of_grades, rows),
     )
 
@@ -263,8 +263,11 @@ def _by_their_judgments(
     noticed: Sequence[Sequence[Notice]], names: Sequence[str]
 ) -> Iterator[tuple[Notice, ...]]:
     """The notices by each set of judgments; of two, a notice of a run by one of them names it."""
-    for own, other, name in zip(noticed, reversed(noticed), names, strict=True):
-        yield tuple(one if one.subject == name or one in other else replace(one, judgments=name) for one in own)
+    for notices, others, name in zip(noticed, reversed(noticed), names, strict=True):
+        yield tuple(
+            notice if notice.subject == name or notice in others else replace(notice, judgments=name)
+            for notice in notices
+        )
 
 
 def _factors(rescale: Any) -> tuple[float, ...]:
@@ -396,8 +399,8 @@ def halves(values: Floats, splits: int, seed: int) -> tuple[float, float, float,
 
     def means(sums: Floats) -> Floats:
         with np.errstate(invalid="ignore"):
-            own: Floats = fixed.value(sums[None, :last])[0] / sums[last:]
-        return own
+            mean: Floats = fixed.value(sums[None, :last])[0] / sums[last:]
+        return mean
 
     taus, swapped = np.empty(splits), np.empty(splits)
     for split in range(splits):

@@ -66,14 +66,16 @@ class Collection:
             run, queries = part
             return scored(judgments_of(self.qrels, run, queries, self.options, run.tag), specs)
 
-        found = with_fewer(lambda jobs: list(ordered_map(of_part, parts, jobs)), jobs)
+        results = with_fewer(lambda jobs: list(ordered_map(of_part, parts, jobs)), jobs)
         return [
-            Scored.joined(found[first : first + len(shares)]) for first in range(0, len(found), len(shares))
+            Scored.joined(results[first : first + len(shares)]) for first in range(0, len(results), len(shares))
         ]
 
-    def means(self, specs: Sequence[Spec], found: Sequence[Scored]) -> Floats:
+    def means(self, specs: Sequence[Spec], results: Sequence[Scored]) -> Floats:
         """The mean of each metric and run over the counted queries, as evaluate() has it, (M, R)."""
-        runs = (summarize(specs, of.values, own) for of, own in zip(found, self.counted, strict=True))
+        runs = (
+            summarize(specs, run.values, counted) for run, counted in zip(results, self.counted, strict=True)
+        )
         return np.stack(list(runs), axis=1)
 
     @cached_property
@@ -108,8 +110,8 @@ class Collection:
         position[rows] = np.arange(len(rows))
         runs = []
         for run in self.runs:
-            kept = position[run.ties.row] >= 0
-            ties = Ties(position[run.ties.row[kept]], run.ties.first[kept], run.ties.last[kept])
+            is_judged = position[run.ties.row] >= 0
+            ties = Ties(position[run.ties.row[is_judged]], run.ties.first[is_judged], run.ties.last[is_judged])
             is_kept = np.isin(run.identical.query, queries)
             own = np.searchsorted(queries, run.identical.query[is_kept])
             runs.append(
@@ -123,14 +125,14 @@ class Collection:
             )
         return replace(self, qrels=table, runs=tuple(runs))
 
-    def notices(self, specs: Sequence[Spec], found: Sequence[Scored]) -> Iterator[Notice]:
+    def notices(self, specs: Sequence[Spec], results: Sequence[Scored]) -> Iterator[Notice]:
         """What a user should know of the judgments, the runs and their values."""
         options, every = self.options, np.ones(len(self.qrels.queries), np.bool_)
         yield from self.qrels.notices
         cutoff = first_ranks(specs, options)
-        shares = [judged_share(self.qrels, *one, cutoff) for one in zip(self.runs, self.counted, strict=True)]
-        yield from relevance_notices(self.qrels, specs, found[0].empty, every, options, max(shares))
-        rows = zip(self.names, self.runs, self.rules, self.counted, found, shares, strict=True)
+        shares = [judged_share(self.qrels, *run, cutoff) for run in zip(self.runs, self.counted, strict=True)]
+        yield from relevance_notices(self.qrels, specs, results[0].empty, every, options, max(shares))
+        rows = zip(self.names, self.runs, self.rules, self.counted, results, shares, strict=True)
         for name, run, rule, counted, of, share in rows:
             for notice in (
                 *query_notices(self.qrels, run, specs, every, options),
@@ -141,7 +143,7 @@ class Collection:
                 yield replace(notice, subject=name)
 
     def _tie_notices(
-        self, run: Reduced, rule: str, counted: Bools, specs: Sequence[Spec], found: Scored
+        self, run: Reduced, rule: str, counted: Bools, specs: Sequence[Spec], result: Scored
     ) -> Iterator[Notice]:
         """Where the order of tied scores decides a mean, unless the user has named a rule."""
         if self.options.ties is not None:
@@ -151,8 +153,8 @@ class Collection:
             return judgments_of(self.qrels, run._replace(rank=rank), queries, self.options, run.tag)
 
         jobs = self.options.jobs or default_jobs()
-        ties = spread(self.qrels, run, counted, specs, found, judge, self.options.depth, jobs, TRIALS)
-        yield from tie_notices(self.qrels, specs, found, counted, ties, rule)
+        ties = spread(self.qrels, run, counted, specs, result, judge, self.options.depth, jobs, TRIALS)
+        yield from tie_notices(self.qrels, specs, result, counted, ties, rule)
 
 
 def collect(
@@ -172,20 +174,20 @@ def collect(
     jobs = options.jobs or default_jobs()
     check_columns([qrels, *(run for _, run in runs)], options)
     own = is_path(qrels) and any(is_file(run, source_of(qrels).name) for _, run in runs)
-    given = open_qrels(qrels, options, jobs, watch, own)
+    source = open_qrels(qrels, options, jobs, watch, own)
     plain = options.replace(qrels_format=None, qrels_feature=None, groups=None)
-    read = [given.qrels, *(open_qrels(other, plain, jobs, watch).qrels for other in others)]
-    judged = [one.shift_grades(options.zero_grade) for one in read]
+    read = [source.qrels, *(open_qrels(other, plain, jobs, watch).qrels for other in others)]
+    judged = [table.shift_grades(options.zero_grade) for table in read]
     table = judged[0]
     if others:  # queries and documents in order of first appearance
-        columns = (_columns(one, np.zeros(len(one.grade))) for one in read)
+        columns = (_columns(table, np.zeros(len(table.grade))) for table in read)
         table = replace(Qrels.of(read[0].path, columns), notices=())
     opened: list[Run] = []
     for name, run in runs:
-        for one in open_runs(name, run, given, options, watch, position=len(opened) + 1):
-            if isinstance(one, InputError):
-                raise one
-            opened.append(one)
+        for of_file in open_runs(name, run, source, options, watch, position=len(opened) + 1):
+            if isinstance(of_file, InputError):
+                raise of_file
+            opened.append(of_file)
 
     def reduced(jobs: int) -> list[Reduced]:
         concurrent_runs = max(1, min(jobs, len(opened)))
@@ -204,8 +206,8 @@ def collect(
 
 def grades_in(table: Qrels, qrels: Qrels) -> Floats:
     """The grade that the judgments give each row of the table, (N,), NaN where they give none."""
-    found = reduce_columns(_columns(qrels, qrels.grade), table, "input", qrels.path)
-    return np.where(np.isfinite(found.rank), found.score, np.nan)
+    reduced = reduce_columns(_columns(qrels, qrels.grade), table, "input", qrels.path)
+    return np.where(np.isfinite(reduced.rank), reduced.score, np.nan)
 
 
 def _columns(qrels: Qrels, number: Floats) -> Columns:

@@ -35,10 +35,10 @@ def as_has(command: click.Command, *names: str) -> Callable[[Decorated], Decorat
     """The options of another command with these parameters' names."""
 
     def decorate(function: Decorated) -> Decorated:
-        own = {param.name: param for param in command.params}
+        params = {param.name: param for param in command.params}
         # click lists the options of a function in the reverse order
         added: list[click.Parameter] = getattr(function, "__click_params__", [])
-        function.__click_params__ = [*added, *(own[name] for name in reversed(names))]  # type: ignore[attr-defined]
+        function.__click_params__ = [*added, *(params[name] for name in reversed(names))]  # type: ignore[attr-defined]
         return function
 
     return decorate
@@ -81,7 +81,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]
         if isinstance(value, tuple):
             return value
         try:
-            return tuple(self.number(one.strip()) for one in value.split(","))
+            return tuple(self.number(text.strip()) for text in value.split(","))
         except ValueError:
             self.fail(f"'{value}' is not a comma-separated list of {self.what}.", param, ctx)
 
@@ -109,7 +109,9 @@ def _show(job: Job, study: Study) -> int:
     from gradeval.notices import lines
 
     def sentences(informational: bool) -> list[str]:
-        groups = ([one for one in group if one.informational is informational] for group in study.noticed)
+        groups = (
+            [notice for notice in group if notice.informational is informational] for group in study.noticed
+        )
         return list(dict.fromkeys(line for group in groups for line in lines(group, study.runs_read)))
 
     is_wrong = any(notice.kind not in job.allow for notice in study.notices if not notice.informational)

@@ -69,11 +69,11 @@ def criteria(metrics: str | Iterable[str] = METRICS) -> Study:
     table = full_rankings(np.array(REFERENCE, np.float64)[order], score=scores)
     *values, tau = score(table, [*specs, *parse("tau")])
     verdicts: list[tuple[str, str, bool | None, float]] = []
-    for spec, own in zip(specs, values, strict=True):
+    for spec, of_lists in zip(specs, values, strict=True):
         sign = 1 if spec.metric.higher_is_better else -1
         low, high = spec.metric.range
         ends = sign * (-math.inf if low is None else low), sign * (math.inf if high is None else high)
-        verdicts += [(str(spec), *verdict) for verdict in verdicts_of(sign * own, ends, costs(tau))]
+        verdicts += [(str(spec), *verdict) for verdict in verdicts_of(sign * of_lists, ends, costs(tau))]
     names = [str(spec) for spec in specs]
     lists = [" ".join(map(str, scores)) for scores in LISTS]
     holds = ["undefined" if verdict is None else verdict for _, _, verdict, _ in verdicts]
@@ -93,9 +93,9 @@ def criteria(metrics: str | Iterable[str] = METRICS) -> Study:
                 "Value of each list of predicted scores",
                 ("list", "scores", "metric", "value"),
                 [
-                    (number, scores, name, float(own[number - 1]))
+                    (number, scores, name, float(of_lists[number - 1]))
                     for number, scores in enumerate(lists, 1)
-                    for name, own in zip(names, values, strict=True)
+                    for name, of_lists in zip(names, values, strict=True)
                 ],
                 shown=False,
             ),
@@ -104,7 +104,7 @@ def criteria(metrics: str | Iterable[str] = METRICS) -> Study:
                 "Value of each list of predicted scores",
                 ("list", "scores", *names),
                 [
-                    (number, scores, *(float(own[number - 1]) for own in values))
+                    (number, scores, *(float(of_lists[number - 1]) for of_lists in values))
                     for number, scores in enumerate(lists, 1)
                 ],
                 data=False,

@@ -49,8 +49,8 @@ def quartiles(values: Floats) -> list[float]:
     valid = values[~np.isnan(values)]
     if not len(valid):
         return [np.nan] * len(QUARTILES)
-    found: list[float] = np.quantile(valid, np.linspace(0, 1, len(QUARTILES))).tolist()
-    return found
+    numbers: list[float] = np.quantile(valid, np.linspace(0, 1, len(QUARTILES))).tolist()
+    return numbers
 
 
 def divergence(
@@ -95,8 +95,8 @@ def divergence(
             f"the difference is of two metrics, not {len(specs)}", hint="for example 'nDCG@10 nDCGphi@10'"
         )
     chosen = Options.of(**options)
-    given = separate_runs(qrels if runs is None else runs)
-    results = complete(evaluate_all(qrels, given, specs, chosen, watch=watch))
+    named_runs = separate_runs(qrels if runs is None else runs)
+    results = complete(evaluate_all(qrels, named_runs, specs, chosen, watch=watch))
     return Study(
         name="divergence",
         options={"metrics": [str(spec) for spec in specs], "evaluation": dict(results.options)},
@@ -151,8 +151,8 @@ def _synthetic(specs: Sequence[Spec], cutoff: int, items: int, draws: int, seed:
     def values_of(ideal: Floats, order: Sequence[int]) -> Floats:
         """(M, D)."""
 
-        def of_share(own: slice) -> Floats:
-            return score(full_rankings(ideal[own][:, order]), specs)
+        def of_share(share: slice) -> Floats:
+            return score(full_rankings(ideal[share][:, order]), specs)
 
         parts = list(shares(draws, items))
         return np.concatenate(with_fewer(lambda jobs: list(ordered_map(of_share, parts, jobs)), jobs), axis=1)
@@ -165,11 +165,11 @@ def _synthetic(specs: Sequence[Spec], cutoff: int, items: int, draws: int, seed:
     for d, distribution in enumerate(DISTRIBUTIONS):
         for s, scenario in enumerate(SCENARIOS):
             for m, spec in enumerate(specs):
-                own, labels = values[d, s, m], (distribution, scenario, str(spec))
-                boxes.append((*labels, *quartiles(own), seed))
-                each_draw += [(*labels, draw, value, seed) for draw, value in enumerate(own.tolist(), 1)]
+                of_draws, labels = values[d, s, m], (distribution, scenario, str(spec))
+                boxes.append((*labels, *quartiles(of_draws), seed))
+                each_draw += [(*labels, draw, value, seed) for draw, value in enumerate(of_draws.tolist(), 1)]
                 if m:
-                    apart = paired_differences(values[d, s, 0], own)
+                    apart = paired_differences(values[d, s, 0], of_draws)
                     impacts.append((*labels, float(np.mean(apart > 0)), float(np.mean(apart < 0)), seed))
     labelled = ("distribution", "scenario", "metric")
     return Study(

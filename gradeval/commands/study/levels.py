@@ -38,8 +38,8 @@ def levels(
     """
     specs = competing_metrics(metrics)
     chosen = Options.of(**{**options, "by_level": True})
-    given = separate_runs(qrels if runs is None else runs)
-    results = complete(evaluate_all(qrels, given, specs, chosen, watch=watch))
+    named_runs = separate_runs(qrels if runs is None else runs)
+    results = complete(evaluate_all(qrels, named_runs, specs, chosen, watch=watch))
     by_level = [
         m for m, spec in enumerate(results.specs) if spec.metric.name == "AP" and [*spec.params] == ["rel"]
     ]
@@ -49,7 +49,8 @@ def levels(
     combined = results.means[:, [results.specs.index(spec) for spec in specs]]
     feature = f"feature{chosen.qrels_feature}"
     reference = {"reference": feature} if feature in names else {}
-    asked = Kind.QRELS_AS_RUN, reference.get("reference")  # that the virtual assessor is the judgments
+    # the virtual assessor, as a run, is the judgments: that was asked for
+    expected = Kind.QRELS_AS_RUN, reference.get("reference")
 
     values: list[Row] = []
     for run, precisions, means in zip(names, at_threshold, combined.tolist(), strict=True):
@@ -64,7 +65,7 @@ def levels(
             **reference,
             "evaluation": dict(results.options),
         },
-        noticed=(tuple(one for one in results.notices if (one.kind, one.subject) != asked),),
+        noticed=(tuple(notice for notice in results.notices if (notice.kind, notice.subject) != expected),),
         runs_read=len(results.runs),
         tables=(
             Table(

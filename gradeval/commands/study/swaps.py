@@ -89,25 +89,25 @@ def swaps(
 
     def values_of(part: slice) -> Floats:
         """(2, L, M, repeats of the part, steps + 1)."""
-        own = range(part.start, part.stop)
-        order = np.array([_swapped(items, steps, seed, repeat) for repeat in own])
-        found = np.empty((len(USES), len(counts), len(specs), len(own), steps + 1))
+        in_part = range(part.start, part.stop)
+        order = np.array([_swapped(items, steps, seed, repeat) for repeat in in_part])
+        values = np.empty((len(USES), len(counts), len(specs), len(in_part), steps + 1))
         for i, count in enumerate(counts):
             scale = np.arange(float(count))
-            even = np.broadcast_to(_even(items, count), (len(own), items))
-            uneven = np.array([_uneven(items, count, seed, repeat) for repeat in own])
+            even = np.broadcast_to(_even(items, count), (len(in_part), items))
+            uneven = np.array([_uneven(items, count, seed, repeat) for repeat in in_part])
             for u, ideal in enumerate((even, uneven)):
                 grade = np.take_along_axis(ideal[:, None, :], order, axis=2)
-                values = score(full_rankings(grade.reshape(-1, items), scale), specs)
-                found[u, i] = values.reshape(len(specs), len(own), steps + 1)
-        return found
+                of_use = score(full_rankings(grade.reshape(-1, items), scale), specs)
+                values[u, i] = of_use.reshape(len(specs), len(in_part), steps + 1)
+        return values
 
     def all_values(jobs: int) -> list[Floats]:
         done = []
         for part in ordered_map(values_of, list(shares(repeats, items * (steps + 1))), jobs):
             done.append(part)
             if progress is not None:
-                progress(sum(one.shape[3] for one in done), repeats)
+                progress(sum(values.shape[3] for values in done), repeats)
         return done
 
     values = np.concatenate(with_fewer(all_values, jobs), axis=3)
@@ -206,8 +206,8 @@ def _noise(values: Floats, seed: int) -> float:
     weights = random.standard_normal((_DRAWS, repeats)) / np.sqrt(repeats * (repeats - 1))
     weights *= np.sqrt((repeats - 1) / random.chisquare(repeats - 1, (_DRAWS, 1)))
     for start in range(0, steps, part):
-        own = values[:, :, start : start + part]
-        off = np.nan_to_num(own - _mean_sd_count(own, axis=1)[0][:, None])
+        some = values[:, :, start : start + part]
+        off = np.nan_to_num(some - _mean_sd_count(some, axis=1)[0][:, None])
         means = weights @ off  # (L, draws, part)
         largest = np.maximum(largest, np.ptp(means, axis=0).max(axis=1))
     return float(np.quantile(largest, 0.95))
@@ -225,13 +225,12 @@ def _mean_sd_count(values: Floats, axis: int) -> tuple[Floats, Floats, Ints]:
 
 def _level_counts(levels: Any, items: int) -> tuple[int, ...]:
     try:
-        given = list(levels)
+        counts = list(levels)
     except TypeError:
         raise OptionError(f"levels must be several integers, not {described(levels)}") from None
-    counts = tuple(dict.fromkeys(whole("levels", count, 2, items) for count in given))
     if not counts:
         raise OptionError("levels: no number of levels given")
-    return counts
+    return tuple(dict.fromkeys(whole("levels", count, 2, items) for count in counts))
 
 
 def _swapped(items: int, swaps: int, seed: int, repeat: int) -> Ints:
