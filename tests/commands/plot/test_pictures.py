@@ -89,9 +89,7 @@ def test_a_lower_value_wins_where_lower_is_better():
     assert (panel.bars.pair.won, panel.bars.pair.tied) == (2, 1)
 
 
-@pytest.mark.parametrize(
-    ("metric", "at"), [("nDCG", "1-3,10"), ("P(rel=2)", "5,1"), ("iprec_at_recall", "0,0.5,1")]
-)
+@each(("metric", "at"), [("nDCG", "1-3,10"), ("P(rel=2)", "5,1"), ("iprec_at_recall", "0,0.5,1")])
 def test_curves_are_the_means(metric, at):
     picture = gradeval.plot.curve(QRELS, RUNS[:2], metric, at=at)
     rows = picture.table("curve").rows

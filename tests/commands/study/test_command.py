@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from cli.command import QRELS, RUN, fails, gradeval
-from cli.groups import check_error, check_formats, check_help
 from helpers import each
 
 import gradeval as package
+from commands.groups import check_error, check_formats, check_help
 from gradeval.commands.study.command import study_command
 
 STUDIES = tuple(study_command.commands)
@@ -56,10 +56,6 @@ CALLS = {
 @each("call", CALLS.values(), ids=CALLS)
 def test_formats_say_the_same(call):
     check_formats(*call)
-
-
-@each("call", CALLS.values(), ids=CALLS)
-def test_table(call):
     done = gradeval(*call, terminal=True)
     assert done.code == 0
     assert any(line.lstrip("\x1b[2m").startswith(f"{call[1]}: metrics ") for line in done.out.splitlines()[-3:])
@@ -133,10 +129,8 @@ def test_standard_input(tmp_path):
     [
         (("swap",), "'gradeval study --help'"),
         (("swaps", "--levels", "2,x"), "'2,x' is not a comma-separated list of integers"),
-        (("swaps", "--levels", "1"), "levels must be an integer from 2 to 100, not 1"),
         (("swaps", "--items", "1"), "--items"),
         (("swaps", "-m", "num_q"), "num_q: a study needs"),
-        (("swaps", "-m", "nDGC"), "did you mean nDCG"),
         (("swaps", "--table", "x", "-f", "tsv"), "'x' is not one of 'distances', 'curves'"),
         (("swaps", "--table", "curves", "-f", "json"), "--table requires"),
         (("swaps", "--nosuch"), "'gradeval study swaps --help'"),
@@ -145,16 +139,11 @@ def test_standard_input(tmp_path):
         (("divergence", "q"), "Missing argument 'RUN...'"),
         (("divergence", "--rel", "1"), "--rel requires QRELS"),
         (("divergence", "q", "r", "--draws", "5"), "--draws is for random scores"),
-        (("divergence", "q", "r", "-m", "AP"), "two metrics"),
-        (("agreement", "q", "r"), "two systems"),
         (("agreement", "q", "r", "s", "--alpha", "1,2"), "--alpha"),
-        (("agreement", "q", "r", "s", "--alpha", "2"), "alpha must lie between 0 and 1"),
         (
             ("agreement", "q", "r", "s", "--test", "tukey", "--correction", "bh"),
             "--correction does not go with",
         ),
-        (("agreement", "q", "r", "s", "--rescale", "0"), "rescale must be positive"),
-        (("agreement", "q", "r", "s", "--ties", "best", "--qrels2", "q2"), "qrels2"),
     ],
 )
 def test_errors_are_one_line(call, says):
@@ -163,12 +152,6 @@ def test_errors_are_one_line(call, says):
 
 def test_help():
     check_help("study", *STUDIES)
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_help_names_the_endings_that_there_are(name):
-    text = " ".join(gradeval("study", name, "--help").out.split())
-    assert "sets the format: .txt, .tsv, .csv, .json." in text
 
 
 def test_the_virtual_assessor_is_no_mistake():

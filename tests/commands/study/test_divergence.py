@@ -57,13 +57,13 @@ def test_figure_2_medians(figure2):
         assert np.median(phi) == pytest.approx(median, abs=tolerance)
 
 
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_figure_2_claims(figure2, distribution):
+def test_figure_2_claims(figure2):
     """Scenario 1: in most draws the ad-hoc nDCG overestimates the error. Scenario 2: it underestimates it."""
-    base, phi = values(figure2, distribution, "swap")
-    assert np.mean(phi > base) > 0.5
-    base, phi = values(figure2, distribution, "reverse")
-    assert np.mean(phi < base) == 1
+    impact = {tuple(row[:2]): row[3:5] for row in figure2.table("impact").rows}
+    for distribution in DISTRIBUTIONS:
+        base, phi = values(figure2, distribution, "swap")
+        assert impact[distribution, "swap"][0] == np.mean(phi > base) > 0.5
+        assert impact[distribution, "reverse"] == (0, 1)
 
 
 def test_imbalanced_scores_cost_more(figure2):
@@ -82,9 +82,6 @@ def test_tables_of_figure_2(figure2):
     boxes = figure2.table("quartiles").to_dicts()
     cells = [(row["distribution"], row["scenario"]) for row in boxes[::2]]
     assert cells == [(d, s) for d in DISTRIBUTIONS for s in SCENARIOS]
-    impact = figure2.table("impact").to_dicts()
-    assert impact[1]["underestimates"] == 1.0
-    assert impact[0]["overestimates"] > 0.5
     assert len(figure2.table("draws").rows) == 2 * 2 * 2 * 1000
 
 

@@ -84,7 +84,7 @@ def test_curves_start_at_the_ideal_and_fall():
     assert (study.mean[..., 15] > study.mean[..., -1]).all()
 
 
-@pytest.mark.parametrize("use", USES)
+@each("use", USES)
 def test_values_are_those_of_each_ranking(use):
     """Each mean, computed again from rankings that are made one by one."""
     specs = parse("muAP rankDCG nDCGphi@3")
@@ -166,7 +166,7 @@ def test_options_out_of_range(options):
         swaps(**options)
 
 
-@pytest.mark.parametrize("metrics", ["num_q", "gm_map", "runid", "num_rel_ret", "nosuch"])
+@each("metrics", ["num_q", "gm_map", "runid", "num_rel_ret", "nosuch"])
 def test_metrics_without_a_mean(metrics):
     with pytest.raises(MetricError):
         swaps(metrics)

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 
-from .command import fails, gradeval
+from cli.command import fails, gradeval
 
 
 def check_formats(*call: str) -> None:
