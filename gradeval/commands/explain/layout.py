@@ -20,8 +20,6 @@ from gradeval.render.table import GAP, text_width
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1
-RANKS = 10  # shown by default of a metric without a cutoff
-MOST_BY_DEFAULT = 20  # however large the cutoff is
 _TITLE_WIDTH = 60
 _LEAST_TITLE = 20
 _IDEAL = ("ideal rank", "ideal", "ideal gain", "ideal term")  # columns of the ideal ranking
@@ -41,8 +39,8 @@ def document(
     ranks: int | None = None,
     loss: bool = False,
 ) -> Document:
-    """ranks: how many are shown, and how many documents that are not among them; by default the cutoff of the
-    metric, up to 20, or 10. loss: what each document costs.
+    """ranks: how many are shown, and how many documents that are not among them; by default first_ranks. loss:
+    what each document costs.
     """
     explanations = [result] if isinstance(result, Explanation) else result
     return Document(
@@ -58,7 +56,7 @@ def document(
 def _blocks(explanation: Explanation, how: RenderOptions, ranks: int | None, loss: bool) -> Iterator[Block]:
     """The heading, then tables and sentences."""
     digits, other = how.digits, explanation.against
-    ranks = ranks or min(explanation.cutoff or RANKS, MOST_BY_DEFAULT)
+    ranks = ranks or explanation.first_ranks
     value = value_of(explanation, digits)
     query, run = f"{visible(explanation.display)}, query {visible(explanation.query)}", visible(explanation.run)
     if other is None:

@@ -287,6 +287,11 @@ class Explanation(Printable):
             return self.documents.take(slice(self.documents.retrieved))
         return Documents.of(sorted(self.positions, key=self.positions.__getitem__))
 
+    @property
+    def first_ranks(self) -> int:
+        """How many ranks are shown by default: the cutoff of the metric, up to 20, or 10."""
+        return min(self.cutoff or 10, 20)
+
     def selected(self, ranks: int, further: int | None = None) -> Selection:
         """The documents of the first ranks; then so many further ones that add to the value, and so many that
         were not retrieved, by default as many."""

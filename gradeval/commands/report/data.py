@@ -162,7 +162,7 @@ def _explained(report: Report, digits: Digits, blocks: _Blocks) -> dict[str, Any
         "documents": [_texts(name for name, _ in query.documents) for query in queries],
         "grades": [_texts(grade_of(grade) for _, grade in query.documents) for query in queries],
         "ranks": [
-            [_texts(ABSENT if rank is None else str(rank) for rank in ranks) for ranks in query.ranks]
+            [_texts(str((one and one.rank) or ABSENT) for one in documents) for documents in query.of_runs]
             for query in queries
         ],
         "scores": [_scores(query, digits) for query in queries],
@@ -190,15 +190,10 @@ def _order(name: str) -> tuple[int, str]:
 def _scores(query: ExplainedQuery, digits: Digits) -> list[str]:
     """The scores of the documents that are shown of each run."""
     texts = []
-    for of_run, scores in zip(query.values, query.scores, strict=True):
-        shown = {one.id for each in of_run for one in each.explanation.documents}
-        chosen = zip(query.documents, scores, strict=True)
-        texts.append(
-            _texts(
-                "" if score is None or name not in shown else number(score, digits)
-                for (name, _), score in chosen
-            )
-        )
+    for values, documents in zip(query.values, query.of_runs, strict=True):
+        shown = {one for value in values for one in value.explanation.documents}
+        scores = (one.score if one in shown else None for one in documents)
+        texts.append(_texts("" if score is None else number(score, digits) for score in scores))
     return texts
 
 
@@ -214,8 +209,8 @@ blocks: what is below.
 
 
 def _table(value: ExplainedValue, query: ExplainedQuery, digits: Digits, blocks: _Blocks) -> _Table:
-    explanation, ranks = value.explanation, value.ranks
-    documents = explanation.documents
+    explanation = value.explanation
+    documents, ranks = explanation.documents, explanation.first_ranks
     index = {name: d for d, (name, _) in enumerate(query.documents)}
     # the script prints differences of these, so they have more digits
     more: Digits = digits if digits == "full" else digits + 3

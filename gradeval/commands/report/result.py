@@ -8,7 +8,7 @@ report_of           then the comparisons and explanations
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
@@ -37,7 +37,6 @@ from gradeval.statistics.intervals import Interval, t_interval
 from gradeval.statistics.tests import mean_and_sd, summarize
 from gradeval.tables.load import is_path, open_qrels, source_of
 
-RANKS, MOST_RANKS = 10, 20  # of an explanation: where the metric has no cutoff, and at most
 DIFFERING = 10  # documents of a query that make the difference between runs
 FURTHER = 5  # documents of an explanation below these ranks, and as many that were not retrieved
 COVERAGE = "num_ret num_rel num_rel_ret"
@@ -47,13 +46,12 @@ JUDGED = "Judged@5,10,20,100"
 class ExplainedValue(NamedTuple):
     """How one value comes about.
 
-    explanation: with the documents of the selection only. ranks: how many are shown whatever they add. adds:
-    what each document of the query adds to the value, None for nothing. others: whether further documents add.
+    explanation: with the documents of the selection only. adds: what each document of the query adds to the
+    value, None for nothing. others: whether further documents add.
     """
 
     explanation: Explanation
     selection: Selection
-    ranks: int
     adds: tuple[float | None, ...]
     others: bool
 
@@ -61,14 +59,13 @@ class ExplainedValue(NamedTuple):
 class ExplainedQuery(NamedTuple):
     """How the values of one query come about.
 
-    documents: (id, grade) of those that are shown of any run by any metric. ranks: of these, for each run; None
-    where it was not retrieved. scores: the same. values: for each run, by each metric. A run of which only
-    values are known has nothing in any of them.
+    documents: (id, grade) of those that are shown of any run by any metric. of_runs: these in each run; None
+    where it neither retrieved nor judged them. values: for each run, by each metric. A run of which only values
+    are known has nothing in any of them.
     """
 
     documents: tuple[tuple[str, float | None], ...]
-    ranks: tuple[tuple[int | None, ...], ...]
-    scores: tuple[tuple[float | None, ...], ...]
+    of_runs: tuple[tuple[Document | None, ...], ...]
     values: tuple[tuple[ExplainedValue, ...], ...]
 
 
@@ -281,37 +278,29 @@ def _explanations(
 
 def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
     """What is shown of the explanations of a query, by run and by metric."""
-    selected = [[_selected(one) for one in of_run] for of_run in of_runs]
-    shown = {one.id: one.grade for of_run in selected for chosen, _ in of_run for one in chosen.documents}
+    selections = [[one.selected(one.first_ranks, FURTHER) for one in of_run] for of_run in of_runs]
+    shown = {one.id: one.grade for of_run in selections for chosen in of_run for one in chosen.documents}
     for of_metric in zip(*filter(None, of_runs), strict=True):
         shown |= {one.id: one.grade for one in _differing(of_metric)}
-    by_run = [_by_id(of_run[0].documents, shown) if of_run else {} for of_run in of_runs]
 
-    def value(explanation: Explanation, selection: Selection, ranks: int) -> ExplainedValue:
+    def documents(of_run: Sequence[Explanation]) -> tuple[Document | None, ...]:
+        every = of_run[0].documents if of_run else Documents.of([])
+        rows = [row for row, name in enumerate(Texts(every.ids)) if name in shown]
+        by_id = {one.id: one for one in every.take(np.array(rows, np.int64))}
+        return tuple(map(by_id.get, shown))
+
+    def value(explanation: Explanation, selection: Selection) -> ExplainedValue:
         adds = {document.id: added for document, added in explanation.contributions.items()}
+        others = any(added and name not in shown for name, added in adds.items())
         return ExplainedValue(
-            _shortened(explanation, selection, ranks),
-            selection,
-            ranks,
-            tuple(map(adds.get, shown)),
-            any(added and name not in shown for name, added in adds.items()),
+            _shortened(explanation, selection), selection, tuple(map(adds.get, shown)), others
         )
 
     return ExplainedQuery(
         tuple(shown.items()),
-        tuple(tuple(one and one.rank for one in map(documents.get, shown)) for documents in by_run),
-        tuple(tuple(one and one.score for one in map(documents.get, shown)) for documents in by_run),
-        tuple(
-            tuple(value(one, *chosen) for one, chosen in zip(of_run, of_chosen, strict=True))
-            for of_run, of_chosen in zip(of_runs, selected, strict=True)
-        ),
+        tuple(map(documents, of_runs)),
+        tuple(tuple(map(value, *of_run)) for of_run in zip(of_runs, selections, strict=True)),
     )
-
-
-def _by_id(documents: Documents, ids: Container[str]) -> dict[str, Document]:
-    """Those of the documents that have these ids."""
-    rows = [row for row, name in enumerate(Texts(documents.ids)) if name in ids]
-    return {one.id: one for one in documents.take(np.array(rows, np.int64))}
 
 
 def _differing(explanations: Sequence[Explanation]) -> list[Document]:
@@ -329,13 +318,7 @@ def _differing(explanations: Sequence[Explanation]) -> list[Document]:
     return [documents[name] for name in largest[:DIFFERING]]
 
 
-def _selected(explanation: Explanation) -> tuple[Selection, int]:
-    """The documents to show, and how many ranks of these."""
-    ranks = min(explanation.cutoff or RANKS, MOST_RANKS)
-    return explanation.selected(ranks, FURTHER), ranks
-
-
-def _shortened(explanation: Explanation, selection: Selection, ranks: int) -> Explanation:
+def _shortened(explanation: Explanation, selection: Selection) -> Explanation:
     """The explanation without the documents that are not shown."""
     shown = set(selection.documents)
     # a term without a document says that the ideal ranking is not one of the documents
@@ -352,7 +335,7 @@ def _shortened(explanation: Explanation, selection: Selection, ranks: int) -> Ex
         ideal=ideal,
         changes=tuple(one for one in explanation.changes if one.document in shown),
         by_rank=(),
-        levels=tuple(replace(one, marks=one.marks[:ranks]) for one in explanation.levels),
+        levels=tuple(replace(one, marks=one.marks[: explanation.first_ranks]) for one in explanation.levels),
         options={},
         notices=(),
     )

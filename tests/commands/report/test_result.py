@@ -62,7 +62,8 @@ def test_explanations_are_those_of_explain() -> None:
                 adds = {document.id: value for document, value in one.contributions.items()}
                 assert dict(zip(names, own.adds, strict=True)) == {name: adds.get(name) for name in names}
                 ranks = {document.id: document.rank for document in one.documents}
-                assert dict(zip(names, of_query.ranks[r], strict=True)) == {
+                documents = zip(names, of_query.of_runs[r], strict=True)
+                assert {name: one and one.rank for name, one in documents} == {
                     name: ranks.get(name) for name in names
                 }
 
@@ -129,7 +130,7 @@ def test_saved_results_have_values_only(tmp_path: Path) -> None:
     found = gradeval.report(tmp_path / "q", [tmp_path / "old.json", tmp_path / "r"])
     assert found.values.values.tolist() == [saved.runs[0].values.tolist()] * 2
     assert [len(of_run) for of_run in found.explained["q1"].values] == [0, 1]
-    assert [found.explained["q1"].ranks[r][0] for r in range(2)] == [None, 1]
+    assert [documents[0] and documents[0].rank for documents in found.explained["q1"].of_runs] == [None, 1]
 
 
 def test_intervals_of_means() -> None:
