@@ -85,7 +85,6 @@ def test_titles(files, tmp_path):
 
 def test_losses(files):
     assert "What each document loses" in gradeval("explain", *files, "--query", "q1", "--loss").out
-    assert "losses are defined for DCGs" in fails("explain", *files, "--query", "q1", "--loss", "-m", "AP")
 
 
 def test_json(files, tmp_path):
@@ -96,7 +95,7 @@ def test_json(files, tmp_path):
     assert (one["query"], one["metric"], one["run"]) == ("q1", "nDCG@10", "r")
 
 
-@pytest.mark.parametrize("more", [["--query", "q1"], ["--worst", "1"]])
+@each("more", [["--query", "q1"], ["--worst", "1"]])
 def test_a_pipe(files, more):
     qrels, run = files
     from_pipe = gradeval("explain", qrels, "-", *more, stdin=run)
@@ -135,10 +134,6 @@ def test_features(tmp_path):
     [
         ([], "No query given: --query ID chooses one"),
         (["--query", "q1", "--worst", "1"], "--query and --worst are mutually exclusive"),
-        (["--query", "q9"], "query 'q9' is not in"),
-        (["--query", "q1", "-m", "AP P@5"], "one metric is explained at a time"),
-        (["--query", "q1", "-m", "runid"], "runid is a text"),
-        (["--query", "q1", "--against", "none.run"], "none.run: no such file"),
         (["--query", "q1", "--text", "none.tsv"], "none.tsv: no such file"),
         (["--worst", "0"], "'0' is not an integer from 1"),
         (["--query", "q1", "--ranks", "0"], "'0' is not an integer from 1"),
@@ -185,7 +180,3 @@ def test_duplicate_judgments_are_a_warning(files):
     done = gradeval("explain", qrels, run, "--query", "q1")
     assert done.err == f"warning: {qrels}: 1 duplicate judgment with the same grade\n"
     assert gradeval("explain", qrels, run, "--query", "q1", "--strict").out == ""
-
-
-def test_the_help_has_examples():
-    assert "gradeval explain qrels.txt bm25.run --against dense.run --worst 3" in gradeval("explain", "-h").out

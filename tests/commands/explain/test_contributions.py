@@ -83,7 +83,7 @@ def no_sums() -> list[str]:
     return [name for name in SPECS if not gradeval.explain(QRELS, RUN, name, "q1")[0].is_sum]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@each("options", OPTIONS)
 def test_leave_one_out_is_a_recomputation(options):
     names, queries = no_sums(), list(GRADES)
     documents = {query: list(dict.fromkeys([*RUN[query], *QRELS[query]])) for query in queries}
@@ -147,7 +147,7 @@ def scheel() -> tuple[Data, Data]:
     return {"t": grades}, {"t": {name: -float(place) for place, name in enumerate(grades)}}
 
 
-@pytest.mark.parametrize("name, options", [("muAP(judged_only=true)", {}), ("muAP", {"judged_only": True})])
+@each("name, options", [("muAP(judged_only=true)", {}), ("muAP", {"judged_only": True})])
 def test_positions_without_unjudged_documents(name, options):
     qrels = {"q": {"b": 1, "d": 0, "e": 2, "f": 1}}
     run = {"q": {name: 9.0 - place for place, name in enumerate("abcde")}}
@@ -217,9 +217,7 @@ def test_scheels_table_2(scheel):
     assert sum(exp.by_rank) / 8 == pytest.approx(0.28, abs=5e-3)
 
 
-@pytest.mark.parametrize(
-    "name", ["nDCG", "nDCG(gain=exp,discount=letor)", "NDCNG", "nDCGphi", "nDCG(ideal=local)"]
-)
+@each("name", ["nDCG", "nDCG(gain=exp,discount=letor)", "NDCNG", "nDCGphi", "nDCG(ideal=local)"])
 def test_values_by_rank_are_those_at_cutoffs(name):
     for one in gradeval.explain(QRELS, RUN, name, list(GRADES)):
         ranks = range(1, len(one.by_rank) + 1)
@@ -244,7 +242,7 @@ def test_a_document_never_retrieved_has_a_loss():
     assert (loss.document.id, loss.document.rank, loss.contribution) == ("b", None, 0.0)
 
 
-@pytest.mark.parametrize("name", ["AP", "nDCG(ideal=max)@3", "F@3", "nERR", "DCG"])
+@each("name", ["AP", "nDCG(ideal=max)@3", "F@3", "nERR", "DCG"])
 def test_other_metrics_have_no_losses(name):
     [one] = gradeval.explain(QRELS, RUN, name, "q1")
     assert not one.has_losses

@@ -124,9 +124,7 @@ def test_phi_is_drawn():
     assert last.startswith("  0.0 ┤o") and axis.startswith("      └──")
 
 
-@pytest.mark.parametrize(
-    "metric, rest", [("muAP", "5 more"), ("nDCGphi", "\n5 more\n"), ("rankDCG", "\n5 more\n")]
-)
+@each("metric, rest", [("muAP", "5 more"), ("nDCGphi", "\n5 more\n"), ("rankDCG", "\n5 more\n")])
 def test_many_grades_are_cut(metric, rest):
     judged = {f"d{place:02}": place + 1.0 for place in range(25)}
     [one] = gradeval.explain({"q": judged}, {"q": judged}, metric, "q")
@@ -261,10 +259,11 @@ def test_wide_titles_fit():
     assert "ideally adds" in shown("NDCNG", loss=True, width=60)
 
 
-def test_an_explanation_renders_itself():
-    [one] = explained("AP")
-    assert one.render() == one.render()
-    assert one.render("md", ranks=2) == one.render("md", ranks=2)
+def test_several_explanations_print_as_one():
+    several = gradeval.explain({"p": {"a": 1}, "q": {"b": 1}}, {"p": {"a": 1}}, "AP", ["q", "p"])
+    assert str(several) == several.render() == "\n".join(map(str, several))
+    content = json.loads(several.render("json"))
+    assert [one["query"] for one in content["explanations"]] == ["q", "p"]
 
 
 def test_numbers_that_are_undefined_are_null():

@@ -42,7 +42,7 @@ def test_a_document_without_a_title_has_none(tmp_path):
     assert read(tmp_path, "\n") == {}
 
 
-@pytest.mark.parametrize(
+@each(
     "text, message",
     [
         ("d1 title\n", "t:1: there is no tab after the document id"),

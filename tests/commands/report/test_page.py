@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import each
 
 import gradeval
 from gradeval.commands.report.result import Report
@@ -185,7 +186,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     assert data_of(html)["queries"] == "\\udcff\\udcfe"
 
 
-@pytest.mark.parametrize("metric", ["nDCG@10", "AP", "muAP", "F@10"])
+@each("metric", ["nDCG@10", "AP", "muAP", "F@10"])
 def test_the_data_are_those_of_explain(report: Report, html: str, metric: str) -> None:
     """Of each document that is shown, the numbers are those that gradeval explain prints."""
     data = data_of(html)
