@@ -135,8 +135,8 @@ def explain_command(
 
 def _warnings(explanations: Sequence[Explanation], text: str | None) -> Iterator[str]:
     for explanation in explanations:
-        for one in (explanation, explanation.against):
-            if one is not None and not one.documents.retrieved:
-                yield f"{one.run}: query {one.query} is not in the run, so nothing is retrieved"
-    if text is not None and not any(one.titles for one in explanations):
+        for side in (explanation, explanation.against):
+            if side is not None and not side.documents.retrieved:
+                yield f"{side.run}: query {side.query} is not in the run, so nothing is retrieved"
+    if text is not None and not any(explanation.titles for explanation in explanations):
         yield f"{text}: no document of the queries has a title in it; are the ids those of the run?"

@@ -113,11 +113,11 @@ def made_of(
     documents = ranking.of_rows(judgments)
     if options.judged_only or spec.params.get("judged_only"):
         ranks = zip(documents, judgments.rank.tolist(), strict=True)
-        basis = replace(basis, positions={one: int(rank) for one, rank in ranks if rank != np.inf})
+        basis = replace(basis, positions={document: int(rank) for document, rank in ranks if rank != np.inf})
     if terms is None:
         without = leave_one_out(spec, whole, options, ranking)
-        values = [(one, without[one]) for one in basis.documents if one in without]
-        changes = tuple(Change(one, value, value - basis.value) for one, value in values)
+        values = [(document, without[document]) for document in basis.documents if document in without]
+        changes = tuple(Change(document, value, value - basis.value) for document, value in values)
         return replace(basis, changes=changes, untried=len(basis.documents) - len(changes))
     params = {key: value for key, value in spec.given if key != "judged_only"}
     scaled, scale = _scale(name, judgments, params)
@@ -128,13 +128,14 @@ def made_of(
     added = _terms(terms, terms, documents, judgments, scale)
     if (each := terms.unjudged) and basis.positions is None:
         # documents that are not judged have no rows, but names here
-        others = [one for one in ranking.unjudged if (one.rank or 0) <= (options.depth or math.inf)]
+        lowest = options.depth or math.inf
+        others = [document for document in ranking.unjudged if (document.rank or 0) <= lowest]
         adds = terms.scale * each / normalizer
         numbered = enumerate(others, 1)
-        added += tuple(Term(one, each, total + n * each, adds, position=one.rank) for n, one in numbered)
+        added += tuple(Term(other, each, total + n * each, adds, other.rank) for n, other in numbered)
         total, base = total + each * len(others), base + each * len(others)
     if name == "rankDCG":
-        positions = {one.document: one.position for one in added if one.document and one.position}
+        positions = {term.document: term.position for term in added if term.document and term.position}
         basis = replace(basis, positions=positions)
     last = basis.cutoff or int(judgments.retrieved[0])
     return replace(
@@ -183,7 +184,8 @@ def _terms(
     if rank is not None:
         position = [None if at == math.inf else int(at) for at in rank.tolist()]
     if scale is not None:
-        scaled = scale(np.array([0.0 if one is None else one.grade for one in of_row], np.float64)).tolist()
+        grades = [0.0 if document is None else document.grade for document in of_row]
+        scaled = scale(np.array(grades, np.float64)).tolist()
     contribution = ratio(run.scale * value, float(np.broadcast_to(run.normalizer, 1)[0]))
     sums = value.tolist(), np.cumsum(value).tolist(), contribution.tolist()
     return tuple(map(Term, of_row, *sums, position, gain, discount, scaled))
@@ -230,7 +232,7 @@ def _levels(judgments: Judgments, ranked: Documents) -> tuple[Level, ...]:
 def _groups(ideal: Sequence[Term]) -> tuple[LevelGroup, ...]:
     """The documents of each grade in the ideal ranking of rankDCG."""
     groups = []
-    for level, members in groupby(ideal, key=lambda one: one.gain):
+    for level, members in groupby(ideal, key=lambda term: term.gain):
         terms = list(members)
         first, last = terms[0], terms[-1]
         if first.document is not None:
@@ -303,7 +305,7 @@ def leave_one_out(
         values.update(zip(some.tolist(), score(table, [spec])[0].tolist(), strict=True))
     case = [*range(count), *(count + which).tolist()]
     documents = [*ranking.of_rows(judgments), *ranking.unjudged.all]
-    return {one: values[c] for one, c in zip(documents, case, strict=True) if c in values}
+    return {document: values[c] for document, c in zip(documents, case, strict=True) if c in values}
 
 
 def _without(judgments: Judgments, removed: Floats, rank: Floats, is_retrieved: Floats) -> Judgments:

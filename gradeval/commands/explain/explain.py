@@ -130,9 +130,11 @@ def explain_run(
             for ours, theirs in zip(*of_runs, strict=True)
         ]
     if text is not None:
-        documents = {document.id for of_run in of_runs for one in of_run for document in one.documents}
+        documents = {
+            document.id for of_run in of_runs for explanation in of_run for document in explanation.documents
+        }
         titles = titles_of(text, documents, watch)
-        explanations = [replace(one, titles=titles) for one in explanations]
+        explanations = [replace(explanation, titles=titles) for explanation in explanations]
     return Explanations(explanations)
 
 
@@ -223,7 +225,10 @@ def _explained(
     columns = run.rows(lambda block: block.of_queries(queries), options.jobs or default_jobs())
     ties = options.ties or run.ties
     reduced = reduce_columns(columns, qrels, ties, run.path)
-    notices = (*qrels.notices, *(replace(one, subject=name) for one in qrels_notices(qrels, reduced, options)))
+    notices = (
+        *qrels.notices,
+        *(replace(notice, subject=name) for notice in qrels_notices(qrels, reduced, options)),
+    )
     scores = scored(judgments_of(qrels, reduced, positions, options, ""), specs)
     whole_run, options_used = options.replace(depth=None, judged_only=False), options.to_dict()
     rows = zip(positions.tolist(), Texts(ids), scores.values.T.tolist(), scores.empty.T.tolist(), strict=True)

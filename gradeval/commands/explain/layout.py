@@ -44,11 +44,13 @@ def document(
     """
     explanations = [result] if isinstance(result, Explanation) else result
     return Document(
-        blocks=lambda: (block for one in explanations for block in _blocks(one, how, ranks, loss)),
+        blocks=lambda: (
+            block for explanation in explanations for block in _blocks(explanation, how, ranks, loss)
+        ),
         content=lambda: {
             "gradeval": __version__,
             "format": FORMAT_VERSION,
-            "explanations": [one.to_dict() for one in explanations],
+            "explanations": [explanation.to_dict() for explanation in explanations],
         },
     )
 
@@ -126,7 +128,7 @@ def no_sum(explanation: Explanation, differences: bool = False) -> str:
         )
     else:
         text += ", so the changes need not add up."
-    untried = max(one.untried for one in (explanation, explanation.against or explanation))
+    untried = max(side.untried for side in (explanation, explanation.against or explanation))
     if untried:
         text += (
             " Only documents of the first ranks, and those of the highest grades that were not retrieved, were "
@@ -178,9 +180,9 @@ def _columns(explanation: Explanation, rows: Rows) -> list[str]:
 
 def _sum_columns(explanation: Explanation, digits: Digits) -> Callable[[RankedDocument], dict[str, str]]:
     """The texts of a document of a metric that is a sum."""
-    terms = {one.document: one for one in explanation.terms or ()}
-    is_dcg = any(one.gain is not None for one in terms.values()) or bool(explanation.discounts)
-    ordered = sorted((one.position, one.running) for one in terms.values() if one.position is not None)
+    terms = {term.document: term for term in explanation.terms or ()}
+    is_dcg = any(term.gain is not None for term in terms.values()) or bool(explanation.discounts)
+    ordered = sorted((term.position, term.running) for term in terms.values() if term.position is not None)
     positions = [position for position, _ in ordered]
     last = explanation.cutoff or math.inf
 
@@ -225,7 +227,7 @@ def _sum_name(explanation: Explanation) -> str:
 
 def _add_ideal(explanation: Explanation, rows: Rows, ranks: int, digits: Digits) -> None:
     """The documents of the ideal ranking next to those of the first ranks."""
-    is_ranked = explanation.ideal is not None and all(one.position for one in explanation.ideal)
+    is_ranked = explanation.ideal is not None and all(term.position for term in explanation.ideal)
     if explanation.ideal is None or not is_ranked:
         return
     for place, term in enumerate(explanation.ideal[:ranks]):
@@ -243,13 +245,13 @@ def _add_ideal(explanation: Explanation, rows: Rows, ranks: int, digits: Digits)
 
 
 def _change_columns(explanation: Explanation, digits: Digits) -> Callable[[RankedDocument], dict[str, str]]:
-    changes = {one.document: one for one in explanation.changes}
+    changes = {change.document: change for change in explanation.changes}
 
     def columns(document: RankedDocument) -> dict[str, str]:
-        one = changes.get(document)
-        if one is None:
+        change = changes.get(document)
+        if change is None:
             return {"value without": ABSENT, "change": ABSENT}
-        return {"value without": number(one.value, digits), "change": signed(one.change, digits)}
+        return {"value without": number(change.value, digits), "change": signed(change.change, digits)}
 
     return columns
 
@@ -264,10 +266,10 @@ def fraction(explanation: Explanation, digits: Digits) -> str:
     if explanation.levels:
         adds = "weight · precision at its rank / relevant, for each level that it reaches"
         return f"{name} = sum of what documents add = {value}. A document adds {adds}."
-    is_dcg = any(one.gain is not None for one in (*(explanation.terms or ()), *(explanation.ideal or ())))
+    is_dcg = any(term.gain is not None for term in (*(explanation.terms or ()), *(explanation.ideal or ())))
     sum_name = _sum_name(explanation) if is_dcg else "sum"
     text = total = f"{sum_name} {number(explanation.total, digits)}"
-    divisor, base = (_short(one, digits) for one in (explanation.normalizer, explanation.base))
+    divisor, base = (_short(part, digits) for part in (explanation.normalizer, explanation.base))
     if explanation.groups:
         most = number(explanation.normalizer + explanation.base, digits)
         text = f"({total} - minimum {base}) / (maximum {most} - minimum {base})"
@@ -298,17 +300,17 @@ def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Di
         adds = adds if is_known and not explanation.groups else ""
         sentences.append(f"Not shown: {count} of lower ranks{adds}.")
     if selection.missed and not explanation.groups:
-        shown = sum(one.rank is None for one in selection.documents)
+        shown = sum(document.rank is None for document in selection.documents)
         which = f", {shown} of which {'is' if shown == 1 else 'are'} shown"
         which = which if 0 < shown < selection.missed else ""
         count = many(selection.missed, "document", "documents")
         sentences.append(f"Not retrieved (rank {ABSENT}): {count} with a grade above 0{which}.")
     first = explanation.ranked[:ranks]
-    unjudged = sum(one.grade is None for one in first)
+    unjudged = sum(document.grade is None for document in first)
     if unjudged:
         of = f"the first {len(first)}" if len(first) > 1 else "those retrieved"
         sentences.append(f"Not judged: {unjudged} of {of} (grade {ABSENT}).")
-    scores = [one.score for one in first]
+    scores = [document.score for document in first]
     tied = sum(scores.count(score) > 1 for score in scores)
     if tied:
         order = "the lowest grade first" if explanation.groups else f"ordered by --ties {explanation.ties}"
@@ -323,18 +325,18 @@ def _losses(explanation: Explanation, ranks: int, how: RenderOptions) -> Iterato
             f"{explanation.metric}: losses are defined for DCGs that an ideal ranking of the judged documents "
             "normalizes, such as nDCG"
         )
-    losses, digits = [one for one in explanation.losses if one.loss], how.digits
+    losses, digits = [loss for loss in explanation.losses if loss.loss], how.digits
     rows = [
         {
-            **_described(explanation, one.document, digits),
-            "ideal rank": _rank(one.ideal_position),
-            "adds": number(one.contribution, digits),
-            "ideally adds": number(one.ideal_contribution, digits),
-            "loss": signed(one.loss, digits),
+            **_described(explanation, loss.document, digits),
+            "ideal rank": _rank(loss.ideal_position),
+            "adds": number(loss.contribution, digits),
+            "ideally adds": number(loss.ideal_contribution, digits),
+            "loss": signed(loss.loss, digits),
         }
-        for one in losses[:ranks]
+        for loss in losses[:ranks]
     ]
-    rest = [one.loss for one in losses[ranks:]]
+    rest = [loss.loss for loss in losses[ranks:]]
     if rest:
         rows.append({"document": f"{len(rest)} more", "loss": signed(math.fsum(rest), digits)})
     rows.append({"document": "1 - value", "loss": signed(1 - explanation.value, digits)})
@@ -347,21 +349,21 @@ def _differences(
 ) -> Iterator[Block]:
     digits = how.digits
     run, other_run = visible(explanation.run), visible(other.run)
-    differences = [one for one in explanation.differences if one.difference]
+    differences = [difference for difference in explanation.differences if difference.difference]
     rows = [
         {
-            "document": visible(one.id),
-            "grade": grade_of(one.grade),
-            f"{run} rank": _rank(one.rank),
-            f"{other_run} rank": _rank(one.other_rank),
-            f"{run} adds": number(one.contribution, digits),
-            f"{other_run} adds": number(one.other, digits),
-            "difference": signed(one.difference, digits),
-            "title": _title(explanation, one.id),
+            "document": visible(difference.id),
+            "grade": grade_of(difference.grade),
+            f"{run} rank": _rank(difference.rank),
+            f"{other_run} rank": _rank(difference.other_rank),
+            f"{run} adds": number(difference.contribution, digits),
+            f"{other_run} adds": number(difference.other, digits),
+            "difference": signed(difference.difference, digits),
+            "title": _title(explanation, difference.id),
         }
-        for one in differences[:ranks]
+        for difference in differences[:ranks]
     ]
-    rest = [one.difference for one in differences[ranks:]]
+    rest = [difference.difference for difference in differences[ranks:]]
     if rest:
         rows.append({"document": f"{len(rest)} more", "difference": signed(math.fsum(rest), digits)})
     if explanation.is_sum:
@@ -407,12 +409,14 @@ def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Gr
     if explanation.groups:
         rows = [
             {
-                "grade": grade_of(one.grade),
-                "level": str(one.level),
-                "ideal positions": str(one.first) if one.first == one.last else f"{one.first}-{one.last}",
-                "discount": number(one.discount, digits),
+                "grade": grade_of(group.grade),
+                "level": str(group.level),
+                "ideal positions": str(group.first)
+                if group.first == group.last
+                else f"{group.first}-{group.last}",
+                "discount": number(group.discount, digits),
             }
-            for one in explanation.groups
+            for group in explanation.groups
         ]
         yield _grid(
             "Levels, which are the gains, and the discount that documents of a level share",
@@ -429,23 +433,23 @@ def _first_rows(rows: Rows, label: str) -> Rows:
 
 def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
     """Scheel's table 1: a row for each threshold, or those of the largest weight, then the weighted mean."""
-    heaviest = sorted(explanation.levels, key=lambda one: -one.weight)
-    shown, others = sorted(heaviest[:_MOST], key=lambda one: one.grade), heaviest[_MOST:]
+    heaviest = sorted(explanation.levels, key=lambda level: -level.weight)
+    shown, others = sorted(heaviest[:_MOST], key=lambda level: level.grade), heaviest[_MOST:]
     length = min(len(explanation.levels[0].marks), ranks)
     marks = f"ranks 1-{length}" if length > 1 else "rank 1"
     rows: Rows = [
         {
-            "levels": f"grade >= {grade_of(one.grade)}",
-            marks: one.marks[:ranks],
-            "relevant": str(one.relevant),
-            "AP": number(one.average_precision, digits),
-            "weight": number(one.weight, digits),
-            "AP · weight": number(one.average_precision * one.weight, digits),
+            "levels": f"grade >= {grade_of(level.grade)}",
+            marks: level.marks[:ranks],
+            "relevant": str(level.relevant),
+            "AP": number(level.average_precision, digits),
+            "weight": number(level.weight, digits),
+            "AP · weight": number(level.average_precision * level.weight, digits),
         }
-        for one in shown
+        for level in shown
     ]
     if others:
-        rest = math.fsum(one.average_precision * one.weight for one in others)
+        rest = math.fsum(level.average_precision * level.weight for level in others)
         rows.append({"levels": f"{len(others)} more", "AP · weight": number(rest, digits)})
     rows.append({"levels": "weighted mean", "AP · weight": value_of(explanation, digits)})
     return _grid("AP at each level: + reaches it, - does not", rows, list(rows[0]))

@@ -30,7 +30,7 @@ class Document(NamedTuple):
 
 
 class Documents(Sequence[Document]):
-    """Documents as columns, each made when it is read, the retrieved ones first.
+    """Documents as columns, each made when it is read.
 
     rank: inf where it was not retrieved. grade: NaN where it is not judged.
     """
@@ -41,8 +41,8 @@ class Documents(Sequence[Document]):
     @classmethod
     def of(cls, documents: Iterable[Document]) -> Documents:
         rows = list(documents)
-        rank, score, grade = np.array([one[1:] for one in rows], np.float64).reshape(-1, 3).T
-        ids = Ids.of([one.id.encode("utf-8", "surrogateescape") for one in rows])
+        rank, score, grade = np.array([document[1:] for document in rows], np.float64).reshape(-1, 3).T
+        ids = Ids.of([document.id.encode("utf-8", "surrogateescape") for document in rows])
         columns = cls(ids, np.where(np.isnan(rank), np.inf, rank), score, grade)
         columns.all = rows
         return columns
@@ -65,7 +65,7 @@ class Documents(Sequence[Document]):
 
     @cached_property
     def missed(self) -> list[Document]:
-        """Those that were not retrieved."""
+        """Those that were not retrieved, of documents of which the retrieved ones are the first."""
         return self.take(slice(self.retrieved, None)).all
 
     def take(self, rows: Ints | slice) -> Documents:
@@ -273,8 +273,8 @@ class Explanation(Printable):
     def contributions(self) -> Mapping[Document, float]:
         """What each document adds to the value; of a metric that is no sum, minus the change without it."""
         if self.terms is None:
-            return {one.document: -one.change for one in self.changes}
-        return {one.document: one.contribution for one in self.terms if one.document is not None}
+            return {change.document: -change.change for change in self.changes}
+        return {term.document: term.contribution for term in self.terms if term.document is not None}
 
     def place(self, document: Document) -> int | None:
         """Where the metric has the document, from 1; None where it is not ranked."""
@@ -296,31 +296,29 @@ class Explanation(Printable):
         """The documents of the first ranks; then so many further ones that add to the value, and so many that
         were not retrieved, by default as many."""
         further = ranks if further is None else further
-        adds, places = self.contributions, {one: self.place(one) for one in self.contributions}
-        first = self.ranked[:ranks].all
-        others = set(adds).difference(first)
+        adds, first = self.contributions, self.ranked[:ranks].all
+        below = {document: self.place(document) or 0 for document in set(adds).difference(first)}
         # every document adds to rankDCG
-        adding = [] if self.groups else [one for one in others if places[one] and abs(adds[one]) > 0]
-        most = sorted(adding, key=lambda one: (-abs(adds[one]), places[one] or 0))[:further]
-        hidden = others.difference(most)
-        missed = [one for one in self.documents.missed if self.place(one) is None]
+        adding = [] if self.groups else [d for d, place in below.items() if place and abs(adds[d]) > 0]
+        most = sorted(adding, key=lambda document: (-abs(adds[document]), below[document]))[:further]
+        missed = [document for document in self.documents.missed if self.place(document) is None]
         if self.ideal is None:
-            listed = [one for one in missed if (one.grade or 0) > 0 or adds.get(one)]
+            listed = [document for document in missed if (document.grade or 0) > 0 or adds.get(document)]
         else:
-            best = {one.document for one in self.ideal}
-            listed = [one for one in missed if one in best]
+            best = {term.document for term in self.ideal}
+            listed = [document for document in missed if document in best]
         return Selection(
-            (*first, *sorted(most, key=lambda one: places[one] or 0), *listed[:further]),
+            (*first, *sorted(most, key=below.__getitem__), *listed[:further]),
             len(self.ranked) - len(first) - len(most),
-            math.fsum(adds[one] for one in hidden if places[one]),
-            sum((one.grade or 0) > 0 for one in missed),
+            math.fsum(adds[document] for document in set(below).difference(most) if below[document]),
+            sum((document.grade or 0) > 0 for document in missed),
         )
 
     @property
     def has_losses(self) -> bool:
         """Whether losses are defined: it is a DCG whose ideal ranking is of documents of the query."""
         return self.ideal is not None and all(
-            one.discount is not None and one.document is not None for one in self.ideal
+            term.discount is not None and term.document is not None for term in self.ideal
         )
 
     @cached_property
@@ -328,7 +326,7 @@ class Explanation(Printable):
         """What each document costs, the largest loss first. Their sum is 1 - value. Empty if not has_losses."""
         if not self.has_losses or self.ideal is None:
             return ()
-        best = {one.document: one for one in self.ideal}
+        best = {term.document: term for term in self.ideal}
         losses = []
         for document in self.documents:
             adds, ideal = self.contributions.get(document, 0.0), best.get(document)
@@ -337,7 +335,7 @@ class Explanation(Printable):
                 losses.append(Loss(document, ideal.position, adds, ideally, ideally - adds))
             elif adds:
                 losses.append(Loss(document, None, adds, 0.0, -adds))
-        return tuple(sorted(losses, key=lambda one: -one.loss))
+        return tuple(sorted(losses, key=lambda loss: -loss.loss))
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
@@ -354,12 +352,14 @@ class Explanation(Printable):
                 rank, other_rank = document and document.rank, other and other.rank
                 row = (name, grade, rank, other_rank, adds, other_adds, adds - other_adds)
                 differences.append(Difference(*row))
-        return tuple(sorted(differences, key=lambda one: -abs(one.difference)))
+        return tuple(sorted(differences, key=lambda difference: -abs(difference.difference)))
 
     def _added(self) -> dict[str, tuple[Document, float | None]]:
         """id -> the document, and what it adds; None for one that was not tried."""
         otherwise = None if self.untried else 0.0
-        return {one.id: (one, self.contributions.get(one, otherwise)) for one in self.documents}
+        return {
+            document.id: (document, self.contributions.get(document, otherwise)) for document in self.documents
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """What the json format prints. Numbers are exact, undefined ones None."""
@@ -381,10 +381,10 @@ class Explanation(Printable):
             "method": "sum" if self.is_sum else "leave-one-out",
             "ties": self.ties,
             "documents": [
-                one._asdict()
-                | ({} if self.positions is None else {"position": self.positions.get(one)})
-                | ({"title": self.titles[one.id]} if one.id in self.titles else {})
-                for one in self.documents
+                document._asdict()
+                | ({} if self.positions is None else {"position": self.positions.get(document)})
+                | ({"title": self.titles[document.id]} if document.id in self.titles else {})
+                for document in self.documents
             ],
         }
         if self.terms is not None:
@@ -426,5 +426,5 @@ def _defined(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {name: _defined(one) for name, one in value.items()}
-    return [_defined(one) for one in value] if isinstance(value, (list, tuple)) else value
+        return {name: _defined(item) for name, item in value.items()}
+    return [_defined(item) for item in value] if isinstance(value, (list, tuple)) else value

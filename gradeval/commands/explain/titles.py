@@ -36,7 +36,7 @@ def read_titles(source: Source, documents: Set[str]) -> dict[str, str]:
     """
     titles: dict[str, str] = {}
     problems = Problems(source.name)
-    ids = {one.encode("utf-8", "surrogateescape") for one in documents}
+    ids = {name.encode("utf-8", "surrogateescape") for name in documents}
     is_json: bool | None = None
     for number, line in read_lines(source):
         if len(titles) == len(documents):

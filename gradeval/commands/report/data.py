@@ -86,8 +86,8 @@ def _values(report: Report, digits: Digits) -> dict[str, Any]:
         "digits": digits,
         "runs": _texts(values.runs),
         "metrics": [
-            {"name": visible(one.display), "sign": one.sign, "note": _note(report, m)}
-            for m, one in enumerate(values.metrics)
+            {"name": visible(column.display), "sign": column.sign, "note": _note(report, m)}
+            for m, column in enumerate(values.metrics)
         ],
         "queries": _texts(values.queries),
         # by run, metric and query; exact, and shorter than their digits. 0.0: there is no -0
@@ -101,8 +101,12 @@ def _values(report: Report, digits: Digits) -> dict[str, Any]:
 
 def _note(report: Report, m: int) -> str:
     """The sentence about the differences that documents make by a metric, if it is no sum."""
-    explained = (of_run[m].explanation for one in report.explained.values() for of_run in one.values if of_run)
-    return next((no_sum(one, differences=True) for one in explained if not one.is_sum), "")
+    explained = (
+        of_run[m].explanation for query in report.explained.values() for of_run in query.values if of_run
+    )
+    return next(
+        (no_sum(explanation, differences=True) for explanation in explained if not explanation.is_sum), ""
+    )
 
 
 def _texts(texts: Iterable[str]) -> str:
@@ -121,16 +125,16 @@ def _pair(report: Report, a: int, b: int, compared: _Compared, digits: Digits) -
     texts = []
     for column, pair in zip(values.metrics, report.pairs(a, b), strict=True):
         parts = [f"mean difference {signed(pair.difference, digits)}"]
-        one = compared.get((values.runs[a], values.runs[b], column.name))
-        if one is not None:
-            if not math.isnan(one.low):
-                parts.append(f"{options.confidence:g} % interval {interval(one, digits)}")
-            if not math.isnan(one.p):
-                parts.append(f"p {probability(one.p, digits)}")
-            if not math.isnan(one.p_corrected) and options.used_correction != "none":
-                parts.append(f"corrected p {probability(one.p_corrected, digits)}")
+        comparison = compared.get((values.runs[a], values.runs[b], column.name))
+        if comparison is not None:
+            if not math.isnan(comparison.low):
+                parts.append(f"{options.confidence:g} % interval {interval(comparison, digits)}")
+            if not math.isnan(comparison.p):
+                parts.append(f"p {probability(comparison.p, digits)}")
+            if not math.isnan(comparison.p_corrected) and options.used_correction != "none":
+                parts.append(f"corrected p {probability(comparison.p_corrected, digits)}")
         queries = f"queries won/tied/lost {pair.better:,}/{pair.equal:,}/{pair.worse:,}"
-        if compared and one is None:
+        if compared and comparison is None:
             queries += "; --all-pairs would add an interval and p"
         texts.append(f"{', '.join(parts)}; {queries}")
     return texts
@@ -139,9 +143,9 @@ def _pair(report: Report, a: int, b: int, compared: _Compared, digits: Digits) -
 def _compared(comparison: Comparison) -> _Compared:
     """The comparisons, and each in the other direction."""
     both_ways = {}
-    for one in comparison.comparisons:
-        both_ways[one.baseline, one.run, one.metric] = one
-        both_ways[one.run, one.baseline, one.metric] = replace(one, low=-one.high, high=-one.low)
+    for pair in comparison.comparisons:
+        both_ways[pair.baseline, pair.run, pair.metric] = pair
+        both_ways[pair.run, pair.baseline, pair.metric] = replace(pair, low=-pair.high, high=-pair.low)
     return both_ways
 
 
@@ -162,7 +166,10 @@ def _explained(report: Report, digits: Digits, blocks: _Blocks) -> dict[str, Any
         "documents": [_texts(name for name, _ in query.documents) for query in queries],
         "grades": [_texts(grade_of(grade) for _, grade in query.documents) for query in queries],
         "ranks": [
-            [_texts(str((one and one.rank) or ABSENT) for one in documents) for documents in query.of_runs]
+            [
+                _texts(str((document and document.rank) or ABSENT) for document in documents)
+                for documents in query.of_runs
+            ]
             for query in queries
         ],
         "scores": [_scores(query, digits) for query in queries],
@@ -191,8 +198,8 @@ def _scores(query: ExplainedQuery, digits: Digits) -> list[str]:
     """The scores of the documents that are shown of each run."""
     texts = []
     for values, documents in zip(query.values, query.of_runs, strict=True):
-        shown = {one for value in values for one in value.explanation.documents}
-        scores = (one.score if one in shown else None for one in documents)
+        shown = {document for value in values for document in value.explanation.documents}
+        scores = (document.score if document in shown else None for document in documents)
         texts.append(_texts("" if score is None else number(score, digits) for score in scores))
     return texts
 
@@ -216,7 +223,7 @@ def _table(value: ExplainedValue, query: ExplainedQuery, digits: Digits, blocks:
     more: Digits = digits if digits == "full" else digits + 3
     adds = _texts("" if added is None else number(added, more).removeprefix("0") for added in value.adds)
     return {
-        "rows": " ".join(str(index[one.id]) for one in documents),
+        "rows": " ".join(str(index[document.id]) for document in documents),
         "adds": adds.rstrip(_SEPARATOR),
         "others": int(value.others),
         "columns": {
@@ -234,19 +241,19 @@ def _columns(explanation: Explanation, digits: Digits) -> Iterator[tuple[str, di
     """Columns from left to right, besides those that every explanation has, and the texts of documents."""
     documents = explanation.documents
     if explanation.positions is not None:
-        at = {one: explanation.place(one) for one in documents}
-        yield "position", {one: ABSENT if place is None else str(place) for one, place in at.items()}
+        at = {document: explanation.place(document) for document in documents}
+        yield "position", {document: ABSENT if place is None else str(place) for document, place in at.items()}
     if not explanation.is_sum:
-        yield "value without", {one.document: number(one.value, digits) for one in explanation.changes}
-        yield "change", {one.document: signed(one.change, digits) for one in explanation.changes}
+        yield "value without", {change.document: number(change.value, digits) for change in explanation.changes}
+        yield "change", {change.document: signed(change.change, digits) for change in explanation.changes}
         return
-    terms = {one.document: one for one in explanation.terms or () if one.document is not None}
-    is_dcg = any(one.gain is not None for one in terms.values())
+    terms = {term.document: term for term in explanation.terms or () if term.document is not None}
+    is_dcg = any(term.gain is not None for term in terms.values())
     names = (explanation.scaled, "scaled"), ("gain", "gain"), ("discount", "discount")
     for name, part in names if is_dcg else () if explanation.levels else (("term", "value"),):
         numbers = ((document, getattr(term, part)) for document, term in terms.items())
         yield name, {document: number(value, digits) for document, value in numbers if value is not None}
     if explanation.has_losses:
-        losses = {one.document: one for one in explanation.losses}
-        yield "ideal rank", {one: str(loss.ideal_position or ABSENT) for one, loss in losses.items()}
-        yield "loss", {one: signed(loss.loss, digits) for one, loss in losses.items()}
+        losses = {loss.document: loss for loss in explanation.losses}
+        yield "ideal rank", {document: str(loss.ideal_position or ABSENT) for document, loss in losses.items()}
+        yield "loss", {document: signed(loss.loss, digits) for document, loss in losses.items()}

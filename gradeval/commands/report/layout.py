@@ -191,15 +191,15 @@ def _plots(comparison: Comparison) -> list[Plot | None]:
     """The intervals of the differences."""
     has_one_scale = _has_one_scale(comparison)
     plots: list[Plot | None] = []
-    for one in comparison.comparisons:
-        first, last = _ends(comparison, None if has_one_scale else one.metric)
-        if math.isnan(one.low) or math.isnan(one.estimate) or first == last:
+    for pair in comparison.comparisons:
+        first, last = _ends(comparison, None if has_one_scale else pair.metric)
+        if math.isnan(pair.low) or math.isnan(pair.estimate) or first == last:
             plots.append(None)
             continue
-        shares = ((value - first) / (last - first) for value in (0.0, one.low, one.high, one.estimate))
+        shares = ((value - first) / (last - first) for value in (0.0, pair.low, pair.high, pair.estimate))
         places = [PLOT_MARGIN + (PLOT_WIDTH - 2 * PLOT_MARGIN) * max(0.0, min(1.0, share)) for share in shares]
         zero, low, high, estimate = (round(place, 1) for place in places)
-        plots.append(Plot(zero, low, high, estimate, bool(one.verdict)))
+        plots.append(Plot(zero, low, high, estimate, bool(pair.verdict)))
     return plots
 
 
@@ -210,8 +210,8 @@ def _has_one_scale(comparison: Comparison) -> bool:
 
 def _ends(comparison: Comparison, metric: str | None) -> tuple[float, float]:
     """The lowest and the highest of what is drawn of a metric, None for all, and 0."""
-    chosen = [one for one in comparison.comparisons if metric in (None, one.metric)]
-    ends = [end for one in chosen for end in (one.low, one.high, one.estimate) if math.isfinite(end)]
+    chosen = [pair for pair in comparison.comparisons if metric in (None, pair.metric)]
+    ends = [end for pair in chosen for end in (pair.low, pair.high, pair.estimate) if math.isfinite(end)]
     return min(0.0, *ends, 0.0), max(0.0, *ends, 0.0)
 
 

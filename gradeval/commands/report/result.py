@@ -59,8 +59,8 @@ class ExplainedValue(NamedTuple):
 class ExplainedQuery(NamedTuple):
     """How the values of one query come about.
 
-    documents: (id, grade) of those that are shown of any run by any metric. of_runs: these in each run; None
-    where it neither retrieved nor judged them. values: for each run, by each metric. A run of which only values
+    documents: (id, grade) of those that are shown of any run by any metric. of_runs: these in each run; None for
+    unjudged ones that it did not retrieve. values: for each run, by each metric. A run of which only values
     are known has nothing in any of them.
     """
 
@@ -278,15 +278,22 @@ def _explanations(
 
 def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
     """What is shown of the explanations of a query, by run and by metric."""
-    selections = [[one.selected(one.first_ranks, FURTHER) for one in of_run] for of_run in of_runs]
-    shown = {one.id: one.grade for of_run in selections for chosen in of_run for one in chosen.documents}
+    selections = [
+        [explanation.selected(explanation.first_ranks, FURTHER) for explanation in of_run] for of_run in of_runs
+    ]
+    shown = {
+        document.id: document.grade
+        for of_run in selections
+        for chosen in of_run
+        for document in chosen.documents
+    }
     for of_metric in zip(*filter(None, of_runs), strict=True):
-        shown |= {one.id: one.grade for one in _differing(of_metric)}
+        shown |= {document.id: document.grade for document in _differing(of_metric)}
 
     def documents(of_run: Sequence[Explanation]) -> tuple[Document | None, ...]:
         every = of_run[0].documents if of_run else Documents.of([])
         rows = [row for row, name in enumerate(Texts(every.ids)) if name in shown]
-        by_id = {one.id: one for one in every.take(np.array(rows, np.int64))}
+        by_id = {document.id: document for document in every.take(np.array(rows, np.int64))}
         return tuple(map(by_id.get, shown))
 
     def value(explanation: Explanation, selection: Selection) -> ExplainedValue:
@@ -323,19 +330,23 @@ def _shortened(explanation: Explanation, selection: Selection) -> Explanation:
     shown = set(selection.documents)
     # a term without a document says that the ideal ranking is not one of the documents
     terms, ideal = (
-        None if of is None else tuple(one for one in of if one.document in shown or one.document is None)
+        None if of is None else tuple(term for term in of if term.document in shown or term.document is None)
         for of in (explanation.terms, explanation.ideal)
     )
     positions = explanation.positions
     return replace(
         explanation,
         documents=Documents.of(selection.documents),
-        positions=None if positions is None else {one: positions[one] for one in shown if one in positions},
+        positions=None
+        if positions is None
+        else {document: positions[document] for document in shown if document in positions},
         terms=terms,
         ideal=ideal,
-        changes=tuple(one for one in explanation.changes if one.document in shown),
+        changes=tuple(change for change in explanation.changes if change.document in shown),
         by_rank=(),
-        levels=tuple(replace(one, marks=one.marks[: explanation.first_ranks]) for one in explanation.levels),
+        levels=tuple(
+            replace(level, marks=level.marks[: explanation.first_ranks]) for level in explanation.levels
+        ),
         options={},
         notices=(),
     )
