@@ -51,12 +51,12 @@ class GateConfig:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def with_more(self, other: GateConfig) -> GateConfig:
-        """The checks and options of both; a baseline and a coverage of the other replace these."""
+        """The checks of both; a baseline and a coverage of the other, which has no options, replace these."""
         return GateConfig(
             tuple(dict.fromkeys([*self.checks, *other.checks])),
             self.baseline if other.baseline is None else other.baseline,
             self.min_coverage if other.min_coverage is None else other.min_coverage,
-            {**self.options, **other.options},
+            self.options,
         )
 
     def check(self) -> None:

@@ -96,6 +96,7 @@ def test_a_script_ends_where_a_gate_does_not_hold() -> None:
     )
     assert done.returncode == 1
     assert done.stdout == "gate held: 1 of 1 check held\nstill 1\ncode 2\n"
+    assert "gate failed: 1 of 1 check" in done.stderr  # where nobody read it on standard output
     assert json.loads(Path("report.json").read_text())["verdict"] == "held"
 
 
@@ -171,7 +172,7 @@ def test_runs_that_differ_in_what_is_judged_are_noted() -> None:
     line = "qrels new.run --baseline good.run --max-drop 'nDCG@5 1'"
     message = "warning: Judged@5 of the runs differs, from 40.0 % to 100.0 %: unjudged documents"
     assert message in gate(line).err
-    assert "Judged" not in gate(f"{line} -J --quiet").err
+    assert "Judged" not in gate(f"{line} -J").err
     assert gate(f"{line} --strict").code == 2
     assert gate(f"{line} --strict --allow judged_differs").code == 0
     # without a check against the baseline it does not matter

@@ -155,6 +155,8 @@ def test_github(monkeypatch: pytest.MonkeyPatch) -> None:
     assert annotations(held) == ["::notice title=gradeval gate::gate held: 1 of 1 check held"]
     warned = gate("qrels good.run --require 'AP > 0' --github --query-ids q59")
     assert annotations(warned)[0].startswith("::warning title=gradeval gate::only 1 query to judge by")
+    quiet = gate("qrels good.run --require 'AP > 0' --github --query-ids q59 --quiet")
+    assert annotations(quiet) == annotations(held)
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "none/summary.md")
     done = gate("qrels good.run --require 'AP > 0' --github")
     assert (done.code, done.out) == (2, "")

@@ -11,12 +11,13 @@ from cli.command import fails, gradeval
 from helpers import each
 
 from gradeval.commands.gate.checks import KINDS, parse_checks
-from gradeval.commands.gate.config import GateConfig, open_config, read_config
+from gradeval.commands.gate.config import GateConfig, _bound, open_config, read_config
 from gradeval.errors import InputError
 from gradeval.formats.lines import read_toml
 from gradeval.formats.sources import Source
 
 from .calls import gate, save
+from .test_verdicts import AP, LOWER
 
 pytestmark = pytest.mark.usefixtures("gate_files")
 
@@ -166,6 +167,17 @@ def test_init_from_a_saved_result_and_of_a_part() -> None:
     )
     Path("gates.toml").write_text(done.out)
     assert gate("qrels part.run --config gates.toml").code == 0
+
+
+def test_bounds_are_rounded_to_what_holds() -> None:
+    assert (_bound(AP, 0.6865), _bound(LOWER, 0.6865)) == (">= 0.68", "<= 0.69")
+
+
+def test_init_compares_what_has_a_value_for_each_query() -> None:
+    save("poor")
+    args = ("--baseline", "poor.json", "-m", "AP gm_map", "--quiet")
+    done = gradeval("gate", "qrels", "good.run", "--init", *args)
+    assert done.code == 0 and '\nno-worse = ["AP"]\n' in done.out
 
 
 def test_init_with_odd_names() -> None:

@@ -238,7 +238,9 @@ def test_a_mean_of_few_queries_is_not_judged(kind: str, text: str) -> None:
 
 def test_a_sum_with_an_undefined_value_is_undefined() -> None:
     [spec] = parse("num_rel_ret")
-    assert outcome("require", "num_rel_ret <= 9", [1, NAN], spec=spec).verdict == "error"
+    checks = parse_checks("require", "num_rel_ret <= 9")
+    [one] = judge(results([1, NAN], spec=spec), checks, allow=[Kind.UNDEFINED]).outcomes
+    assert (one.verdict, one.reason) == ("error", "num_rel_ret is undefined")
 
 
 def test_values_that_the_baseline_alone_lacks_are_left_out() -> None:
@@ -268,6 +270,11 @@ def test_coverage() -> None:
     assert allowed.outcomes[1].value == 0.75
     higher = judge(some, parse_checks("require", "coverage > 0.75"), min_coverage=0).outcomes[0]
     assert (higher.verdict, [one.query for one in higher.worst]) == ("failed", ["q1"])
+
+
+def test_of_two_reasons_that_of_the_check_is_said() -> None:
+    [one] = judge(results([NAN, NAN], missing=1), parse_checks("require", "AP > 0")).outcomes
+    assert one.reason == "AP is undefined"
 
 
 def test_a_check_of_coverage_decides_what_the_run_must_have() -> None:
@@ -326,6 +333,17 @@ def test_few_queries_are_noted() -> None:
     assert str(notice) == (
         "only 49 queries to judge by; with fewer than 50, means depend on few queries and intervals are wide"
     )
+
+
+def test_notices_are_those_of_the_checks() -> None:
+    """And those about what is judged, of which Judged@k is no check."""
+    notices = (
+        Notice(Kind.JUDGED_SHARE, "run", 1, "Judged@10", low=0.1),
+        Notice(Kind.NO_RELEVANT, "qrels", 1, "RR", rule="0"),
+        Notice(Kind.NO_RELEVANT, "qrels", 1, "AP", rule="0"),
+    )
+    some = replace(results([0.5] * 50), notices=notices)
+    assert judge(some, parse_checks("require", "AP > 0")).notices == (notices[0], notices[2])
 
 
 def test_number_of_queries() -> None:
