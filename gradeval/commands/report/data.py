@@ -15,14 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from gradeval.commands.compare.layout import interval
-from gradeval.commands.compare.result import Comparison, PairComparison
-from gradeval.commands.explain.layout import (
-    details,
-    fraction,
-    grade_of,
-    no_sum,
-    notes,
-)
+from gradeval.commands.compare.result import PairComparison
+from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum, notes
 from gradeval.commands.explain.result import Document, Explanation
 from gradeval.commands.report.result import ExplainedQuery, ExplainedValue, Report
 from gradeval.errors import visible
@@ -43,7 +37,66 @@ def plain(report: Report, digits: Digits) -> str:
 
     The script reads them at once, so that a page is whole when it has loaded: what prints it may not wait.
     """
-    return _json(_values(report, digits)).replace("<", "\\u003c")
+    values, comparison = report.values, report.comparison
+    compared: dict[tuple[str, str, str], PairComparison] = {}
+    for pair in () if comparison is None else comparison.comparisons:
+        compared[pair.baseline, pair.run, pair.metric] = pair
+        compared[pair.run, pair.baseline, pair.metric] = replace(pair, low=-pair.high, high=-pair.low)
+    positions = range(len(values.runs))
+    content = {
+        "digits": digits,
+        "runs": _texts(values.runs),
+        "metrics": [
+            {"name": visible(column.display), "sign": column.sign, "note": _note(report, m)}
+            for m, column in enumerate(values.metrics)
+        ],
+        "queries": _texts(values.queries),
+        # by run, metric and query; exact, and shorter than their digits. 0.0: there is no -0
+        "values": b64encode((values.values + 0.0).astype("<f8").tobytes()).decode(),
+        "tolerance": TOLERANCE,
+        "saved": report.saved,
+        "pair": [0, 0] if comparison is None else list(comparison.pairs[0]),
+        "pairs": [[_pair(report, a, b, compared, digits) for b in positions] for a in positions],
+    }
+    return _json(content).replace("<", "\\u003c")
+
+
+def _note(report: Report, m: int) -> str:
+    """The sentence about the differences that documents make by a metric, if it is no sum."""
+    for query in report.explained.values():
+        for of_run in query.values:
+            if of_run and not of_run[m].explanation.is_sum:
+                return no_sum(of_run[m].explanation, differences=True)
+    return ""
+
+
+def _texts(texts: Iterable[str]) -> str:
+    return _SEPARATOR.join(map(visible, texts))
+
+
+def _pair(
+    report: Report, a: int, b: int, compared: Mapping[tuple[str, str, str], PairComparison], digits: Digits
+) -> list[str]:
+    """Run b against run a by each metric, in words."""
+    if a == b:
+        return []
+    values, options = report.values, report.options
+    texts = []
+    for column, pair in zip(values.metrics, report.pairs(a, b), strict=True):
+        parts = [f"mean difference {signed(pair.difference, digits)}"]
+        comparison = compared.get((values.runs[a], values.runs[b], column.name))
+        if comparison is not None:
+            if not math.isnan(comparison.low):
+                parts.append(f"{options.confidence:g} % interval {interval(comparison, digits)}")
+            if not math.isnan(comparison.p):
+                parts.append(f"p {probability(comparison.p, digits)}")
+            if not math.isnan(comparison.p_corrected) and options.used_correction != "none":
+                parts.append(f"corrected p {probability(comparison.p_corrected, digits)}")
+        queries = f"queries won/tied/lost {pair.better:,}/{pair.equal:,}/{pair.worse:,}"
+        if compared and comparison is None:
+            queries += "; --all-pairs would add an interval and p"
+        texts.append(f"{', '.join(parts)}; {queries}")
+    return texts
 
 
 def compressed(report: Report, digits: Digits) -> str:
@@ -75,78 +128,6 @@ def _added(blocks: _Blocks, block: Block) -> int:
         left = [c for c in range(len(block.head)) if block.is_left(c)]
         content = {"title": block.title, "head": block.head, "rows": rows, "left": left}
     return blocks.setdefault(json.dumps(content), len(blocks))
-
-
-def _values(report: Report, digits: Digits) -> dict[str, Any]:
-    values = report.values
-    baseline, run = (0, 0) if report.comparison is None else report.comparison.pairs[0]
-    positions = range(len(values.runs))
-    compared = {} if report.comparison is None else _compared(report.comparison)
-    return {
-        "digits": digits,
-        "runs": _texts(values.runs),
-        "metrics": [
-            {"name": visible(column.display), "sign": column.sign, "note": _note(report, m)}
-            for m, column in enumerate(values.metrics)
-        ],
-        "queries": _texts(values.queries),
-        # by run, metric and query; exact, and shorter than their digits. 0.0: there is no -0
-        "values": b64encode((values.values + 0.0).astype("<f8").tobytes()).decode(),
-        "tolerance": TOLERANCE,
-        "saved": report.saved,
-        "pair": [baseline, run],
-        "pairs": [[_pair(report, a, b, compared, digits) for b in positions] for a in positions],
-    }
-
-
-def _note(report: Report, m: int) -> str:
-    """The sentence about the differences that documents make by a metric, if it is no sum."""
-    explained = (
-        of_run[m].explanation for query in report.explained.values() for of_run in query.values if of_run
-    )
-    return next(
-        (no_sum(explanation, differences=True) for explanation in explained if not explanation.is_sum), ""
-    )
-
-
-def _texts(texts: Iterable[str]) -> str:
-    return _SEPARATOR.join(map(visible, texts))
-
-
-_Compared = Mapping[tuple[str, str, str], PairComparison]
-"""(baseline, run, metric) -> the comparison."""
-
-
-def _pair(report: Report, a: int, b: int, compared: _Compared, digits: Digits) -> list[str]:
-    """Run b against run a by each metric, in words."""
-    if a == b:
-        return []
-    values, options = report.values, report.options
-    texts = []
-    for column, pair in zip(values.metrics, report.pairs(a, b), strict=True):
-        parts = [f"mean difference {signed(pair.difference, digits)}"]
-        comparison = compared.get((values.runs[a], values.runs[b], column.name))
-        if comparison is not None:
-            if not math.isnan(comparison.low):
-                parts.append(f"{options.confidence:g} % interval {interval(comparison, digits)}")
-            if not math.isnan(comparison.p):
-                parts.append(f"p {probability(comparison.p, digits)}")
-            if not math.isnan(comparison.p_corrected) and options.used_correction != "none":
-                parts.append(f"corrected p {probability(comparison.p_corrected, digits)}")
-        queries = f"queries won/tied/lost {pair.better:,}/{pair.equal:,}/{pair.worse:,}"
-        if compared and comparison is None:
-            queries += "; --all-pairs would add an interval and p"
-        texts.append(f"{', '.join(parts)}; {queries}")
-    return texts
-
-
-def _compared(comparison: Comparison) -> _Compared:
-    """The comparisons, and each in the other direction."""
-    both_ways = {}
-    for pair in comparison.comparisons:
-        both_ways[pair.baseline, pair.run, pair.metric] = pair
-        both_ways[pair.run, pair.baseline, pair.metric] = replace(pair, low=-pair.high, high=-pair.low)
-    return both_ways
 
 
 def _explained(report: Report, digits: Digits, blocks: _Blocks) -> dict[str, Any]:

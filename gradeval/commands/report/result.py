@@ -59,8 +59,8 @@ class ExplainedValue(NamedTuple):
 class ExplainedQuery(NamedTuple):
     """How the values of one query come about.
 
-    documents: (id, grade) of those that are shown of any run by any metric. of_runs: these in each run; None for
-    unjudged ones that it did not retrieve. values: for each run, by each metric. A run of which only values
+    documents: (id, grade) of those that are shown of any run by any metric. of_runs: these in each run; None
+    for unjudged ones that it did not retrieve. values: for each run, by each metric. A run of which only values
     are known has nothing in any of them.
     """
 
