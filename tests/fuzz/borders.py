@@ -11,7 +11,7 @@ from unittest import mock
 from cli.command import Done
 
 from gradeval.formats import sources
-from gradeval.tables import sorting
+from gradeval.tables import reduction
 
 from . import damage, data, slow
 from .call import blocks_of, check_values, gradeval, require
@@ -24,7 +24,7 @@ DETECTED = 1 << 16  # the format is detected from blocks of this size
 
 @dataclass(frozen=True)
 class Case:
-    """sizes: of blocks, None for that of every day. share: of a run that is sorted, see tables/sorting."""
+    """sizes: of blocks, None for that of every day. share: of a run that is sorted, see tables/reduction."""
 
     files: dict[str, bytes]
     args: list[str]
@@ -111,7 +111,7 @@ def check(case: Case) -> int:
 
 
 def _read(case: Case, size: int | None) -> Done:
-    with mock.patch.object(sorting, "_SHARE", case.share), blocks_of(size):
+    with mock.patch.object(reduction, "_SHARE", case.share), blocks_of(size):
         return gradeval(*case.args)
 
 
