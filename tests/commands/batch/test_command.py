@@ -52,6 +52,12 @@ def test_one_collection_has_no_average() -> None:
     assert "verage" not in batch("m.toml", "-f", "table").out
 
 
+def test_the_value_of_a_single_system_is_not_the_best() -> None:
+    assert "| **" in batch("m.toml", "-f", "md").out
+    Path("m.toml").write_text(MANIFEST.replace('"good", ', ""))
+    assert "| **" not in batch("m.toml", "-f", "md").out
+
+
 @each("format", FORMATS)
 def test_formats(format: str) -> None:
     Path("south/bad <b>.run").unlink(missing_ok=True)

@@ -57,6 +57,7 @@ def test_the_table_on_a_terminal() -> None:
 
 @each("baseline", ["fair.run", "fair"])
 def test_baseline_is_a_file_or_a_name(baseline: str) -> None:
+    Path("fair").write_text("a file with the name of a run\n")
     found = rows("qrels", "good.run", "fair.run", "poor.run", "-m", "AP", "--baseline", baseline)
     assert [(row["baseline"], row["run"]) for row in found] == [("fair", "good"), ("fair", "poor")]
 

@@ -189,6 +189,14 @@ def test_tukeys_test_leaves_out_queries_that_a_run_lacks() -> None:
     assert found.find("B", "m0") == part.find("B", "m0")
 
 
+def test_significant_is_a_corrected_p_below_alpha() -> None:
+    values = random_runs(2)
+    values.values[1] += 0.2
+    p = compared(values).find("B", "m0").p_corrected
+    for alpha, verdict in ((p * 1.01, "better"), (p / 1.01, "")):
+        assert compared(values, confidence=100 * (1 - alpha)).find("B", "m0").verdict == verdict
+
+
 def test_all_pairs_are_one_family() -> None:
     found = compared(random_runs(9, runs=4), all_pairs=True, correction="bonferroni")
     assert [(one.baseline, one.run) for one in found.comparisons[::2]] == [
