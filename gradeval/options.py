@@ -187,16 +187,17 @@ def choice(*choices: str) -> Kind:
     return Kind("choice", check, plain, choices)
 
 
-def whole(name: str, value: Any, low: int, high: int, type_: type = Integral) -> int:
-    """The value, an integer of this type from low to high. Raises OptionError."""
-    if not isinstance(value, type_) or isinstance(value, bool) or not low <= int(value) <= high:
+def whole(name: str, value: Any, low: int, high: int) -> int:
+    """The value, an integer from low to high. Raises OptionError."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= int(value) <= high:
         raise OptionError(f"{name} must be an integer from {low} to {high}, not {described(value)}")
     return int(value)
 
 
 def integer(low: int, high: int) -> Kind:
     def check(name: str, value: Any) -> None:
-        whole(name, value, low, high, int)
+        if type(whole(name, value, low, high)) is not type(value):  # numpy's have been read as Python's
+            raise OptionError(f"{name} must be an integer, not {described(value)}")
 
     return Kind("integer", check, plain, bounds=(low, high))
 
