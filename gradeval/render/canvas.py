@@ -53,7 +53,7 @@ class Chart:
 
 
 class Scale(NamedTuple):
-    """What part of an axis a value is at, from 0 to 1."""
+    """The part of an axis that a value is at, from 0 to 1."""
 
     low: float
     high: float

@@ -1,4 +1,4 @@
-"""Pictures: drawn in characters, or saved as SVG, PNG or PDF with matplotlib.
+"""Pictures, saved as SVG, PNG or PDF with matplotlib; queries and curves are drawn in characters too.
 
 queries   the value of each query, the highest first; of several runs, differences from a baseline
 curve     a metric by its cutoff, or precision by recall

@@ -73,6 +73,6 @@ def image(picture: Picture, format: str, size: tuple[float, float] | None = None
 
 
 def without_glyphs(missing: str) -> str:
-    """What is said of characters that the font lacks."""
+    """The warning about characters that the font lacks."""
     shown = missing if len(missing) <= 10 else missing[:10] + "…"
     return f"the font of saved pictures lacks {shown}, shown as boxes; label the runs with NAME=RUN"

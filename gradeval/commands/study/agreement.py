@@ -20,6 +20,7 @@ from gradeval.commands.study.collection import Collection, collect, grades_in
 from gradeval.commands.study.tables import MAX_SEED, Row, Study, Table, competing_metrics, levels_of
 from gradeval.errors import InputError, MetricError, OptionError, described, is_grade
 from gradeval.evaluation.runs import separate_runs
+from gradeval.evaluation.score import Scored
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import Options, whole
@@ -169,22 +170,13 @@ def agreement(
     rows: dict[str, list[Row]] = {"power": [], "halves": [], "rescaled": [], "systems": []}
     signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
     for name, collection in zip(names, collections, strict=True):
-        label = (name,) if qrels2 is not None else ()
         scored = collection.scored(specs)
         noticed.append(list(collection.notices(specs, scored)))
         means = collection.means(specs, scored)
         orders.append([levels_of(better) for better in means * signs])
-        of_runs = zip(collection.counted, scored, strict=True)
-        values = [np.where(counted, run.values, np.nan) for counted, run in of_runs]
-        by_query = np.stack(values, axis=-1)[:, collection.order_of_ids]  # (M, Q, R)
-        changes = _rescaled(collection, specs, means, factors)
-        for m, spec in enumerate(map(str, specs)):
-            pairs, count = math.comb(len(collection.names), 2), power(by_query[m])
-            rows["power"].append((*label, spec, pairs, count, count / pairs))
-            rows["halves"].append((*label, spec, *halves(by_query[m], splits, sampling.seed), seed))
-            rows["rescaled"] += [(*label, spec, *change) for change in changes[m]]
-            systems = zip(collection.names, means[m].tolist(), strict=True)
-            rows["systems"] += [(*label, spec, *system) for system in systems]
+        label = (name,) if qrels2 is not None else ()
+        for table, row in _rows(collection, specs, scored, means, power, splits, sampling.seed, factors):
+            rows[table].append((*label, *row))
     return Study(
         name="agreement",
         options={
@@ -201,6 +193,32 @@ def agreement(
         runs_read=len(union.names),
         tables=_tables([str(spec) for spec in specs], names, orders, agreement_of_grades, rows),
     )
+
+
+def _rows(
+    collection: Collection,
+    specs: Sequence[Spec],
+    scored: Sequence[Scored],
+    means: Floats,
+    power: Callable[[Floats], int],
+    splits: int,
+    seed: int,
+    factors: Sequence[float],
+) -> Iterator[tuple[str, Row]]:
+    """The rows of each metric, each with the name of its table, by one set of judgments."""
+    of_runs = zip(collection.counted, scored, strict=True)
+    values = [np.where(counted, run.values, np.nan) for counted, run in of_runs]
+    by_query = np.stack(values, axis=-1)[:, collection.order_of_ids]  # (M, Q, R)
+    changes = _rescaled(collection, specs, means, factors)
+    pairs = math.comb(len(collection.names), 2)
+    for m, spec in enumerate(map(str, specs)):
+        separated = power(by_query[m])
+        yield "power", (spec, pairs, separated, separated / pairs)
+        yield "halves", (spec, *halves(by_query[m], splits, seed), seed)
+        for change in changes[m]:
+            yield "rescaled", (spec, *change)
+        for system, mean in zip(collection.names, means[m].tolist(), strict=True):
+            yield "systems", (spec, system, mean)
 
 
 def _tables(

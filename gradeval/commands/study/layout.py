@@ -12,7 +12,7 @@ from gradeval.render import Digits
 from gradeval.render.document import Block, Document, Grid, Line, RenderOptions, Rows
 from gradeval.render.numbers import decimals
 
-GIVEN = ("at", "threshold", "grade", "grade2", "factor")  # columns of input, whose numbers are not rounded
+EXACT = ("at", "threshold", "grade", "grade2", "factor")  # columns of numbers that the user gave
 
 
 def document(study: Study, how: RenderOptions, *, table: str | None = None) -> Document:
@@ -54,7 +54,7 @@ def _grid(table: Table, digits: Digits) -> Grid:
 def _texts(table: Table, row: Sequence[Value], digits: Digits) -> list[str]:
     """The values of a row as text; '' for None."""
     return [
-        _text(value, "full" if name in GIVEN else digits)
+        _text(value, "full" if name in EXACT else digits)
         for name, value in zip(table.columns, row, strict=True)
     ]
 
