@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,6 +31,7 @@ from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
     from gradeval.evaluation.results import Results
+    from gradeval.evaluation.runs import Runs
     from gradeval.registry.spec import Spec
 
 
@@ -88,6 +89,8 @@ def eval_command(
     names it in the results; a NAME contains no '/'. With -f jsonl the values of a run are printed as soon as
     they are there.
     """
+    from gradeval.evaluation import evaluate_all, with_saved
+
     if no_summary and not per_query:
         raise click.UsageError("-n requires -q: nothing would be printed.")
     if top is not None and sort is None:
@@ -98,12 +101,13 @@ def eval_command(
     labelled = _runs(runs, runs_from)
     job.open(*(path for _, path in labelled[len(runs) :]))
     _check_columns(job.format, per_query, wide, options["tie_range"])
-    wanted = _wanted(qrels, labelled or [(None, qrels)], metrics)
+    judgments, opened = with_saved(qrels, labelled or [(None, qrels)])
+    specs, excluded = _metrics(metrics, opened)
     by = () if sort is None else _sorting(sort)
     if not options["by_level"]:
-        _check_printed(wanted.specs, per_query, not no_summary)
-        if by and (len(by) > 1 or by[0] not in wanted.specs):
-            names = ", ".join(map(str, wanted.specs))
+        _check_printed(specs, per_query, not no_summary)
+        if by and (len(by) > 1 or by[0] not in specs):
+            names = ", ".join(map(str, specs))
             raise click.UsageError(f"--sort {sort}: give one of the metrics: {names}.")
     # with --strict nothing is printed before all warnings are known
     is_streamed = job.format == "jsonl" and job.file is None and not (sort or wide or job.strict)
@@ -120,10 +124,10 @@ def eval_command(
                 job.print(results, **what)
 
     with job.running() as progress:
-        results = wanted.evaluate(
-            wanted.qrels,
-            wanted.runs,
-            wanted.specs,
+        results = evaluate_all(
+            judgments,
+            opened,
+            specs,
             Options.of(**options),
             on_run,
             per_query and not is_streamed,
@@ -133,7 +137,7 @@ def eval_command(
         )
     if job.strict and results.failed:
         return 2
-    if not job.passes([*results.notices, *wanted.excluded, *with_all[:1]], len(results.runs)):
+    if not job.passes([*results.notices, *excluded, *with_all[:1]], len(results.runs)):
         return 2
     if results.runs and not is_streamed:
         if sort is not None:
@@ -149,29 +153,17 @@ def _query_all(results: Results) -> list[Notice]:
     return [Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))] if ALL in results.counted_queries(0) else []
 
 
-class _Wanted(NamedTuple):
-    """What is evaluated, and by what. excluded: notices of metrics that not all saved results have."""
-
-    evaluate: Callable[..., Results]
-    qrels: Any
-    runs: Sequence[tuple[str | None, Any]]
-    specs: Sequence[Spec]
-    excluded: Sequence[Notice] = ()
-
-
-def _wanted(qrels: str, runs: Sequence[tuple[str | None, str]], metrics: Sequence[str]) -> _Wanted:
-    from gradeval.evaluation import evaluate_all
+def _metrics(metrics: Sequence[str], runs: Runs) -> tuple[list[Spec], Sequence[Notice]]:
+    """The metrics, by default those that all saved results have; and a notice of those that some lack."""
+    from gradeval.evaluation.runs import SavedResult
     from gradeval.registry.spec import parse
 
-    if not any(map(_may_be_saved, [qrels, *(path for _, path in runs)])):
-        return _Wanted(evaluate_all, qrels, runs, parse(metrics or DEFAULT_METRICS))
-    from gradeval.evaluation.saved import evaluate_with_saved, excluded_metrics, saved_specs, with_saved
+    if metrics or not any(isinstance(run, SavedResult) for _, run in runs):
+        return parse(metrics or DEFAULT_METRICS), ()
+    from gradeval.evaluation.saved import common_metrics
 
-    judgments, opened = with_saved(qrels, runs)
-    if metrics:
-        return _Wanted(evaluate_with_saved, judgments, opened, parse(metrics))
-    specs, excluded = saved_specs(opened), excluded_metrics(opened)
-    return _Wanted(evaluate_with_saved, judgments, opened, specs or parse(DEFAULT_METRICS), excluded)
+    specs, excluded = common_metrics(runs)
+    return specs or parse(DEFAULT_METRICS), excluded
 
 
 def _sorting(sort: str) -> list[Spec]:
@@ -204,20 +196,6 @@ def _check_columns(format: str, per_query: bool, wide: bool, tie_range: bool) ->
         raise click.UsageError(
             "--tie-range and -f trec are mutually exclusive: the format has no columns for ranges."
         )
-
-
-def _may_be_saved(path: str) -> bool:
-    """Whether a run may be a saved result: its beginning is JSON, or cannot be seen here."""
-    from gradeval.formats.sources import compression_of
-
-    if not os.path.isfile(path):
-        return path == "-" or os.path.exists(path)
-    try:
-        with open(path, "rb") as file:
-            start = file.read(64)
-    except OSError:
-        return False
-    return start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" or bool(compression_of(start))
 
 
 def _runs(arguments: Sequence[str], path: str | None) -> list[tuple[str | None, str]]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gradeval.evaluation.evaluator import Evaluator, complete
-from gradeval.evaluation.results import Results
-from gradeval.evaluation.runs import separate_runs
+from gradeval.evaluation.results import FailedRun, Results
+from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
+from gradeval.formats.sources import Source, compression_of
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.given_columns import check_columns
+from gradeval.tables.load import is_path
 
 
 @Options.document
@@ -32,7 +35,7 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
 
 def evaluate_all(
     qrels: Any,
-    runs: Sequence[tuple[str | None, Any]],
+    runs: Runs,
     specs: Sequence[Spec],
     options: Options,
     on_run: Callable[[Results], None] | None = None,
@@ -42,10 +45,41 @@ def evaluate_all(
 ) -> Results:
     """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed. how: for Evaluator.of().
 
-    on_run, keep_values: those of Evaluator.evaluate_each(). is_part: whether there are other runs, which may
-    have the columns that options name.
-    Raises GradevalError where the qrels or the options are wrong.
+    A run may be a saved result: its file, or what with_saved() makes of it; one that was made from other
+    qrels, with other options or without one of the metrics is in Results.failed too. on_run, keep_values: those
+    of Evaluator.evaluate_each(). is_part: whether there are other runs, which may have the columns that options
+    name. Raises GradevalError where the qrels or the options are wrong.
     """
-    if not is_part:
+    if not how.get("as_trec_eval"):
+        qrels, runs = with_saved(qrels, runs)
+    if not is_part and not any(isinstance(run, (SavedResult, FailedRun)) for _, run in runs):
         check_columns([qrels, *(run for _, run in runs)], options)
     return Evaluator.of(qrels, specs, options, runs=runs, **how).evaluate_each(runs, on_run, keep_values)
+
+
+def with_saved(qrels: Any, runs: Runs) -> tuple[Any, Runs]:
+    """The qrels and the runs, with each run file that holds saved results read as a SavedResult.
+
+    Other files may come back as Sources, since a pipe that was looked at cannot be opened again. A damaged
+    saved result comes back as a FailedRun; any other file that cannot be read is left to the evaluation to
+    report. Raises InputError where the qrels are a saved result.
+    """
+    if not any(is_path(given) and _may_be_saved(given) for given in (qrels, *(run for _, run in runs))):
+        return qrels, runs
+    from gradeval.evaluation.saved import look_for_saved
+
+    return look_for_saved(qrels, runs)
+
+
+def _may_be_saved(path: str | bytes | os.PathLike[str] | Source) -> bool:
+    """Whether a run may be a saved result: its beginning is JSON, or cannot be seen here."""
+    if isinstance(path, Source):
+        return True
+    try:
+        if not os.path.isfile(path):
+            return path == "-" or os.path.exists(path)
+        with open(path, "rb") as file:
+            start = file.read(64)
+    except (OSError, ValueError):
+        return False
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" or bool(compression_of(start))

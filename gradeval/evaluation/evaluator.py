@@ -10,33 +10,33 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats
+from gradeval.arrays import Bools, Floats, cached_property
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, UnknownQueryError
 from gradeval.evaluation.findings import (
     Depths,
-    judged_notices,
     relevance_notices,
-    undefined_notices,
     with_depths,
 )
 from gradeval.evaluation.outcome import Noticed, Outcome, outcome_of, without_relevant
-from gradeval.evaluation.results import FailedRun, Results, RunResult
+from gradeval.evaluation.results import FailedRun, Results
 from gradeval.evaluation.runs import (
+    Runs,
+    SavedResult,
     check_labels,
     names_of,
     path_of,
     plan,
     separate_runs,
 )
-from gradeval.evaluation.score import Scored
 from gradeval.formats.sources import Source
-from gradeval.notices import OF_QRELS, Kind, Notice
+from gradeval.notices import Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.load import (
     Run,
+    default_ties,
     is_file,
     is_path,
     open_qrels,
@@ -67,6 +67,7 @@ class Evaluator:
     _at_once = False  # whether notices are found with the values
     _unlisted: Sequence[Spec] = ()
     _as_trec_eval = False
+    _optional: Sequence[Spec] = ()
 
     def __init__(self, qrels: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> None:
         self._open(qrels, parse(metrics), Options.of(**options))
@@ -78,12 +79,13 @@ class Evaluator:
         specs: Sequence[Spec],
         options: Options,
         *,
-        runs: Sequence[tuple[str | None, Any]],
+        runs: Runs,
         watch: Callable[[Source], None] | None = None,
         hashes: bool = False,
         query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
         unlisted: Sequence[Spec] = (),
         as_trec_eval: bool = False,
+        optional: Sequence[Spec] = (),
     ) -> Evaluator:
         """An evaluator of these (name, run) pairs, which needs no more of the qrels than they do.
 
@@ -91,12 +93,14 @@ class Evaluator:
         watch: is shown each source before it is read. hashes: whether to take the SHA-256 of the files.
         query_ids: chooses options.query_ids, given the ids of all judged queries and the name of the qrels.
         unlisted: those of the metrics that the user does not see. as_trec_eval: whether the lines of runs are
-        read as trec_eval reads them.
+        read as trec_eval reads them. optional: further metrics, which a saved result may lack.
         """
         evaluator = cls.__new__(cls)
+        evaluator._optional = [spec for spec in optional if spec not in specs]
+        hashes = hashes or any(isinstance(run, SavedResult) for _, run in runs)
         evaluator._at_once, evaluator._unlisted, evaluator._as_trec_eval = True, unlisted, as_trec_eval
         with_features = is_path(qrels) and any(is_file(run, source_of(qrels).name) for _, run in runs)
-        evaluator._open(qrels, specs, options, watch, hashes, query_ids, with_features)
+        evaluator._open(qrels, [*specs, *evaluator._optional], options, watch, hashes, query_ids, with_features)
         return evaluator
 
     def _open(
@@ -133,7 +137,7 @@ class Evaluator:
 
     def evaluate_each(
         self,
-        runs: Sequence[tuple[str | None, Any]],
+        runs: Runs,
         on_run: Callable[[Results], None] | None = None,
         keep_values: bool = True,
     ) -> Results:
@@ -149,22 +153,6 @@ class Evaluator:
         names = iter(names_of([one for of_run in planned for one in of_run]))
         name_of = [{path: next(names) for _, path, _ in of_run} for of_run in planned]
 
-        def opened(position: int) -> list[_Opened]:
-            label, run = runs[position]
-            of_run = name_of[position]
-            try:
-                found = open_runs(
-                    label, run, self._given, self._options, self._prepare, position + 1, self._as_trec_eval
-                )
-            except GradevalError as error:
-                return [FailedRun(path_of(run, next(iter(of_run))), error)]
-            return [
-                (of_run.get(one.path) or next(iter(of_run.values())), one)
-                if isinstance(one, Run)
-                else FailedRun(path_of(run, one.path), one)
-                for one in found
-            ]
-
         table, source = self._given.qrels, self._given.source
         sha256 = source.sha256() if self._hashes and source else None
         groups = self._given.letor.groups if self._given.letor else None
@@ -177,6 +165,28 @@ class Evaluator:
             self._options.to_dict(),
             groups_sha256=groups.sha256() if self._hashes and groups else None,
         )
+
+        def opened(position: int) -> list[_Opened]:
+            label, run = runs[position]
+            of_run = name_of[position]
+            if isinstance(run, FailedRun):
+                return [run]
+            try:
+                if isinstance(run, SavedResult):
+                    return self._saved(run, [*of_run.values()], nothing, runs)
+                found = open_runs(
+                    label, run, self._given, self._options, self._prepare, position + 1, self._as_trec_eval
+                )
+            except GradevalError as error:
+                path = run.path if isinstance(run, SavedResult) else path_of(run, next(iter(of_run)))
+                return [FailedRun(path, error)]
+            return [
+                (of_run.get(one.path) or next(iter(of_run.values())), one)
+                if isinstance(one, Run)
+                else FailedRun(path_of(run, one.path), one)
+                for one in found
+            ]
+
         parts: list[Results] = []
         noticed: list[Callable[[], Noticed]] = []
         depths: list[tuple[str, int | None]] = []
@@ -198,9 +208,38 @@ class Evaluator:
         notices = partial(self._notices, noticed, depths, empty, counted)
         return nothing.joined(parts, notices() if at_once else notices)
 
+    def _saved(self, saved: SavedResult, names: Sequence[str], results: Results, runs: Runs) -> list[_Opened]:
+        """The outcomes of its runs. results: those without runs. Raises InputError."""
+        from gradeval.evaluation.saved import outcomes_of_saved
+
+        def ties() -> set[str]:
+            others = (run for _, run in runs if not isinstance(run, (SavedResult, FailedRun)))
+            return {
+                rule for run in others if (rule := default_ties(run, self._given, self._options)) is not None
+            }
+
+        return [
+            *outcomes_of_saved(
+                saved,
+                names,
+                results,
+                self._judged,
+                self._options,
+                self._empty,
+                ties,
+                optional=self._optional,
+                unlisted=self._unlisted,
+            )
+        ]
+
+    @cached_property
+    def _empty(self) -> Bools:
+        """Which queries have nothing relevant to a metric that needs it, (M, Q), whatever the run."""
+        return without_relevant(self._judged, self._specs, self._options, self._jobs)
+
     def _outcome(self, at_once: bool, one: _Opened, jobs: int) -> Outcome | FailedRun:
         """at_once: whether the notices are found too, so that nothing else is kept of the run."""
-        if isinstance(one, FailedRun):
+        if isinstance(one, (Outcome, FailedRun)):
             return one
         name, run = one
         try:
@@ -226,55 +265,15 @@ class Evaluator:
 
         found = with_fewer(find, self._jobs)
         share = max((each.judged_share for each in found), default=0.0)
-        of_runs = (notice for each in found for notice in each.notices)
-        notices = (*self.notices_of_qrels(counted, share, empty), *of_runs)
+        notices = [*self._given.qrels.notices]
+        if empty is not None:
+            notices += relevance_notices(self._judged, self._specs, empty, counted, self._options, share)
+        notices += (notice for each in found for notice in each.notices)
         return with_depths(notices, depths, self._specs, self._options.to_dict())
 
-    def notices_of_qrels(self, counted: Bools, share: float, empty: Bools | None) -> Iterator[Notice]:
-        """counted: the queries of any run, (Q,). share: the largest judged share of the runs. empty: which
-        queries have nothing relevant to a metric that needs it, (M, Q), None where there is no run.
-        """
-        yield from self._given.qrels.notices
-        if empty is not None:
-            yield from relevance_notices(self._judged, self._specs, empty, counted, self._options, share)
 
-    def without_relevant(self) -> Bools:
-        """Which queries have nothing relevant to a metric that needs it, (M, Q), whatever the run."""
-        return without_relevant(self._judged, self._specs, self._options, self._jobs)
-
-    def notices_of_saved(
-        self, run: RunResult, saved: Iterable[Notice], empty: Bools, lacking: Sequence[Spec]
-    ) -> Iterator[Notice]:
-        """The notices of a run whose values were saved.
-
-        saved: those that were found with the values, of which only those that are about the metrics, and that
-        the values do not show, are taken. lacking: metrics of which it has no values.
-        """
-        specs = [spec for spec in self._specs if spec not in lacking]
-        names = {str(spec) for spec in specs}
-        shares: list[Notice] = []
-        for notice in saved:
-            if notice.kind is Kind.JUDGED_SHARE:
-                shares.append(notice)
-            elif notice.kind is Kind.TIES:
-                if notice.metric in names and self._options.ties is None:
-                    yield notice
-            elif notice.kind is Kind.FEW_DOCUMENTS:
-                if notice.metric in names:
-                    yield notice
-            elif notice.kind not in (*OF_QRELS, Kind.UNDEFINED):
-                yield notice
-        known = [m for m, spec in enumerate(self._specs) if spec in specs]
-        of_known = Scored(run.values[known], {}, empty[known])
-        yield from undefined_notices(self._judged, specs, of_known, run.counted)
-        listed = [spec for spec in specs if spec not in self._unlisted]
-        for notice in shares:
-            cutoff = int(notice.metric.partition("@")[2])
-            yield from judged_notices(notice.value or 0.0, cutoff, listed, self._judged.scale, self._options)
-
-
-_Opened = tuple[str, Run] | FailedRun
-"""A run with its name."""
+_Opened = tuple[str, Run] | Outcome | FailedRun
+"""A run with its name, or what is known of it already."""
 
 
 def _each(

@@ -13,7 +13,6 @@ import numpy as np
 
 from gradeval.errors import OptionError, visible
 from gradeval.evaluation.results import Column, Results
-from gradeval.formats.saved import FORMAT_VERSION
 from gradeval.notices import lines
 from gradeval.registry.spec import Spec
 from gradeval.render.document import Cell, Document, Grid, RenderOptions, Rows, Text
@@ -23,6 +22,7 @@ from gradeval.render.rows import not_a_formula
 from gradeval.version import __version__
 
 ALL = "all"  # the query id of the summary
+FORMAT_VERSION = 1  # of json
 
 
 def document(

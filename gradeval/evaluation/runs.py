@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradeval.errors import InputError, OptionError, named
+from gradeval.evaluation.results import FailedRun
 from gradeval.formats.memory import are_mappings, is_frame, one_of_each_type, readable, refuse_ranx
 from gradeval.options import Options
 from gradeval.tables.load import (
@@ -20,6 +23,46 @@ from gradeval.tables.load import (
     source_of,
 )
 from gradeval.tables.run_names import run_files, run_names
+
+Runs = Sequence[tuple[str | None, Any]]
+"""(name, run) pairs; a run may be a SavedResult, or a FailedRun instead of one that cannot be read."""
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """One run of a saved result. name, path, sha256: of the run when it was evaluated.
+
+    values: query -> metric -> value, NaN where it is undefined; all queries have the same metrics. ties: the
+    order of tied scores, None where it is not said. summary, undefined: of metrics; None where no summary was
+    saved. depth: the most documents of a query, None where it is not said.
+    """
+
+    name: str
+    path: str
+    sha256: str | None
+    values: Mapping[str, Mapping[str, float]] = field(repr=False)
+    ties: str | None = None
+    summary: Mapping[str, float] | None = field(default=None, repr=False)
+    undefined: Mapping[str, int] = field(default_factory=dict, repr=False)
+    depth: int | None = None
+
+
+@dataclass(frozen=True)
+class SavedResult:
+    """What a saved result holds. path: its own; qrels, qrels_sha256, options: what it was made from.
+
+    groups_sha256: of the group sizes of qrels without qid, None for others. metrics: canonical names. notices:
+    as JSON has them.
+    """
+
+    path: str
+    qrels: str
+    qrels_sha256: str
+    groups_sha256: str | None
+    options: Mapping[str, Any]
+    metrics: tuple[str, ...]
+    runs: tuple[SavedRun, ...]
+    notices: tuple[Mapping[str, Any], ...] = ()
 
 
 def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
@@ -84,17 +127,32 @@ class Planned(NamedTuple):
     short_name: str | None = None
 
 
-def plan(runs: Sequence[tuple[str | None, Any]], options: Options) -> list[list[Planned]]:
+def plan(runs: Runs, options: Options) -> list[list[Planned]]:
     """The expected runs of each of the given: names are chosen before anything is read."""
-    planned = []
+    count = Counter(run.path for _, run in runs if isinstance(run, SavedResult) for _ in run.runs)
+    planned: list[list[Planned]] = []
     for position, (label, run) in enumerate(runs, 1):
-        path = path_of(run, label or f"run{position}")
-        has_path = is_path(run) or (isinstance(run, RunTable) and run.path is not None)
-        if is_path(run) and options.features:
-            names = [feature_names(path, feature, label, options) for feature in options.features]
-            planned.append([Planned(label, path, short) for short, path, label in names])
+        if isinstance(run, FailedRun):
+            planned.append([])
+        elif isinstance(run, SavedResult):
+            planned.append(
+                [
+                    Planned(
+                        f"{label}:{one.name}" if label and len(run.runs) > 1 else label or None,
+                        f"{run.path}:{one.name}" if count[run.path] > 1 else run.path,
+                        one.name,
+                    )
+                    for one in run.runs
+                ]
+            )
         else:
-            planned.append([Planned(label if has_path else path, path)])
+            path = path_of(run, label or f"run{position}")
+            has_path = is_path(run) or (isinstance(run, RunTable) and run.path is not None)
+            if is_path(run) and options.features:
+                names = [feature_names(path, feature, label, options) for feature in options.features]
+                planned.append([Planned(label, path, short) for short, path, label in names])
+            else:
+                planned.append([Planned(label if has_path else path, path)])
     return planned
 
 

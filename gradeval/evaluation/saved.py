@@ -1,72 +1,207 @@
-"""Saved results instead of runs: they are read, checked against the request, and not evaluated."""
+"""Saved results, what `gradeval -f json -q` printed, in the place of the runs that they were made from.
+
+look_for_saved       runs -> those that are files of saved results read and checked
+common_metrics       the metrics that all of them have
+outcomes_of_saved    their values, where they were made as others are evaluated
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, NoReturn, cast
+from functools import partial
+from itertools import chain
+from types import NoneType
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 
 from gradeval.arrays import Bools
-from gradeval.errors import GradevalError, InputError, MetricError, OptionError, first_names, named
-from gradeval.evaluation import evaluate_all
-from gradeval.evaluation.evaluator import Evaluator
-from gradeval.evaluation.findings import with_depths
+from gradeval.errors import InputError, MetricError, OptionError, first_names, named
+from gradeval.evaluation.findings import judged_notices, undefined_notices
+from gradeval.evaluation.layout import FORMAT_VERSION
+from gradeval.evaluation.outcome import Noticed, Outcome
 from gradeval.evaluation.results import FailedRun, Results, RunResult
-from gradeval.evaluation.runs import Planned, check_labels, names_of
-from gradeval.evaluation.score import summarize
-from gradeval.formats.saved import SavedResult, SavedRun, is_saved, read_saved
+from gradeval.evaluation.runs import Runs, SavedResult, SavedRun
+from gradeval.evaluation.score import Scored, summarize
+from gradeval.formats.json import begins_saved
+from gradeval.formats.lines import RepeatedKey, read_text, unique_keys
 from gradeval.formats.sources import Source
-from gradeval.notices import Kind, Notice, many
-from gradeval.options import DEFAULT_TIES, VALUES, Options
+from gradeval.notices import OF_QRELS, Kind, Notice, many
+from gradeval.options import DEFAULT_TIES, TIES, VALUES, Options
 from gradeval.registry.spec import Spec, is_num_q, parse
 from gradeval.tables.load import is_file, is_path, source_of
-
-Runs = Sequence[tuple[str | None, Any]]
-"""(name, run) pairs; a run may be a SavedResult, or a FailedRun instead of one that cannot be read."""
+from gradeval.tables.qrels import Qrels
 
 # the options that decide the values; the others say how to read files, or what is printed
 _DECIDING = Options.names(within=VALUES)
 _DEFAULTS = Options().to_dict()  # of a saved result that does not have them
 _SHORT_HASH = 12
 _SAME = 1e-9  # of a summary and the mean of its values
+_HINT = "Save results with 'gradeval QRELS RUN -q -f json -o FILE'"
+
+T = TypeVar("T")
 
 
-def with_saved(qrels: Any, runs: Runs) -> tuple[Any, list[tuple[str | None, Any]]]:
-    """The qrels and the runs, with each run file that holds saved results read as a SavedResult.
-
-    Other files come back as Sources, since a pipe that was looked at cannot be opened again. A damaged saved
-    result comes back as a FailedRun; any other file that cannot be read is left to the evaluation to report.
-    Raises InputError where the qrels are a saved result.
-    """
+def look_for_saved(qrels: Any, runs: Runs) -> tuple[Any, list[tuple[str | None, Any]]]:
+    """with_saved(), where files may be saved results."""
     if is_path(qrels):
         qrels = source_of(qrels)
-        if _is_saved(qrels):
+        if is_saved(qrels):
             hint = "The qrels come first, then runs and saved results"
             raise InputError(qrels.name, "this saved result is in the place of the qrels", hint=hint)
-    found: list[tuple[str | None, Any]] = []
+    opened: list[tuple[str | None, Any]] = []
     for name, run in runs:
         if not is_path(run) or (is_path(qrels) and is_file(run, qrels.name)):
-            found.append((name, run))
+            opened.append((name, run))
             continue
         source = source_of(run)
-        found.append((name, _read(source) if _is_saved(source) else source))
-    return qrels, found
+        try:
+            opened.append((name, read_saved(source) if is_saved(source) else source))
+        except InputError as error:
+            opened.append((name, FailedRun(source.name, error)))
+    return qrels, opened
 
 
-def _read(source: Source) -> SavedResult | FailedRun:
+def is_saved(source: Source) -> bool:
+    """Whether the file begins as saved results do, and not as JSON of qrels and runs."""
     try:
-        saved = read_saved(source)
-        _check_options(saved)
-        _check_notices(saved)
-        for run in saved.runs:
-            _check_values(saved, run)
-        return saved
-    except InputError as error:
-        return FailedRun(source.name, error)
+        for block in source.blocks(1 << 12):
+            start = block.bytes[: block.size].tobytes()
+            if start.strip():
+                return begins_saved(start)
+    except InputError:  # which the evaluation reports
+        pass
+    return False
+
+
+def read_saved(source: Source) -> SavedResult:
+    """The saved result in a file. Raises InputError where it is none, or has no values per query."""
+    content = _parsed(source)
+    if not isinstance(content, dict) or "gradeval" not in content:
+        raise _invalid(source, "this JSON is not a saved result of gradeval")
+    if "comparisons" in content:
+        raise _invalid(source, "this is the output of 'gradeval compare', not a saved result")
+    version = _item(source, content, "format", int)
+    if version != FORMAT_VERSION:
+        raise InputError(source.name, f"its format is {version}; this gradeval reads format {FORMAT_VERSION}")
+    qrels = _item(source, content, "qrels", dict)
+    if qrels.get("sha256") is None:
+        raise _invalid(source, _unnamed_qrels(content.get("runs")))
+    metrics = _item(source, content, "metrics", list)
+    if not all(isinstance(name, str) for name in metrics) or len(set(metrics)) < len(metrics):
+        raise _invalid(source, "'metrics' is not valid")
+    notices = _item(source, content, "notices", list)
+    if not all(isinstance(one, dict) for one in notices):
+        raise _invalid(source, "'notices' is not valid")
+    runs = tuple(_run(source, run) for run in _item(source, content, "runs", list))
+    names = [run.name for run in runs]
+    if len(set(names)) < len(names):
+        raise _invalid(source, f"two runs have the name {named(max(names, key=names.count))}")
+    saved = SavedResult(
+        source.name,
+        str(qrels.get("path")),
+        _item(source, qrels, "sha256", str),
+        None if qrels.get("groups_sha256") is None else _item(source, qrels, "groups_sha256", str),
+        _item(source, content, "options", dict),
+        tuple(metrics),
+        runs,
+        tuple(notices),
+    )
+    _check_options(saved)
+    _check_notices(saved)
+    for run in saved.runs:
+        _check_values(saved, run)
+    return saved
+
+
+def _unnamed_qrels(runs: Any) -> str:
+    """What is wrong with a result that does not name its qrels."""
+    has_values = not isinstance(runs, list) or any(isinstance(run, dict) and "per_query" in run for run in runs)
+    if has_values:
+        return "it does not name the qrels file that it was made from"
+    what = "it has neither values per query nor the SHA-256 of its qrels, as all results of 'gradeval spark'"
+    return f"{what}, which compares runs itself (--baseline)"
+
+
+def _parsed(source: Source) -> Any:
+    def refused(name: str) -> NoReturn:
+        raise _invalid(source, f"{name} is not JSON")
+
+    try:
+        text = read_text(source).decode("utf-8")
+        return json.loads(text, parse_constant=refused, object_pairs_hook=unique_keys)
+    except json.JSONDecodeError as error:
+        raise InputError(source.name, f"this is not JSON ({error.msg})", line=error.lineno) from None
+    except RepeatedKey as error:
+        raise _invalid(source, f"{named(error.key)} is in an object twice") from None
+    except (ValueError, RecursionError) as error:  # bytes that are not UTF-8, an integer without end, [[[[…
+        raise InputError(source.name, f"this JSON cannot be read ({type(error).__name__})") from None
+
+
+def _run(source: Source, run: Any) -> SavedRun:
+    if not isinstance(run, dict):
+        raise _invalid(source, "a run is not an object")
+    name = _item(source, run, "name", str)
+    if "per_query" not in run:
+        raise _invalid(source, f"run {named(name)} has no values per query, since it was made without -q")
+    of_run = f" of run {named(name)}"
+    rows = _item(source, run, "per_query", dict)
+    if _item(source, run, "queries", int) != len(rows) or isinstance(run["queries"], bool):
+        what = f"run {named(name)} has {run['queries']} queries, and values of {len(rows)}"
+        raise _invalid(source, what)
+    values = {}
+    for query, row in rows.items():
+        place = f" of query {named(query)}{of_run}"
+        if not isinstance(row, dict):
+            raise _invalid(source, f"the values{place} are not an object")
+        values[query] = _numbers(source, row, place)
+    columns = dict.fromkeys(chain.from_iterable(rows.values()))
+    numeric = set(chain.from_iterable(values.values()))
+    for query, row in rows.items():
+        for metric in columns if (len(row), len(values[query])) != (len(columns), len(numeric)) else ():
+            if metric not in row or (metric in numeric and metric not in values[query]):
+                what = "is not a finite number" if metric in row else "is missing"
+                raise _invalid(source, f"{metric} of query {named(query)}{of_run} {what}")
+    sha256, ties, path = (run.get(key) for key in ("sha256", "ties", "path"))
+    if not isinstance(sha256, (str, NoneType)) or ties not in (None, *TIES) or not isinstance(path, str):
+        raise _invalid(source, f"'sha256', 'ties' or 'path'{of_run} is not valid")
+    summary, undefined = None, {}
+    if "summary" in run or "undefined" in run:
+        summary = _numbers(source, _item(source, run, "summary", dict), f" in the summary{of_run}")
+        undefined = _item(source, run, "undefined", dict)
+    if any(type(count) is not int for count in undefined.values()):
+        raise _invalid(source, f"'undefined'{of_run} is not valid")
+    depth = None if run.get("depth") is None else _item(source, run, "depth", int)
+    return SavedRun(name, path, sha256, values, ties, summary, undefined, depth)
+
+
+def _numbers(source: Source, row: Mapping[str, Any], place: str) -> dict[str, float]:
+    """The numbers of a query or of the summary, NaN for null; the strings of text metrics are ignored."""
+    found = {}
+    for metric, value in row.items():
+        if isinstance(value, str):
+            continue
+        try:
+            found[metric] = math.nan if value is None else float(value)
+        except (TypeError, OverflowError):
+            found[metric] = math.inf
+        if math.isinf(found[metric]) or isinstance(value, bool):
+            raise _invalid(source, f"{metric}{place} is not a finite number")
+    return found
+
+
+def _item(source: Source, content: Mapping[str, Any], key: str, kind: type[T]) -> T:
+    value = content.get(key)
+    if not isinstance(value, kind):
+        raise _invalid(source, f"'{key}' is missing" if key not in content else f"'{key}' is not valid")
+    return value
+
+
+def _invalid(source: Source, what: str) -> InputError:
+    return InputError(source.name, what, hint=_HINT)
 
 
 def _check_options(saved: SavedResult) -> None:
@@ -129,39 +264,27 @@ def _known(name: str) -> Spec | None:
     return spec
 
 
-def _is_saved(source: Source) -> bool:
-    try:
-        return is_saved(source)
-    except InputError:
-        return False
+def common_metrics(
+    runs: Runs, unlisted: Callable[[Spec], bool] = lambda spec: False
+) -> tuple[list[Spec], list[Notice]]:
+    """The metrics that all saved results have, none without them, and a notice of those that some of them lack.
 
-
-def saved_specs(runs: Runs) -> list[Spec] | None:
-    """The metrics that all saved results have, None if there are none: what to take where nothing is chosen.
-
-    Raises InputError where they have none in common.
+    unlisted: of which metrics nobody need know. Raises InputError where they have none in common.
     """
     saved = [run for _, run in runs if isinstance(run, SavedResult)]
     if not saved:
-        return None
-    first, *others = (_specs(run) for run in saved)
+        return [], []
+    first, *others = of_each = [_specs(run) for run in saved]
     common = [spec for spec in first if all(spec in other for other in others)]
     if first and not common:
         what = f"no metric is in every saved result ({_metrics_by_file(saved)})"
         raise InputError(saved[-1].path, what, hint="Evaluate the runs again, with the same metrics")
-    return common or None
-
-
-def excluded_metrics(runs: Runs, unlisted: Callable[[Spec], bool] = lambda spec: False) -> list[Notice]:
-    """That saved results have metrics that are not among saved_specs. unlisted: of which nobody need know."""
-    saved = [run for _, run in runs if isinstance(run, SavedResult)]
-    common = saved_specs(runs) or []
-    every = dict.fromkeys(spec for run in saved for spec in _specs(run))
+    every = dict.fromkeys(chain.from_iterable(of_each))
     left = [str(spec) for spec in every if spec not in common and not unlisted(spec)]
     if not left:
-        return []
+        return common, []
     rule = f"{', '.join(left)} ({_metrics_by_file(saved)})"
-    return [Notice(Kind.EXCLUDED_METRICS, "", len(left), rule=rule)]
+    return common, [Notice(Kind.EXCLUDED_METRICS, "", len(left), rule=rule)]
 
 
 def _specs(saved: SavedResult) -> list[Spec]:
@@ -183,135 +306,49 @@ def _has_numbers(spec: Spec) -> bool:
     return not spec.metric.text and (spec.metric.per_query or is_num_q(spec))
 
 
-def evaluate_with_saved(
-    qrels: Any,
-    runs: Runs,
-    specs: Sequence[Spec],
-    options: Options,
-    on_run: Callable[[Results], None] | None = None,
-    keep_values: bool = True,
-    *,
-    optional: Sequence[Spec] = (),
-    hashes: bool = False,
-    is_part: bool = False,
-    **how: Any,
-) -> Results:
-    """evaluation.evaluate_all for runs and saved results; they keep their order.
-
-    optional: metrics to evaluate too, which a saved result may lack; its values are then NaN. Queries are those
-    of the qrels. A saved result made from other qrels, with other options or without a metric becomes an error.
-    on_run: where there are saved results, it is shown them and the runs after all have been evaluated.
-    """
-    metrics = list(dict.fromkeys([*specs, *optional]))
-    if not any(isinstance(run, (SavedResult, FailedRun)) for _, run in runs):
-        return evaluate_all(qrels, runs, metrics, options, on_run, keep_values, is_part, hashes=hashes, **how)
-    check_labels(runs)
-    fresh = [(name, run) for name, run in runs if not isinstance(run, (SavedResult, FailedRun))]
-    parts: deque[Results] = deque()
-    evaluator = Evaluator.of(qrels, metrics, options, runs=fresh, hashes=True, **how)
-    results = evaluator.evaluate_each(fresh, parts.append)
-    empty = evaluator.without_relevant()
-    wanted = [spec for spec in results.specs if spec in specs or spec not in optional]
-    each = len(options.features) or 1  # runs of a file
-    merged: list[_Merged] = []
-    for name, run in runs:
-        if isinstance(run, FailedRun):
-            merged.append(_Merged(run))
-        elif isinstance(run, SavedResult):
-            merged += _of_saved(name, run, evaluator, results, wanted, options, empty)
-        else:
-            merged += (_Merged.of(part, name is not None) for part in _taken(parts, run, each))
-    found = [(one.run, one.notices) for one in merged if isinstance(one.run, RunResult)]
-    names = _names([(one.run, one.is_labelled) for one in merged if isinstance(one.run, RunResult)])
-    renamed = [replace(run, name=name) for (run, _), name in zip(found, names, strict=True)]
-    noted = [
-        tuple(replace(notice, subject=name) for notice in notices)
-        for (_, notices), name in zip(found, names, strict=True)
-    ]
-    if on_run is not None:
-        of_runs = iter(zip(renamed, noted, strict=True))
-        for one in merged:
-            if isinstance(one.run, FailedRun):
-                on_run(replace(results, runs=(), notices=(), failed=(one.run,)))
-            else:
-                run, notices = next(of_runs)
-                on_run(replace(results, runs=(run,), notices=notices, failed=()))
-    counted = np.any([run.counted for run in renamed], axis=0) if renamed else np.empty(0, np.bool_)
-    # it shows that enough was judged; of a saved run nothing else does
-    saved = (notice for _, run in runs if isinstance(run, SavedResult) for notice in run.notices)
-    kinds = {*(notice.kind.value for notice in results.notices), *(notice["kind"] for notice in saved)}
-    share = 1.0 if Kind.ALL_RELEVANT.value in kinds else 0.0
-    of_qrels = evaluator.notices_of_qrels(counted, share, empty if renamed else None)
-    depths = [(run.name, run.depth) for run in renamed]
-    found_notices = (*of_qrels, *(notice for notices in noted for notice in notices))
-    whole = replace(
-        results,
-        runs=tuple(renamed),
-        notices=with_depths(found_notices, depths, results.specs, results.options),
-        failed=tuple(one.run for one in merged if isinstance(one.run, FailedRun)),
-    )
-    return whole if keep_values else whole.summarized()
-
-
-class _Merged(NamedTuple):
-    """A run, evaluated or saved, with the notices about it."""
-
-    run: RunResult | FailedRun
-    notices: tuple[Notice, ...] = ()
-    is_labelled: bool = False
-
-    @classmethod
-    def of(cls, part: Results, is_labelled: bool) -> _Merged:
-        """Of the results of one run."""
-        return cls(part.failed[0]) if part.failed else cls(part.runs[0], part.notices, is_labelled)
-
-
-def _taken(parts: deque[Results], run: Any, count: int) -> Iterator[Results]:
-    """The parts that are about a run, which begins the parts: up to `count` with its path, at least one."""
-    path = source_of(run).name if is_path(run) else None
-    for k in range(count):
-        if not parts or (k and path is not None and not _path_of(parts[0]).startswith(path)):
-            return
-        yield parts.popleft()
-
-
-def _path_of(part: Results) -> str:
-    return part.failed[0].path if part.failed else part.runs[0].path
-
-
-def _of_saved(
-    name: str | None,
+def outcomes_of_saved(
     saved: SavedResult,
-    evaluator: Evaluator,
+    names: Sequence[str],
     results: Results,
-    specs: Sequence[Spec],
+    qrels: Qrels,
     options: Options,
     empty: Bools,
-) -> list[_Merged]:
-    """The runs of a saved result, or why it cannot be used.
+    ties: Callable[[], set[str]],
+    *,
+    optional: Sequence[Spec] = (),
+    unlisted: Sequence[Spec] = (),
+) -> list[Outcome]:
+    """The outcome of each of the runs of a saved result, as if they were evaluated.
 
-    empty: which queries have nothing relevant to a metric of the results that needs it, (M, Q).
+    names: of the runs. results: those without runs that they are to be part of. qrels: the judgments, with the
+    zero grade subtracted. empty: which queries have nothing relevant to a metric that needs it, (M, Q). ties:
+    finds the orders of tied scores of the other runs. optional: metrics whose values are NaN where the saved
+    result lacks them. unlisted: metrics that the user does not see. Raises InputError where it was made from
+    other qrels, with other options or without a metric.
     """
-    try:
-        if options.tie_range:
-            raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
-        _check(saved, results, specs)
-        several = len(saved.runs) > 1
-        lacking = [spec for spec in results.specs if not is_num_q(spec) and str(spec) not in saved.metrics]
-        merged = []
-        for run in saved.runs:
-            own = run.name if not name else f"{name}:{run.name}" if several else name
-            result = _run_result(own, saved, run, results)
-            noted = (one for one in saved.notices if one.get("subject") == run.name)
-            notices = (Notice.from_dict(one, own) for one in noted)
-            kept = evaluator.notices_of_saved(result, notices, empty, lacking)
-            merged.append(_Merged(result, tuple(kept), bool(name)))
-        return merged
-    except GradevalError as error:
-        return [_Merged(FailedRun(saved.path, error))]
+    if options.tie_range:
+        raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
+    _check_made_alike(saved, results, ties)
+    check_metrics(saved, [spec for spec in results.specs if spec not in optional])
+    if not saved.runs:
+        raise InputError(saved.path, "it has no runs")
+    known = [m for m, spec in enumerate(results.specs) if is_num_q(spec) or str(spec) in saved.metrics]
+    specs = [results.specs[m] for m in known]
+    # where not all was relevant, the notice that all is shows that enough was judged; nothing else does
+    share = 1.0 if any(notice["kind"] == Kind.ALL_RELEVANT.value for notice in saved.notices) else 0.0
+    listed = [spec for spec in specs if spec not in unlisted]
+    outcomes = []
+    for name, run in zip(names, saved.runs, strict=True):
+        result = _run_result(name, saved, run, results)
+        of_run = (Notice.from_dict(one, name) for one in saved.notices if one.get("subject") == run.name)
+        scored = Scored(result.values[known], {}, empty[known])
+        notices = _notices_of(of_run, specs, scored, result.counted, listed, qrels, options)
+        noticed = Noticed(tuple(replace(one, subject=name) for one in notices), share, np.zeros(0, np.int64))
+        outcomes.append(Outcome(result, empty, partial(Noticed, *noticed)))
+    return outcomes
 
 
-def _check(saved: SavedResult, results: Results, specs: Sequence[Spec]) -> None:
+def _check_made_alike(saved: SavedResult, results: Results, ties: Callable[[], set[str]]) -> None:
     """Raise InputError where the saved result was not made as the results are, with the difference."""
     if saved.qrels_sha256 != results.qrels_sha256:
         ours = "no file" if results.qrels_sha256 is None else f"SHA-256 {results.qrels_sha256[:_SHORT_HASH]}"
@@ -329,14 +366,11 @@ def _check(saved: SavedResult, results: Results, specs: Sequence[Spec]) -> None:
         theirs, ours = (
             _comparable(name, of) for of in (saved.options.get(name, _DEFAULTS[name]), results.options[name])
         )
-        if theirs != ours and not (name == "ties" and _same_ties(theirs, saved, ours, results)):
+        if theirs != ours and not (name == "ties" and _same_ties(theirs, saved, ours, ties)):
             flag = "--" + name.replace("_", "-")
             made = f"the default {flag}" if theirs is None else f"{flag} {_shown(theirs)}"
             what = f"it was made with {made}, and this command has {_shown(ours)}"
             raise InputError(saved.path, what, hint="Give the same options, or evaluate the run again")
-    check_metrics(saved, specs)
-    if not saved.runs:
-        raise InputError(saved.path, "it has no runs")
 
 
 def check_metrics(saved: SavedResult, specs: Sequence[Spec]) -> None:
@@ -352,16 +386,13 @@ def check_metrics(saved: SavedResult, specs: Sequence[Spec]) -> None:
         raise InputError(saved.path, what, hint="Choose other metrics, or evaluate the run again")
 
 
-def _same_ties(theirs: Any, saved: SavedResult, ours: Any, results: Results) -> bool:
+def _same_ties(theirs: Any, saved: SavedResult, ours: Any, ties: Callable[[], set[str]]) -> bool:
     """Whether the order of ties is the same though only one of the two was asked for by its name."""
-    used = [_used_ties(theirs, saved.runs), _used_ties(ours, results.runs)]
-    return used[0] is not None and used[0] == used[1]
-
-
-def _used_ties(given: str | None, runs: Sequence[SavedRun] | Sequence[RunResult]) -> str | None:
-    """The order of ties that was asked for, or else that of all runs; None where it is unknown or differs."""
-    used = {run.ties for run in runs}
-    return used.pop() if given is None and len(used) == 1 else given
+    used = [
+        {run.ties for run in saved.runs} if theirs is None else {theirs},
+        ties() if ours is None else {ours},
+    ]
+    return used[0] == used[1] and len(used[0]) == 1 and None not in used[0]
 
 
 def _comparable(name: str, value: Any) -> Any:
@@ -408,20 +439,34 @@ def _run_result(name: str, saved: SavedResult, run: SavedRun, results: Results) 
     return RunResult(name, saved.path, run.sha256, values, counted, ties=ties, depth=run.depth)
 
 
-def _names(runs: Sequence[tuple[RunResult, bool]]) -> list[str]:
-    """Different names: labels, and those that the runs have; where two have one, it becomes that of the file.
+def _notices_of(
+    notices: Iterable[Notice],
+    specs: Sequence[Spec],
+    scored: Scored,
+    counted: Bools,
+    listed: Sequence[Spec],
+    qrels: Qrels,
+    options: Options,
+) -> Iterator[Notice]:
+    """The notices of a run whose values were saved: those about the metrics.
 
-    runs: each run, and whether its name is a label. A run of a file of several has its own name behind that of
-    the file.
+    notices: those that were saved with the values, of which only those are taken that the values do not show.
+    scored: the values of the metrics. listed: the metrics that the user sees.
     """
-    count = Counter(run.path for run, _ in runs)
-    return names_of(
-        [
-            Planned(
-                run.name if is_labelled else None,
-                f"{run.path}:{run.name}" if count[run.path] > 1 else run.path,
-                run.name,
-            )
-            for run, is_labelled in runs
-        ]
-    )
+    names = {str(spec) for spec in specs}
+    shares = []
+    for notice in notices:
+        if notice.kind is Kind.JUDGED_SHARE:
+            shares.append(notice)
+        elif notice.kind is Kind.TIES:
+            if notice.metric in names and options.ties is None:
+                yield notice
+        elif notice.kind is Kind.FEW_DOCUMENTS:
+            if notice.metric in names:
+                yield notice
+        elif notice.kind not in (*OF_QRELS, Kind.UNDEFINED):
+            yield notice
+    yield from undefined_notices(qrels, specs, scored, counted)
+    for notice in shares:
+        cutoff = int(notice.metric.partition("@")[2])
+        yield from judged_notices(notice.value or 0.0, cutoff, listed, qrels.scale, options)

@@ -18,7 +18,6 @@ from gradeval.errors import InputError, described, named
 from gradeval.formats.columns import Columns, FileBlocks, Table
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.memory import object_ids, object_numbers
-from gradeval.formats.saved import reject_saved
 from gradeval.formats.scan import LF, binary_data, floats
 from gradeval.formats.sources import Source
 from gradeval.options import Options
@@ -41,6 +40,20 @@ _NONE: Ints = np.empty(0, np.int64)
 MTEB_KEY = b"mteb_model_meta"
 _KEY = rb'[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:'
 _MTEB_FIRST_KEY, _NESTED = re.compile(_KEY, re.DOTALL), re.compile(_KEY * 2 + rb"[ \t\r\n]*\{", re.DOTALL)
+# a saved result; the keys of JSON qrels and runs have objects and numbers
+_SAVED = re.compile(rb'\s*\{\s*"(?:(?:gradeval|format)"\s*:\s*[^\s{]|.*"gradeval"\s*:\s*")', re.DOTALL)
+
+
+def begins_saved(text: bytes) -> bool:
+    """Whether a file that begins so is a saved result, and not qrels or a run."""
+    return _SAVED.match(text[: 1 << 12]) is not None
+
+
+def reject_saved(text: bytes, name: str, number: str) -> None:
+    """Raise InputError where the text of a file of documents begins as saved results do."""
+    if begins_saved(text):
+        hint = f"Give the {'qrels' if number == 'grade' else 'run'} that it was made from"
+        raise InputError(name, "a saved result has no documents", hint=hint)
 
 
 class Part(NamedTuple):

@@ -17,10 +17,9 @@ from gradeval.errors import InputError, described, named
 from gradeval.formats.columns import Columns, Table, grouped
 from gradeval.formats.csv import Chosen, choose
 from gradeval.formats.diagnostics import LineProblems, Problem
-from gradeval.formats.json import are_numbers, has_control_character, not_utf8, reason
+from gradeval.formats.json import are_numbers, has_control_character, not_utf8, reason, reject_saved
 from gradeval.formats.lines import RepeatedKey, unique_keys
 from gradeval.formats.memory import Wrong, object_ids, object_numbers
-from gradeval.formats.saved import reject_saved
 from gradeval.formats.scan import LF, binary_data, floats
 from gradeval.formats.sources import TOO_LONG, Block, Source
 from gradeval.options import Options

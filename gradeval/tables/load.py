@@ -386,6 +386,21 @@ def _run(
     return Run(path, reduce, rows, source, name, ties, short_name)
 
 
+def default_ties(run: Any, given: Given, options: Options) -> str | None:
+    """The default order of a run's tied scores, None where it cannot be read."""
+    if isinstance(run, RunTable):
+        return run.ties
+    if not is_path(run):
+        return DEFAULT_TIES
+    try:
+        source = source_of(run)
+        is_qrels = given.source is not None and source.name == given.source.name
+        kind = options.run_format or (given.kind if is_qrels else kind_of(source, "score", options))
+        return format_of(kind).ties
+    except InputError:
+        return None
+
+
 def _rows(table: Table, keep: Filter, jobs: int) -> Columns:
     """The rows that a filter keeps. Raises InputError(s)."""
     has_rows: list[bool] = []

@@ -15,9 +15,8 @@ from helpers import each
 
 import gradeval
 from gradeval.errors import InputError
-from gradeval.evaluation import evaluate_all
-from gradeval.evaluation.saved import evaluate_with_saved, with_saved
-from gradeval.formats.saved import is_saved, read_saved
+from gradeval.evaluation import evaluate_all, with_saved
+from gradeval.evaluation.saved import is_saved, read_saved
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind
 from gradeval.options import Options
@@ -380,8 +379,8 @@ def test_notices_are_those_of_the_run(saved: str, asked: str, queries: str) -> N
         own = gradeval.evaluate("q", [f"{name}.run" for name in runs], asked, **options).notices
         assert {Kind.DUPLICATES, Kind.NO_RELEVANT, Kind.TIES} <= {one.kind for one in own}
         for ends in product((".run", ".json"), repeat=len(runs)):
-            read = with_saved("q", [(None, f"{name}{end}") for name, end in zip(runs, ends, strict=True)])
-            found = evaluate_with_saved(*read, parse(asked), Options.of(**options))
+            given = [(None, f"{name}{end}") for name, end in zip(runs, ends, strict=True)]
+            found = evaluate_all("q", given, parse(asked), Options.of(**options))
             assert [str(one) for one in found.notices] == [str(one) for one in own]
 
 
@@ -393,7 +392,7 @@ def test_a_run_named_as_the_qrels_takes_none_of_their_notices() -> None:
     save("q.json", "q.run", metrics="AP")
     [name] = with_saved("q", [(None, "q.json")])[1][0][1].runs
     assert name.name == "q"
-    found = evaluate_with_saved(*with_saved("q", [(None, "q.json")]), parse("AP"), Options())
+    found = evaluate_all("q", [(None, "q.json")], parse("AP"), Options())
     assert [one.kind for one in found.notices].count(Kind.NO_RELEVANT) == 1
 
 
@@ -417,5 +416,5 @@ def test_judgments_that_are_all_relevant_are_noted() -> None:
         Path(f"{name}.run").write_text(run_text("ab".index(name)))
         save(f"{name}.json", f"{name}.run", metrics="AP nDCG@3")
     for runs in (["a.json"], ["a.run", "b.json"]):
-        found = evaluate_with_saved(*with_saved("q", [(None, run) for run in runs]), parse("AP"), Options())
+        found = evaluate_all("q", [(None, run) for run in runs], parse("AP"), Options())
         assert [one.kind for one in found.notices if one.subject == "q"] == [Kind.ALL_RELEVANT]

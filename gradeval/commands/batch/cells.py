@@ -29,11 +29,11 @@ from gradeval.commands.compare.values import (
     without_judged,
 )
 from gradeval.errors import GradevalError, InputError, InputErrors, MetricError, OptionError
+from gradeval.evaluation import evaluate_all, with_saved
 from gradeval.evaluation.results import FailedRun, Results
-from gradeval.evaluation.saved import Runs, evaluate_with_saved, with_saved
+from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.formats.letor import group_sizes
 from gradeval.formats.lines import read_text
-from gradeval.formats.saved import SavedResult
 from gradeval.formats.sources import Source
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
@@ -255,7 +255,7 @@ class _CollectionCells:
             try:
                 qrels, opened = with_saved(self.qrels, runs)
                 judged = [] if options.judged_only else [judged_spec(self.compared, opened)]
-                results = evaluate_with_saved(
+                results = evaluate_all(
                     qrels,
                     [(name, _of_one_run(run)) for name, run in opened],
                     self.specs,

@@ -41,9 +41,10 @@ from gradeval.commands.compare.values import (
     without_judged,
 )
 from gradeval.errors import InputError, first_names
+from gradeval.evaluation import evaluate_all, with_saved
 from gradeval.evaluation.results import Results
-from gradeval.evaluation.runs import separate_runs
-from gradeval.evaluation.saved import Runs, evaluate_with_saved, excluded_metrics, saved_specs, with_saved
+from gradeval.evaluation.runs import Runs, separate_runs
+from gradeval.evaluation.saved import common_metrics
 from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
@@ -93,10 +94,12 @@ def evaluate_to_compare(
     """
     specs, left_out = (None, ()) if metrics is None else comparable_metrics(metrics, why)
     qrels, opened = with_saved(qrels, runs)
-    excluded = left_out if specs else excluded_metrics(opened, is_judged)
-    compared = comparable(specs or without_judged(comparable(saved_specs(opened) or parse(DEFAULT_METRICS))))
+    if not specs:
+        specs, excluded = common_metrics(opened, is_judged)
+        specs, left_out = without_judged(comparable(specs or parse(DEFAULT_METRICS))), tuple(excluded)
+    compared = comparable(specs)
     judged = [] if options.judged_only else [judged_spec(compared, opened)]
-    results = evaluate_with_saved(
+    results = evaluate_all(
         qrels,
         opened,
         compared,
@@ -106,7 +109,7 @@ def evaluate_to_compare(
         hashes=hashes,
         query_ids=query_ids,
     )
-    return replace(results, notices=(*results.notices, *excluded)), compared
+    return replace(results, notices=(*results.notices, *left_out)), compared
 
 
 def compare_results(results: Results, specs: Sequence[Spec] | None, options: CompareOptions) -> Comparison:

@@ -14,8 +14,7 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.errors import GradevalError, MetricError
 from gradeval.evaluation.findings import APART, extremes
 from gradeval.evaluation.results import Results
-from gradeval.evaluation.saved import Runs
-from gradeval.formats.saved import SavedResult
+from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.notices import Kind, Notice
 from gradeval.registry.spec import Spec, parse, usable
 from gradeval.statistics.tests import paired_differences

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gradeval.commands.gate.config import GateConfig
     from gradeval.commands.gate.result import GateReport
     from gradeval.evaluation.results import Results
-    from gradeval.evaluation.saved import Runs
+    from gradeval.evaluation.runs import Runs
     from gradeval.formats.output_file import OutputFile
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -216,7 +216,7 @@ def _chosen(options: Mapping[str, Any], of_file: Mapping[str, Any]) -> Options:
 
 def _opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Runs]:
     """The qrels, and the run and its baseline, with saved results read."""
-    from gradeval.evaluation.saved import with_saved
+    from gradeval.evaluation import with_saved
     from gradeval.tables.run_names import labelled
 
     return with_saved(

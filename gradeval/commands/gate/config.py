@@ -24,7 +24,8 @@ from gradeval.commands.gate.result import FULL_COVERAGE
 from gradeval.commands.gate.verdicts import ALPHA, coverage
 from gradeval.errors import GradevalError, InputError, OptionError, described, named, printable
 from gradeval.evaluation.results import Results
-from gradeval.evaluation.saved import Runs, saved_specs
+from gradeval.evaluation.runs import Runs
+from gradeval.evaluation.saved import common_metrics
 from gradeval.formats.lines import TomlFile, read_toml
 from gradeval.formats.sources import Source
 from gradeval.options import FILE_OPTIONS, Options
@@ -185,7 +186,7 @@ def first_checks(runs: Runs, specs: Sequence[Spec]) -> list[Check]:
 
     runs: the run, and its baseline if there is one.
     """
-    specs = specs or comparable(saved_specs(runs[:1]) or parse(DEFAULT_METRICS))
+    specs = specs or comparable(common_metrics(runs[:1])[0] or parse(DEFAULT_METRICS))
     for spec in specs:
         check_number(spec)
     kinds = [REQUIRE, NO_WORSE] if len(runs) > 1 else [REQUIRE]

@@ -15,9 +15,10 @@ from gradeval.commands.compare.values import ComparedMetric, Judged, QueryValues
 from gradeval.commands.gate.checks import MAX_DROP, MAX_QUERY_DROP, NO_WORSE, NON_INFERIOR, Check
 from gradeval.commands.gate.result import FULL_COVERAGE, CheckOutcome, Coverage, GateReport, WorstQuery
 from gradeval.errors import InputError, OptionError
+from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.results import Results
-from gradeval.evaluation.saved import Runs, check_metrics, evaluate_with_saved
-from gradeval.formats.saved import SavedResult
+from gradeval.evaluation.runs import Runs, SavedResult
+from gradeval.evaluation.saved import check_metrics
 from gradeval.notices import ENOUGH_TO_GATE, Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, is_num_q, parse
@@ -34,7 +35,7 @@ _JUDGED = (Kind.JUDGED_SHARE, Kind.JUDGED_DIFFERS)  # which name Judged@k, wheth
 def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: Options, **how: Any) -> Results:
     """The results of the run, then of the baseline, with all metrics of the checks.
 
-    qrels, runs: as saved.with_saved gives them. how: of evaluate_with_saved. Runs that could not be read are in
+    qrels, runs: as with_saved gives them. how: of evaluate_all. Runs that could not be read are in
     Results.failed. Raises GradevalError, also where a file has several runs.
     """
     if len(options.features) > 1:
@@ -47,7 +48,7 @@ def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: O
     if isinstance(run, SavedResult):
         check_metrics(run, specs)
     optional = [*(specs or parse("num_q")), *judged]
-    results = evaluate_with_saved(qrels, runs, compared, options, optional=optional, **how)
+    results = evaluate_all(qrels, runs, compared, options, optional=optional, **how)
     if not results.failed and len(results.runs) != len(runs):
         path, count = Counter(result.path for result in results.runs).most_common(1)[0]
         hint = "Save the results of one run"

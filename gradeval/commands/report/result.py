@@ -24,11 +24,10 @@ from gradeval.commands.explain.explain import explain_runs
 from gradeval.commands.explain.result import Document, Documents, Explanation, Selection
 from gradeval.commands.explain.titles import titles_of
 from gradeval.errors import OptionError
+from gradeval.evaluation import with_saved
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.results import Results
-from gradeval.evaluation.runs import separate_runs
-from gradeval.evaluation.saved import Runs, with_saved
-from gradeval.formats.saved import SavedResult
+from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice
 from gradeval.options import Options

@@ -183,13 +183,13 @@ def test_a_failed_run_and_failed_qrels() -> None:
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """The (collection, system) that are evaluated."""
     seen: list[tuple[str, str]] = []
-    evaluate = module.evaluate_with_saved
+    evaluate = module.evaluate_all
 
-    def watched(qrels: Source, runs: list[tuple[str, str]], *args: Any, **more: Any) -> Any:
-        seen.extend((os.path.dirname(qrels.name), name) for name, _ in runs)
+    def watched(qrels: str, runs: list[tuple[str, str]], *args: Any, **more: Any) -> Any:
+        seen.extend((os.path.dirname(qrels), name) for name, _ in runs)
         return evaluate(qrels, runs, *args, **more)
 
-    monkeypatch.setattr(module, "evaluate_with_saved", watched)
+    monkeypatch.setattr(module, "evaluate_all", watched)
     return seen
 
 

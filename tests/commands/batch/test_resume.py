@@ -11,7 +11,6 @@ import pytest
 from cli.command import fails, gradeval
 
 from gradeval.commands.batch import cells as batch_cells
-from gradeval.formats.sources import Source
 
 from .calls import MANIFEST, batch
 
@@ -41,7 +40,7 @@ def test_a_saved_result_is_kept_until_it_changes(monkeypatch: pytest.MonkeyPatch
     batch(*options)
     first = Path("out.json").read_text()
     with monkeypatch.context() as patch:
-        patch.setattr("gradeval.commands.batch.cells.evaluate_with_saved", None)
+        patch.setattr("gradeval.commands.batch.cells.evaluate_all", None)
         batch(*options)
     save("good", path="saved.json")
     os.replace("saved.json", "north/bad <b>.run")
@@ -80,32 +79,32 @@ def test_resume(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     batch(*options, "-o", name, "--resume")
     whole = Path("new." + name.split(".")[1]).read_text()
     assert Path(name).read_text() == whole
-    monkeypatch.setattr("gradeval.commands.batch.cells.evaluate_with_saved", None)
+    monkeypatch.setattr("gradeval.commands.batch.cells.evaluate_all", None)
     batch(*options, "-o", name, "--resume")
     assert Path(name).read_text() == whole
 
 
 def interrupt(monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     """Interrupt the batch when these qrels are evaluated."""
-    evaluate = batch_cells.evaluate_with_saved
+    evaluate = batch_cells.evaluate_all
 
-    def interrupted(qrels: Source, *args: object, **more: object) -> object:
-        if qrels.name == at:
+    def interrupted(qrels: str, *args: object, **more: object) -> object:
+        if qrels == at:
             raise KeyboardInterrupt
         return evaluate(qrels, *args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(batch_cells, "evaluate_with_saved", interrupted)
+    monkeypatch.setattr(batch_cells, "evaluate_all", interrupted)
 
 
 def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The file of -o has the collections that were there."""
-    evaluate = batch_cells.evaluate_with_saved
+    evaluate = batch_cells.evaluate_all
     interrupt(monkeypatch, "south/qrels")
     assert gradeval("batch", "m.toml", "-o", "out.json", "--resume", "--quiet").code == 130
     assert [cell["collection"] for cell in json.loads(Path("out.json").read_text())["cells"]] == ["north"] * 2
     seen = []
     monkeypatch.setattr(
-        batch_cells, "evaluate_with_saved", lambda *a, **more: (seen.append(a[0].name), evaluate(*a, **more))[1]
+        batch_cells, "evaluate_all", lambda *a, **more: (seen.append(a[0]), evaluate(*a, **more))[1]
     )
     batch("m.toml", "-o", "out.json", "--resume", "--quiet")
     assert seen == ["south/qrels"]
