@@ -22,15 +22,17 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
 
     qrels: a path, a dict of dicts {query: {document: grade}}, tuples (query, document, grade), or a data frame.
     runs: one run (a path, {query: {document: score}}, tuples (query, document, score), or a data frame), a list
-    of runs, a dict of runs by name, or a directory or a pattern such as 'runs/*.run'. Data frames are read by
-    column name: query_id, doc_id, relevance or score, and other common names. metrics: names as on the command
-    line, such as 'nDCG@5,10 AP(rel=2)', or a list of these.
+    of runs, a dict of runs by name, or a directory or a pattern such as 'runs/*.run'; a file of saved results
+    (gradeval -f json -q) is a run too. Data frames are read by column name: query_id, doc_id, relevance or
+    score, and other common names. metrics: names as on the command line, such as 'nDCG@5,10 AP(rel=2)', or a
+    list of these.
 
     options: those listed below.
 
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """
-    return complete(evaluate_all(qrels, separate_runs(runs), parse(metrics), Options.of(**options)))
+    separate, specs, chosen = separate_runs(runs), parse(metrics), Options.of(**options)
+    return complete(evaluate_all(*with_saved(qrels, separate), specs, chosen))
 
 
 def evaluate_all(
@@ -45,13 +47,11 @@ def evaluate_all(
 ) -> Results:
     """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed. how: for Evaluator.of().
 
-    A run may be a saved result: its file, or what with_saved() makes of it; one that was made from other
-    qrels, with other options or without one of the metrics is in Results.failed too. on_run, keep_values: those
+    A run may be a saved result that with_saved() has read; one that was made from other qrels, with other
+    options or without one of the metrics is in Results.failed too. on_run, keep_values: those
     of Evaluator.evaluate_each(). is_part: whether there are other runs, which may have the columns that options
     name. Raises GradevalError where the qrels or the options are wrong.
     """
-    if not how.get("as_trec_eval"):
-        qrels, runs = with_saved(qrels, runs)
     if not is_part and not any(isinstance(run, (SavedResult, FailedRun)) for _, run in runs):
         check_columns([qrels, *(run for _, run in runs)], options)
     return Evaluator.of(qrels, specs, options, runs=runs, **how).evaluate_each(runs, on_run, keep_values)

@@ -149,37 +149,25 @@ class Evaluator:
         """
         check_labels(runs)
         at_once = self._at_once or on_run is not None or not keep_values
+        nothing = self._results()
+        runs = self._checked(runs, nothing)
         planned = plan(runs, self._options)
         names = iter(names_of([one for of_run in planned for one in of_run]))
         name_of = [{path: next(names) for _, path, _ in of_run} for of_run in planned]
 
-        table, source = self._given.qrels, self._given.source
-        sha256 = source.sha256() if self._hashes and source else None
-        groups = self._given.letor.groups if self._given.letor else None
-        nothing = Results(
-            table.path,
-            sha256,
-            self._queries,
-            self._specs,
-            (),
-            self._options.to_dict(),
-            groups_sha256=groups.sha256() if self._hashes and groups else None,
-        )
-
-        def opened(position: int) -> list[_Opened]:
+        def opened(position: int) -> Sequence[_Opened]:
             label, run = runs[position]
             of_run = name_of[position]
             if isinstance(run, FailedRun):
                 return [run]
+            if isinstance(run, SavedResult):
+                return self._outcomes_of_saved(run, [*of_run.values()], nothing)
             try:
-                if isinstance(run, SavedResult):
-                    return self._saved(run, [*of_run.values()], nothing, runs)
                 found = open_runs(
                     label, run, self._given, self._options, self._prepare, position + 1, self._as_trec_eval
                 )
             except GradevalError as error:
-                path = run.path if isinstance(run, SavedResult) else path_of(run, next(iter(of_run)))
-                return [FailedRun(path, error)]
+                return [FailedRun(path_of(run, next(iter(of_run))), error)]
             return [
                 (of_run.get(one.path) or next(iter(of_run.values())), one)
                 if isinstance(one, Run)
@@ -208,29 +196,49 @@ class Evaluator:
         notices = partial(self._notices, noticed, depths, empty, counted)
         return nothing.joined(parts, notices() if at_once else notices)
 
-    def _saved(self, saved: SavedResult, names: Sequence[str], results: Results, runs: Runs) -> list[_Opened]:
-        """The outcomes of its runs. results: those without runs. Raises InputError."""
-        from gradeval.evaluation.saved import outcomes_of_saved
+    def _results(self) -> Results:
+        """The results of no runs."""
+        table, source, letor = self._given.qrels, self._given.source, self._given.letor
+        sha256 = source.sha256() if self._hashes and source else None
+        groups = letor.groups.sha256() if self._hashes and letor and letor.groups else None
+        options = self._options.to_dict()
+        return Results(table.path, sha256, self._queries, self._specs, (), options, groups_sha256=groups)
+
+    def _checked(self, runs: Runs, results: Results) -> Runs:
+        """The runs, with a FailedRun for each saved result that was not made as they are to be evaluated.
+
+        results: those without runs.
+        """
+        if not any(isinstance(run, SavedResult) for _, run in runs):
+            return runs
+        from gradeval.evaluation.saved import check_made_alike
 
         def ties() -> set[str]:
             others = (run for _, run in runs if not isinstance(run, (SavedResult, FailedRun)))
-            return {
-                rule for run in others if (rule := default_ties(run, self._given, self._options)) is not None
-            }
+            rules = (default_ties(run, self._given, self._options) for run in others)
+            return {rule for rule in rules if rule is not None}
 
-        return [
-            *outcomes_of_saved(
-                saved,
-                names,
-                results,
-                self._judged,
-                self._options,
-                self._empty,
-                ties,
-                optional=self._optional,
-                unlisted=self._unlisted,
-            )
-        ]
+        checked: list[tuple[str | None, Any]] = []
+        for label, run in runs:
+            try:
+                if isinstance(run, SavedResult):
+                    check_made_alike(run, results, self._options, self._optional, ties)
+                checked.append((label, run))
+            except GradevalError as error:
+                checked.append((label, FailedRun(run.path, error)))
+        return checked
+
+    def _outcomes_of_saved(
+        self, saved: SavedResult, names: Sequence[str], results: Results
+    ) -> list[Outcome | FailedRun]:
+        """The outcomes of its runs, or why it cannot be used. results: those without runs."""
+        from gradeval.evaluation.saved import outcomes_of_saved
+
+        try:
+            unlisted, empty = self._unlisted, self._empty
+            return [*outcomes_of_saved(saved, names, results, self._judged, self._options, empty, unlisted)]
+        except GradevalError as error:
+            return [FailedRun(saved.path, error)]
 
     @cached_property
     def _empty(self) -> Bools:
@@ -278,7 +286,7 @@ _Opened = tuple[str, Run] | Outcome | FailedRun
 
 def _each(
     count: int,
-    opened: Callable[[int], list[_Opened]],
+    opened: Callable[[int], Sequence[_Opened]],
     outcome: Callable[[_Opened, int], Outcome | FailedRun],
     jobs: int,
     expected: int,

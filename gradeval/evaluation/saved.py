@@ -2,7 +2,8 @@
 
 look_for_saved       runs -> those that are files of saved results read and checked
 common_metrics       the metrics that all of them have
-outcomes_of_saved    their values, where they were made as others are evaluated
+check_made_alike     whether they were made as the other runs are evaluated
+outcomes_of_saved    their values
 """
 
 from __future__ import annotations
@@ -306,6 +307,26 @@ def _has_numbers(spec: Spec) -> bool:
     return not spec.metric.text and (spec.metric.per_query or is_num_q(spec))
 
 
+def check_made_alike(
+    saved: SavedResult,
+    results: Results,
+    options: Options,
+    optional: Sequence[Spec],
+    ties: Callable[[], set[str]],
+) -> None:
+    """Raise InputError where a saved result was made from other qrels, with other options or without a metric.
+
+    results: those that it is to be part of, without runs. optional: metrics that it may lack. ties: finds the
+    orders of tied scores of the other runs.
+    """
+    if options.tie_range:
+        raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
+    _check_inputs(saved, results, ties)
+    check_metrics(saved, [spec for spec in results.specs if spec not in optional])
+    if not saved.runs:
+        raise InputError(saved.path, "it has no runs")
+
+
 def outcomes_of_saved(
     saved: SavedResult,
     names: Sequence[str],
@@ -313,25 +334,14 @@ def outcomes_of_saved(
     qrels: Qrels,
     options: Options,
     empty: Bools,
-    ties: Callable[[], set[str]],
-    *,
-    optional: Sequence[Spec] = (),
     unlisted: Sequence[Spec] = (),
 ) -> list[Outcome]:
-    """The outcome of each of the runs of a saved result, as if they were evaluated.
+    """The outcome of each of the runs of a saved result, as if they were evaluated: NaN for metrics it lacks.
 
     names: of the runs. results: those without runs that they are to be part of. qrels: the judgments, with the
-    zero grade subtracted. empty: which queries have nothing relevant to a metric that needs it, (M, Q). ties:
-    finds the orders of tied scores of the other runs. optional: metrics whose values are NaN where the saved
-    result lacks them. unlisted: metrics that the user does not see. Raises InputError where it was made from
-    other qrels, with other options or without a metric.
+    zero grade subtracted. empty: which queries have nothing relevant to a metric that needs it, (M, Q).
+    unlisted: metrics that the user does not see. Raises InputError where its queries are other ones.
     """
-    if options.tie_range:
-        raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
-    _check_made_alike(saved, results, ties)
-    check_metrics(saved, [spec for spec in results.specs if spec not in optional])
-    if not saved.runs:
-        raise InputError(saved.path, "it has no runs")
     known = [m for m, spec in enumerate(results.specs) if is_num_q(spec) or str(spec) in saved.metrics]
     specs = [results.specs[m] for m in known]
     # where not all was relevant, the notice that all is shows that enough was judged; nothing else does
@@ -348,7 +358,7 @@ def outcomes_of_saved(
     return outcomes
 
 
-def _check_made_alike(saved: SavedResult, results: Results, ties: Callable[[], set[str]]) -> None:
+def _check_inputs(saved: SavedResult, results: Results, ties: Callable[[], set[str]]) -> None:
     """Raise InputError where the saved result was not made as the results are, with the difference."""
     if saved.qrels_sha256 != results.qrels_sha256:
         ours = "no file" if results.qrels_sha256 is None else f"SHA-256 {results.qrels_sha256[:_SHORT_HASH]}"

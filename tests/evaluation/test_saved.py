@@ -379,8 +379,8 @@ def test_notices_are_those_of_the_run(saved: str, asked: str, queries: str) -> N
         own = gradeval.evaluate("q", [f"{name}.run" for name in runs], asked, **options).notices
         assert {Kind.DUPLICATES, Kind.NO_RELEVANT, Kind.TIES} <= {one.kind for one in own}
         for ends in product((".run", ".json"), repeat=len(runs)):
-            given = [(None, f"{name}{end}") for name, end in zip(runs, ends, strict=True)]
-            found = evaluate_all("q", given, parse(asked), Options.of(**options))
+            files = [f"{name}{end}" for name, end in zip(runs, ends, strict=True)]
+            found = gradeval.evaluate("q", files, asked, **options)
             assert [str(one) for one in found.notices] == [str(one) for one in own]
 
 
@@ -392,7 +392,7 @@ def test_a_run_named_as_the_qrels_takes_none_of_their_notices() -> None:
     save("q.json", "q.run", metrics="AP")
     [name] = with_saved("q", [(None, "q.json")])[1][0][1].runs
     assert name.name == "q"
-    found = evaluate_all("q", [(None, "q.json")], parse("AP"), Options())
+    found = gradeval.evaluate("q", "q.json", "AP")
     assert [one.kind for one in found.notices].count(Kind.NO_RELEVANT) == 1
 
 
@@ -416,5 +416,5 @@ def test_judgments_that_are_all_relevant_are_noted() -> None:
         Path(f"{name}.run").write_text(run_text("ab".index(name)))
         save(f"{name}.json", f"{name}.run", metrics="AP nDCG@3")
     for runs in (["a.json"], ["a.run", "b.json"]):
-        found = evaluate_all("q", [(None, run) for run in runs], parse("AP"), Options())
+        found = gradeval.evaluate("q", runs, "AP")
         assert [one.kind for one in found.notices if one.subject == "q"] == [Kind.ALL_RELEVANT]
