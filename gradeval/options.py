@@ -187,19 +187,20 @@ def choice(*choices: str) -> Kind:
     return Kind("choice", check, plain, choices)
 
 
-def whole(name: str, value: Any, low: int, high: int) -> int:
-    """The value, an integer from low to high. Raises OptionError."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= int(value) <= high:
-        raise OptionError(f"{name} must be an integer from {low} to {high}, not {described(value)}")
-    return int(value)
-
-
 def integer(low: int, high: int) -> Kind:
     def check(name: str, value: Any) -> None:
-        if type(whole(name, value, low, high)) is not type(value):  # numpy's have been read as Python's
-            raise OptionError(f"{name} must be an integer, not {described(value)}")
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise OptionError(f"{name} must be an integer from {low} to {high}, not {described(value)}")
 
     return Kind("integer", check, plain, bounds=(low, high))
+
+
+def whole(name: str, value: Any, low: int, high: int) -> int:
+    """The value that a Python caller gave, an integer from low to high. Raises OptionError."""
+    kind = integer(low, high)
+    number: int = read_option(name, kind, value)
+    kind.check(name, number)
+    return number
 
 
 def _check_flag(name: str, value: Any) -> None:
