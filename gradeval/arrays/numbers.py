@@ -145,9 +145,14 @@ def subtracted(values: Floats, number: float) -> Floats:
 
 
 _GROUP = 10_000
-_FOUR: NDArray[np.uint32] = np.frombuffer(b"".join(b"%04d" % n for n in range(_GROUP)), "<u4")
-_POWERS: Words = np.uint64(10) ** np.arange(20, dtype=np.uint64)
 _MINUS = b"-"[0]
+
+
+@cache
+def _tables() -> tuple[NDArray[np.uint32], Words]:
+    """The four digits of each number below _GROUP, and the powers of ten; only few commands need them."""
+    four = np.frombuffer(b"".join(b"%04d" % n for n in range(_GROUP)), "<u4")
+    return four, np.uint64(10) ** np.arange(20, dtype=np.uint64)
 
 
 def integer_ids(values: NDArray[np.integer[Any]]) -> Ids:
@@ -159,18 +164,19 @@ def integer_ids(values: NDArray[np.integer[Any]]) -> Ids:
 
 
 def _written(values: NDArray[np.integer[Any]]) -> Ids:
+    four, powers = _tables()
     count = len(values)
     negative = values < 0
     size = values.astype(np.uint64)
     np.negative(size, out=size, where=negative)  # modulo 2^64, where the lowest integer has its size too
-    length: Ints = np.maximum(np.searchsorted(_POWERS, size, "right"), 1)
+    length: Ints = np.maximum(np.searchsorted(powers, size, "right"), 1)
     groups = -(-int(length.max(initial=1)) // 4)
     width = 4 * (groups + 1)  # a group more has room for a sign
     text = np.zeros(count * width + PAD, np.uint8)
     table = text[: count * width].view("<u4").reshape(count, groups + 1)
     for group in range(groups, 0, -1):
         rest = size // _GROUP if group > 1 else np.uint64(0)
-        table[:, group] = _FOUR[(size - rest * np.uint64(_GROUP)).view(np.int64)]
+        table[:, group] = four[(size - rest * np.uint64(_GROUP)).view(np.int64)]
         size = rest
     end = width * np.arange(1, count + 1)
     if negative.any():

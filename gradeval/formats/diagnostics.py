@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from gradeval.arrays import Ints
+from gradeval.arrays.segments import distinct
 from gradeval.errors import InputError, InputErrors, named
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class LineProblems(NamedTuple):
 
         first = tuple(map(problem, np.argsort(lines, kind="stable")[:SHOWN].tolist()))
         every = partial(map, problem, range(len(lines))) if len(lines) > SHOWN else None
-        return cls(first, len(lines), bad=len(np.unique(lines)), every=every)
+        return cls(first, len(lines), bad=len(distinct(lines)), every=every)
 
     @classmethod
     def joined(cls, parts: Iterable[LineProblems]) -> LineProblems:
