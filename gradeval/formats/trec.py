@@ -23,12 +23,10 @@ _CHECKED = 10_000  # lines whose ranks are compared with their scores
 _DECIMAL_COMMA = re.compile(rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
 _FIELD = re.compile(rb"[^ \t\r]+")
 _FIELDS = 6  # of a run
-_TWO_RECORDS = (
-    10  # the fewest fields of a line that holds two: the second lacks its query, and may lack its tag
-)
+_TWO_RECORDS = 9  # the fewest fields of a line that holds two: the second lacks its query, and both their tags
 _SECOND = (
-    re.compile(  # behind the tag, and perhaps a query: the Q0 of the line or a usual one, document, rank, score
-        rb"(?m)^[ \t]*(?!\#)[^\s]+[ \t]+([^\s]+)[ \t]+(?:[^\s]+[ \t]+){4,5}"
+    re.compile(  # behind the score, perhaps a tag and a query: the Q0 of the line or a usual one, document, rank, score
+        rb"(?m)^[ \t]*(?!\#)[^\s]+[ \t]+([^\s]+)[ \t]+(?:[^\s]+[ \t]+){3,5}"
         rb"((?:Q0|q0|0|\1)[ \t]+[^\s]+[ \t]+\d+[ \t]+[-+]?\.?\d[^\s]*)"
     )
 )

@@ -232,6 +232,9 @@ def test_a_cr_inside_a_field(line, field, path):
         (b"1 Q0 b 2 0.5 tag 1 Q0 c 3 -4 tag\r", "Q0 c 3 -4"),
         (b" 1 Q0 b 2 0.5 tag1 0 c 3 4e2 tag", "0 c 3 4e2"),
         (b"1 its b 2 0.5 tag1 its c 3 0.4 tag1 its d 4 0.3 tag", "its c 3 0.4"),
+        (b"1 Q0 b 2 0.51 Q0 c 3 0.4", "Q0 c 3 0.4"),  # the first without a tag
+        (b"1 Q0 b 2 0.51 Q0 c 3 0.4 tag", "Q0 c 3 0.4"),
+        (b"1 Q0 b 2 0.5 1 Q0 c 3 0.4", "Q0 c 3 0.4"),
     ],
 )
 @pytest.mark.parametrize("others", [b"1 Q0 a 1 3 tag\n", b"1 Q0 a 1 3 tag 7 8 9 10 11\n"], ids=["6", "11"])
