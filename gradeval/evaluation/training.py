@@ -14,7 +14,7 @@ from gradeval.errors import InputError, MetricError, OptionError, described
 from gradeval.evaluation.score import score as score_judgments
 from gradeval.evaluation.score import summarize
 from gradeval.formats.diagnostics import LineProblems, Problems
-from gradeval.formats.memory import is_missing
+from gradeval.formats.memory import A_TIME, is_missing, is_time
 from gradeval.options import NO_RELEVANT, Options
 from gradeval.registry.spec import Spec, parse, parse_one
 from gradeval.tables.judgments import Judgments
@@ -169,6 +169,9 @@ def _queries(count: int, query: Any, group: Any) -> tuple[Ints, NDArray[Any]]:
         missing = ids != ids if ids.dtype.kind != "O" else np.array([*map(is_missing, ids)], bool)
         for row in np.flatnonzero(missing)[:1].tolist():
             raise InputError("query", "the query id is missing", line=row + 1)
+        for row, value in enumerate(ids if ids.dtype.kind in "mMO" else (), 1):
+            if is_time(value):
+                raise InputError("query", f"the query id {described(value)} {A_TIME}", line=row)
     try:
         starts = np.append(0, np.flatnonzero(ids[1:] != ids[:-1]) + 1)
         distinct, first, inverse = np.unique(ids[starts], return_index=True, return_inverse=True)

@@ -13,7 +13,7 @@ import re
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -299,7 +299,7 @@ def _checked(data: Any) -> Iterator[Any]:
         tables = (pyarrow.Table.from_batches([batch]) for batch in batches_of)
     for table in tables:
         if pyarrow is not None and isinstance(table, pyarrow.Table):
-            table.validate()
+            table.validate(full=True)
         yield table
 
 
@@ -374,32 +374,27 @@ class Decimals:
 
 
 class Arrow:
-    """A column of record batches. objects: makes Python objects of a column of a type that is not read here."""
+    """A column of record batches. Raises TypeError for a type that is neither text nor number."""
 
-    def __init__(self, chunks: Sequence[Chunk], objects: Callable[[], Sequence[Any]] | None = None) -> None:
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
         self.chunks = chunks
         self.start = np.cumsum([0, *(chunk.length for chunk in chunks)])
         dictionaries = [chunk.dictionary for chunk in chunks]
         self.distinct = [None if one is None else Distinct(Arrow([one])) for one in dictionaries]
         if not all(map(_is_readable, chunks[:1])):
-            self.objects: Objects | None = Objects(_made(objects, chunks[0]))
-        else:
-            self.objects = None
+            column = f"the type of column {chunks[0].name} ({chunks[0].format.decode()})"
+            raise TypeError(f"{column} is neither text nor number. Cast it to one of these")
 
     def __len__(self) -> int:
         return int(self.start[-1])
 
     def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
-        if self.objects is not None:
-            return self.objects.ids(rows, what)
         parts = [_chunk_ids(*part, what) for part in self._parts(rows)]
         if len(parts) == 1:
             return parts[0]
         return Ids.joined([Ids.of([]), *(ids.compact() for ids, _ in parts)]), _joined(parts)
 
     def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
-        if self.objects is not None:
-            return self.objects.numbers(rows, what)
         parts = [_chunk_numbers(*part, what) for part in self._parts(rows)]
         if len(parts) == 1:
             return parts[0]
@@ -415,15 +410,6 @@ class Arrow:
                 break
             if chunk.length:
                 yield chunk.rows(max(first - start, 0), min(end - start, chunk.length)), self.distinct[number]
-
-
-def _made(objects: Callable[[], Sequence[Any]] | None, chunk: Chunk) -> Sequence[Any]:
-    """The Python objects of a column. Raises TypeError where its library makes none."""
-    with suppress(Exception):  # which may be any library
-        if objects is not None:
-            return objects()
-    column = f"the type of column {chunk.name} ({chunk.format.decode()})"
-    raise TypeError(f"{column} is neither text nor number. Cast it to one of these")
 
 
 def _is_readable(chunk: Chunk) -> bool:
@@ -508,10 +494,7 @@ def frame(data: Any, path: str, number: str, given: Mapping[str, str]) -> Data:
         parts = list(batches(data))
         names = [chunk.name for chunk in parts[0]] if parts else []
         chosen = choose(names, number, given, path, ARGUMENT) if parts else Chosen("", "", "")
-        columns = [
-            _arrow(data, [part[names.index(name)] for part in parts] if parts else [], name)
-            for name in chosen[:3]
-        ]
+        columns = [Arrow([part[names.index(name)] for part in parts] if parts else []) for name in chosen[:3]]
     return Three(path, columns, column_labels(chosen, number), chosen.by_rank)
 
 
@@ -519,10 +502,6 @@ def column_labels(chosen: Chosen, number: str) -> list[str]:
     """What messages call the values of columns."""
     what = "rank" if chosen.by_rank else number
     return [f"{each} (column {name})" for each, name in zip((QUERY, DOCUMENT, what), chosen, strict=False)]
-
-
-def _arrow(data: Any, chunks: Sequence[Any], name: str) -> Values:
-    return Arrow(chunks, (lambda: list(data[name])) if hasattr(data, "columns") else None)
 
 
 def _series(series: Any) -> Values:
@@ -538,7 +517,7 @@ def _series(series: Any) -> Values:
         from pyarrow import Table  # which the storage is of
 
         table = Table.from_pandas(frame, preserve_index=False)
-        return Arrow([part[0] for part in batches(table)], lambda: list(series))
+        return Arrow([part[0] for part in batches(table)])
     if getattr(kind, "kind", "") in ("i", "u", "f") and hasattr(kind, "numpy_dtype"):  # of pandas, with a mask
         missing = np.asarray(series.isna(), bool)
         values = np.zeros(len(missing), kind.numpy_dtype)

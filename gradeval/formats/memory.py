@@ -11,6 +11,7 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
+from datetime import date, time, timedelta
 from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -29,6 +30,7 @@ from gradeval.notices import many
 BLOCK_ROWS = 1 << 16  # so many rows are read at a time; data of no more are read whole
 _ROW_BYTES = 32
 QUERY, DOCUMENT = "query id", "document id"  # what messages call them
+A_TIME = "is a time, neither text nor number. Cast it to one of these"
 ROWS = "each row must be (query, document, number)"
 _NO_ROWS: Ints = np.empty(0, np.int64)
 _NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.int32}
@@ -229,6 +231,8 @@ def _id(value: Any) -> bytes:
     is_container = isinstance(value, Sized) and not isinstance(value, (str, bytes))
     if is_container or isinstance(value, (bool, np.bool_)):
         raise ValueError(f"cannot be {described(value)}")
+    if is_time(value):
+        raise ValueError(f"{described(value)} {A_TIME}")
     try:
         text = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
@@ -236,6 +240,11 @@ def _id(value: Any) -> bytes:
     if b"\0" in text:
         raise ValueError(f"{shown(text)} contains a NUL byte")
     return text
+
+
+def is_time(value: Any) -> bool:
+    """Whether it is a time, a date or a duration, whose text depends on the library and the unit."""
+    return isinstance(value, (np.datetime64, np.timedelta64, date, time, timedelta))
 
 
 def is_missing(value: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
 import pytest
 from helpers import each
@@ -94,6 +96,16 @@ def test_arrays_of_other_libraries():
         ({"query": [1.0, np.nan]}, InputError, "query:2: the query id is missing"),
         ({"query": ["a", None]}, InputError, "query:2: the query id is missing"),
         ({"query": np.array(["NaT", "2026-01-01"], "M8[D]")}, InputError, "query:1: the query id is missing"),
+        (
+            {"query": np.array([1, 2], "M8[s]")},
+            InputError,
+            "query:1: the query id np.datetime64('1970-01-01T00:00:01')",
+        ),
+        (
+            {"query": [1, date(2026, 1, 1)]},
+            InputError,
+            "query:2: the query id datetime.date(2026, 1, 1) is a time",
+        ),
         ({"query": np.array(["a", 1], object)}, InputError, "query:2: the ids cannot be compared"),
         ({"group": [1]}, InputError, "group: the sizes add up to 1, but there are 2 documents"),
         ({"group": [3, -1]}, InputError, "group: the sizes are integers from 0"),
