@@ -24,11 +24,10 @@ from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import GradevalError, InputError, printable
 from gradeval.formats.columns import Columns, FileBlocks, Table
 from gradeval.formats.csv import ARGUMENT, Chosen, choose
-from gradeval.formats.diagnostics import shown
+from gradeval.formats.diagnostics import LineProblems, shown
 from gradeval.formats.memory import (
     BLOCK_ROWS,
     DOCUMENT,
-    NOTHING,
     QUERY,
     Categories,
     Data,
@@ -37,7 +36,6 @@ from gradeval.formats.memory import (
     Objects,
     Three,
     Values,
-    Wrong,
     array_values,
     is_lazy,
     missing_rows,
@@ -47,13 +45,10 @@ from gradeval.formats.memory import (
     read_values,
     readable,
 )
-from gradeval.formats.sources import Source
+from gradeval.formats.sources import ARROW, PARQUET, Source
 from gradeval.options import Options
 
 _DIGITS = 100  # more than a decimal of 256 bits has
-_PARQUET = b"PAR1"
-_ARROW_FILE = b"ARROW1\0\0"
-_ARROW_STREAM = b"\xff\xff\xff\xff"
 
 
 class _Schema(ctypes.Structure):
@@ -348,7 +343,7 @@ class Decimals:
     def __len__(self) -> int:
         return len(self.integers)
 
-    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
+    def ids(self, rows: slice, what: str) -> tuple[Ids, LineProblems]:
         integers = self.integers[rows]
         if self.scale == 0 and integers.dtype != object:
             return Numeric(integers, self._missing(rows)).ids(slice(None), what)
@@ -359,7 +354,7 @@ class Decimals:
         missing = missing_rows(self._missing(rows), what)
         return object_ids([f"{value:f}" for value in values], what)[0], missing
 
-    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
+    def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]:
         integers = self.integers[rows]
         missing = self._missing(rows)
         is_exact = integers.dtype != object and 0 <= self.scale <= 22
@@ -388,13 +383,13 @@ class Arrow:
     def __len__(self) -> int:
         return int(self.start[-1])
 
-    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
+    def ids(self, rows: slice, what: str) -> tuple[Ids, LineProblems]:
         parts = [_chunk_ids(*part, what) for part in self._parts(rows)]
         if len(parts) == 1:
             return parts[0]
         return Ids.joined([Ids.of([]), *(ids.compact() for ids, _ in parts)]), _joined(parts)
 
-    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
+    def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]:
         parts = [_chunk_numbers(*part, what) for part in self._parts(rows)]
         if len(parts) == 1:
             return parts[0]
@@ -436,7 +431,7 @@ def _without_texts(chunk: Chunk, distinct: Distinct | None) -> Values | None:
     return Categories(codes, distinct)
 
 
-def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids, Wrong]:
+def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids, LineProblems]:
     values = _without_texts(chunk, distinct)
     if values is not None:
         return values.ids(slice(None), what)
@@ -444,13 +439,13 @@ def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids,
     assert ids is not None
     missing = chunk.missing()
     wrong = missing_rows(missing, what)
-    if not len(wrong.rows) and chunk.may_hold_nul(ids):
+    if not wrong.total and chunk.may_hold_nul(ids):
         rows = np.flatnonzero(_holds_nul(ids))
-        wrong = Wrong(rows, lambda i: f"the {what} {shown(ids[int(rows[i])])} contains a NUL byte")
+        wrong = LineProblems.of(rows, lambda i: f"the {what} {shown(ids[int(rows[i])])} contains a NUL byte")
     return ids, wrong
 
 
-def _chunk_numbers(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Floats, Wrong]:
+def _chunk_numbers(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Floats, LineProblems]:
     values = _without_texts(chunk, distinct)
     if values is not None:
         return values.numbers(slice(None), what)
@@ -472,14 +467,13 @@ def _holds_nul(ids: Ids) -> Bools:
     return holds
 
 
-def _joined(parts: Sequence[tuple[Any, Wrong]]) -> Wrong:
+def _joined(parts: Sequence[tuple[Any, LineProblems]]) -> LineProblems:
     """What is wrong in parts of a column, as of the whole."""
-    start = np.cumsum([0, *(len(values) for values, _ in parts)]).tolist()
-    found = [(wrong.rows + at, wrong) for at, (_, wrong) in zip(start, parts, strict=False)]
-    owner = [(wrong, i) for rows, wrong in found for i in range(len(rows))]
-    if not owner:
-        return NOTHING
-    return Wrong(np.concatenate([rows for rows, _ in found]), lambda i: owner[i][0].what(owner[i][1]))
+    starts = np.cumsum([0, *(len(values) for values, _ in parts)]).tolist()
+    return LineProblems.joined(
+        wrong.changed(lambda one, start=start: one._replace(line=start + (one.line or 0)))  # type: ignore[misc]
+        for start, (_, wrong) in zip(starts, parts, strict=False)
+    )
 
 
 def frame(data: Any, path: str, number: str, given: Mapping[str, str]) -> Data:
@@ -539,11 +533,11 @@ _Opened = tuple[list[str], Callable[[list[str]], Iterator[Any]]]
 
 
 def table(source: Source, number: str, options: Options) -> Table:
-    return _file_table(source, number, options, "Arrow", (_ARROW_FILE, _ARROW_STREAM), _open_arrow)
+    return _file_table(source, number, options, "Arrow", ARROW, _open_arrow)
 
 
 def parquet_table(source: Source, number: str, options: Options) -> Table:
-    return _file_table(source, number, options, "Parquet", (_PARQUET,), _open_parquet)
+    return _file_table(source, number, options, "Parquet", (PARQUET,), _open_parquet)
 
 
 def _open_parquet(arrow: Any, stream: Any) -> _Opened:
@@ -661,7 +655,7 @@ def _columns(batch: _Batch, chosen: Chosen, number: str) -> Columns:
 
 
 def _open_arrow(arrow: Any, stream: Any) -> _Opened:
-    is_file = stream.read(len(_ARROW_FILE)) == _ARROW_FILE
+    is_file = stream.read(len(ARROW[0])) == ARROW[0]
     stream.seek(0)
     if is_file:
         file = arrow.ipc.open_file(stream)

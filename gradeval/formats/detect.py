@@ -17,7 +17,7 @@ from gradeval.arrays import Bytes
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.scan import CR, HASH, LF, SPACE, tokenize
-from gradeval.formats.sources import Source
+from gradeval.formats.sources import ARROW, PARQUET, Source
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
 
 _FIELD = re.compile(rb"[^ \t]+")
@@ -26,7 +26,6 @@ _LINES = 10_000  # lines of data that are examined
 _BEGINNING = 1 << 16  # bytes of a line that are examined
 _START = 64  # bytes that show whether more must be read at once
 _OF_OBJECTS = (b"{", b"[")
-_MAGIC = (b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff")
 _DEFAULTS = Options()
 ROLES = {"qrels": "grade", "run": "score"}
 """What a file may be given as, and what the number of its rows is then."""
@@ -99,7 +98,7 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
     file if one of the next lines is of that format.
     """
     start = next(source.chunks(_START)).tobytes()
-    if start.lstrip()[:1] in _OF_OBJECTS or start.startswith(_MAGIC):  # which may be one line of any length
+    if start.lstrip()[:1] in _OF_OBJECTS or start.startswith((PARQUET, *ARROW)):  # one line of any length
         kinds = _begun(next(source.chunks(_BEGINNING)).tobytes(), options)
         if kinds:
             return kinds[0]
@@ -190,14 +189,12 @@ def _is_number(line: bytes) -> bool:
     return True
 
 
-def _has_key(text: bytes, is_first_value: Callable[[str], bool]) -> bool:
-    """Whether the text begins with a JSON object whose first value has such a first character."""
-    if not text.lstrip().startswith(b"{"):
-        return False
-    from gradeval.formats.json import first_value
-
-    value = first_value(text)
-    return value is not None and is_first_value(value)
+def _first_value(text: bytes) -> str | None:
+    """The first character of the first value of a JSON object, '' of an empty one, None where there is none."""
+    found = _FIRST_KEY.match(text)
+    if found is not None:
+        return found[2].decode("latin-1")
+    return "" if _EMPTY.match(text) else None
 
 
 def _header(text: bytes, options: Options) -> str:
@@ -289,6 +286,8 @@ def _first_rows(source: Source, kind: str, number: str, options: Options) -> int
 
 _DELIMITER = re.compile(rb"[\t,;|]")
 _FIGURE = re.compile(rb"[ \t]*[-+]?[\d.][-+.\deE]*[ \t\r]*")
+_FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*(.?)', re.DOTALL)
+_EMPTY = re.compile(rb"[ \t\r\n]*\{[ \t\r\n]*\}")
 _JSON = re.compile(rb"[ \t\r\n]*\[[ \t\r\n]*\{")
 _QRELS_FIRST = "The qrels come first, then the runs"
 _HAS_ITERATION = re.compile(rb"[ \t]*[^ \t]+[ \t]+Q?0[ \t]")
@@ -301,22 +300,22 @@ FORMATS = (
     Format(
         "parquet",
         reader="arrow.parquet_table",
-        begins=lambda text, _: text.startswith(_MAGIC[0]),
+        begins=lambda text, _: text.startswith(PARQUET),
         why="it begins with Parquet's magic number",
     ),
     Format(
         "arrow",
-        begins=lambda text, _: text.startswith(_MAGIC[1:]),
+        begins=lambda text, _: text.startswith(ARROW),
         why="it begins with Arrow's magic number",
     ),
     Format(
         "json",
-        begins=lambda text, _: _JSON.match(text) is not None or _has_key(text, lambda value: value in "{"),
+        begins=lambda text, _: _JSON.match(text) is not None or _first_value(text) in ("", "{"),
         why="it begins with a JSON object of objects",
     ),
     Format(
         "jsonl",
-        begins=lambda text, _: _has_key(text, lambda value: value not in "{"),
+        begins=lambda text, _: _first_value(text) not in (None, "", "{"),
         why="it begins with a JSON object of values",
     ),
     Format(

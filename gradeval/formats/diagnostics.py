@@ -85,6 +85,13 @@ class LineProblems(NamedTuple):
         every = partial(chain.from_iterable, map(cls.all, parts)) if total > len(first) else None
         return cls(tuple(first), total, any(part.final for part in parts), bad, every=every)
 
+    def changed(self, change: Callable[[Problem], Problem]) -> LineProblems:
+        """Each problem changed, as where it is in another line."""
+        every = self.every
+        return self._replace(
+            first=tuple(map(change, self.first)), every=every and (lambda: map(change, every()))
+        )
+
     def within(self, block: Block, rows: int) -> LineProblems:
         """The same problems, of a block with this many lines of data."""
         if not self.total:
@@ -141,12 +148,11 @@ class Problems:
     def add(self, found: LineProblems, first_line: int = 0) -> None:
         """first_line: the number of lines before the block of these problems."""
         if found.total:
-            moved = (
-                one if one.line is None else one._replace(line=first_line + one.line) for one in found.first
+            moved = found.changed(
+                lambda one: one if one.line is None else one._replace(line=first_line + one.line)
             )
             # the others are not kept, nor what they would be made from
-            joined = LineProblems.joined([self.found, found._replace(first=tuple(moved), every=None)])
-            self.found = joined._replace(every=None)
+            self.found = LineProblems.joined([self.found, moved])._replace(every=None)
 
     def until_enough(
         self, parts: Iterable[_Part], others: Callable[[], int] = lambda: 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -33,13 +34,12 @@ STEP[[OPEN, _OPEN_LIST]], STEP[[CLOSE, _CLOSE_LIST]] = 1, -1
 _BLANK: NDArray[np.int8] = np.zeros(256, np.int8)
 _BLANK[list(SPACE.encode())] = 1
 _BEGINNING = re.compile(rb"[ \t\r\n]*\{")
-_FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*(.?)', re.DOTALL)
 _CHUNK = 1 << 20  # whose arrays of strings and numbers stay small
 _EXAMINED = 1 << 16  # bytes in which the object and its first key begin
 _NONE: Ints = np.empty(0, np.int64)
 MTEB_KEY = b"mteb_model_meta"
 _KEY = rb'[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:'
-_MTEB_FIRST_KEY, _NESTED = re.compile(_KEY, re.DOTALL), re.compile(_KEY * 2 + rb"[ \t\r\n]*\{", re.DOTALL)
+_FIRST_KEY, _NESTED = re.compile(_KEY, re.DOTALL), re.compile(_KEY * 2 + rb"[ \t\r\n]*\{", re.DOTALL)
 # a saved result; the keys of JSON qrels and runs have objects and numbers
 _SAVED = re.compile(rb'\s*\{\s*"(?:(?:gradeval|format)"\s*:\s*[^\s{]|.*"gradeval"\s*:\s*")', re.DOTALL)
 
@@ -163,14 +163,6 @@ def table(source: Source, number: str, options: Options) -> Table:
         offset, is_whole = chosen_split(source, options.split), False
     file = _File(source, offset, is_whole, number)
     return Table(file, file.columns)
-
-
-def first_value(text: bytes) -> str | None:
-    """The first character of the first value of the object that a text begins with, None where it has none."""
-    found = _FIRST_KEY.match(text)
-    if found is None:
-        return "" if re.match(rb"[ \t\r\n]*\{[ \t\r\n]*\}", text) else None
-    return found[2].decode("latin-1")
 
 
 class _File(FileBlocks):
@@ -358,12 +350,14 @@ def exact_columns(part: Part, lines: int, number: str) -> Columns:
     query_ids, wrong_query = object_ids(queries, "query id")
     document_ids, wrong_document = object_ids(documents, "document id")
     numbers, wrong_number = object_numbers(values, number)
-    for i, query in enumerate(wrong_query.rows.tolist()):
-        wrong.append((places[bounds[query]], f"{_path(queries[query])}: {wrong_query.what(i)}"))
-    for each in (wrong_document, wrong_number):
-        for i, row in enumerate(each.rows.tolist()):
-            path = _path(queries[owner[row]], documents[row])
-            wrong.append((places[row], f"{path}: {each.what(i)}"))
+    for problem in wrong_query.all():
+        number_of_query = problem.line or 0
+        path = _path(queries[number_of_query])
+        wrong.append((places[bounds[number_of_query]], f"{path}: {problem.what}"))
+    for problem in chain(wrong_document.all(), wrong_number.all()):
+        row = problem.line or 0
+        path = _path(queries[owner[row]], documents[row])
+        wrong.append((places[row], f"{path}: {problem.what}"))
     if error is not None:
         wrong.append((error.place, error.what))
     columns = Columns(query_ids, bounds, document_ids, numbers, line, lines, part.first, part.last)
@@ -452,7 +446,7 @@ _DECODER = json.JSONDecoder()
 
 def is_predictions(source: Source, beginning: bytes) -> bool:
     """Whether a JSON file is one of MTEB: it has the key of the model, which MTEB writes first."""
-    first = _MTEB_FIRST_KEY.match(beginning)
+    first = _FIRST_KEY.match(beginning)
     if first is not None and first[1] == MTEB_KEY:
         return True
     return _NESTED.match(beginning) is not None and MTEB_KEY.decode() in _subsets(source)[0]

@@ -19,7 +19,7 @@ from gradeval.formats.csv import Chosen, choose
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json import are_numbers, has_control_character, not_utf8, reason, reject_saved
 from gradeval.formats.lines import RepeatedKey, unique_keys
-from gradeval.formats.memory import Wrong, object_ids, object_numbers
+from gradeval.formats.memory import object_ids, object_numbers
 from gradeval.formats.scan import LF, binary_data, floats
 from gradeval.formats.sources import TOO_LONG, Block, Source
 from gradeval.options import Options
@@ -199,15 +199,12 @@ def _of_fields(
     values, wrong_number = object_numbers(fields[2], "rank" if chosen.by_rank else number)
     values = -values if chosen.by_rank else values
     columns = Columns(*grouped(queries), documents, values, line, lines, block.first, block.last)
-    found = [_problems(wrong, line) for wrong in (wrong_query, wrong_document, wrong_number)]
-    problems = LineProblems.joined([problems, *found])
+    found = LineProblems.joined([wrong_query, wrong_document, wrong_number])
+    found = found.changed(lambda one: one._replace(line=int(line[one.line or 0])))
+    problems = LineProblems.joined([problems, found])
     if problems.total:
         return columns.take(np.zeros(len(values), bool))._replace(problems=problems)
     return columns.light() if number == "grade" else columns
-
-
-def _problems(wrong: Wrong, line: Ints) -> LineProblems:
-    return LineProblems.of(line[wrong.rows], wrong.what)
 
 
 def _failed(block: Block, lines: int, problem: Problem) -> Columns:

@@ -1,6 +1,6 @@
 """What a file looks like that is not what it was given as, and what reads it; imported for errors only.
 
-To add a look: a function (lines, role) -> hint or '' in _LOOKS; for binary files, a row in _MAGIC.
+To add a look: a function (lines, role) -> hint or '' in _LOOKS; for binary files, a row in scan._MAGIC.
 """
 
 from __future__ import annotations
@@ -10,18 +10,6 @@ from collections.abc import Callable, Sequence
 
 from gradeval.errors import named
 
-_BY_FORMAT = "--qrels-format {0} and --run-format {0} read it"
-_AS_TABLE = "Write its rows as CSV with a header line, or give them to gradeval.evaluate() in Python"
-_AS_OBJECT = "Load it in Python, and give gradeval.evaluate() the dict or data frame"
-_MAGIC = (  # of binary files: the offset of the first bytes, these, what the file is, and what to do
-    (0, b"PAR1", "a Parquet file", _BY_FORMAT.format("parquet")),
-    (0, b"ARROW1", "an Arrow file", _BY_FORMAT.format("arrow")),
-    (0, b"\x93NUMPY", "a NumPy array", "Load it in Python, and give it to gradeval.score_arrays()"),
-    (0, b"\x89HDF", "an HDF5 file", _AS_TABLE),
-    (0, b"SQLite", "an SQLite database", _AS_TABLE),
-    (0, b"\x80", "a pickled Python object", _AS_OBJECT),
-    (257, b"ustar", "a tar archive", "Extract it first, with tar -xf"),
-)
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _COLUMNS = tuple(  # what the columns of a table are called, in lower case and with '_' for '-', ' ' and '.'
     map(
@@ -36,14 +24,6 @@ _COLUMNS = tuple(  # what the columns of a table are called, in lower case and w
 )
 _SEPARATORS = "\t,;|"
 _IGNORED = re.compile(r"#|sep=.$")  # comments, and what Excel writes above a header
-
-
-def binary(head: bytes) -> tuple[str, str] | None:
-    """What a binary file is, by its first bytes, and what to do; None if it is unknown."""
-    for offset, magic, name, hint in _MAGIC:
-        if head[offset : offset + len(magic)] == magic:
-            return f"this is {name}", hint
-    return None
 
 
 def look(head: bytes, role: str, order: str) -> str:

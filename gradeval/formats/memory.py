@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from datetime import date, time, timedelta
 from itertools import chain, islice, pairwise
@@ -23,7 +23,7 @@ from gradeval.arrays.numbers import integer_ids
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import GradevalError, InputError, described, named, printable
 from gradeval.formats.columns import Columns, grouped
-from gradeval.formats.diagnostics import LineProblems, shown
+from gradeval.formats.diagnostics import LineProblems, Problem, shown
 from gradeval.formats.scan import NUMBER
 from gradeval.notices import many
 
@@ -37,24 +37,20 @@ _NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.int32}
 _SEPARATOR = "\0"  # no id has one, as in files
 
 
-class Wrong(NamedTuple):
-    """The rows whose value cannot be read, ascending; what(i) says why, of the i-th of them."""
-
-    rows: Ints
-    what: Callable[[int], str]
-
-
-NOTHING = Wrong(_NO_ROWS, str)
+NOTHING = LineProblems()
 
 
 class Values(Protocol):
-    """A column. what: what messages call a value, such as 'document id'; a wrong row has any value."""
+    """A column, whose values come with what is wrong with rows; a wrong row has any value.
+
+    what: what messages call a value, such as 'document id'.
+    """
 
     def __len__(self) -> int: ...
 
-    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]: ...
+    def ids(self, rows: slice, what: str) -> tuple[Ids, LineProblems]: ...
 
-    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]: ...
+    def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]: ...
 
 
 class Objects:
@@ -66,10 +62,10 @@ class Objects:
     def __len__(self) -> int:
         return len(self.values)
 
-    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
+    def ids(self, rows: slice, what: str) -> tuple[Ids, LineProblems]:
         return object_ids(self.values[rows], what)
 
-    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
+    def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]:
         return object_numbers(self.values[rows], what)
 
 
@@ -82,19 +78,19 @@ class Numeric:
     def __len__(self) -> int:
         return len(self.values)
 
-    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
+    def ids(self, rows: slice, what: str) -> tuple[Ids, LineProblems]:
         values, missing = self.values[rows], self._missing(rows, what)
         if values.dtype.kind in "iu":
             return integer_ids(values), missing
         ids, wrong = object_ids(values.tolist(), what)
-        return ids, missing if len(missing.rows) else wrong
+        return ids, missing if missing.total else wrong
 
-    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
+    def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]:
         with np.errstate(over="ignore"):
             values = self.values[rows].astype(np.float64)
         return values, _not_finite(values, what, None if self.is_missing is None else self.is_missing[rows])
 
-    def _missing(self, rows: slice, what: str) -> Wrong:
+    def _missing(self, rows: slice, what: str) -> LineProblems:
         return missing_rows(None if self.is_missing is None else self.is_missing[rows], what)
 
 
@@ -105,19 +101,19 @@ class Distinct:
         self.values = values
         self.found: dict[str, Any] = {}
 
-    def ids(self, what: str) -> tuple[Ids, Wrong]:
+    def ids(self, what: str) -> tuple[Ids, LineProblems]:
         if "ids" not in self.found:
             ids, wrong = self.values.ids(slice(None), what)
             self.found["ids"] = ids if len(ids) else Ids.of([b""]), wrong
-        found: tuple[Ids, Wrong] = self.found["ids"]
+        found: tuple[Ids, LineProblems] = self.found["ids"]
         return found
 
-    def numbers(self, what: str) -> tuple[Floats, Wrong]:
+    def numbers(self, what: str) -> tuple[Floats, LineProblems]:
         """With NaN behind the last."""
         if "numbers" not in self.found:
             numbers, wrong = self.values.numbers(slice(None), what)
             self.found["numbers"] = np.append(numbers, np.nan), wrong
-        found: tuple[Floats, Wrong] = self.found["numbers"]
+        found: tuple[Floats, LineProblems] = self.found["numbers"]
         return found
 
 
@@ -130,37 +126,33 @@ class Categories:
     def __len__(self) -> int:
         return len(self.code)
 
-    def ids(self, rows: slice, what: str) -> tuple[Ids, Wrong]:
+    def ids(self, rows: slice, what: str) -> tuple[Ids, LineProblems]:
         code = self.code[rows].astype(np.int64)
         ids, wrong = self.distinct.ids(what)
         return ids.take(np.maximum(code, 0)), _of_codes(code, wrong, what)
 
-    def numbers(self, rows: slice, what: str) -> tuple[Floats, Wrong]:
+    def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]:
         code = self.code[rows].astype(np.int64)
         numbers, wrong = self.distinct.numbers(what)
         return numbers[np.where(code < 0, -1, code)], _of_codes(code, wrong, what)
 
 
-def missing_rows(is_missing: Bools | None, what: str) -> Wrong:
+def missing_rows(is_missing: Bools | None, what: str) -> LineProblems:
     if is_missing is None or not is_missing.any():
         return NOTHING
-    return Wrong(np.flatnonzero(is_missing), lambda i: f"the {what} is missing")
+    return LineProblems.of(np.flatnonzero(is_missing), lambda _: f"the {what} is missing")
 
 
-def _of_codes(code: Ints, wrong: Wrong, what: str) -> Wrong:
-    """What is wrong with rows that have no value, or a wrong one."""
-    if not len(wrong.rows):
+def _of_codes(code: Ints, wrong: LineProblems, what: str) -> LineProblems:
+    """What is wrong with rows that have no value, or a wrong one. wrong: of the distinct values."""
+    if not wrong.total:
         return missing_rows(code < 0, what)
-    rows = np.flatnonzero((code < 0) | np.isin(code, wrong.rows))
-
-    def why(i: int) -> str:
-        value = code[rows[i]]
-        return f"the {what} is missing" if value < 0 else wrong.what(int(np.searchsorted(wrong.rows, value)))
-
-    return Wrong(rows, why)
+    of_code = {problem.line or 0: problem.what for problem in wrong.all()}
+    rows = np.flatnonzero((code < 0) | np.isin(code, [*of_code]))
+    return LineProblems.of(rows, lambda i: of_code.get(int(code[rows[i]]), f"the {what} is missing"))
 
 
-def _not_finite(values: Floats, what: str, is_missing: Bools | None = None) -> Wrong:
+def _not_finite(values: Floats, what: str, is_missing: Bools | None = None) -> LineProblems:
     """The rows whose value is missing or no finite number."""
     is_wrong = ~np.isfinite(values)
     rows = np.flatnonzero(is_wrong if is_missing is None else is_wrong | is_missing)
@@ -170,10 +162,10 @@ def _not_finite(values: Floats, what: str, is_missing: Bools | None = None) -> W
             return f"the {what} is missing"
         return f"the {what} {values[rows[i]]} is not a finite number"
 
-    return Wrong(rows, why)
+    return LineProblems.of(rows, why)
 
 
-def object_ids(values: Sequence[Any], what: str) -> tuple[Ids, Wrong]:
+def object_ids(values: Sequence[Any], what: str) -> tuple[Ids, LineProblems]:
     """Ids of objects: strings, bytes, and the str() of any other that is no container."""
     ids = _strings(values)
     if ids is None:
@@ -213,7 +205,7 @@ def _integers(values: Sequence[int]) -> Ids | None:
         return None
 
 
-def _one_by_one(values: Sequence[Any], what: str) -> tuple[Ids, Wrong]:
+def _one_by_one(values: Sequence[Any], what: str) -> tuple[Ids, LineProblems]:
     ids: list[bytes] = []
     why: dict[int, str] = {}
     for row, value in enumerate(values):
@@ -278,7 +270,7 @@ def floats_of(numbers: Sequence[float]) -> Floats:
     return np.frombuffer(bytearray(block), np.float64)
 
 
-def object_numbers(values: Sequence[Any], what: str) -> tuple[Floats, Wrong]:
+def object_numbers(values: Sequence[Any], what: str) -> tuple[Floats, LineProblems]:
     """Numbers of objects: what float() makes of them."""
     if types_of(values) <= _NUMBERS:
         try:
@@ -329,9 +321,9 @@ def _reason(error: Exception) -> str:
         return type(error).__name__
 
 
-def _wrong(why: dict[int, str]) -> Wrong:
+def _wrong(why: dict[int, str]) -> LineProblems:
     texts = list(why.values())
-    return Wrong(np.array([*why], np.int64), texts.__getitem__)
+    return LineProblems.of(np.array([*why], np.int64), texts.__getitem__)
 
 
 @contextmanager
@@ -439,20 +431,21 @@ class Nested(Data):
             queries = [queries[query] for query in kept.tolist()]
             bounds = np.append(bounds[kept], bounds[-1])
         query, wrong_query = object_ids(queries, QUERY)
-        if len(wrong_query.rows):  # of which the first row is reported
-            wrong_query = wrong_query._replace(rows=bounds[wrong_query.rows])
+        wrong_query = wrong_query.changed(
+            lambda one: one._replace(line=int(bounds[one.line or 0]))
+        )  # first row
 
-        def of_query(wrong: Wrong, has_document: bool) -> Wrong:
+        def of_query(wrong: LineProblems, has_document: bool) -> LineProblems:
             """The same, with the keys: dicts have no lines."""
 
-            def what(i: int) -> str:
-                row = int(wrong.rows[i])
+            def with_keys(problem: Problem) -> Problem:
+                row = problem.line or 0
                 place = f"query {_named(queries[int(np.searchsorted(bounds, row, 'right')) - 1])}"
                 if has_document:
                     place += f", document {_named(next(islice(chain.from_iterable(documents), row, None)))}"
-                return f"{place}: {wrong.what(i)}"
+                return problem._replace(what=f"{place}: {problem.what}")
 
-            return Wrong(wrong.rows, what)
+            return wrong.changed(with_keys)
 
         document, wrong_document = object_ids(list(chain.from_iterable(documents)), DOCUMENT)
         if self.numbers is None:
@@ -547,12 +540,12 @@ def read_values(
     return _with_problems(columns, [wrong_query, wrong_document, wrong_number])
 
 
-def _with_problems(columns: Columns, found: Sequence[Wrong]) -> Columns:
+def _with_problems(columns: Columns, found: Sequence[LineProblems]) -> Columns:
     """The columns with what is wrong in them; then none of their rows is used."""
-    if not any(len(wrong.rows) for wrong in found):
+    if not any(wrong.total for wrong in found):
         return columns
-    problems = LineProblems.joined(LineProblems.of(wrong.rows, wrong.what) for wrong in found)
-    return columns.take(np.zeros(len(columns.value), bool))._replace(problems=problems)
+    none = columns.take(np.zeros(len(columns.value), bool))
+    return none._replace(problems=LineProblems.joined(found))
 
 
 def offers_arrow(data: Any) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from gradeval.arrays import Bools, Bytes, Floats, Ints, Words
 from gradeval.arrays.strings import Ids, words
 from gradeval.formats.diagnostics import LineProblems, Problem
-from gradeval.formats.sources import TOO_LONG, Block
+from gradeval.formats.sources import ARROW, PARQUET, TOO_LONG, Block
 
 SPACE, TAB, LF, CR, HASH, DOT, PLUS, MINUS = b" \t\n\r#.+-"
 
@@ -26,6 +26,18 @@ _POWERS: Words = _10 ** np.arange(9, dtype=_U)
 _ROOM: Words = _U(2**63 - 10**8) // _POWERS  # what can be multiplied by the power and still take 8 digits more
 _POWERS_FLOAT: Floats = np.array([10.0**n for n in range(23)])  # all exact
 _EXACT = _U(2**53)
+_BY_FORMAT = "--qrels-format {0} and --run-format {0} read it"
+_AS_TABLE = "Write its rows as CSV with a header line, or give them to gradeval.evaluate() in Python"
+_AS_OBJECT = "Load it in Python, and give gradeval.evaluate() the dict or data frame"
+_MAGIC = (  # of binary files: the offset of the first bytes, these, what the file is, and what to do
+    (0, PARQUET, "a Parquet file", _BY_FORMAT.format("parquet")),
+    (0, ARROW[0], "an Arrow file", _BY_FORMAT.format("arrow")),
+    (0, b"\x93NUMPY", "a NumPy array", "Load it in Python, and give it to gradeval.score_arrays()"),
+    (0, b"\x89HDF", "an HDF5 file", _AS_TABLE),
+    (0, b"SQLite", "an SQLite database", _AS_TABLE),
+    (0, b"\x80", "a pickled Python object", _AS_OBJECT),
+    (257, b"ustar", "a tar archive", "Extract it first, with tar -xf"),
+)
 MAGIC_END = 512  # of the bytes that may show what a binary file is
 _WIDE_MARKS = {  # the longer ones first: that of UTF-32 can begin with that of UTF-16
     b"\xff\xfe\0\0": "UTF-32",
@@ -220,11 +232,9 @@ def binary_data(text: bytes, line: int) -> Problem:
     for mark, name in _WIDE_MARKS.items():
         if line == 0 and text.startswith(mark):
             return Problem(0, f"this is text in {name}", f"Convert it with iconv -f {name} -t UTF-8")
-    from gradeval.formats.looks import binary
-
-    known = binary(text)
-    if known is not None:
-        return Problem(None, *known)
+    for offset, magic, kind, hint in _MAGIC:
+        if text[offset : offset + len(magic)] == magic:
+            return Problem(None, f"this is {kind}", hint)
     return Problem(line, "binary data (a NUL byte)", "Is this the right file?")
 
 

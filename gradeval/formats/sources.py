@@ -23,6 +23,7 @@ from gradeval.errors import InputError, printable
 MAGIC_BYTES = 6  # the longest magic number that is detected
 _GZIP, _BZIP2, _XZ, _ZSTD, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 _NAMES = {_GZIP: "gzip", _BZIP2: "bzip2", _XZ: "xz", _ZSTD: "zstd", _ZIP: "zip"}
+PARQUET, ARROW = b"PAR1", (b"ARROW1\0\0", b"\xff\xff\xff\xff")  # files, and of Arrow streams too
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 """The endings of names of compressed files."""
 BLOCK = 3 << 20

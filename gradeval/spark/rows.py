@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,16 +102,16 @@ def read_rows(table: Any, names: Names) -> TableRows:
         wrong.append(wrong_place)
     rows = TableRows(queries, documents, number, run, place)
     why: dict[int, RowError] = {}  # the first error of each row
-    no_query, no_document = (set(one.rows.tolist()) for one in (wrong_query, wrong_document))
-    for one in wrong:
-        for i, row in enumerate(one.rows.tolist()):
-            if row in why:
-                continue
-            if row in no_document and queries[row].startswith(NO_ROW.encode()):
-                what, line = queries[row][1:].split(NO_ROW.encode(), 1)
-                why[row] = RowError(row, f"line {shown(line)}", what.decode())
-                continue
-            ids = (("query", queries, no_query), ("document", documents, no_document))
-            where = ", ".join(f"{what} {shown(of[row])}" for what, of, without in ids if row not in without)
-            why[row] = RowError(row, where, one.what(i))
+    no_query, no_document = ({one.line for one in found.all()} for found in (wrong_query, wrong_document))
+    for problem in chain.from_iterable(found.all() for found in wrong):
+        row = problem.line or 0
+        if row in why:
+            continue
+        if row in no_document and queries[row].startswith(NO_ROW.encode()):
+            what, line = queries[row][1:].split(NO_ROW.encode(), 1)
+            why[row] = RowError(row, f"line {shown(line)}", what.decode())
+            continue
+        ids = (("query", queries, no_query), ("document", documents, no_document))
+        where = ", ".join(f"{name} {shown(of[row])}" for name, of, without in ids if row not in without)
+        why[row] = RowError(row, where, problem.what)
     return rows._replace(errors=tuple(why[row] for row in sorted(why)))
