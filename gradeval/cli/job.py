@@ -20,7 +20,7 @@ from gradeval.render import Digits
 
 if TYPE_CHECKING:
     from gradeval.evaluation.results import FailedRun
-    from gradeval.formats.output_file import OutputFile
+    from gradeval.formats.output import OutputFile
     from gradeval.render.document import Document, Printable
     from gradeval.render.progress import Progress
 
@@ -97,7 +97,7 @@ class Job:
         """A file to write, None for standard output. inputs: those of input_files, and others read."""
         if path is None or path == "-":
             return None
-        from gradeval.formats.output_file import OutputFile
+        from gradeval.formats.output import OutputFile
 
         return OutputFile(path, inputs, option)
 

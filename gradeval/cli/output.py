@@ -15,7 +15,7 @@ from gradeval.notices import Kind, Notice, lines
 
 if TYPE_CHECKING:
     from gradeval.evaluation.results import FailedRun
-    from gradeval.formats.output_file import OutputFile
+    from gradeval.formats.output import OutputFile
 
 
 def echo_error(line: str) -> None:
@@ -146,7 +146,7 @@ def stream(file: OutputFile | None = None) -> Iterator[BinaryIO]:
     """A file for text of any size, which is written to the file or to standard output when the block ends
     without an error; on a terminal, control characters are escaped. Raises GradevalError, BrokenPipeError.
     """
-    from gradeval.formats.output_file import delayed
+    from gradeval.formats.output import delayed
 
     if file is None and sys.stdout is None:
         raise GradevalError("standard output cannot be written (it is closed)")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from helpers import each
 
-from gradeval.formats import output_file
+from gradeval.formats import output as output_file
 from gradeval.render import WRITERS
 
 from .command import gradeval

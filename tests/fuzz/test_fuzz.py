@@ -13,7 +13,7 @@ import pytest
 from gradeval import Evaluator, cli
 from gradeval.arrays.strings import Ids
 from gradeval.evaluation import saved
-from gradeval.formats import arrow, output_file, scan, sources
+from gradeval.formats import arrow, output, scan, sources
 from gradeval.formats import diagnostics as problems
 from gradeval.tables import judgments
 
@@ -84,7 +84,7 @@ def plant(name: str, patch: pytest.MonkeyPatch) -> None:
     elif name == "keys":
         patch.setattr(Ids, "same", lambda ids, rows, other, other_rows: np.ones(len(rows), bool))
     elif name == "outputs":
-        patch.setattr(output_file, "_as_input", lambda path, about, inputs: "")
+        patch.setattr(output, "_as_input", lambda path, about, inputs: "")
     elif name == "arguments":
         patch.setattr(cli, "_failed", lambda text: 2)
     else:

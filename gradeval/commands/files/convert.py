@@ -21,7 +21,7 @@ from gradeval.errors import GradevalError, InputError, InputErrors, OptionError,
 from gradeval.formats.columns import Columns
 from gradeval.formats.detect import AS_OTHER, ROLES, format_of, kind_of, role_of
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
-from gradeval.formats.output_file import OutputFile
+from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import WRITERS, Batch, Given, Writer
 from gradeval.options import Options, whole

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gradeval.commands.gate.result import GateReport
     from gradeval.evaluation.results import Results
     from gradeval.evaluation.runs import Runs
-    from gradeval.formats.output_file import OutputFile
+    from gradeval.formats.output import OutputFile
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -300,7 +300,7 @@ class _Reports:
 
         read: files that are read though no argument names them. Raises OptionError, UsageError.
         """
-        from gradeval.formats.output_file import check_appended
+        from gradeval.formats.output import check_appended
 
         self._job.file = self._junit = self._summary = None
         inputs = input_files(*read)

@@ -48,7 +48,7 @@ def _without_warnings() -> Iterator[None]:
 
 def save(picture: Picture, path: str, size: tuple[float, float] | None = None) -> None:
     """Write the file, atomically. size: in inches. Raises GradevalError."""
-    from gradeval.formats.output_file import OutputFile
+    from gradeval.formats.output import OutputFile
 
     format = format_of(path)
     file = OutputFile(path, (), "save")
