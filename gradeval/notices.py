@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradeval.errors import first_names, named
 
@@ -96,6 +96,10 @@ class Notice:
     judgments: str = ""
     undefined: int = 0
 
+    def __post_init__(self) -> None:
+        if ROWS[self.kind].is_note:
+            object.__setattr__(self, "informational", True)
+
     def __str__(self) -> str:
         return next(lines([self], in_python=True))
 
@@ -128,6 +132,41 @@ class Notice:
         return cls(**{**given, "kind": Kind(content["kind"]), "subject": subject, "queries": queries})
 
 
+Option = Callable[[str, str], str]
+"""(its name in a shell, in Python) -> the one to print."""
+
+
+class Row(NamedTuple):
+    """The sentence of a kind, and how much it matters.
+
+    text: a template for one run, or for all; several: for several runs. Their fields are those of _fields();
+    [-J|judged_only=True] is an option as it is named in a shell and in Python. rules: the words for {by_rule},
+    by Notice.rule, '' for any other. sentence: (notices of the kind, number of runs, option) -> the sentence,
+    where templates are not enough. is_note: whether it is no fault of the files. accepted_by: the option by
+    which a user accepts it.
+    """
+
+    text: str = ""
+    several: str = ""
+    rules: Mapping[str, str] = {}
+    sentence: Callable[[Sequence[Notice], int, Option], str] | None = None
+    is_note: bool = False
+    accepted_by: str = ""
+
+
+_OPTION = re.compile(r"\[([^|\]]+)\|([^\]]+)\]")
+_BY_SCORE = (
+    "; documents are ranked by score, highest first; if the score column is a rank or a distance, negate it"
+)
+_AS_BEIR = "; [--ignore-identical-ids|ignore_identical_ids=True] removes these, as BEIR does by default"
+_NOT_JUDGED = "; the others count as not relevant (see {metric}, [-J|judged_only=True] and bpref)"
+
+
+def is_accepted(kind: Kind, options: Any) -> bool:
+    """Whether the user has decided what is done about it, by the option of its row."""
+    return getattr(options, ROWS[kind].accepted_by) is not None
+
+
 def lines(notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False) -> Iterator[str]:
     """A sentence for each kind of notice, however many of the runs and metrics it is about.
 
@@ -136,27 +175,20 @@ def lines(notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False) 
     kinds: dict[Kind, list[Notice]] = {}
     for notice in notices:
         kinds.setdefault(notice.kind, []).append(notice)
+
+    def option(of_shell: str, of_python: str) -> str:
+        return of_python if in_python else of_shell
+
     for kind, group in kinds.items():
+        row = ROWS[kind]
+        if row.sentence is not None:
+            line = row.sentence(group, runs, option)
+        else:
+            template = row.several if row.several and len(_subjects(group)) > 1 else row.text
+            template = _OPTION.sub(lambda match: option(*match.groups()), template)
+            line = template.format(**_fields(row, group, runs))
         judgments = max(notice.judgments for notice in group)
-        line = _LINES[kind](group, runs)
-        for of_shell, of_python in _IN_PYTHON if in_python else ():
-            line = re.sub(of_shell, of_python, line)
         yield (f"by {judgments}: " if judgments else "") + line
-
-
-_IN_PYTHON = (
-    (r"; 'gradeval QRELS RUN --tie-range' shows", "; tie_range=True shows"),
-    (
-        r" with --zero-grade, or the relevance threshold with -l$",
-        " with zero_grade, or the relevance threshold with rel",
-    ),
-    (r"; --no-relevant decides$", "; no_relevant decides"),
-    (r", -J and bpref\)$", ", judged_only=True and bpref)"),
-    (r"; they are ordered by --ties (\w+)", r"; they are ordered by ties='\1'"),
-    (r"; --ignore-identical-ids removes", "; ignore_identical_ids=True removes"),
-    (r" on it \(-M (\d+)\)$", r" on it (depth=\1)"),
-    (r"; -n omits the summary$", "; summary=False omits the summary"),
-)
 
 
 def many(count: int, one: str, more: str) -> str:
@@ -189,29 +221,42 @@ def _others(group: Sequence[Notice]) -> str:
     return many(count, "other metric", "other metrics") if count else ""
 
 
-def _duplicates(group: Sequence[Notice], runs: int) -> str:
+class _Count(int):
+    """A number in templates: {count:query is|queries are} is '1 query is', {count:?has|have} only the word."""
+
+    def __format__(self, spec: str) -> str:
+        if "|" not in spec:
+            return format(int(self), spec)
+        one, more = spec.removeprefix("?").split("|")
+        return (one if self == 1 else more) if spec.startswith("?") else many(self, one, more)
+
+
+def _fields(row: Row, group: Sequence[Notice], runs: int) -> dict[str, Any]:
+    """What templates may name: of the notice about most queries, or with the lowest value, and of all."""
     notice = _largest(group)
-    count = many(notice.count, "duplicate judgment", "duplicate judgments")
-    return f"{notice.subject}: {count} with the same grade{_other_qrels(group)}"
+    if not notice.count:  # it is about a value
+        notice = min(group, key=lambda notice: notice.value or 0.0)
+    others = _others(group)
+    return {
+        "subject": notice.subject,
+        "metric": notice.metric,
+        "cutoff": notice.metric.partition("@")[2],
+        "rule": notice.rule,
+        "by_rule": row.rules.get(notice.rule, row.rules.get("", "")),  # the rule may be of a file of results
+        "count": _Count(notice.count),
+        "total": _Count(notice.total),
+        "low": notice.low or 0,
+        "share": f"{100 * (notice.value or 0):.0f} %",
+        "queries": first_names(map(named, notice.queries), MAX_SUBJECTS),
+        "runs": _runs(group, runs),
+        "names": first_names(_subjects(group), 3),
+        "subjects": first_names(_subjects(group), MAX_SUBJECTS),
+        "and_others": f" and {others}" if others else "",
+        "alike": _other_qrels(group),
+    }
 
 
-def _subtopics(group: Sequence[Notice], runs: int) -> str:
-    notice = _largest(group)
-    have = many(notice.count, "document has", "documents have")
-    return f"{notice.subject}: {have} judgments of subtopics; the highest grade counts{_other_qrels(group)}"
-
-
-def _all_relevant(group: Sequence[Notice], runs: int) -> str:
-    notice, others = _largest(group), _others(group)
-    more = f" and {others}" if others else ""
-    return (
-        f"{notice.subject}: all {notice.count:,} judged documents are relevant to {notice.metric}{more}"
-        f"{_other_qrels(group)}: the lowest grade is {notice.low or 0:g}; set the grade of a non-relevant "
-        "document with --zero-grade, or the relevance threshold with -l"
-    )
-
-
-def _none_relevant(group: Sequence[Notice], runs: int) -> str:
+def _none_relevant(group: Sequence[Notice], runs: int, option: Option) -> str:
     notice, others = group[0], _others(group)
     reaches = "is relevant"
     if notice.rule:
@@ -221,97 +266,19 @@ def _none_relevant(group: Sequence[Notice], runs: int) -> str:
     return f"{notice.subject}: no judged document {reaches}{high}{more}{_other_qrels(group)}"
 
 
-def _no_relevant(group: Sequence[Notice], runs: int) -> str:
+def _no_relevant(group: Sequence[Notice], runs: int, option: Option) -> str:
     notice, others = _largest(group), _others(group)
     count = many(notice.count, "query has", "queries have")
     more = f" and of {others}" if others else ""
     fate = "excluded from the mean" if notice.rule == "skip" else f"counted as {notice.rule} in the mean"
-    hint = "" if notice.informational else "; --no-relevant decides"
+    hint = "" if notice.informational else f"; {option('--no-relevant', 'no_relevant')} decides"
     what, counts = "no relevant document", {one.count for one in group if one.subject == notice.subject}
     if len(counts) > 1:
         what, count = f"no document that is relevant to {notice.metric}", f"up to {count}"
     return f"{notice.subject}: {count} {what}, {fate} of {notice.metric}{more}{_other_qrels(group)}{hint}"
 
 
-def _extra_fields(group: Sequence[Notice], runs: int) -> str:
-    notice = _largest(group)
-    hint = "what follows the tag is ignored"
-    if len(group) > 1:
-        count = f"up to {notice.count:,} ({notice.subject}, the first is line {notice.rule})"
-        return f"{_runs(group, runs)} have lines with more than 6 fields, {count}; {hint}"
-    has = many(notice.count, "line has", "lines have")
-    return f"{notice.subject}: {has} more than 6 fields, the first is line {notice.rule}; {hint}"
-
-
-def _ranks(group: Sequence[Notice], runs: int) -> str:
-    hint = (
-        "documents are ranked by score, highest first; if the score column is a rank or a distance, negate it"
-    )
-    if len(group) > 1:
-        names = ", ".join(_subjects(group)[:3])
-        return f"{_runs(group, runs)} have a rank column that contradicts the scores ({names}); {hint}"
-    [notice] = group
-    where = f"{notice.count:,} of the first {many(notice.total, 'query', 'queries')}"
-    return f"{notice.subject}: the rank column contradicts the scores in {where}; {hint}"
-
-
-_MISSING = {"both": "excluded", "judged": "counted as 0", "empty": "evaluated with an empty ranking"}
-
-
-def _missing(group: Sequence[Notice], runs: int) -> str:
-    notice = _largest(group)
-    fate = _MISSING.get(notice.rule, _MISSING["judged"])  # the rule may be of a file of results
-    if len(group) == 1:
-        count = many(notice.count, "judged query is", "judged queries are")
-        return f"{notice.subject}: {count} not in the run, {fate}"
-    return f"{_runs(group, runs)} lack judged queries, up to {notice.count:,} ({notice.subject}), {fate}"
-
-
-def _unjudged(group: Sequence[Notice], runs: int) -> str:
-    notice = _largest(group)
-    if len(group) == 1:
-        return f"{notice.subject}: {many(notice.count, 'query', 'queries')} of the run not judged, ignored"
-    most = f"up to {notice.count:,} ({notice.subject})"
-    return f"{_runs(group, runs)} have queries that are not judged, {most}, ignored"
-
-
-def _nothing_judged(group: Sequence[Notice], runs: int) -> str:
-    hint = "check the document ids"
-    if len(group) == 1:
-        return f"{group[0].subject}: no document of the run is judged; {hint}"
-    return f"{_runs(group, runs)} have no judged document ({first_names(_subjects(group), 3)}); {hint}"
-
-
-def _qrels_as_run(group: Sequence[Notice], runs: int) -> str:
-    if len(group) == 1:
-        what = "every document is judged and its score is its grade"
-        return f"{group[0].subject}: {what}; is this the qrels file?"
-    what = "hold judged documents only, whose scores are their grades"
-    return f"{_runs(group, runs)} {what} ({first_names(_subjects(group), 3)}); are these qrels files?"
-
-
-def _identical_ids(group: Sequence[Notice], runs: int) -> str:
-    notice = _largest(group)
-    hint = "--ignore-identical-ids removes these, as BEIR does by default"
-    if len(group) > 1:
-        most = f"in up to {many(notice.count, 'query', 'queries')} ({notice.subject})"
-        return f"{_runs(group, runs)} have documents with the id of their query, {most}; {hint}"
-    retrieve = many(notice.count, "query retrieves", "queries retrieve")
-    names = first_names(map(named, notice.queries), MAX_SUBJECTS)
-    return f"{notice.subject}: {retrieve} a document with the query's id ({names}); {hint}"
-
-
-def _judged_share(group: Sequence[Notice], runs: int) -> str:
-    notice = min(group, key=lambda notice: notice.value or 0.0)
-    cutoff = notice.metric.partition("@")[2]
-    share, where = f"{100 * (notice.value or 0):.0f} %", f"of the first {cutoff} documents"
-    hint = f"the others count as not relevant (see {notice.metric}, -J and bpref)"
-    if len(group) == 1:
-        return f"{notice.subject}: {share} {where} are judged; {hint}"
-    return f"{_runs(group, runs)} have few judged documents, down to {share} {where} ({notice.subject}); {hint}"
-
-
-def _ties(group: Sequence[Notice], runs: int) -> str:
+def _ties(group: Sequence[Notice], runs: int, option: Option) -> str:
     notice, others = max(group, key=lambda notice: (notice.change, notice.undefined)), _others(group)
     by = "up to" if notice.at_most else "at least"
     digits = 8 if 0 < notice.change < 0.00005 else 4
@@ -321,12 +288,13 @@ def _ties(group: Sequence[Notice], runs: int) -> str:
         most = f"values, by {by} {change} in {notice.metric} of {notice.subject}"
         if not notice.change and notice.low is not None:
             most = f"values; {notice.metric} of {notice.subject} {defined}"
-        hint = "'gradeval QRELS RUN --tie-range' shows all"
-        return f"{_runs(group, runs)} have tied scores whose order could change {most}; {hint}"
+        shows = option("'gradeval QRELS RUN --tie-range'", "tie_range=True")
+        return f"{_runs(group, runs)} have tied scores whose order could change {most}; {shows} shows all"
     where = many(notice.count, "query", "queries")
     more = f", and {others} by less" if others else ""
     if notice.low is None:
-        could = f"ties could change {notice.metric} in {where}; they are ordered by --ties {notice.rule}"
+        rule = option(f"--ties {notice.rule}", f"ties='{notice.rule}'")
+        could = f"ties could change {notice.metric} in {where}; they are ordered by {rule}"
     elif notice.value is None:
         could = f"{notice.metric} is undefined, and other orders of ties in {where} make it {low} to {high}"
     elif not notice.change:
@@ -337,29 +305,19 @@ def _ties(group: Sequence[Notice], runs: int) -> str:
     return f"{notice.subject}: {could}{more}"
 
 
-def _few_documents(group: Sequence[Notice], runs: int) -> str:
-    notice, others = _largest(group), _others(group)
-    where = f"{notice.count:,} of {many(notice.total, 'query', 'queries')}"
-    if len(_subjects(group)) > 1:
-        what = f"{_runs(group, runs)} have fewer documents than the cutoff"
-        return f"{what}, in up to {where} ({notice.metric} of {notice.subject})"
-    more = f" and {others}" if others else ""
-    return f"{notice.subject}: fewer documents than the cutoff in {where} ({notice.metric}{more})"
-
-
-def _depth(group: Sequence[Notice], runs: int) -> str:
+def _depth(group: Sequence[Notice], runs: int, option: Option) -> str:
     notice = group[0]
     metrics = [one.metric for one in group if one.subject == notice.subject]
     depend = f"{first_names(metrics, MAX_SUBJECTS)} depend{'s' * (len(metrics) == 1)} on it"
     if not notice.subject:
-        return f"runs differ in depth: {notice.rule}; {depend} (-M {notice.low or 0:.0f})"
+        return f"runs differ in depth: {notice.rule}; {depend} ({option('-M ', 'depth=')}{notice.low or 0:.0f})"
     others = len(_subjects(group)) - 1
     more = f" (and on {many(others, 'other collection', 'other collections')})" if others else ""
     differ = f"runs differ in depth{more}: {notice.rule}"
     return f"{notice.subject}: {differ}; {depend} (depth = {notice.low or 0:.0f})"
 
 
-def _undefined(group: Sequence[Notice], runs: int) -> str:
+def _undefined(group: Sequence[Notice], runs: int, option: Option) -> str:
     notice, others = _largest(group), _others(group)
     queries = many(notice.count, "query", "queries")
     more = f", and {others} for as many or fewer" if others else ""
@@ -370,11 +328,7 @@ def _undefined(group: Sequence[Notice], runs: int) -> str:
     return f"{scope}{more}, excluded from {'the means' if others else 'its mean'}"
 
 
-def _query_all(group: Sequence[Notice], runs: int) -> str:
-    return "a query is named 'all', like the summary; -n omits the summary"
-
-
-def _missing_values(group: Sequence[Notice], runs: int) -> str:
+def _missing_values(group: Sequence[Notice], runs: int, option: Option) -> str:
     notice = _largest(group)
     fate = "excluded" if notice.rule == "both" else "counted as 0"
     if notice.metric:
@@ -386,7 +340,7 @@ def _missing_values(group: Sequence[Notice], runs: int) -> str:
     return f"{notice.subject}: no values for {count} of the other tables, {fate}"
 
 
-def _excluded_metrics(group: Sequence[Notice], runs: int) -> str:
+def _excluded_metrics(group: Sequence[Notice], runs: int, option: Option) -> str:
     [notice] = group
     if notice.informational:
         have = many(notice.count, "metric of a group has", "metrics of groups have")
@@ -395,38 +349,12 @@ def _excluded_metrics(group: Sequence[Notice], runs: int) -> str:
     return f"{are} not in every table or saved result, excluded: {notice.rule}"
 
 
-def _few_queries(group: Sequence[Notice], runs: int) -> str:
-    [notice] = group
-    if notice.rule == "gate":
-        only = f"only {many(notice.count, 'query', 'queries')} to judge by"
-        return f"{only}; with fewer than {ENOUGH_TO_GATE}, means depend on few queries and intervals are wide"
-    only = f"only {many(notice.count, 'query', 'queries')} to compare on"
-    return f"{only}; with fewer than {ENOUGH_QUERIES}, only large differences are found and intervals are rough"
-
-
-def _small_groups(group: Sequence[Notice], runs: int) -> str:
-    [notice] = group
-    groups = many(notice.count, "group has", "groups have")
-    return f"{groups} fewer than {ENOUGH_QUERIES} queries: {notice.rule}"
-
-
-def _ungrouped(group: Sequence[Notice], runs: int) -> str:
-    [notice] = group
-    return f"{many(notice.count, 'query is', 'queries are')} in no group"
-
-
-def _unknown_grouped(group: Sequence[Notice], runs: int) -> str:
-    [notice] = group
-    are = many(notice.count, "query of the groups is", "queries of the groups are")
-    return f"{are} not among those compared, ignored"
-
-
-def _no_p(group: Sequence[Notice], runs: int) -> str:
+def _no_p(group: Sequence[Notice], runs: int, option: Option) -> str:
     parts = (f"{many(one.count, 'comparison', 'comparisons')} ({one.rule})" for one in group)
     return f"no p-value for {', '.join(parts)}"
 
 
-def _judged_differs(group: Sequence[Notice], runs: int) -> str:
+def _judged_differs(group: Sequence[Notice], runs: int, option: Option) -> str:
     notice = max(group, key=lambda notice: (notice.high or 0) - (notice.low or 0))
     low, high = 100 * (notice.low or 0), 100 * (notice.high or 0)
     scope = f"{notice.subject}: " if notice.subject else ""
@@ -439,58 +367,105 @@ def _judged_differs(group: Sequence[Notice], runs: int) -> str:
     )
 
 
-def _judged_unknown(group: Sequence[Notice], runs: int) -> str:
-    name, names = group[0].metric, first_names(_subjects(group), MAX_SUBJECTS)
-    unchecked = "so whether the runs differ in it was not checked"
-    return f"{name} of {names} is unknown, {unchecked}; save results with {name} among the metrics"
-
-
-def _missing_runs(group: Sequence[Notice], runs: int) -> str:
-    [notice] = group
-    have = "has" if notice.count == 1 else "have"
-    return f"{notice.count:,} of {notice.total:,} cells {have} no run: {notice.rule}"
-
-
-def _no_baseline(group: Sequence[Notice], runs: int) -> str:
-    [notice] = group
-    where = f"{notice.count:,} of {many(notice.total, 'collection', 'collections')}"
-    return f"nothing is compared on {where} ({notice.rule}): the baseline {notice.subject} has no value there"
-
-
-def _not_in_both(group: Sequence[Notice], runs: int) -> str:
+def _not_in_both(group: Sequence[Notice], runs: int, option: Option) -> str:
     sizes = (f"{many(one.count, 'query', 'queries')} of {one.subject}" for one in group)
     return f"{' and '.join(sizes)} not in the other judgments, excluded"
 
 
-_LINES: dict[Kind, Callable[[Sequence[Notice], int], str]] = {
-    Kind.DUPLICATES: _duplicates,
-    Kind.SUBTOPICS: _subtopics,
-    Kind.ALL_RELEVANT: _all_relevant,
-    Kind.NONE_RELEVANT: _none_relevant,
-    Kind.NO_RELEVANT: _no_relevant,
-    Kind.EXTRA_FIELDS: _extra_fields,
-    Kind.RANKS: _ranks,
-    Kind.MISSING: _missing,
-    Kind.UNJUDGED: _unjudged,
-    Kind.NOTHING_JUDGED: _nothing_judged,
-    Kind.QRELS_AS_RUN: _qrels_as_run,
-    Kind.IDENTICAL_IDS: _identical_ids,
-    Kind.JUDGED_SHARE: _judged_share,
-    Kind.TIES: _ties,
-    Kind.FEW_DOCUMENTS: _few_documents,
-    Kind.DEPTH: _depth,
-    Kind.UNDEFINED: _undefined,
-    Kind.QUERY_ALL: _query_all,
-    Kind.MISSING_VALUES: _missing_values,
-    Kind.EXCLUDED_METRICS: _excluded_metrics,
-    Kind.FEW_QUERIES: _few_queries,
-    Kind.SMALL_GROUPS: _small_groups,
-    Kind.UNGROUPED: _ungrouped,
-    Kind.UNKNOWN_GROUPED: _unknown_grouped,
-    Kind.NO_P: _no_p,
-    Kind.JUDGED_DIFFERS: _judged_differs,
-    Kind.JUDGED_UNKNOWN: _judged_unknown,
-    Kind.MISSING_RUNS: _missing_runs,
-    Kind.NO_BASELINE: _no_baseline,
-    Kind.NOT_IN_BOTH: _not_in_both,
+ROWS = {
+    Kind.DUPLICATES: Row(
+        "{subject}: {count:duplicate judgment|duplicate judgments} with the same grade{alike}"
+    ),
+    Kind.SUBTOPICS: Row(
+        "{subject}: {count:document has|documents have} judgments of subtopics; the highest grade "
+        "counts{alike}",
+        is_note=True,
+    ),
+    Kind.ALL_RELEVANT: Row(
+        "{subject}: all {count:,} judged documents are relevant to {metric}{and_others}{alike}: the lowest "
+        "grade is {low:g}; set the grade of a non-relevant document with [--zero-grade|zero_grade], or the "
+        "relevance threshold with [-l|rel]"
+    ),
+    Kind.NONE_RELEVANT: Row(sentence=_none_relevant),
+    Kind.NO_RELEVANT: Row(sentence=_no_relevant, accepted_by="no_relevant"),
+    Kind.EXTRA_FIELDS: Row(
+        "{subject}: {count:line has|lines have} more than 6 fields, the first is line {rule}; what follows "
+        "the tag is ignored",
+        "{runs} have lines with more than 6 fields, up to {count:,} ({subject}, the first is line {rule}); "
+        "what follows the tag is ignored",
+    ),
+    Kind.RANKS: Row(
+        "{subject}: the rank column contradicts the scores in {count:,} of the first {total:query|queries}"
+        + _BY_SCORE,
+        "{runs} have a rank column that contradicts the scores ({names})" + _BY_SCORE,
+    ),
+    Kind.MISSING: Row(
+        "{subject}: {count:judged query is|judged queries are} not in the run, {by_rule}",
+        "{runs} lack judged queries, up to {count:,} ({subject}), {by_rule}",
+        rules={"both": "excluded", "empty": "evaluated with an empty ranking", "": "counted as 0"},
+    ),
+    Kind.UNJUDGED: Row(
+        "{subject}: {count:query|queries} of the run not judged, ignored",
+        "{runs} have queries that are not judged, up to {count:,} ({subject}), ignored",
+    ),
+    Kind.NOTHING_JUDGED: Row(
+        "{subject}: no document of the run is judged; check the document ids",
+        "{runs} have no judged document ({names}); check the document ids",
+    ),
+    Kind.QRELS_AS_RUN: Row(
+        "{subject}: every document is judged and its score is its grade; is this the qrels file?",
+        "{runs} hold judged documents only, whose scores are their grades ({names}); are these qrels files?",
+    ),
+    Kind.IDENTICAL_IDS: Row(
+        "{subject}: {count:query retrieves|queries retrieve} a document with the query's id ({queries})"
+        + _AS_BEIR,
+        "{runs} have documents with the id of their query, in up to {count:query|queries} ({subject})"
+        + _AS_BEIR,
+    ),
+    Kind.JUDGED_SHARE: Row(
+        "{subject}: {share} of the first {cutoff} documents are judged" + _NOT_JUDGED,
+        "{runs} have few judged documents, down to {share} of the first {cutoff} documents ({subject})"
+        + _NOT_JUDGED,
+        is_note=True,
+    ),
+    Kind.TIES: Row(sentence=_ties, accepted_by="ties"),
+    Kind.FEW_DOCUMENTS: Row(
+        "{subject}: fewer documents than the cutoff in {count:,} of {total:query|queries} "
+        "({metric}{and_others})",
+        "{runs} have fewer documents than the cutoff, in up to {count:,} of {total:query|queries} ({metric} of "
+        "{subject})",
+        is_note=True,
+    ),
+    Kind.DEPTH: Row(sentence=_depth),
+    Kind.UNDEFINED: Row(sentence=_undefined),
+    Kind.QUERY_ALL: Row("a query is named 'all', like the summary; [-n|summary=False] omits the summary"),
+    Kind.MISSING_VALUES: Row(sentence=_missing_values),
+    Kind.EXCLUDED_METRICS: Row(sentence=_excluded_metrics),
+    Kind.FEW_QUERIES: Row(
+        "only {count:query|queries} {by_rule}",
+        rules={
+            "gate": f"to judge by; with fewer than {ENOUGH_TO_GATE}, means depend on few queries and intervals "
+            "are wide",
+            "": f"to compare on; with fewer than {ENOUGH_QUERIES}, only large differences are found and "
+            "intervals are rough",
+        },
+    ),
+    Kind.SMALL_GROUPS: Row(f"{{count:group has|groups have}} fewer than {ENOUGH_QUERIES} queries: {{rule}}"),
+    Kind.UNGROUPED: Row("{count:query is|queries are} in no group"),
+    Kind.UNKNOWN_GROUPED: Row(
+        "{count:query of the groups is|queries of the groups are} not among those compared, ignored"
+    ),
+    Kind.NO_P: Row(sentence=_no_p),
+    Kind.JUDGED_DIFFERS: Row(sentence=_judged_differs),
+    Kind.JUDGED_UNKNOWN: Row(
+        "{metric} of {subjects} is unknown, so whether the runs differ in it was not checked; save results "
+        "with {metric} among the metrics",
+        is_note=True,
+    ),
+    Kind.MISSING_RUNS: Row("{count:,} of {total:,} cells {count:?has|have} no run: {rule}"),
+    Kind.NO_BASELINE: Row(
+        "nothing is compared on {count:,} of {total:collection|collections} ({rule}): the baseline {subject} "
+        "has no value there"
+    ),
+    Kind.NOT_IN_BOTH: Row(sentence=_not_in_both),
 }

@@ -13,7 +13,7 @@ from gradeval.arrays.strings import Ids, Texts
 from gradeval.errors import GradevalError
 from gradeval.evaluation.score import Scored, score, summarize
 from gradeval.evaluation.ties import Spread
-from gradeval.notices import MAX_QUERIES, Kind, Notice
+from gradeval.notices import MAX_QUERIES, Kind, Notice, is_accepted
 from gradeval.options import Options
 from gradeval.registry.invariants import UNJUDGED_IGNORED
 from gradeval.registry.spec import Spec
@@ -56,7 +56,7 @@ def judged_notices(
         for spec in specs
     ]
     if 0 < share < ENOUGH_JUDGED and any(misled) and measure not in map(str, specs):
-        yield Notice(Kind.JUDGED_SHARE, "", 0, measure, value=share, informational=True)
+        yield Notice(Kind.JUDGED_SHARE, "", 0, measure, value=share)
 
 
 def relevance_notices(
@@ -82,7 +82,6 @@ def relevance_notices(
             yield Notice(Kind.NONE_RELEVANT, qrels.path, int(wanted.sum()), str(spec), rule=rule, high=highest)
         elif (queries & wanted).any():
             count, ids = int((queries & wanted).sum()), _ids(qrels, queries & wanted)
-            decided = options.no_relevant is not None
             rule = options.no_relevant_rule
             total = int(wanted.sum())
             yield Notice(
@@ -93,7 +92,7 @@ def relevance_notices(
                 ids,
                 rule,
                 total=total,
-                informational=decided,
+                informational=is_accepted(Kind.NO_RELEVANT, options),
             )
 
 
@@ -230,7 +229,7 @@ def short_notices(specs: Sequence[Spec], short: Ints, total: int) -> Iterator[No
     """Where most queries have fewer documents than the cutoff. short: short_counts(). total: of how many."""
     for spec, count in zip(specs, short.tolist(), strict=True):
         if count > _MOST * total:
-            yield Notice(Kind.FEW_DOCUMENTS, "", count, str(spec), total=total, informational=True)
+            yield Notice(Kind.FEW_DOCUMENTS, "", count, str(spec), total=total)
 
 
 def with_depths(

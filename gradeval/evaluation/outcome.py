@@ -27,7 +27,7 @@ from gradeval.evaluation.score import Scored, scored
 from gradeval.evaluation.ties import TRIALS, Spread, spread
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import shown
-from gradeval.notices import Notice
+from gradeval.notices import Kind, Notice, is_accepted
 from gradeval.options import NO_RELEVANT, Options
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
@@ -185,7 +185,7 @@ def outcome_of_reduced(
 
     def noticed() -> Noticed:
         notices = [*query_notices(qrels, reduced, specs, wanted, options)]
-        if options.ties is None:  # a user who names a rule has decided the order
+        if not is_accepted(Kind.TIES, options):  # a user who names a rule has decided the order
             changes = ties
             if changes is None:
                 changes = spread(qrels, reduced, counted, specs, found, judge, options.depth, jobs, TRIALS)

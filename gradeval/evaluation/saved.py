@@ -30,7 +30,7 @@ from gradeval.evaluation.score import Scored, summarize
 from gradeval.formats.json import begins_saved
 from gradeval.formats.lines import RepeatedKey, read_text, unique_keys
 from gradeval.formats.sources import Source
-from gradeval.notices import OF_QRELS, Kind, Notice, many
+from gradeval.notices import OF_QRELS, Kind, Notice, is_accepted, many
 from gradeval.options import DEFAULT_TIES, TIES, VALUES, Options
 from gradeval.registry.spec import Spec, is_num_q, parse
 from gradeval.tables.load import is_file, is_path, source_of
@@ -469,7 +469,7 @@ def _notices_of(
         if notice.kind is Kind.JUDGED_SHARE:
             shares.append(notice)
         elif notice.kind is Kind.TIES:
-            if notice.metric in names and options.ties is None:
+            if notice.metric in names and not is_accepted(Kind.TIES, options):
                 yield notice
         elif notice.kind is Kind.FEW_DOCUMENTS:
             if notice.metric in names:

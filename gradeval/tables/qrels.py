@@ -214,7 +214,7 @@ class Rows:
             yield Notice(Kind.DUPLICATES, self.qrels.path, len(self.again))
         if len(self.more):
             count = len(distinct(self.document))
-            yield Notice(Kind.SUBTOPICS, self.qrels.path, count, informational=True)
+            yield Notice(Kind.SUBTOPICS, self.qrels.path, count)
 
 
 def _subtopics(parts: Sequence[Columns]) -> Words | None:

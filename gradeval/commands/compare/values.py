@@ -208,7 +208,7 @@ class Judged:
             yield Notice(Kind.JUDGED_DIFFERS, "", len(known), self.name, low=min(known), high=max(known))
         for run, share in zip(runs, self.means.tolist(), strict=True):
             if math.isnan(share):
-                yield Notice(Kind.JUDGED_UNKNOWN, run, 0, self.name, informational=True)
+                yield Notice(Kind.JUDGED_UNKNOWN, run, 0, self.name)
 
 
 def judged_mean(results: Results, r: int, spec: Spec) -> float:
