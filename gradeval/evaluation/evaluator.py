@@ -16,6 +16,7 @@ from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, UnknownQueryError
 from gradeval.evaluation.findings import (
     Depths,
+    Quartiles,
     relevance_notices,
     with_depths,
 )
@@ -177,7 +178,7 @@ class Evaluator:
 
         parts: list[Results] = []
         noticed: list[Callable[[], Noticed]] = []
-        depths: list[tuple[str, int | None]] = []
+        depths: list[tuple[str, Quartiles | None]] = []
         empty: Bools | None = None
         counted = np.zeros(len(self._wanted), np.bool_)
         outcome = partial(self._outcome, at_once)
@@ -187,7 +188,7 @@ class Evaluator:
             else:
                 part = replace(nothing, runs=(one.result,), notices=one.noticed().notices if at_once else ())
                 noticed.append(one.noticed)
-                depths.append((one.result.name, one.result.depth))
+                depths.append((one.result.name, one.result.depths))
                 empty = one.empty if empty is None else empty
                 counted |= one.result.counted
             if on_run is not None:

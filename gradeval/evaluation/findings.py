@@ -191,14 +191,44 @@ _MOST = 0.5  # of its queries have fewer documents than a cutoff, where a run is
 _SEEN = 1e-4  # the least change of a value that matters
 _GRADES = (1.0, 2.0, 3.0, 4.0)  # of documents that are tried, and the threshold of the metric
 
-Depths = Sequence[tuple[str, int | None]]
-"""The name of each run, and the most documents that it has for a query; None where it is unknown."""
+Quartiles = tuple[int, int, int]
+Depths = Sequence[tuple[str, Quartiles | None]]
+"""The name of each run, and quartiles() of the documents that it has per query; None where they are unknown."""
 
 
-def depth_of(reduced: Reduced, counted: Bools, depth: int | None) -> int:
-    """The most documents that a run has for a query. counted: the queries, (Q,). depth: that of the options."""
-    most = int(reduced.retrieved[counted].max(initial=0))
-    return most if depth is None else min(most, depth)
+def quartiles(depths: Ints, counts: Ints) -> Quartiles | None:
+    """The lower quartile, the median and the upper quartile, by nearest rank; None of nothing.
+
+    depths: documents per query. counts: how many queries have so many.
+    """
+    order = np.argsort(depths)
+    before = np.cumsum(counts[order])
+    if not len(before):
+        return None
+    lower, middle, upper = depths[order][
+        np.searchsorted(before, before[-1] * np.array([0.25, 0.5, 0.75]))
+    ].tolist()
+    return lower, middle, upper
+
+
+def quartiles_of(value: Any) -> Quartiles | None:
+    """Those in JSON, None where it has none. Raises ValueError."""
+    if value is None:
+        return None
+    is_list = isinstance(value, list) and len(value) == 3 and all(type(one) is int for one in value)
+    if not is_list or value[0] < 1 or value != sorted(value):
+        raise ValueError("not three numbers of documents in ascending order")
+    lower, middle, upper = value
+    return lower, middle, upper
+
+
+def depth_counts(reduced: Reduced, counted: Bools, depth: int | None) -> tuple[Ints, Ints]:
+    """How many documents a run has per query, and how many queries have so many.
+
+    Without queries that it lacks. counted: the queries, (Q,). depth: that of the options.
+    """
+    retrieved = reduced.retrieved[counted & (reduced.retrieved > 0)]
+    return np.unique(retrieved if depth is None else np.minimum(retrieved, depth), return_counts=True)
 
 
 def short_counts(
@@ -251,20 +281,32 @@ def with_depths(
 
 def depth_notices(runs: Depths, specs: Sequence[Spec], options: Mapping[str, Any]) -> Iterator[Notice]:
     """That runs differ in depth, for each metric that sees what only the deeper ones have."""
-    deepest, shallowest = extremes(runs)
-    if deepest[1] <= APART * shallowest[1]:
+    found = apart(runs)
+    if found is None:
         return
-    rule = f"{deepest[0]} {deepest[1]:,} documents per query, {shallowest[0]} {shallowest[1]:,}"
+    deepest, shallowest, which = found
+    rule = f"{deepest[0]} {deepest[1]:,} documents per query, {shallowest[0]} {shallowest[1]:,}{which}"
     for spec in specs:
-        if _can_mislead(spec) and sees_beyond(spec, shallowest[1], options):
+        depends = not (spec.metric.text or spec.metric.is_count)
+        if depends and sees_beyond(spec, shallowest[1], options):
             low, high = float(shallowest[1]), float(deepest[1])
             yield Notice(Kind.DEPTH, "", len(runs), str(spec), rule=rule, low=low, high=high)
 
 
-def extremes(runs: Depths) -> tuple[tuple[str, int], tuple[str, int]]:
-    """The deepest and the shallowest of the runs whose depth is known; without one, of no depth."""
-    known = [(name, depth) for name, depth in runs if depth is not None] or [("", 0)]
-    return max(known, key=lambda run: run[1]), min(known, key=lambda run: run[1])
+def apart(runs: Depths) -> tuple[tuple[str, int], tuple[str, int], str] | None:
+    """The deepest and the shallowest run in the first quartile in which runs differ, and the quartile's name.
+
+    One deep query is thus no depth, and some shallow ones, as documents of rare terms, are no difference. The
+    name is '' for runs whose queries have as many documents each; None without a difference.
+    """
+    known = [(name, depths) for name, depths in runs if depths is not None]
+    for k, which in enumerate(("lower quartiles", "medians", "upper quartiles") if known else ()):
+        deepest, shallowest = (pick(known, key=lambda run: run[1][k]) for pick in (max, min))
+        if deepest[1][k] > APART * shallowest[1][k]:
+            is_same = all(depths[0] == depths[-1] for _, depths in (deepest, shallowest))
+            ends = (deepest[0], deepest[1][k]), (shallowest[0], shallowest[1][k])
+            return *ends, "" if is_same else f" ({which})"
+    return None
 
 
 def sees_beyond(spec: Spec, depth: int, options: Mapping[str, Any]) -> bool:

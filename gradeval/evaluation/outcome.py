@@ -12,10 +12,11 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import ordered_map, with_fewer
 from gradeval.errors import InputError
 from gradeval.evaluation.findings import (
-    depth_of,
+    depth_counts,
     first_ranks,
     judged_notices,
     judged_share,
+    quartiles,
     query_notices,
     short_counts,
     short_notices,
@@ -203,6 +204,6 @@ def outcome_of_reduced(
 
     tie_range = None if ties is None else np.array(ties.ends(found.values))
     rule = options.ties or run_rule
-    depth = depth_of(reduced, counted, options.depth)
-    result = RunResult(name, path, None, found.values, counted, found.texts, tie_range, rule, depth=depth)
+    depths = quartiles(*depth_counts(reduced, counted, options.depth))
+    result = RunResult(name, path, None, found.values, counted, found.texts, tie_range, rule, depths=depths)
     return Outcome(result, found.empty, noticed)

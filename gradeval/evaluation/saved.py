@@ -21,7 +21,7 @@ import numpy as np
 
 from gradeval.arrays import Bools
 from gradeval.errors import InputError, MetricError, OptionError, first_names, named
-from gradeval.evaluation.findings import judged_notices, undefined_notices
+from gradeval.evaluation.findings import judged_notices, quartiles_of, undefined_notices
 from gradeval.evaluation.layout import FORMAT_VERSION
 from gradeval.evaluation.outcome import Noticed, Outcome
 from gradeval.evaluation.results import FailedRun, Results, RunResult
@@ -175,8 +175,11 @@ def _run(source: Source, run: Any) -> SavedRun:
         undefined = _item(source, run, "undefined", dict)
     if any(type(count) is not int for count in undefined.values()):
         raise _invalid(source, f"'undefined'{of_run} is not valid")
-    depth = None if run.get("depth") is None else _item(source, run, "depth", int)
-    return SavedRun(name, path, sha256, values, ties, summary, undefined, depth)
+    try:
+        depths = quartiles_of(run.get("depths"))
+    except ValueError:
+        raise _invalid(source, f"'depths'{of_run} is not valid") from None
+    return SavedRun(name, path, sha256, values, ties, summary, undefined, depths)
 
 
 def _numbers(source: Source, row: Mapping[str, Any], place: str) -> dict[str, float]:
@@ -446,7 +449,7 @@ def _run_result(name: str, saved: SavedResult, run: SavedRun, results: Results) 
             continue
         values[m, at] = [row.get(column, np.nan) for row in run.values.values()]
     ties = run.ties or DEFAULT_TIES
-    return RunResult(name, saved.path, run.sha256, values, counted, ties=ties, depth=run.depth)
+    return RunResult(name, saved.path, run.sha256, values, counted, ties=ties, depths=run.depths)
 
 
 def _notices_of(

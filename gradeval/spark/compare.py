@@ -123,7 +123,7 @@ def _judged(summary: SparkSummary) -> Judged | None:
         if is_judged(spec):
             totals, counts = summary.means[:, m] * summary.counts[:, m], summary.counts[:, m]
             shares = [share(summary, r, totals[r], counts[r]) for r in range(len(summary.runs))]
-            by_depth = differs_by_depth([run.depth for run in summary.runs], spec)
+            by_depth = differs_by_depth([run.depths for run in summary.runs], spec)
             judged = Judged(str(spec), np.array(shares), by_depth)
             return judged if judged.differs else None
     return None

@@ -19,7 +19,7 @@ from gradeval.arrays.numbers import natural_log
 from gradeval.arrays.segments import ranges, stable_order
 from gradeval.arrays.strings import Ids
 from gradeval.errors import GradevalError, InputErrors
-from gradeval.evaluation.findings import query_notices, relevance_notices
+from gradeval.evaluation.findings import depth_counts, query_notices, relevance_notices
 from gradeval.evaluation.outcome import Noticed, Outcome, outcome_of_reduced
 from gradeval.evaluation.results import RunResult
 from gradeval.formats.columns import Columns
@@ -63,9 +63,9 @@ class Part(NamedTuple):
     rows: how many the run has. counted: how many queries. found: how many of the evaluated queries the run has.
     has_judged: whether it retrieved a judged document. values: of each metric, (M,), logarithms for a geometric
     mean; low, high: the same over the orders of ties, None without Options.tie_range. undefined: (M,). judged:
-    the share of the first ranks that is judged, summed over queries, and how many these are. depth: the most
-    documents of a query. short: for how many queries there are fewer than a metric's cutoff, (M,). notices:
-    with the bucket's numbers.
+    the share of the first ranks that is judged, summed over queries, and how many these are. depths: the
+    numbers of documents that queries have, and how many queries have each. short: for how many queries there
+    are fewer than a metric's cutoff, (M,). notices: with the bucket's numbers.
     """
 
     rows: int
@@ -77,7 +77,7 @@ class Part(NamedTuple):
     high: Moments | None
     undefined: Ints
     judged: tuple[float, int]
-    depth: int
+    depths: tuple[Ints, Ints]
     short: Ints
     notices: tuple[Notice, ...]
 
@@ -183,7 +183,7 @@ def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunVa
         try:
             reduced = _reduced(rows, judged, path, job)
             outcome = _outcome(judged, name, reduced, wanted, job)
-            kept.append(_part(len(rows.number), outcome, reduced, wanted, job.specs))
+            kept.append(_part(len(rows.number), outcome, reduced, wanted, job))
         except GradevalError as error:
             kept.append(Failure.of(error))
         outcomes.append(outcome)
@@ -311,7 +311,7 @@ def _outcome(qrels: Qrels, name: str, reduced: Reduced, wanted: Bools, job: Job)
     return Outcome(result, np.empty(nothing.shape, np.bool_), lambda: noticed)
 
 
-def _part(rows: int, outcome: Outcome, reduced: Reduced, wanted: Bools, specs: Sequence[Spec]) -> Part:
+def _part(rows: int, outcome: Outcome, reduced: Reduced, wanted: Bools, job: Job) -> Part:
     result, noticed = outcome.result, outcome.noticed()
     has_lines = reduced.retrieved > 0
     seen = int((result.counted & has_lines).sum())
@@ -321,12 +321,12 @@ def _part(rows: int, outcome: Outcome, reduced: Reduced, wanted: Bools, specs: S
         result.queries,
         int((wanted & has_lines).sum()),
         bool(np.isfinite(reduced.rank).any()),
-        _moments(result.values, result.counted, specs),
-        None if low is None else _moments(low, result.counted, specs),
-        None if high is None else _moments(high, result.counted, specs),
+        _moments(result.values, result.counted, job.specs),
+        None if low is None else _moments(low, result.counted, job.specs),
+        None if high is None else _moments(high, result.counted, job.specs),
         (result.counted & np.isnan(result.values)).sum(axis=1),
         (noticed.judged_share * seen, seen),
-        result.depth or 0,
+        depth_counts(reduced, result.counted, job.options.depth),
         noticed.short,
         noticed.notices,
     )

@@ -11,7 +11,14 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats
 from gradeval.errors import GradevalError, InputError, InputErrors, UnknownQueryError
-from gradeval.evaluation.findings import ENOUGH_JUDGED, first_ranks, judged_notices, short_notices, with_depths
+from gradeval.evaluation.findings import (
+    ENOUGH_JUDGED,
+    first_ranks,
+    judged_notices,
+    quartiles,
+    short_notices,
+    with_depths,
+)
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Summary
 from gradeval.formats.diagnostics import SHOWN
@@ -160,7 +167,7 @@ def merged(buckets: Sequence[Bucket], job: Job, noted: Sequence[Notice] = ()) ->
     shape = len(results), len(job.specs)
     if max(shares) < ENOUGH_JUDGED or len(job.scale) < 2:
         of_qrels = [one for one in of_qrels if one.kind is not Kind.ALL_RELEVANT]
-    depths = [(run.name, run.depth) for run in results]
+    depths = [(run.name, run.depths) for run in results]
     return SparkSummary(
         job.qrels_names.path,
         None,
@@ -188,8 +195,9 @@ def _result(name: str, path: str, parts: Sequence[Part], values: Moments, job: J
     nothing = np.empty((len(job.specs), 0))
     of_ties = np.array([nothing, nothing]) if ends else None
     rule = job.options.ties or DEFAULT_TIES
-    depth = max(part.depth for part in parts)
-    return RunResult(name, path, None, nothing, np.empty(0, np.bool_), {}, of_ties, rule, summary, depth)
+    numbers, counts = (np.concatenate(of) for of in zip(*(part.depths for part in parts), strict=True))
+    depths = quartiles(numbers, counts)
+    return RunResult(name, path, None, nothing, np.empty(0, np.bool_), {}, of_ties, rule, summary, depths)
 
 
 def summaries(values: Moments, specs: Sequence[Spec]) -> Floats:

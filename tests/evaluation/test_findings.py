@@ -262,8 +262,8 @@ class TestManyRuns:
             "3 of 3 runs: rankDCG is undefined for up to 2 queries (none), excluded from its mean",
             "2 of 3 runs have tied scores whose order could change values, by up to 0.0935 in nDCG of tied; "
             "tie_range=True shows all",
-            "runs differ in depth: tied 3 documents per query, none 1; nDCG, AP, rankDCG depend on it "
-            "(depth=1)",
+            "runs differ in depth: tied 2 documents per query, none 1 (lower quartiles); nDCG, AP, rankDCG "
+            "depend on it (depth=1)",
         )
 
 
@@ -409,7 +409,7 @@ class TestDepth:
         [
             ("nDCG@10 AP R@20", {}, ["AP", "R@20"]),
             ("nDCG@10 AP R@20", {"depth": 10}, []),
-            ("P@10 P@11 num_ret num_rel_ret num_q Judged", {}, ["P@11"]),
+            ("P@10 P@11 num_ret num_rel_ret num_q Judged@10,11", {}, ["P@11", "Judged@11"]),
             ("RR RR@10 Rprec bpref", {}, ["RR", "bpref"]),  # R documents are the first
             ("RBP(p=0.1) RBP(p=0.95)", {}, ["rbp(p=0.95)"]),  # 0.1^10 is not seen
             (
@@ -434,6 +434,24 @@ class TestDepth:
         said = "runs differ in depth: bm25 29 documents per query, other 10; AP, R@20 depend on it"
         assert f"{said} (depth=10)" in results.warnings
         assert f"{said} (-M 10)" in lines(results.notices)
+
+    @pytest.mark.parametrize(
+        ("deep", "said"),
+        [
+            (1, "deep 29 documents per query, other 10"),  # one deep query is no depth
+            (4, "deep 29 documents per query, other 10 (lower quartiles)"),
+            (6, "deep 29 documents per query, other 10 (lower quartiles)"),
+            (7, None),
+        ],
+    )
+    def test_of_most_or_some_queries(self, deep: int, said: str | None) -> None:
+        qrels = {str(n): self.QRELS["1"] for n in range(8)}
+        runs = {
+            name: {query: (self.DEEP if int(query) < count else self.SHORT)["1"] for query in qrels}
+            for name, count in (("deep", 8), ("other", deep))
+        }
+        found = [one.rule for one in evaluate(qrels, runs, "AP").notices if one.kind is Kind.DEPTH]
+        assert found == ([] if said is None else [said])
 
     def test_comparisons_name_the_reason(self) -> None:
         """Not that unjudged documents favor older systems, since the share of judged ones differs by depth."""

@@ -239,6 +239,8 @@ def test_without_a_metric() -> None:
         (lambda c: note_of_a(c).update(kind="x"), "a notice in it is not valid"),
         (lambda c: note_of_a(c).update(kind="judged_share", metric="AP"), "a notice in it is not valid"),
         (lambda c: c["runs"][0].update(summary=None), "'summary' is not valid"),
+        (lambda c: c["runs"][0].update(depths=[2, 1, 3]), "'depths' of run 'a' is not valid"),
+        (lambda c: c["runs"][0].update(depths=[1, 2]), "'depths' of run 'a' is not valid"),
     ],
 )
 def test_damaged(edit: Callable[[Any], object], message: str) -> None:

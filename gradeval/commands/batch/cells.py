@@ -331,7 +331,7 @@ class _CollectionCells:
             notices=tuple(replace(notice, subject=f"{self.name}/{run.name}") for notice in results.notices),
             groups_sha256=results.groups_sha256,
             judged={} if judged is None else {judged.name: float(judged.means[0])},
-            depth=run.depth,
+            depths=run.depths,
         )
 
 

@@ -13,7 +13,7 @@ from gradeval.arrays import cached_property
 from gradeval.commands.compare.result import PairComparison
 from gradeval.commands.compare.values import Judged, differs_by_depth
 from gradeval.errors import GradevalError, MetricError, first_names
-from gradeval.evaluation.findings import with_depths
+from gradeval.evaluation.findings import quartiles_of, with_depths
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
@@ -42,8 +42,8 @@ class Cell:
     path, sha256: of the run. qrels_sha256: of the judgments. options: of the evaluation, as JSON types.
     values, comparisons: by the canonical name of the metric. baseline_sha256: of the run compared with.
     groups_sha256: of the group sizes of qrels without qid. judged: the share of judged documents, NaN where it
-    is unknown, by the name of the metric that measures it. depth: the most documents of a query, None where it
-    is unknown.
+    is unknown, by the name of the metric that measures it. depths: quartiles of the documents of a query, None
+    where they are unknown.
     """
 
     collection: str
@@ -61,7 +61,7 @@ class Cell:
     comparisons: Mapping[str, PairComparison] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
     errors: tuple[str, ...] = ()
-    depth: int | None = None
+    depths: tuple[int, int, int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The cell as in JSON."""
@@ -96,7 +96,7 @@ class Cell:
             judged={str(name): _number(share) for name, share in content["judged"].items()},
             comparisons={name: PairComparison.from_dict(pair) for name, pair in content["comparisons"].items()},
             notices=tuple(Notice.from_dict(one, str(one["subject"])) for one in content["notices"]),
-            depth=content.get("depth"),
+            depths=quartiles_of(content.get("depths")),
         )
 
 
@@ -183,7 +183,7 @@ class Batch(Printable):
     def _of_collection(self, collection: BatchCollection) -> Iterator[Notice]:
         """The notices of its cells, and that their runs differ in depth, each metric's with the collection."""
         cells = [cell for (name, _), cell in self.cells.items() if name == collection.name]
-        depths = [(cell.system, cell.depth) for cell in cells]
+        depths = [(cell.system, cell.depths) for cell in cells]
         options = next((cell.options for cell in cells if cell.options), {})
         notices = (notice for cell in cells for notice in cell.notices)
         for notice in with_depths(notices, depths, collection.specs, options):
@@ -230,7 +230,7 @@ class Batch(Printable):
             for measure in dict.fromkeys(measure for cell in cells for measure in cell.judged):
                 having = [cell for cell in cells if measure in cell.judged]
                 [spec] = parse(measure)
-                by_depth = differs_by_depth([cell.depth for cell in having], spec)
+                by_depth = differs_by_depth([cell.depths for cell in having], spec)
                 judged = Judged(measure, np.array([cell.judged[measure] for cell in having]), by_depth)
                 for notice in judged.notices([f"{name}/{cell.system}" for cell in having]):
                     yield replace(notice, subject=notice.subject or name)

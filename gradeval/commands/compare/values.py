@@ -12,7 +12,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.errors import GradevalError, MetricError
-from gradeval.evaluation.findings import APART, extremes
+from gradeval.evaluation.findings import Quartiles, apart
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.notices import Kind, Notice
@@ -193,7 +193,7 @@ class Judged:
         if spec is None:
             return None
         means = np.array([judged_mean(results, run, spec) for run in range(len(results.runs))])
-        return cls(str(spec), means, differs_by_depth([run.depth for run in results.runs], spec))
+        return cls(str(spec), means, differs_by_depth([run.depths for run in results.runs], spec))
 
     @property
     def differs(self) -> bool:
@@ -224,10 +224,10 @@ def share(results: Results, r: int, total: float, n: int) -> float:
     return total / (n - missing) if n > missing else math.nan
 
 
-def differs_by_depth(depths: Iterable[int | None], spec: Spec) -> bool:
+def differs_by_depth(depths: Iterable[Quartiles | None], spec: Spec) -> bool:
     """Whether runs differ in depth within the cutoff of Judged@k."""
-    deepest, shallowest = extremes([("", depth) for depth in depths])
-    return deepest[1] > APART * shallowest[1] and (spec.cutoff or math.inf) > shallowest[1]
+    found = apart([("", of_run) for of_run in depths])
+    return found is not None and (spec.cutoff or math.inf) > found[1][1]
 
 
 def judged_spec(specs: Sequence[Spec], runs: Runs) -> Spec:
