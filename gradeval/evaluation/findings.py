@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.segments import ranges
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.errors import GradevalError
 from gradeval.evaluation.score import Scored, score, summarize
@@ -102,6 +103,24 @@ def deepest(specs: Sequence[Spec], options: Options) -> float:
     return min(max(cutoffs, default=0), math.inf if options.depth is None else options.depth)
 
 
+def identical_ranks(
+    qrels: Qrels, reduced: Reduced, specs: Sequence[Spec], options: Options
+) -> tuple[Ints, Floats]:
+    """The queries that retrieved a document with their own id, and its rank: inf where -J removes it."""
+    query, rank = reduced.identical
+    counting = [spec for spec in specs if not (spec.metric.text or spec.metric.is_count)]
+    if not len(query) or not all(spec.params.get("judged_only", options.judged_only) for spec in counting):
+        return query, rank.astype(np.float64)
+    counts = np.diff(qrels.offsets)[query]
+    starts, rows = np.cumsum(counts) - counts, ranges(qrels.offsets[query], counts)
+    kept = np.where(qrels.grade[rows] >= 0, reduced.rank[rows], np.inf)  # the others count as unjudged
+    own = np.where(qrels.documents.same(rows, qrels.queries, np.repeat(query, counts)), kept, np.inf)
+    last = np.minimum.reduceat(own, starts)
+    to_last = np.isfinite(kept) & (kept <= np.repeat(last, counts))
+    is_evaluated = np.isfinite(last) & (last <= (options.depth or math.inf))
+    return query, np.where(is_evaluated, np.add.reduceat(to_last, starts, dtype=np.int64), np.inf)
+
+
 def query_notices(
     qrels: Qrels, reduced: Reduced, specs: Sequence[Spec], wanted: Bools, options: Options
 ) -> Iterator[Notice]:
@@ -119,7 +138,8 @@ def query_notices(
     if ranks.contradicting > ranks.compared / 2:
         yield Notice(Kind.RANKS, "", ranks.contradicting, total=ranks.compared)
     identical = np.zeros(len(wanted), np.bool_)
-    identical[reduced.identical.query[reduced.identical.rank <= deepest(specs, options)]] = True
+    query, rank = identical_ranks(qrels, reduced, specs, options)
+    identical[query[rank <= deepest(specs, options)]] = True
     if (identical & wanted).any():
         ids = _ids(qrels, identical & wanted)
         yield Notice(Kind.IDENTICAL_IDS, "", int((identical & wanted).sum()), queries=ids)

@@ -175,7 +175,9 @@ class Columns(NamedTuple):
         )
 
     def without_identical_ids(self) -> Columns:
-        """The rows whose document does not have the query's id."""
+        """The rows whose document does not have the query's id. One that is named by its place has none."""
+        if self.numbered:
+            return self
         query = np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))
         kept = self.take(~self.documents.same(np.arange(len(query)), self.queries, query))
         return kept._replace(left_out=len(kept.value) < len(self.value))

@@ -181,7 +181,8 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str) -> Redu
     total.note(columns, 0)
     total.report(problems)
     problems.check()
-    return total.reduced()
+    reduced = total.reduced()
+    return reduced._replace(identical=NO_IDENTICAL_IDS) if columns.numbered else reduced
 
 
 def reduce_blocks(

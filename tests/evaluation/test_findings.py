@@ -371,6 +371,35 @@ class TestIdenticalIds:
         assert self.of(metrics, **options) == [queries]
         assert self.of(metrics, **options, ignore_identical_ids=True) == []
 
+    @pytest.mark.parametrize(
+        ("metrics", "options", "expected"),
+        [
+            ("nDCG@2", {"judged_only": True}, [("q1", "q3")]),
+            ("nDCG(judged_only=true)@2", {}, [("q1", "q3")]),
+            ("nDCG@1", {"judged_only": True}, [("q1",)]),
+            ("nDCG@2", {"judged_only": True, "depth": 2}, [("q1",)]),
+            ("nDCG@3 nDCG(judged_only=true)@1", {}, [("q1", "q2", "q3", "q4")]),
+        ],
+    )
+    def test_where_unjudged_documents_are_removed(
+        self, metrics: str, options: Any, expected: list[tuple[str, ...]]
+    ) -> None:
+        qrels = {"q1": {"q1": 0}, "q2": {"a": 1}, "q3": {"a": 1, "q3": 1}, "q4": {"q4": -1, "a": 1}}
+        runs = {"q1": ranking("q1"), "q2": ranking("q2"), "q3": ranking("a", "x", "q3"), "q4": ranking("q4")}
+        notices = found(qrels, runs, metrics, **options).get(Kind.IDENTICAL_IDS, [])
+        assert [tuple(one.queries) for one in notices] == expected
+
+    @pytest.mark.parametrize("ids", [False, True])
+    def test_documents_without_ids(self, ids: bool, tmp_path: Path) -> None:
+        """Those of a LETOR file are named by their places, and these are no ids."""
+        lines = (f"{n % 2} qid:1 1:{n}{f' # {n}' * ids}\n" for n in range(1, 5))
+        path, scores = written(tmp_path, letor="".join(lines), scores="4\n3\n2\n1\n")
+        for run, options in ((path, {"features": 1}), (scores, {})):
+            notices = evaluate(path, run, "AP", **options).notices
+            assert (Kind.IDENTICAL_IDS in {one.kind for one in notices}) == ids
+            values = evaluate(path, run, "num_ret", ignore_identical_ids=True, **options).runs[0].values
+            assert values.tolist() == [[4 - ids]]
+
     def test_nothing_counts(self) -> None:
         assert self.of("num_ret num_q") == []
         assert self.of("AP", {"q1": ranking("a", "q2"), "q2": ranking("q1", "b")}) == []
