@@ -146,10 +146,10 @@ class UnknownQueryError(OptionError):
 # the numbers whose sums, products and ratios stay exact floats in every metric: the square of the largest and
 # that of the smallest have all their digits, and so has the largest times any count of documents; beyond them a
 # sum can overflow, and a small gain lose its digits
-SMALLEST, LARGEST = 1e-150, 1e150
-RANGE = "0 or between 1e-150 and 1e150 in absolute value"
+SMALLEST_GRADE, LARGEST_GRADE = 1e-150, 1e150
+GRADE_RANGE = "0 or between 1e-150 and 1e150 in absolute value"
 
 
 def is_grade(number: float) -> bool:
     """Whether a finite number is 0, or neither too large nor too close to 0."""
-    return number == 0 or SMALLEST <= abs(number) <= LARGEST
+    return number == 0 or SMALLEST_GRADE <= abs(number) <= LARGEST_GRADE

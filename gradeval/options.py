@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
-from gradeval.errors import RANGE, GradevalError, OptionError, described, is_grade, named
+from gradeval.errors import GRADE_RANGE, GradevalError, OptionError, described, is_grade, named
 
 DEFAULT_METRICS = "num_q muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
 QUERIES = ("judged", "both")
@@ -212,7 +212,7 @@ def _check_grade(name: str, value: Any) -> None:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not _is_finite(value):
         raise OptionError(f"{name} must be a finite number, not {described(value)}")
     if not is_grade(value):
-        raise OptionError(f"{name} must be {RANGE}, not {described(value)}")
+        raise OptionError(f"{name} must be {GRADE_RANGE}, not {described(value)}")
 
 
 def _is_finite(number: float) -> bool:

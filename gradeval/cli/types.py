@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradeval.errors import RANGE, is_grade
+from gradeval.errors import GRADE_RANGE, is_grade
 from gradeval.notices import Kind
 from gradeval.options import parse_number
 
@@ -142,5 +142,5 @@ class Finite(click.ParamType):  # type: ignore[type-arg]
         except ValueError:
             self.fail(f"'{value}' is not a finite number.", param, ctx)
         if not is_grade(number):
-            self.fail(f"'{value}' is out of range: grades are {RANGE}.", param, ctx)
+            self.fail(f"'{value}' is out of range: grades are {GRADE_RANGE}.", param, ctx)
         return number

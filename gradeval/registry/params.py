@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.errors import RANGE, is_grade
+from gradeval.errors import GRADE_RANGE, is_grade
 from gradeval.options import parse_number
 
 LARGEST_INTEGER = 10**15
@@ -96,7 +96,7 @@ def _number(text: str) -> float:
     except ValueError:
         raise ValueError("a finite number") from None
     if not is_grade(value):  # the range of grades, with which it is combined
-        raise OutOfRange(RANGE)
+        raise OutOfRange(GRADE_RANGE)
     return value
 
 

@@ -13,7 +13,7 @@ from gradeval.arrays.hashing import KeyTable, in_group
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids, repeats
 from gradeval.arrays.threads import ordered_map
-from gradeval.errors import LARGEST, RANGE, SMALLEST, OptionError
+from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionError
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.notices import Kind, Notice
@@ -242,13 +242,13 @@ def _by_subtopic(again: Ints, first: Ints, subtopic: Words | None) -> tuple[Ints
     return row[~is_new], same[~is_new], row[is_more], document[is_more]
 
 
-RESCALE = f"Grades are {RANGE}; rescale them"
+RESCALE = f"Grades are {GRADE_RANGE}; rescale them"
 
 
 def out_of_range(grade: Floats) -> Ints:
     """The rows whose grades are too large or too close to 0."""
     size = np.abs(grade)
-    odd = (size > LARGEST) | (size < SMALLEST)
+    odd = (size > LARGEST_GRADE) | (size < SMALLEST_GRADE)
     if np.count_nonzero(odd) + np.count_nonzero(grade) == len(grade):  # only zeros are outside
         return np.empty(0, np.int64)
     return np.flatnonzero(odd & (grade != 0))

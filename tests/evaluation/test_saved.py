@@ -16,6 +16,7 @@ from helpers import each
 import gradeval
 from gradeval.errors import InputError
 from gradeval.evaluation import evaluate_all, with_saved
+from gradeval.evaluation.results import Results
 from gradeval.evaluation.saved import is_saved, read_saved
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind
@@ -331,6 +332,32 @@ def test_only_a_name_that_two_runs_have_becomes_that_of_the_file() -> None:
     assert gradeval.compare("q", {"x": "both.json", "y": "a.json"}).values.runs == ("x:a", "x:b", "y")
     assert gradeval.compare("q", {"a": "b.run", "y": "both.json"}).values.runs == ("a", "y:a", "y:b")
     assert gradeval.compare("q", {"a": "b.run", "b": "a.json"}, "AP").values.runs == ("a", "b")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_saved_result_that_cannot_be_used_takes_no_name() -> None:
+    save("other.json", "a.run", metrics="AP", rel=2)
+    opened = with_saved("q", [(None, "other.json"), (None, "a.run"), (None, "b.run")])
+    shown: list[str] = []
+
+    def on_run(part: Results) -> None:
+        shown.extend([run.name for run in part.runs] + [failed.path for failed in part.failed])
+
+    results = evaluate_all(*opened, parse("AP"), Options(), on_run)
+    assert [run.name for run in results.runs] == ["a", "b"]
+    assert shown == ["other.json", "a", "b"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_evaluate_takes_a_file_of_saved_results() -> None:
+    from_run, from_saved = (gradeval.evaluate("q", [a, "b.run"], "AP nDCG@3") for a in ("a.run", "a.json"))
+    assert (
+        from_saved.to_dict(per_query=True)["runs"][0]["per_query"]
+        == (from_run.to_dict(per_query=True)["runs"][0]["per_query"])
+    )
+    assert from_saved.warnings == from_run.warnings
+    with pytest.raises(InputError, match=r"a\.json: it has no values of P@5"):
+        gradeval.evaluate("q", "a.json", "P@5")
 
 
 @pytest.mark.usefixtures("folder")

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.errors import RANGE, InputError, OptionError
+from gradeval.errors import GRADE_RANGE, InputError, OptionError
 from gradeval.evaluation.findings import (
     first_ranks,
     judged_notices,
@@ -88,7 +88,7 @@ class Collection:
         """The same with all grades multiplied by the factor. Raises OptionError."""
         grade = self.qrels.grade * factor
         if len(out_of_range(grade)):
-            raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {RANGE}")
+            raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {GRADE_RANGE}")
         return replace(self, qrels=replace(self.qrels, grade=grade))
 
     def judged_by(self, qrels: Qrels, grade: Floats, queries: Ints) -> Collection:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import gradeval
 from gradeval.commands.files.convert import format_by_ending
-from gradeval.errors import LARGEST, SMALLEST, InputError, InputErrors, OptionError
+from gradeval.errors import LARGEST_GRADE, SMALLEST_GRADE, InputError, InputErrors, OptionError
 from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
 from gradeval.formats.write import WRITERS
@@ -40,7 +40,7 @@ PLAIN = st.text(
 )
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 GRADES = st.one_of(
-    st.integers(-3, 9).map(float), FLOATS.filter(lambda x: x == 0 or SMALLEST <= abs(x) <= LARGEST)
+    st.integers(-3, 9).map(float), FLOATS.filter(lambda x: x == 0 or SMALLEST_GRADE <= abs(x) <= LARGEST_GRADE)
 )
 
 
