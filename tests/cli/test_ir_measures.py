@@ -135,10 +135,6 @@ def test_names_are_printed_as_theirs(files, text, printed):
     assert " ".join(names) == printed
 
 
-def test_counts_of_queries_that_the_run_lacks(files):
-    assert ours("q", "r", "NumQ NumRel") == "NumQ\t2.0000\nNumRel\t4.0000\n"
-
-
 def test_warnings_and_their_absence(files):
     assert "1 judged query is not in the run" in gradeval("ir_measures", "q", "r", "AP").err
     done = gradeval("ir_measures", "q", "r", "AP", "-o", "jsonl", "-p", "2", "--provider", "pytrec_eval")

@@ -233,13 +233,6 @@ def test_the_last_tag_counts(folder: Path) -> None:
     assert lines("-m", "runid", "q", "r") == ["runid all three"]
 
 
-def test_a_judgment_given_twice_is_told(folder: Path) -> None:
-    with open(folder / "q", "a") as file:
-        file.write("q1 0 a 3\n")
-    done = gradeval("trec_eval", "-c", "-m", "map", "q", "r")
-    assert (done.code, done.err) == (0, "warning: q: 1 duplicate judgment with the same grade\n")
-
-
 def test_differences_are_in_the_readme() -> None:
     text = (Path(__file__).parents[2] / "README.md").read_text()
     head = "| where | trec_eval | gradeval |\n| --- | --- | --- |\n"
@@ -356,13 +349,6 @@ def test_usage_errors_end_with_a_full_stop(folder: Path) -> None:
     assert fails("trec_eval", "q", "r", "-o", "out") == (
         "gradeval: Got unexpected extra argument (out). Try 'gradeval trec_eval --help'."
     )
-
-
-def test_the_qrels_given_as_run_are_noticed(tmp_path):
-    (tmp_path / "q").write_text("1 0 a 2\n1 0 b 1\n")
-    (tmp_path / "r").write_text("1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n")
-    said = gradeval("trec_eval", tmp_path / "q", tmp_path / "r").err
-    assert "warning: r: every document is judged and its score is its grade; is this the qrels file?" in said
 
 
 def test_lines_of_runs_are_read_as_trec_eval_reads_them() -> None:
