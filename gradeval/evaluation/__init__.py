@@ -80,6 +80,6 @@ def _may_be_saved(path: str | bytes | os.PathLike[str] | Source) -> bool:
             return path == "-" or os.path.exists(path)
         with open(path, "rb") as file:
             start = file.read(64)
-    except (OSError, ValueError):
+    except Exception:  # a path may be of any class; reading it reports what is wrong
         return False
     return start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" or bool(compression_of(start))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from helpers import each, examples
 from hypothesis import given
 from hypothesis import strategies as st
-from plain import Halting
+from plain import Cut, Halting
 
 from formats.trec_rows import SIZES, errors_of, qrels_of, run_of
 from gradeval.errors import InputError
-from gradeval.formats.trec import not_a_number
+from gradeval.formats import sources
+from gradeval.formats.trec import not_a_number, qrels_columns, run_columns
 from gradeval.tables.load import read_qrels_file
 
 QRELS = [(b"301", b"d1", 1.0), (b"301", b"d2", 0.0), (b"302", b"d1", 2.0)]
@@ -177,3 +180,242 @@ def test_duplicates_within_a_subtopic(size, path):
 def test_a_column_2_that_differs_between_queries_is_no_subtopic(path):
     queries, notices = qrels_of(path, b"q 1 a 1\nr 2 a 0\nr 2 b 1\n")
     assert (queries, notices) == ({b"q": {b"a": 1}, b"r": {b"a": 0, b"b": 1}}, ())
+
+
+@each(
+    ("line", "what"),
+    [
+        (b"q 0 d", "3 fields where qrels have 4 (query iter document grade)"),
+        (b"q 0 d 1 x y z", "7 fields where qrels have 4 (query iter document grade)"),
+        (b"q 0 d x", "the grade 'x' is not a number"),
+        (b"q 0 d 1_0", "the grade '1_0' is not a number"),
+        (b"q 0 d nan", "the grade 'nan' is not a finite number"),
+        (b"q 0 d -inf", "the grade '-inf' is not a finite number"),
+        (b"q 0 d 1e400", "the grade '1e400' is not a finite number"),
+        (b"q 0 d \xff\xe2\x80\xa8\x1b", r"the grade '\xff\u2028\x1b' is not a number"),
+        (b"q 0 d " + b"9x" * 99, f"the grade '{'9x' * 30}…' is not a number"),
+        (b"q 0 d\0 1", "binary data (a NUL byte). Is this the right file?"),
+    ],
+)  # fmt: skip
+@each("size", SIZES)
+@each("before", [b"", b"q 0 a 1\n" * 7, b"q 0 a 1\n\n# no\n q 0  a 1\r\n"], ids=["first", "far", "odd"])
+def test_errors_name_the_line(line, what, size, before, path):
+    text = before + line + b"\nq 0 z 1\n"
+    assert errors_of(path, text, size) == [f"{before.count(10) + 1}: {what}"]
+    assert errors_of(path, before + line, size, jobs=2) == [f"{before.count(10) + 1}: {what}"]
+
+
+UNKNOWN = ". Is this the right file? If so, give its format with --qrels-format"
+
+
+@each("size", [40, 1 << 20])
+@each(
+    ("line", "fields", "hint"),
+    [
+        (b"q", "1 field", UNKNOWN),
+        (b"0.5", "1 field", ". Scores, one per line, need a LETOR file as qrels"),
+        (b"q Q0 d 1 2.5", "5 fields", ". This looks like a run; the qrels come first, then the runs"),
+        (b"q Q0 d 1 2.5 tag", "6 fields", ". This looks like a run; the qrels come first, then the runs"),
+        (b"q 0 d 1 x y z", "7 fields", UNKNOWN),
+    ],
+)
+def test_a_file_without_a_good_line_is_one_error(line, fields, hint, size, path):
+    what = f"{fields} where qrels have 4 (query iter document grade)"
+    [error] = errors_of(path, (line + b"\n") * 100, size)
+    count = "100 lines" if size > 40 else "[2-9][0-9] lines read"
+    assert re.fullmatch(f"1: {re.escape(what)}, and so in all {count}{re.escape(hint)}", error)
+    assert errors_of(path, line, size) == [f"1: {what}{hint if hint != UNKNOWN else ''}"]
+    assert errors_of(path, b"q 0 a 1\n" + line, size) == [f"2: {what}"]
+    assert errors_of(path, b"q 0 a 1\n" * 99 + line, size) == [f"100: {what}"]
+
+
+def test_a_file_of_which_most_lines_are_wrong_is_one_error(path):
+    """Where they are wrong in several ways from the first on; a few good lines may be among them by chance."""
+    prose = b"# A title\n\nLines of text\nare no judgments\nas in\nthe year of 1984\n" + b"or so\n\n" * 100
+    assert errors_of(path, prose) == [
+        "3: 'Lines of text' is not a line of TREC qrels (query iter document grade), nor are most of the 104 "
+        f"lines{UNKNOWN}"
+    ]
+    wrong = b"q 0 d x\nq 0 d\n" * 3
+    assert len(errors_of(path, b"q 0 d 1\n" + wrong)) == 6
+    assert len(errors_of(path, wrong + b"q 0 %d 1\n" * 7)) == 6
+
+
+@pytest.mark.parametrize(
+    ("header", "what"),
+    [
+        (b"query iter document grade", "the grade 'grade' is not a number"),
+        (b"qid doc_id rel", "3 fields where qrels have 4 (query iter document grade)"),
+    ],
+)
+def test_a_header_line(header, what, path):
+    """Only where the others are right."""
+    lines = b"1 0 a 1\n1 0 b 0\n"
+    hint = ". This seems to be a header line; remove it with "
+    assert errors_of(path, header + b"\n" + lines) == [f"1: {what}{hint}tail -n +2"]
+    assert errors_of(path, b"# qrels\n" + header + b"\n" + lines) == [f"2: {what}{hint}sed 2d"]
+    assert errors_of(path, lines + header) == [f"3: {what}"]
+
+
+@pytest.mark.parametrize("before", [b"", b"q 0 a 1\n" * 500])
+def test_an_endless_line(before, path, monkeypatch):
+    monkeypatch.setattr(sources, "LONGEST_LINE", 1 << 12)
+    text = before + b"q 0 " + b"d" * (1 << 14) + b" 1\nq 0 e x\n"
+    line = before.count(b"\n") + 1
+    assert errors_of(path, text, 1 << 10) == [
+        f"{line}: the line is longer than 64 MiB. Is this the right file?"
+    ]
+
+
+@each("jobs", [1, 3])
+@each("wrong", [2, 20, 21, 50])
+def test_up_to_twenty_errors_then_a_count(jobs, wrong, path):
+    """Bad grades and bad fields in turn: the first twenty lines of them, in order."""
+    text = b"q 0 a 1\n" + b"".join(b"q 0 d%d %s\n" % (n, b"x" if n % 2 else b"1 2 3 4") for n in range(wrong))
+    errors = errors_of(path, text, jobs=jobs)
+    assert [int(error.split(":")[0]) for error in errors[:20]] == list(range(2, min(wrong, 20) + 2))
+    assert errors[20:] == {20: [], 21: [" 1 more error"], 50: [" 30 more errors"]}.get(wrong, [])
+
+
+@pytest.mark.parametrize("size", [1, 20, 400])
+def test_reading_stops_after_twenty_errors(size, path):
+    """At the end of their block, whatever the threads do; the errors are the first by line."""
+    text = b"".join(b"q 0 d%d %s\n" % (n, [b"1", b"x", b"1 2"][n % 3]) for n in range(10_000))
+    errors = errors_of(path, text, size)
+    assert [int(error.split(":")[0]) for error in errors[:20]] == [n + 1 for n in range(31) if n % 3][:20]
+    end, _, more = errors[20].partition(": reading stopped here")
+    assert 30 <= int(end) <= 30 + size
+    bad = int(end) - -(-int(end) // 3)
+    assert more == {20: "", 21: ", after 1 more error"}.get(bad, f", after {bad - 20} more errors")
+    assert errors[21:] == []
+    assert errors_of(path, text, size, jobs=3) == errors
+
+
+def test_bad_lines_are_not_kept(path):
+    """Not one object for each of a block; what is shown is made of a few."""
+    fields = [b"1"] * 3 + [b"x" * 50, b"\xe9", b"nan", b"0x1", b"2 3"]
+    text = b"".join(b"q 0 document%d %s\n" % (n, fields[n % 8]) for n in range(8 * 1000))
+    path.write_bytes(text)
+    [block] = Cut(path).blocks()
+    for columns in (qrels_columns, run_columns):
+        problems = columns(block).problems
+        assert len(problems.first) == 20
+        assert problems.total == {qrels_columns: 5000, run_columns: 7000}[columns]
+        assert [problem.line for problem in problems.first] == sorted(
+            problem.line for problem in problems.first
+        )
+
+
+def test_the_good_lines_of_a_bad_block_are_kept(path):
+    path.write_bytes(b"1 Q0 a 0 x\n1 Q0 b 0 1\n2 Q0 c\n2 Q0 d 0 nan\n3 Q0 e 0 2 t\n")
+    [block] = Cut(path).blocks()
+    read = run_columns(block)
+    assert (read.queries.tolist(), read.documents.tolist()) == ([b"1", b"3"], [b"b", b"e"])
+    assert (read.value.tolist(), read.line.tolist(), read.bounds.tolist()) == ([1.0, 2.0], [1, 4], [0, 1, 2])
+    assert read.tag == b"t"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_binary_data_is_one_error_of_its_block(size, path):
+    assert errors_of(path, b"q 0 a x\nq 0 \0 1\n" if size > 20 else b"q 0 a 1\nq 0 \0 1\n", size) == [
+        "2: binary data (a NUL byte). Is this the right file?"
+    ]
+
+
+def test_run_columns_errors(path):
+    _, problems = run_of(path, b"1 Q0 a 0 x\n1 Q0 b 0 1\n1 0 d 1\n1\n1 Q0 c 0 1e999 tag\n\n1 Q0 d 0 1_0\n")
+    assert sorted(problems) == [
+        (0, "the score 'x' is not a number", ""),
+        (2, "4 fields where a run has 6 (query Q0 document rank score tag)", ""),
+        (3, "1 field where a run has 6 (query Q0 document rank score tag)", ""),
+        (4, "the score '1e999' is not a finite number", ""),
+        (6, "the score '1_0' is not a number", ""),
+    ]  # fmt: skip
+    assert run_of(path, b"1 Q0 a 0 1\n1 Q0 a\0 0 x\n1 1\n")[1] == [
+        (1, "binary data (a NUL byte)", "Is this the right file?")
+    ]
+
+
+BARE = "lines end in a bare CR. Convert them with tr '\\r' '\\n'"
+
+
+@each("size", SIZES)
+@each("before", [b"", b"q 0 a 1\r\n# and\n\n", b"# c\r"], ids=["first", "behind", "comment"])
+@each("end", [b"", b"\r", b"\n"], ids=ascii)
+def test_lines_that_end_in_a_bare_cr_are_one_error(size, before, end, path):
+    text = before + b"q 0 b 1\r r  0 a -1\rq 0 c .5" + end
+    assert errors_of(path, text, size) == [f"{before.count(10) + 1}: {BARE}"]
+    text = before.replace(b"a 1", b"a 1 2") + b"q Q0 b 1 2\rq Q0 c 2 1.5 tag\rq Q0 d 3 1 tag" + end
+    assert run_of(path, text)[1] == [(before.count(10), *BARE.split(". "))]
+
+
+@each(
+    "line",
+    [
+        b"1 Q0 b 1 2 tag\r",
+        b"1 Q0 b 1 2 tag\r\r",
+        b"1 Q0 b\r 1 2 \rtag",
+        b"\r1 Q0 b 1 2",
+        b"# 1 Q0 b 1 2\rand a comment",
+    ],
+    ids=ascii,
+)
+def test_a_cr_elsewhere_is_a_space(line, path):
+    rows, problems = run_of(path, b"1 Q0 a 1 3 tag\r\n" + line + b"\n1 Q0 c 3 1 tag\r\n")
+    assert problems == []
+    assert [document for _, document, _ in rows] == [b"a", *[b"b"] * (line[:1] != b"#"), b"c"]
+
+
+@each("size", SIZES)
+@each(
+    ("text", "what"),
+    [
+        (b"", " the file is empty"),
+        (b"\n", " no data: all lines are blank or comments"),
+        (b"# a\n\n  # b\n" * 20, " no data: all lines are blank or comments"),
+    ],
+)
+def test_no_data(size, text, what, path):
+    assert errors_of(path, text, size) == [what]
+
+
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        (b"1 Q0 b\rc 1 2 tag", r"b\rc"),
+        (b"1 Q0\rb 1 2\rtag", r"Q0\rb"),
+        (b"1 Q0 b 1 2 tag of\rmore words", r"of\rmore"),
+        (b"1\r2 Q0 b 1 2", r"1\r2"),
+    ],
+)
+def test_a_cr_inside_a_field(line, field, path):
+    _, problems = run_of(path, b"1 Q0 a 1 3 tag\r\n" + line + b"\n1 Q0 c 3 1 tag\r\n")
+    assert [(one.line, one.what) for one in problems] == [(1, f"a CR inside the field '{field}'")]
+
+
+@pytest.mark.parametrize(
+    ("line", "second"),
+    [
+        (b"1 Q0 b 2 0.5 tag1 Q0 c 3 0.4 tag", "Q0 c 3 0.4"),  # no line end between two files
+        (b"1 Q0 b 2 0.5 tagx1  Q0 c 3 .4", "Q0 c 3 .4"),
+        (b"1 Q0 b 2 0.5 tag 1 Q0 c 3 -4 tag\r", "Q0 c 3 -4"),
+        (b" 1 Q0 b 2 0.5 tag1 0 c 3 4e2 tag", "0 c 3 4e2"),
+        (b"1 its b 2 0.5 tag1 its c 3 0.4 tag1 its d 4 0.3 tag", "its c 3 0.4"),
+        (b"1 Q0 b 2 0.51 Q0 c 3 0.4", "Q0 c 3 0.4"),  # the first without a tag
+        (b"1 Q0 b 2 0.51 Q0 c 3 0.4 tag", "Q0 c 3 0.4"),
+        (b"1 Q0 b 2 0.5 1 Q0 c 3 0.4", "Q0 c 3 0.4"),
+    ],
+)
+@pytest.mark.parametrize("others", [b"1 Q0 a 1 3 tag\n", b"1 Q0 a 1 3 tag 7 8 9 10 11\n"], ids=["6", "11"])
+def test_a_line_with_two_records(line, second, others, path):
+    problems = run_of(path, others * 2 + line + b"\n" + others)[1]
+    assert [(one.line, one.what) for one in problems] == [(2, f"the line holds a second record ('{second}')")]
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [b"BM25 k1 = 0.9 b 0.4", b"BM25 rm3 fb 10 0.5", b"a tag of many words", b"t Q0 b c d", b"t # 1 2 3 4"],
+)
+def test_a_tag_with_spaces_is_no_record(tag, path):
+    text = b"1 Q0 a 1 3 " + tag + b"\n# 1 Q0 b 2 0.5 tag1 Q0 c 3 0.4 tag\n"
+    assert run_of(path, text) == ([(b"1", b"a", 3.0)], [])

@@ -1,0 +1,131 @@
+"""Small text files: query ids, groups of queries, TOML; what is said of wrong ones, with the line."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import each
+from plain import Cut
+
+from gradeval.arrays.strings import PAD
+from gradeval.errors import InputError, InputErrors
+from gradeval.formats.lines import TomlFile, read_groups, read_query_ids, read_toml
+from gradeval.formats.sources import Block, Source
+
+SIZES = [1, 5, 1 << 20]
+
+
+def ids_of(path, text, size=1 << 20):
+    path.write_bytes(text)
+    return read_query_ids(Cut(path, size), {"1", "2", "é", "\udcff"}, "qrels")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_ids(size, tmp_path):
+    text = b"# some\n2 1\t2\r\n\n  # 7\n\xc3\xa9\n\xff\n1"
+    for stored in (text, gzip.compress(text), b"\xef\xbb\xbf" + text):
+        assert ids_of(tmp_path / "ids", stored, size) == ("2", "1", "é", "\udcff")
+    assert ids_of(tmp_path / "ids", b"# 1\n", size) == ()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_ids_that_are_not_judged(size, tmp_path):
+    """Each is named once."""
+    path = tmp_path / "ids"
+    with pytest.raises(InputErrors) as caught:
+        ids_of(path, b"1 8\n# 7\n8 2 9\n1 2\n", size)
+    assert str(caught.value).splitlines() == [
+        f"{path}:1: query '8' is not in qrels",
+        f"{path}:3: query '9' is not in qrels",
+    ]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_what_is_no_list_of_ids(size, tmp_path):
+    with pytest.raises(InputError, match=r"binary data \(a NUL byte\)"):
+        ids_of(tmp_path / "ids", b"1\n2\0\n", size)
+
+
+def test_ids_that_never_end():
+    """A pipe of ids is not read beyond the errors that are shown, nor held in memory."""
+
+    class Endless(Source):
+        def blocks(self, size=0):
+            for number in range(10**9):
+                text = b"1 2\n%d\n" % (number + 10)
+                yield Block(np.frombuffer(text + bytes(PAD), np.uint8), len(text), not number, False)
+
+    with pytest.raises(InputErrors) as caught:
+        read_query_ids(Endless("ids"), {"1", "2"}, "qrels")
+    *lines, end = str(caught.value).splitlines()
+    assert lines == [f"ids:{2 * n}: query '{n + 9}' is not in qrels" for n in range(1, 21)]
+    assert end == "ids:40: reading stopped here"
+
+
+def read(tmp_path: Path, data: bytes) -> dict[str, list[str]]:
+    (tmp_path / "g").write_bytes(data)
+    return read_groups(Source(tmp_path / "g"))
+
+
+def test_groups(tmp_path: Path) -> None:
+    text = b"query\tgroup\r\n# a comment\nq1\tshort queries\r\nq\xff\tlong\n\nq2\tshort queries\nq1\tlong\n"
+    assert read(tmp_path, text) == {"short queries": ["q1", "q2"], "long": ["q\udcff", "q1"]}
+    assert read(tmp_path, b"group\tquery\n") == {"query": ["group"]}  # no header
+
+
+@each(
+    ("text", "message"),
+    [
+        (b"", "g: the file is empty"),
+        (b"# only this\n", "g: no data: all lines are blank or comments"),
+        (b"query,group\nq1,a\nq2,b\n", "g: no line has a tab. Each line has a query, a tab and a group"),
+        (b"q1 short\n", "g:1: 1 field where a line has 2 (query and group, with a tab between)"),
+        (b"q1\ta\tb\n", "g:1: 3 fields where a line has 2 (query and group, with a tab between)"),
+        (b"q1\t\n\tx\n", "g:1: the group is missing\ng:2: the query is missing"),
+        (b"q1\ta\nq1\tb\nq1\ta\n", "g:3: query 'q1' is in group 'a' twice"),
+    ],
+)
+def test_refused(tmp_path: Path, text: bytes, message: str) -> None:
+    with pytest.raises((InputError, InputErrors)) as raised:
+        read(tmp_path, text)
+    assert str(raised.value).replace(f"{tmp_path}/", "") == message
+
+
+def toml(path: Path, data: bytes) -> TomlFile:
+    path.write_bytes(data)
+    return read_toml(Source(path))
+
+
+def test_contents(tmp_path: Path) -> None:
+    file = toml(tmp_path / "t", b"\xef\xbb\xbfa = 1\r\n[b]\r\nc = ['x', \"y\"]\r\n")
+    assert file.content == {"a": 1, "b": {"c": ["x", "y"]}}
+    assert toml(tmp_path / "t", b"").content == {}
+
+
+def test_lines(tmp_path: Path) -> None:
+    file = toml(tmp_path / "t", b"key = 1\n[b]\nkey = 'text'\n")
+    assert (file.line_of("key"), file.line_of("key", "b"), file.line_of("text", "b")) == (1, 3, 3)
+    assert file.line_of("other") is None
+    assert file.line_of("key", "none") == 1
+
+
+@each(
+    ("data", "message"),
+    [
+        (b"a = 1\nb = \n", ":2: this is not TOML (Invalid value)"),
+        (b"a = 1\na = 2\n", ":2: this is not TOML (Cannot overwrite a value)"),
+        (b"a = '\xff'\n", ": this is not TOML, which is UTF-8"),
+        (b"a = \0\n", ": "),
+        (b"a = " + b"[" * 100_000, ": this TOML cannot be read (RecursionError)"),
+        (b"a = " + b"9" * 9999, ": this TOML cannot be read (ValueError)"),
+        (b"q1 0 d1 1\n", ":1: this is not TOML (Expected '='"),
+    ],
+)
+def test_not_toml(tmp_path: Path, data: bytes, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        toml(tmp_path / "t", data)
+    assert str(raised.value).startswith(f"{tmp_path / 't'}{message}")
+    assert "\n" not in str(raised.value)
