@@ -87,11 +87,9 @@ def _columns(block: Block, chosen: Chosen, number: str) -> Columns:
     if b"\n\n" in text or text[:1] in _BLANK or b"\n\r" in text or b"\n " in text:
         kept = [at for at, row in enumerate(rows) if row.strip(_BLANK)]
         rows, line = [rows[at] for at in kept], np.array(kept, np.int64)
-    keys = (f'"{name}"'.encode("utf-8", "surrogatepass") for name in chosen[:3])
-    hook = None if all(text.count(key) == len(rows) for key in keys) else unique_keys  # which takes time
     try:
         joined = b",".join(rows).decode()
-        objects = json.loads(f"[{joined}]", object_pairs_hook=hook)
+        objects = json.loads(f"[{joined}]", object_pairs_hook=unique_keys)
         fields = [[one[name] for one in objects] for name in chosen[:3]]
         if len(objects) != len(rows) or not set(map(type, objects)) <= {dict}:
             raise ValueError  # a line with two, or none
@@ -125,6 +123,7 @@ def _plain(block: Block) -> dict[str, Ids] | None:
     edges[:, 2:-1:2] -= 1  # before the quote that closes a string
     first = [text[a:b].tobytes() for a, b in pairwise(edges[0].tolist())]  # between, string, between, …
     found: dict[str, Ids] = {}
+    keys: set[str] = set()
     key = ""
     for place, part in enumerate(first):
         start, end = edges[:, place], edges[:, place + 1]
@@ -134,8 +133,9 @@ def _plain(block: Block) -> dict[str, Ids] | None:
                 found[key] = Ids(block.bytes, start, end - start)
                 continue
             key = part.decode()
-            if key in found:
+            if key in keys:  # of one object, or of a nested one too
                 return None
+            keys.add(key)
             if not _all_are(text, start, end, part):
                 return None
             continue

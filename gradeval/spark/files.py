@@ -286,8 +286,15 @@ def _json_lines(text: DataFrame, names: list[str]) -> DataFrame:
     again = F.get(F.filter(keys, lambda key, place: F.array_position(keys, key) <= place), F.lit(0))
     members = F.from_json("value", _strings([*names, _LINE]), {"columnNameOfCorruptRecord": _LINE})
     is_valid = keys.isNotNull() & members.getField(_LINE).isNull()
-    what = F.when(is_valid, F.concat(F.lit("the key '"), again, F.lit("' is in the object twice")))
-    wrong = _wrong(~is_valid | again.isNotNull(), F.coalesce(what, F.lit("not a valid JSON object")), "value")
+    is_nested = (
+        again.isNull() & F.try_parse_json("value").isNull()
+    )  # which is null for a key twice at any depth
+    what = (
+        F.when(~is_valid, F.lit("not a valid JSON object"))
+        .when(is_nested, F.lit("a key is in a nested object twice"))
+        .otherwise(F.concat(F.lit("the key '"), again, F.lit("' is in the object twice")))
+    )
+    wrong = _wrong(~is_valid | again.isNotNull() | is_nested, what, "value")
     frame = text.select("*", members.alias(_LINE), wrong.alias(WRONG_LINE))
     others = [name for name in text.columns if name != "value"]
     return frame.select(f"{_LINE}.*", WRONG_LINE, *others).drop(_LINE)

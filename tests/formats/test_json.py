@@ -75,6 +75,10 @@ def test_a_key_that_comes_twice(line, put):
     ):
         number = 1 + (text.index('"a"') > len(FIRST))
         assert errors_of(put(text.encode())) == [f"{number}: the key 'docid' is in the object twice"]
+    for more in ('"a": 1, "a": 2', '"a": {"b": 1, "a": 1, "a": 2}', '"a": {"b": 1}, "a": {"c": 1}'):
+        for good in ("", '{"qid": "q", "docid": "c", "score": 1, "from": [{}]}\n'):  # with and without json
+            text = good + f'{{"qid": "q", "docid": "a", "score": {line}, "from": {{{more}}}}}\n'
+            assert errors_of(put(text.encode())) == [f"{1 + bool(good)}: the key 'a' is in the object twice"]
     nested = '{"qid": "q", "docid": "a", "score": 1, "from": {"score": 2}}\n'
     assert read(put((nested + nested.replace('"a"', '"b"')).encode()))[0] == [("q", "a", 1.0), ("q", "b", 1.0)]
 

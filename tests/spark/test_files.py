@@ -155,6 +155,8 @@ def test_lines_that_are_no_rows_of_a_table(kind: str) -> None:
         wrong = {again: "the key 'docno' is in the object twice"} | dict.fromkeys(
             more, "not a valid JSON object"
         )
+        nested = '{"qid": "q1", "docno": "y", "score": 1.5, "from": [{"a": 1, "a": 2}]}'
+        wrong[nested] = "a key is in a nested object twice"
     else:
         said = "not as many fields as the header, which has 3"
         wrong = dict.fromkeys([mark.join(("q1", "y", "1.5", "3")), mark.join(("q1", "y"))], said)
