@@ -38,7 +38,7 @@ from gradeval.tables.qrels import Qrels
 
 # the options that decide the values; the others say how to read files, or what is printed
 _DECIDING = Options.names(within=VALUES)
-_DEFAULTS = Options().to_dict()  # of a saved result that does not have them
+_OPTIONS = Options().to_dict().keys()  # of every saved result
 _SHORT_HASH = 12
 _SAME = 1e-9  # of a summary and the mean of its values
 _HINT = "Save results with 'gradeval QRELS RUN -q -f json -o FILE'"
@@ -95,17 +95,16 @@ def read_saved(source: Source) -> SavedResult:
     if not all(isinstance(name, str) for name in metrics) or len(set(metrics)) < len(metrics):
         raise _invalid(source, "'metrics' is not valid")
     notices = _item(source, content, "notices", list)
-    if not all(isinstance(one, dict) for one in notices):
-        raise _invalid(source, "'notices' is not valid")
-    runs = tuple(_run(source, run) for run in _item(source, content, "runs", list))
+    runs = tuple(_run(source, run, f"runs[{r}]") for r, run in enumerate(_item(source, content, "runs", list)))
     names = [run.name for run in runs]
     if len(set(names)) < len(names):
         raise _invalid(source, f"two runs have the name {named(max(names, key=names.count))}")
+    of_qrels = " of the qrels"
     saved = SavedResult(
         source.name,
         str(qrels.get("path")),
-        _item(source, qrels, "sha256", str),
-        None if qrels.get("groups_sha256") is None else _item(source, qrels, "groups_sha256", str),
+        _item(source, qrels, "sha256", str, of_qrels),
+        None if qrels.get("groups_sha256") is None else _item(source, qrels, "groups_sha256", str, of_qrels),
         _item(source, content, "options", dict),
         tuple(metrics),
         runs,
@@ -142,15 +141,15 @@ def _parsed(source: Source) -> Any:
         raise InputError(source.name, f"this JSON cannot be read ({type(error).__name__})") from None
 
 
-def _run(source: Source, run: Any) -> SavedRun:
+def _run(source: Source, run: Any, place: str) -> SavedRun:
     if not isinstance(run, dict):
-        raise _invalid(source, "a run is not an object")
-    name = _item(source, run, "name", str)
+        raise _invalid(source, f"{place} is not an object")
+    name = _item(source, run, "name", str, f" of {place}")
     if "per_query" not in run:
         raise _invalid(source, f"run {named(name)} has no values per query, since it was made without -q")
     of_run = f" of run {named(name)}"
-    rows = _item(source, run, "per_query", dict)
-    if _item(source, run, "queries", int) != len(rows) or isinstance(run["queries"], bool):
+    rows = _item(source, run, "per_query", dict, of_run)
+    if _item(source, run, "queries", int, of_run) != len(rows):
         what = f"run {named(name)} has {run['queries']} queries, and values of {len(rows)}"
         raise _invalid(source, what)
     values = {}
@@ -171,8 +170,8 @@ def _run(source: Source, run: Any) -> SavedRun:
         raise _invalid(source, f"'sha256', 'ties' or 'path'{of_run} is not valid")
     summary, undefined = None, {}
     if "summary" in run or "undefined" in run:
-        summary = _numbers(source, _item(source, run, "summary", dict), f" in the summary{of_run}")
-        undefined = _item(source, run, "undefined", dict)
+        summary = _numbers(source, _item(source, run, "summary", dict, of_run), f" in the summary{of_run}")
+        undefined = _item(source, run, "undefined", dict, of_run)
     if any(type(count) is not int for count in undefined.values()):
         raise _invalid(source, f"'undefined'{of_run} is not valid")
     try:
@@ -197,10 +196,11 @@ def _numbers(source: Source, row: Mapping[str, Any], place: str) -> dict[str, fl
     return found
 
 
-def _item(source: Source, content: Mapping[str, Any], key: str, kind: type[T]) -> T:
+def _item(source: Source, content: Mapping[str, Any], key: str, kind: type[T], place: str = "") -> T:
+    """The value of a key. place: ' of' what has it."""
     value = content.get(key)
-    if not isinstance(value, kind):
-        raise _invalid(source, f"'{key}' is missing" if key not in content else f"'{key}' is not valid")
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise _invalid(source, f"'{key}'{place} is {'missing' if key not in content else 'not valid'}")
     return value
 
 
@@ -209,23 +209,27 @@ def _invalid(source: Source, what: str) -> InputError:
 
 
 def _check_options(saved: SavedResult) -> None:
-    """Raise InputError for a value that an option cannot have."""
+    """Raise InputError for options that it lacks, or that there are not, or values that they cannot have."""
+    given = saved.options.keys()
+    for is_wrong, names in (("missing", _OPTIONS - given), ("unknown", given - _OPTIONS)):
+        if names:
+            raise InputError(saved.path, f"option {named(min(names))} is {is_wrong}", hint=_HINT)
     try:
-        Options.of(**{name: saved.options[name] for name in _DECIDING if name in saved.options})
+        Options.of(**saved.options)
     except OptionError as error:
         raise InputError(saved.path, f"an option in it is not valid ({error})") from None
 
 
 def _check_notices(saved: SavedResult) -> None:
     """Raise InputError for one that cannot be read, or has no sentence."""
-    try:
-        for one in saved.notices:
+    for place, one in enumerate(saved.notices):
+        try:
             notice = Notice.from_dict(one, str(one.get("subject", "")))
             str(notice)
             if notice.kind is Kind.JUDGED_SHARE:
                 int(notice.metric.removeprefix("Judged@"))
-    except (TypeError, ValueError, KeyError):
-        raise InputError(saved.path, "a notice in it is not valid") from None
+        except (TypeError, ValueError, KeyError, AttributeError):
+            raise InputError(saved.path, f"notices[{place}] is not valid", hint=_HINT) from None
 
 
 def _check_values(saved: SavedResult, run: SavedRun) -> None:
@@ -256,7 +260,8 @@ def _check_values(saved: SavedResult, run: SavedRun) -> None:
         summary = run.summary[name]
         is_same = math.isclose(mean, summary, rel_tol=_SAME, abs_tol=_SAME)
         if not is_same and not (math.isnan(mean) and math.isnan(summary)):
-            fail(f"the summary of {name} is {summary!r}, and that of its values {mean!r}")
+            shown, own = ("null" if math.isnan(number) else repr(number) for number in (summary, mean))
+            fail(f"the summary of {name} is {shown}, and that of its values {own}")
 
 
 def _known(name: str) -> Spec | None:
@@ -376,9 +381,7 @@ def _check_inputs(saved: SavedResult, results: Results, ties: Callable[[], set[s
         what = f"it was made with other group sizes ({theirs}), not those of this command ({ours})"
         raise InputError(saved.path, what, hint="Give the same --groups, or evaluate the run again")
     for name in _DECIDING:
-        theirs, ours = (
-            _comparable(name, of) for of in (saved.options.get(name, _DEFAULTS[name]), results.options[name])
-        )
+        theirs, ours = (_comparable(name, of[name]) for of in (saved.options, results.options))
         if theirs != ours and not (name == "ties" and _same_ties(theirs, saved, ours, ties)):
             flag = "--" + name.replace("_", "-")
             made = f"the default {flag}" if theirs is None else f"{flag} {_shown(theirs)}"
