@@ -468,7 +468,7 @@ def _holds_nul(ids: Ids) -> Bools:
 
 
 def _joined(parts: Sequence[tuple[Any, LineProblems]]) -> LineProblems:
-    """What is wrong in parts of a column, as of the whole."""
+    """The problems of parts of a column, as of the whole."""
     starts = np.cumsum([0, *(len(values) for values, _ in parts)]).tolist()
     return LineProblems.joined(
         wrong.changed(lambda one, start=start: one._replace(line=start + (one.line or 0)))  # type: ignore[misc]
@@ -493,7 +493,7 @@ def frame(data: Any, path: str, number: str, given: Mapping[str, str]) -> Data:
 
 
 def column_labels(chosen: Chosen, number: str) -> list[str]:
-    """What messages call the values of columns."""
+    """The names of columns in messages."""
     what = "rank" if chosen.by_rank else number
     return [f"{each} (column {name})" for each, name in zip((QUERY, DOCUMENT, what), chosen, strict=False)]
 

@@ -1,4 +1,4 @@
-"""What every reader returns: the columns of qrels or a run, block by block or whole."""
+"""The columns of qrels or a run, block by block or whole: every reader returns them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints, Words
 from gradeval.arrays.segments import ranges
 from gradeval.arrays.strings import IdIndex, Ids
-from gradeval.formats.diagnostics import LineProblems
+from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.sources import Source
 
 Block_co = TypeVar("Block_co", covariant=True)
@@ -36,7 +36,7 @@ class Blocks(Protocol[Block_co]):
 
 
 class FileBlocks:
-    """What the Blocks of a file have in common: its name and sizes."""
+    """The Blocks of a file, without their content: its name and sizes."""
 
     def __init__(self, source: Source) -> None:
         self.source, self.name = source, source.name
@@ -121,6 +121,13 @@ class Columns(NamedTuple):
         line = np.arange(len(value)) if line is None else line
         lines = int(line.max(initial=-1)) + 1
         return cls(*grouped(queries), documents, value, line, lines)
+
+    @classmethod
+    def failed(cls, lines: int, first: bool, last: bool, problem: Problem) -> Columns:
+        """No rows: the problem is why the rest of the file is not read."""
+        none = Ids.of([])
+        columns = cls(none, np.zeros(1, np.int64), none, np.empty(0), np.empty(0, np.int64), lines, first, last)
+        return columns._replace(problems=LineProblems((problem,), 1, final=True))
 
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:

@@ -41,14 +41,13 @@ _NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 OPTION = "--columns {}=NAME"  # how a user of the command names the column of a role
 ARGUMENT = "columns={{'{}': NAME}}"  # and how a user of Python does
-_BEIR_PLAIN = ("queryid", "corpusid", "score")  # of judgments: there the score is the grade
 _QUEPID = "rating"  # in its exports an empty one is no judgment
 DELIMITERS = "\t,;|"
 _QUOTE = ord('"')
 _LONGEST_HEADER = 1 << 16
 _NO_HEADER = re.compile(rb"[ \t]*(?:\r?\n|#|sep=)")
 _NONE: Ints = np.empty(0, np.int64)
-BEIR_COLUMNS = ["query-id", "corpus-id", "score"]
+BEIR_COLUMNS = ("query-id", "corpus-id", "score")  # of judgments: there the score is the grade
 _LONGEST_BEIR_HEADER = 100  # bytes of a header
 
 
@@ -79,7 +78,7 @@ def choose(
         check_has(names, given[number], path)
         return Chosen(query, document, given[number], False, simplified(given[number]) == _QUEPID)
     plain = [*map(simplified, names)]
-    if number == "grade" and set(_BEIR_PLAIN) <= set(plain) and not _found(plain, "grade"):
+    if number == "grade" and set(map(simplified, BEIR_COLUMNS)) <= set(plain) and not _found(plain, "grade"):
         return Chosen(query, document, names[plain.index("score")])
     found = _usual(names, number, path, naming)
     return Chosen(query, document, found, simplified(found) == "rank", simplified(found) == _QUEPID)
@@ -288,7 +287,7 @@ class _File(FileBlocks):
         if part.records is None:
             problem = _unreadable(block, part.skipped)
             if problem is not None:
-                return _failed(block, problem)
+                return Columns.failed(0, block.first, block.last, problem)
             if fields is None and not self.header.dialect.skips_spaces:
                 fields = self._fields(block)
         if fields is not None:
@@ -430,12 +429,6 @@ def _unreadable(block: Block, before: int) -> Problem | None:
     return None
 
 
-def _failed(block: Block, problem: Problem) -> Columns:
-    none = Ids.of([])
-    rows = Rows((none, none, none), _NONE, 0, _NONE, _NONE)
-    return columns_of(block, rows, "", LineProblems((problem,), 1, final=True), LineProblems())
-
-
 def tsv_table(source: Source, number: str, options: Options) -> Table:
     return table(source, number, options, "\t")
 
@@ -452,4 +445,4 @@ def beir_table(source: Source, number: str, options: Options) -> Table:
 def is_beir_header(text: bytes) -> bool:
     """Whether a text begins with BEIR's header, without quotes."""
     fields = text.split(b"\n", 1)[0].split(b"\t")
-    return [field.strip().decode("latin-1") for field in fields] == BEIR_COLUMNS
+    return tuple(field.strip().decode("latin-1") for field in fields) == BEIR_COLUMNS

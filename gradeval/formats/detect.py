@@ -28,9 +28,9 @@ _START = 64  # bytes that show whether more must be read at once
 _OF_OBJECTS = (b"{", b"[")
 _DEFAULTS = Options()
 ROLES = {"qrels": "grade", "run": "score"}
-"""What a file may be given as, and what the number of its rows is then."""
+"""The number of the rows of a file, by what it is given as."""
 AS_OTHER = {"qrels": "give --as run", "run": "give --as qrels"}
-"""What to do with a file that is not what --as says."""
+"""Hints for a file that is not what --as says."""
 
 
 class Format(NamedTuple):

@@ -73,7 +73,7 @@ class Part(NamedTuple):
 
 
 def reason(error: json.JSONDecodeError) -> str:
-    """What is wrong, without the words that lead to a place."""
+    """The message without the words that lead to a place."""
     return error.msg.removesuffix(" at").removesuffix(" starting")
 
 
@@ -218,17 +218,17 @@ class _File(FileBlocks):
         lines = int(np.count_nonzero(text == LF)) + part.skipped
         if not text.all():
             line = int(np.count_nonzero(text[: int(text.argmin())] == LF))
-            return _failed(part, lines, binary_data(b"", line + part.skipped))
+            return Columns.failed(lines, part.first, part.last, binary_data(b"", line + part.skipped))
         wrong = not_utf8(text.tobytes())
         if wrong is not None:
             line = int(np.count_nonzero(text[: wrong[0]] == LF))
-            return _failed(part, lines, Problem(line + part.skipped, wrong[1]))
+            return Columns.failed(lines, part.first, part.last, Problem(line + part.skipped, wrong[1]))
         if part.error is not None and not part.size:
-            return _failed(part, lines, part.error)
+            return Columns.failed(lines, part.first, part.last, part.error)
         columns = plain_columns(part, lines) or exact_columns(part, lines, self.number)
         if part.error is not None and not columns.problems.total:
             error = part.error._replace(line=lines if part.error.line == 0 else part.error.line)
-            return _failed(part, lines, error)
+            return Columns.failed(lines, part.first, part.last, error)
         return columns.light() if self.number == "grade" else columns
 
 
@@ -239,12 +239,6 @@ def _part(
     return Part(
         padded, len(text), quotes[: int(np.searchsorted(quotes, len(text)))], skipped, first, last, error
     )
-
-
-def _failed(part: Part, lines: int, problem: Problem) -> Columns:
-    none = Ids.of([])
-    columns = Columns(none, np.zeros(1, np.int64), none, np.empty(0), _NONE, lines, part.first, part.last)
-    return columns._replace(problems=LineProblems((problem,), 1, final=True))
 
 
 def plain_columns(part: Part, lines: int) -> Columns | None:

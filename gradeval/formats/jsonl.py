@@ -27,7 +27,6 @@ from gradeval.options import Options
 _BLANK = b" \t\r\n"
 _QUOTE, _BACKSLASH = b'"\\'
 _BARE = re.compile(rb'("[ \t]*:[ \t]*)([^ \t",{}[\]][^",{}[\]]*?)([ \t]*(?:,[ \t]*"|\}[ \t\r]*))')
-_NONE: Ints = np.empty(0, np.int64)
 
 
 def table(source: Source, number: str, options: Options) -> Table:
@@ -68,9 +67,11 @@ def _columns(block: Block, chosen: Chosen, number: str) -> Columns:
     text = raw.tobytes()
     lines = text.count(b"\n")
     if block.too_long:
-        return _failed(block, lines, Problem(0, TOO_LONG, "Is this the right file?"))
+        return Columns.failed(lines, block.first, block.last, Problem(0, TOO_LONG, "Is this the right file?"))
     if b"\0" in text:
-        return _failed(block, lines, binary_data(text[:4], text.count(b"\n", 0, text.index(b"\0"))))
+        return Columns.failed(
+            lines, block.first, block.last, binary_data(text[:4], text.count(b"\n", 0, text.index(b"\0")))
+        )
     plain = _plain(block) if not_utf8(text) is None else None
     if plain is not None and set(chosen[:3]) <= plain.keys():
         queries, documents, numbers = (plain[name] for name in chosen[:3])
@@ -164,7 +165,7 @@ def _all_are(text: Bytes, start: Ints, end: Ints, part: bytes) -> bool:
 def _one_by_one(
     block: Block, rows: Sequence[bytes], line: Ints, chosen: Chosen, number: str, lines: int
 ) -> Columns:
-    """The same for a block in which a line is wrong."""
+    """The columns of a block in which a line is wrong."""
     fields: list[list[Any]] = [[], [], []]
     good: list[int] = []
     wrong: dict[int, str] = {}
@@ -205,9 +206,3 @@ def _of_fields(
     if problems.total:
         return columns.take(np.zeros(len(values), bool))._replace(problems=problems)
     return columns.light() if number == "grade" else columns
-
-
-def _failed(block: Block, lines: int, problem: Problem) -> Columns:
-    none = Ids.of([])
-    columns = Columns(none, np.zeros(1, np.int64), none, np.empty(0), _NONE, lines, block.first, block.last)
-    return columns._replace(problems=LineProblems((problem,), 1, final=True))

@@ -144,7 +144,7 @@ def missing_rows(is_missing: Bools | None, what: str) -> LineProblems:
 
 
 def _of_codes(code: Ints, wrong: LineProblems, what: str) -> LineProblems:
-    """What is wrong with rows that have no value, or a wrong one. wrong: of the distinct values."""
+    """The problems of rows that have no value, or a wrong one. wrong: of the distinct values."""
     if not wrong.total:
         return missing_rows(code < 0, what)
     of_code = {problem.line or 0: problem.what for problem in wrong.all()}

@@ -16,6 +16,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.errors import GradevalError
+from gradeval.formats.csv import BEIR_COLUMNS
 from gradeval.formats.diagnostics import LineProblems, shown
 
 _BOM = b"\xef\xbb\xbf"
@@ -127,9 +128,6 @@ def _letor(batches: Iterator[Batch], sink: Any, given: Given) -> None:
 
 def _names(given: Given) -> tuple[str, str, str]:
     return "query_id", "doc_id", "relevance" if given.role == "qrels" else "score"
-
-
-_BEIR = ("query-id", "corpus-id", "score")
 
 
 def _csv(
@@ -329,7 +327,7 @@ _NO_TABS = _without(b"\t\r\n", "tabs or line ends", starts=(_BOM,))
 WRITERS = {
     "trec": Writer(_trec, _NO_SPACES, (".trec", ".run", ".qrels", ".qrel", ".res")),
     "letor": Writer(_letor, _without(b" \t\r\n", "spaces, tabs, line ends or #", b"#"), (".letor",)),
-    "beir": Writer(_csv("\t", _BEIR, has_quotes=False), _OF_BEIR),
+    "beir": Writer(_csv("\t", BEIR_COLUMNS, has_quotes=False), _OF_BEIR),
     "msmarco": Writer(_msmarco, _refused_by_msmarco),
     "csv": Writer(_csv(","), _without(b"", ""), (".csv",)),
     "tsv": Writer(_csv("\t"), _without(b"", ""), (".tsv",)),

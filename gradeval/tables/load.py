@@ -234,7 +234,11 @@ def open_qrels(
     if isinstance(qrels, Given):
         return qrels
     if not is_path(qrels):
-        return Given(_qrels_from_data(open_data(qrels, "qrels", "grade", options), jobs))
+        data = open_data(qrels, "qrels", "grade", options)
+        if not data.rows:
+            raise InputError(data.name, "no judgments given")
+        table = Table(data, lambda block: data.columns(block).light())
+        return Given(_qrels_of(table, 1 if data.is_small else jobs))
     source = _source(qrels, watch)
     kind = kind_of(source, "grade", options)
     check_letor_options(source, "qrels", kind, options)
@@ -504,14 +508,6 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
             labels = (QUERY, DOCUMENT, number)
             return Three(path, [array_values(data[field]) for field in data.dtype.names[:3]], labels)
         return Tuples(path, list(data), number)
-
-
-def _qrels_from_data(data: Data, jobs: int) -> Qrels:
-    if not data.rows:
-        raise InputError(data.name, "no judgments given")
-
-    table = Table(data, lambda block: data.columns(block).light())
-    return _qrels_of(table, 1 if data.is_small else jobs)
 
 
 def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:

@@ -178,7 +178,7 @@ def convert_command(
 
 
 def _remarks(done: Converted, to: str) -> Iterator[tuple[str, str]]:
-    """What was not kept, or is read by some programs only."""
+    """The severity and the text of what was not kept, or is read by some programs only."""
     if done.duplicates:
         what = many(done.duplicates, "duplicate judgment", "duplicate judgments")
         yield "warning", f"{what} with the same grade, written once"

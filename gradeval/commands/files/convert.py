@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -164,7 +165,7 @@ def convert_file(
         with compressed(sink, name) as opened:
             batches = work.batches()
             first = next(batches)  # whose block has the tag
-            writer.write(_chained(first, batches), opened, work.given())
+            writer.write(chain([first], batches), opened, work.given())
         return work.converted()
 
     return with_fewer(write, options.jobs or default_jobs())
@@ -185,11 +186,6 @@ def _letor_of(source: Source, role: str, options: Options, qrels: Source | None)
     if file.letor is None:
         raise InputError(qrels.name, "this is not a LETOR file", hint=f"{of_letor} are of the lines of one")
     return file.letor
-
-
-def _chained(first: Batch, others: Iterator[Batch]) -> Iterator[Batch]:
-    yield first
-    yield from others
 
 
 class _Problems(Problems):

@@ -50,7 +50,7 @@ class Description(NamedTuple):
 
 @dataclass(frozen=True)
 class QrelsFacts:
-    """What qrels hold.
+    """Counts of qrels.
 
     grades: (grade, judgments) from the lowest. duplicates: judgments of documents that are judged before, with
     the same grade or another. without_relevant: queries without a relevant document. unrated: rows of CSV that
@@ -68,7 +68,7 @@ class QrelsFacts:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What a run holds.
+    """Counts of a run.
 
     per_query: the fewest, median and most documents of a query. tied: documents that share their score with
     another of their query; tied_queries: queries that have some. ranked: queries whose ranks can be compared
@@ -96,7 +96,7 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class FileReport:
-    """What is known of a file.
+    """The report of a file.
 
     role: 'qrels' or 'run', '' where it is unknown. format, why: what it is, and why it was taken for that.
     facts: None where nothing of it could be read. end: the line, from 1, at which reading stopped before the

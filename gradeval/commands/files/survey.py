@@ -1,4 +1,4 @@
-"""What a validation sees of a file while it is read: how the text is written, and what a run holds.
+"""Counts of a file that is validated, made while it is read: how the text is written, and what a run holds.
 
 Documents, ties, duplicates, ranks against scores; compression, encoding, separators and line ends.
 """
@@ -75,7 +75,7 @@ class AllProblems(Problems):
 
 
 class LetorProblems(AllProblems):
-    """The same of a LETOR file: without all of its lines there are no rows."""
+    """All problems of a LETOR file: without all of its lines there are no rows."""
 
     def check(self) -> None:
         Problems.check(self)
@@ -171,7 +171,7 @@ class _Duplicates(NamedTuple):
 
 
 class _Survey(NamedTuple):
-    """What is counted of whole queries. counts: the documents of each, (S,). against: the first line in which
+    """Counts of whole queries. counts: the documents of each, (S,). against: the first line in which
     the rank rises with the score, of each query where it does so on balance.
     """
 

@@ -68,7 +68,7 @@ def validate_files(
     watch: Callable[[Source], None] | None = None,
     **options: Any,
 ) -> Validation:
-    """The same for files; whether the first is qrels or a run is detected from its content.
+    """Check files as validate() does; whether the first is qrels or a run is detected from its content.
 
     role: 'qrels' or 'run', what all files are. Of several files the first is the qrels where its content may be
     either; one file must then have a role. Raises OptionError.
@@ -243,7 +243,7 @@ class _Checked:
 
 
 def _of_queries(qrels: Qrels, chosen: Bools, one: str, more: str) -> Problem:
-    """What is the case for some queries. one, more: what it is, for a query and for several."""
+    """A problem of some queries. one, more: what is the case with a query, and with several."""
     rows = np.flatnonzero(chosen)
     ids = first_names(map(shown, qrels.queries.take(rows[: _SHOWN_IDS + 1]).tolist()), _SHOWN_IDS)
     return Problem(None, f"{many(len(rows), f'query {one}', f'queries {more}')}: {ids}")
