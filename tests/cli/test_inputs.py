@@ -67,17 +67,18 @@ def test_ignore_identical_ids() -> None:
         assert values("q", "self", *options, "-m", "num_ret", run="self") == {("all", "num_ret"): count}
 
 
-@pytest.mark.parametrize("given", ["runs", "runs/*"])
+@pytest.mark.parametrize("given", ["runs", "runs/", "runs/*"])
 @pytest.mark.parametrize("command", ["eval", "compare"])
 def test_directories_and_patterns(given: str, command: str) -> None:
     Path("runs").mkdir()
-    for name in ("b.run", "a.txt", "c.json"):
+    for name in ("b.run", "a.txt", "c.json", ".hidden"):
         Path("runs", name).write_text("q1 Q0 a 1 1 t\nq2 Q0 f 1 1 t\n")
     done = gradeval(command, "q", given, "-m", "AP", "-f", "tsv", "--quiet")
     assert done.code == 0, done.err
     head, *rows = (line.split("\t") for line in done.out.splitlines())
     assert [row[head.index("run")] for row in rows] == ["a", "b", "c"][command == "compare" :]
     assert "runs/b.run" in fails("q", given, "-o", "runs/b.run")
+    assert fails("q", "runs/x*") == "runs/x*: no such file. Check the path"
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ CASES = [
 
 @each(("line", "kind"), CASES)
 @each("before", [b"", b"# 1 qid:2\n\n  \t\r\n \t# 0.5\n", b"\xef\xbb\xbf", b"#" * 70_000 + b"\n" * 70_000])
-@each("behind", [b"", b"\n", b"\r\n0.5\n301 0 d1 1\n"])
+@each("behind", [b"", b"\r\n0.5\n301 0 d1 1\n"])
 def test_the_first_line_of_data_tells(line, kind, before, behind, source):
     assert detect(source(before + line + behind)) == kind
 

@@ -17,7 +17,7 @@ from plain import pipe
 from formats.reading import RATING, Small, errors_of, read
 from formats.stored import COMPRESSED, PACKERS
 from formats.written import ARROW, ROWS, WRITERS, arrow_text, csv_text
-from gradeval import InputError, OptionError, evaluate
+from gradeval import OptionError, evaluate
 from gradeval.errors import GradevalError
 from gradeval.formats import sources
 from gradeval.formats.detect import detect
@@ -267,18 +267,6 @@ def test_identical_ids(as_file, put):
     results = evaluate(qrels, given, "AP num_ret", ignore_identical_ids=True)
     assert [one.tolist() for one in results.runs[0].values] == [[1.0, 0.0, 1.0], [1, 0, 1]]
     assert evaluate(qrels, given, "num_ret").runs[0].values.tolist() == [[2, 1, 2]]
-
-
-def test_directories_and_patterns(tmp_path):
-    (tmp_path / "runs" / "deep").mkdir(parents=True)
-    for name in ("b.run", "a.json", ".hidden"):
-        (tmp_path / "runs" / name).write_text('{"q1": {"a": 1}}' if name == "a.json" else "q1 Q0 a 1 1 t\n")
-    for named in ("runs", "runs/", "runs/*", ["runs/[ab]*"]):
-        paths = str(tmp_path / named) if isinstance(named, str) else [str(tmp_path / each) for each in named]
-        assert [run.name for run in evaluate(QRELS, paths, "AP").runs] == ["a", "b"]
-    for one, error in (("runs/deep", "this directory has no files"), ("runs/x*", "no such file")):
-        with pytest.raises(InputError, match=error):
-            evaluate(QRELS, str(tmp_path / one), "AP")
 
 
 HEADER = b"query-id\tcorpus-id\tscore\n"

@@ -54,7 +54,13 @@ def test_every_attack_is_tried() -> None:
     assert CASES.keys() == command.ATTACKS.keys()
 
 
-@pytest.mark.parametrize("name", CASES)
+# those that start processes are for make thorough; tests/cli/test_streams.py tries what they do
+SLOW = ("streams", "resources", "fork")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CASES]
+)
 def test_nothing_is_wrong(name: str, tmp_path: Path) -> None:
     assert failures(name, tmp_path, CASES[name]) == []
 
@@ -91,17 +97,18 @@ def plant(name: str, patch: pytest.MonkeyPatch) -> None:
         patch.setattr(processes, "COMMAND", [sys.executable, "-S", "-c", "print('run'); 1 / 0"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_planted_fault_is_found(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(name, monkeypatch)
     assert failures(name, tmp_path, CASES[name])
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_cases_follow_from_the_seed(name: str) -> None:
-    attack = attack_of(name)
-    first, again, other = (attack.make(rng_of(name, seed, 7)) for seed in (1, 1, 2))
-    assert first == again != other
+@pytest.mark.slow
+def test_cases_follow_from_the_seed() -> None:
+    for name in CASES:
+        first, again, other = (attack_of(name).make(rng_of(name, seed, 7)) for seed in (1, 1, 2))
+        assert first == again != other, name
 
 
 def test_crafted_ids_collide() -> None:
@@ -111,6 +118,7 @@ def test_crafted_ids_collide() -> None:
     assert set(Ids.of(names).keys().tolist()) == {12345}
 
 
+@pytest.mark.slow
 def test_memory_can_be_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("q").write_text("q 0 d 1\n")
@@ -135,6 +143,7 @@ def test_kinds_of_failures() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_case_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -176,16 +185,8 @@ def test_all_attacks(
     assert out[-1] == f"{4 * len(CASES) - 3} passed, 3 failed"
 
 
+@pytest.mark.slow
 def test_processes(tmp_path: Path) -> None:
     tally = workers.run("arguments", SEED, 1, 0.01, tmp_path)
     assert tally.cases >= 1
     assert (tally.failed, list(tmp_path.iterdir())) == (0, [])
-
-
-@pytest.mark.parametrize(
-    "args", ["--only nothing", "--minutes 0", "--case 3", "--case 3 --only keys", "--jobs 0"]
-)
-def test_arguments(args: str) -> None:
-    with pytest.raises(SystemExit) as caught:
-        command.main(args.split())
-    assert caught.value.code == 2

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import math
-from pathlib import Path
 
 import pytest
 
@@ -12,10 +10,9 @@ import gradeval
 from gradeval.registry.dialects import MEASURES, aliases
 from gradeval.registry.spec import parse
 
-from . import __main__ as command
 from .adapters import PEERS, Peer
 from .compare import Comparisons, distance
-from .data import collection, deep, made, read, without_ties
+from .data import deep, made
 
 pytestmark = pytest.mark.slow
 
@@ -40,11 +37,6 @@ def test_agrees(peer: Peer) -> None:
 
 def test_those_of_the_tests_are_there() -> None:
     assert {"pytrec_eval", "ir_measures: pytrec_eval", "ir_measures: compat"} <= {peer.name for peer in THERE}
-
-
-def test_our_names_are_ours() -> None:
-    for peer in PEERS:
-        assert all(len(parse(name)) == 1 for name in peer.names.values())
 
 
 def test_every_metric_of_ir_measures_is_compared() -> None:
@@ -84,29 +76,3 @@ def test_distance() -> None:
     assert distance(1.0, 0.5) == 0.5
     assert distance(math.nan, math.nan) == 0
     assert distance(math.nan, 0.5) == math.inf
-
-
-def test_collections() -> None:
-    assert made(1, queries=9) == made(1, queries=9)
-    assert made(1).ties is False and made(1, ties=True).ties is True
-    assert made(1, complete=True).complete and not made(1).complete
-    small = collection(
-        "x", {"1": {"a": -1, "b": 2}, "2": {"a": 1}}, {"1": {"b": 1.0, "a": 1.0}, "3": {"a": 1.0}}
-    )
-    assert small.qrels == {"1": {"a": 0, "b": 2}}
-    assert (small.ties, small.complete, small.largest) == (True, True, 2)
-    assert without_ties(small).run == {"1": {"b": 2.0, "a": 1.0}}
-    assert without_ties(small, "ascending").run == {"1": {"a": 2.0, "b": 1.0}}
-    assert without_ties(small, "run").run == without_ties(small).run
-
-
-def test_files_and_the_command(tmp_path: Path, monkeypatch, capsys) -> None:
-    (tmp_path / "q").write_text("1 0 a 1\n1 0 b 0\n\n")
-    (tmp_path / "r.gz").write_bytes(gzip.compress(b"1 Q0 a 1 2 t\n1 Q0 b 2 2 t\n"))
-    assert read(tmp_path / "q", tmp_path / "r.gz").run == {"1": {"a": 2.0, "b": 2.0}}
-    monkeypatch.setattr(command, "PEERS", [peer for peer in PEERS if peer.name == "pytrec_eval"])
-    monkeypatch.setattr("sys.argv", ["peers", "--rounds", "0", str(tmp_path / "q"), str(tmp_path / "r.gz")])
-    assert command.main() == 0
-    out = capsys.readouterr().out
-    assert out.startswith("| metric | pytrec_eval |\n")
-    assert out.endswith("values on 2 collections, 2 queries.\n")
