@@ -161,19 +161,13 @@ def read_run(run: Any, **options: Any) -> RunTable:
     if of_letor := format_of(kind).of_letor:
         hint = "Give its path to evaluate(), with the LETOR file as qrels"
         raise InputError(source.name, f"{of_letor} require the lines of a LETOR file", hint=hint)
-    if kind != "letor":
-        return RunTable(
-            source.name, _joined(_table(source, "run", kind, chosen), jobs, "run"), format_of(kind).ties
-        )
-    if len(chosen.features) != 1:
+    if kind == "letor" and len(chosen.features) != 1:
         raise OptionError(f"features must be the one feature of {source.name} that is the run")
-    letor = _read_letor(source, chosen.features, chosen, jobs)
-    [feature] = chosen.features
-    if feature not in letor.features:
-        raise letor.missing([feature])
-    table = _feature_table(letor, feature, chosen)
-    columns = table.columns(next(table.source.blocks()))
-    return RunTable(f"{source.name}:feature{feature}", columns, LETOR_TIES)
+    [file] = open_file(source, "run", chosen)
+    if kind != "letor":
+        return RunTable(source.name, _joined(file.table, jobs, "run"), format_of(kind).ties)
+    columns = file.table.columns(next(file.table.source.blocks()))
+    return RunTable(f"{source.name}:{file.name}", columns, LETOR_TIES)
 
 
 def _evaluated(table: Table, options: Options) -> Table:

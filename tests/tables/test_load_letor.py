@@ -6,7 +6,7 @@ import pytest
 
 from gradeval.errors import GradevalError, InputError, OptionError
 from gradeval.options import Options
-from gradeval.tables.load import open_qrels, open_runs
+from gradeval.tables.load import open_qrels, open_runs, read_run
 from tables.opened import qrels_of, ranks_of
 
 LETOR = b"2 qid:1 1:0.5 3:7 # a\n0 qid:1 1:0.25 2:1 3:7 # b\n1 qid:2 1:1\n"
@@ -131,3 +131,17 @@ def test_options_that_need_letor(letor, tmp_path):
         ranks_of(letor)
     with pytest.raises(InputError, match=r"this is not a LETOR file\. --feature requires LETOR files"):
         ranks_of(trec, features=1)
+
+
+def test_a_run_that_is_read_once(letor, tmp_path):
+    other = tmp_path / "a.run"
+    other.write_text("1 Q0 a 1 2 tag\n")
+    assert read_run(letor, features=3).columns.value.tolist() == [7, 7, 0]
+    for path, features, message in (
+        (letor, (), "features must be the one feature of .*data.letor that is the run"),
+        (letor, (1, 3), "features must be the one feature"),
+        (letor, 9, "no line has feature 9"),
+        (other, 1, "a.run: this is not a LETOR file. --feature requires LETOR files"),
+    ):
+        with pytest.raises(GradevalError, match=message):
+            read_run(path, features=features)
