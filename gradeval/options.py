@@ -34,6 +34,7 @@ METRICS, QUERIES_SECTION, INPUT, OTHER = "Metrics", "Queries", "Input", "Other" 
 VALUES = "values"  # it decides the values: saved results must agree in it
 FILES = "files"  # how files are read
 RUNS = "runs"  # what the runs are
+OF_QRELS, OF_RUN = "of qrels", "of a run"  # reading one file needs it
 MORE = "more"  # what is computed besides
 PROCESS = "process"
 
@@ -348,7 +349,6 @@ def _is_integer(text: str) -> bool:
 
 FLAG = Kind("flag", _check_flag, plain)
 GRADE = Kind("grade", _check_grade, plain)
-_READS = frozenset((FILES,))
 
 
 class Options(OptionTable):
@@ -490,7 +490,13 @@ class Options(OptionTable):
             OTHER,
             "Number of threads. Default: number of processors.",
             "N",
-            scope=frozenset((PROCESS,)),
+            scope=frozenset(
+                (
+                    PROCESS,
+                    OF_QRELS,
+                    OF_RUN,
+                )
+            ),
             python="the number of threads; 0: the number of processors",
         ),
     ]
@@ -502,7 +508,12 @@ class Options(OptionTable):
             "--qrels-format",
             INPUT,
             "Format of the qrels. Default: detected.",
-            scope=_READS,
+            scope=frozenset(
+                (
+                    FILES,
+                    OF_QRELS,
+                )
+            ),
             python=f"the format of the qrels, {', '.join(map(repr, QRELS_FORMATS))}; None: detected",
         ),
     ]
@@ -514,7 +525,12 @@ class Options(OptionTable):
             "--run-format",
             INPUT,
             "Format of the runs. Default: detected.",
-            scope=_READS,
+            scope=frozenset(
+                (
+                    FILES,
+                    OF_RUN,
+                )
+            ),
             python=f"the format of the runs, {', '.join(map(repr, RUN_FORMATS))}; None: detected",
         ),
     ]
@@ -527,7 +543,14 @@ class Options(OptionTable):
             INPUT,
             "Evaluate features of LETOR files as runs, such as 1,5,9-12; of QRELS if no RUN is given.",
             "LIST",
-            scope=frozenset((FILES, RUNS)),
+            scope=frozenset(
+                (
+                    FILES,
+                    RUNS,
+                    OF_QRELS,
+                    OF_RUN,
+                )
+            ),
             python="the features of LETOR files that are runs: a list, or a string such as '1,5,9-12'",
         ),
     ]
@@ -540,7 +563,13 @@ class Options(OptionTable):
             INPUT,
             "Use a feature of the LETOR file as the grade.",
             "K",
-            scope=frozenset((FILES, VALUES)),
+            scope=frozenset(
+                (
+                    FILES,
+                    VALUES,
+                    OF_QRELS,
+                )
+            ),
             python="the feature of a LETOR file that is the grade; None: its label",
         ),
     ]
@@ -554,7 +583,13 @@ class Options(OptionTable):
             "Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same "
             "directory.",
             "FILE",
-            scope=_READS,
+            scope=frozenset(
+                (
+                    FILES,
+                    OF_QRELS,
+                    OF_RUN,
+                )
+            ),
             python="the file of the sizes of queries, for SVMlight files without qid; None: FILE.query or "
             "FILE.group",
         ),
@@ -569,6 +604,13 @@ class Options(OptionTable):
             "Names of columns in tables (csv, jsonl, parquet and others), such as "
             "query=user,document=item,grade=stars (score=NAME in runs). Default: common names.",
             "LIST",
+            scope=frozenset(
+                (
+                    VALUES,
+                    OF_QRELS,
+                    OF_RUN,
+                )
+            ),
             python="the names of columns of tables by role, such as 'query=user,document=item,grade=stars', "
             "or a dict; score is that of runs; others have usual names",
         ),
@@ -582,7 +624,12 @@ class Options(OptionTable):
             INPUT,
             "SPLIT or SUBSET/SPLIT in a predictions file of MTEB.",
             "NAME",
-            scope=_READS,
+            scope=frozenset(
+                (
+                    FILES,
+                    OF_RUN,
+                )
+            ),
             python="the part of a predictions file of MTEB, as SPLIT or SUBSET/SPLIT; None: its only one",
         ),
     ]
@@ -594,6 +641,12 @@ class Options(OptionTable):
             "--ignore-identical-ids",
             INPUT,
             "Leave out documents of runs whose id is their query's, as BEIR does.",
+            scope=frozenset(
+                (
+                    VALUES,
+                    OF_RUN,
+                )
+            ),
             python="leave out documents of runs whose id is their query's",
         ),
     ]

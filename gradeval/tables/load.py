@@ -29,14 +29,12 @@ from gradeval.formats.memory import (
 )
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import ranked_table, trec_eval_table
-from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options, check_known
+from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, check_known
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
 
 _Block = TypeVar("_Block")
 _DEFAULTS = Options()
-_OF_QRELS = ("qrels_format", "qrels_feature", "groups", "columns", "features", "jobs")
-_OF_RUNS = ("run_format", "groups", "columns", "split", "ignore_identical_ids", "features", "jobs")
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -130,7 +128,7 @@ def read_qrels(qrels: Any, **options: Any) -> Given:
     options.Options; and features, those of a LETOR file that are runs.
     Raises GradevalError: InputError for data, OptionError for options.
     """
-    chosen = _chosen(options, _OF_QRELS)
+    chosen = _chosen(options, Options.names(within=OF_QRELS))
     return open_qrels(qrels, chosen, chosen.jobs or default_jobs(), None, True)
 
 
@@ -148,7 +146,7 @@ def read_run(run: Any, **options: Any) -> RunTable:
     a LETOR file.
     Raises GradevalError: InputError for data, OptionError for options.
     """
-    chosen = _chosen(options, _OF_RUNS)
+    chosen = _chosen(options, Options.names(within=OF_RUN))
     jobs = chosen.jobs or default_jobs()
     if isinstance(run, RunTable):
         return run

@@ -21,7 +21,9 @@ from gradeval.cli.options import (
     output_options,
     queries,
     query_options,
+    quiet_option,
     row_option,
+    row_options,
     section,
     table_option,
     together,
@@ -30,8 +32,8 @@ from gradeval.cli.types import File, OutputPath
 from gradeval.commands.compare.command import with_baseline
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.plot.file import SUFFIXES, check_matplotlib, format_of
-from gradeval.commands.study.command import FORMATS, as_eval_has, as_has, example, swaps_command
-from gradeval.options import Options, parse_number
+from gradeval.commands.study.command import FORMATS, example, swaps_options
+from gradeval.options import INPUT, OF_QRELS, RUNS, Options, parse_number
 
 if TYPE_CHECKING:
     from gradeval.commands.plot.picture import Picture
@@ -296,7 +298,8 @@ def curve_command(
 @queries("--query", "drawn", multiple=True, metavar="ID", help="φ of this query; may be repeated.")
 @picture_options("phi", "points", "quartiles")
 @metric_option("nDCGphi, with its parameters. Default: nDCGphi.")
-@as_eval_has("zero_grade", "qrels_format", "qrels_feature", "groups", "columns")
+@row_option(Options, "zero_grade")
+@row_options(Options, INPUT, within=OF_QRELS, without=(RUNS,))
 @other_options()
 @with_job(FORMATS, otherwise="table")
 def phi_command(
@@ -333,10 +336,11 @@ def phi_command(
         "gradeval plot swaps -f tsv --table distances",
     ),
 )
-@as_has(swaps_command, "metrics", "levels", "items", "repeats", "swaps", "seed")
+@swaps_options()
 @mean_confidence_option("the means over the repeats")
 @picture_options("curves", "distances")
-@as_eval_has("jobs", "quiet")
+@row_option(Options, "jobs")
+@quiet_option()
 @with_job(FORMATS, otherwise="table")
 def swaps_picture_command(
     job: Job,

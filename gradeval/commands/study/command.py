@@ -12,10 +12,19 @@ from click.core import ParameterSource
 from gradeval.cli import output as out
 from gradeval.cli.command import Command, CommandGroup
 from gradeval.cli.job import Job, check_runs, expand_runs, with_job
-from gradeval.cli.options import metric_option, output_options, table_option, together
+from gradeval.cli.options import (
+    input_options,
+    metric_option,
+    other_options,
+    output_options,
+    quiet_option,
+    row_option,
+    row_options,
+    table_option,
+    together,
+)
 from gradeval.cli.types import File, Integer
-from gradeval.commands.eval import eval_command
-from gradeval.options import parse_number
+from gradeval.options import METRICS, MORE, PROCESS, Options, parse_number
 
 if TYPE_CHECKING:
     from gradeval.commands.study.tables import Study
@@ -23,28 +32,11 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 FORMATS = ("table", "tsv", "csv", "json")
-EVALUATION = ("rel", "zero_grade", "depth", "judged_only", "ties", "queries", "no_relevant")
-INPUT = (
-    *("qrels_format", "run_format", "features", "qrels_feature", "groups"),
-    *("columns", "split", "ignore_identical_ids"),
-)
-OTHER = ("jobs", "quiet", "strict", "allow")
 
 
-def as_has(command: click.Command, *names: str) -> Callable[[Decorated], Decorated]:
-    """The options of another command with these parameters' names."""
-
-    def decorate(function: Decorated) -> Decorated:
-        params = {param.name: param for param in command.params}
-        # click lists the options of a function in the reverse order
-        added: list[click.Parameter] = getattr(function, "__click_params__", [])
-        function.__click_params__ = [*added, *(params[name] for name in reversed(names))]  # type: ignore[attr-defined]
-        return function
-
-    return decorate
-
-
-as_eval_has = partial(as_has, eval_command)
+def evaluation_options() -> Callable[[Decorated], Decorated]:
+    """How runs are evaluated."""
+    return together(row_options(Options, METRICS, without=(MORE,)), row_option(Options, "queries"))
 
 
 def printed(*tables: str) -> Callable[[Decorated], Decorated]:
@@ -133,6 +125,25 @@ def study_command() -> None:
     """
 
 
+def swaps_options() -> Callable[[Decorated], Decorated]:
+    """What is swapped, and how often."""
+    return together(
+        metrics_option("muAP NDCNG nDCG(gain=exp)"),
+        click.option(
+            "--levels",
+            type=Numbers(integer, "integers"),
+            default="2,10,20,50",
+            show_default=True,
+            metavar="LIST",
+            help="Numbers of relevance levels L; the grades are 0 to L - 1.",
+        ),
+        count_option("--items", 100, "Documents of a ranking.", low=2),
+        count_option("--repeats", 100, "Rankings that are averaged."),
+        count_option("--swaps", 99, "The largest number of swaps."),
+        seed_option("Seed of the random numbers."),
+    )
+
+
 @study_command.command(
     "swaps",
     cls=Command,
@@ -143,21 +154,10 @@ def study_command() -> None:
         "gradeval study swaps -f tsv --table curves -o curves.tsv",
     ),
 )
-@metrics_option("muAP NDCNG nDCG(gain=exp)")
-@click.option(
-    "--levels",
-    type=Numbers(integer, "integers"),
-    default="2,10,20,50",
-    show_default=True,
-    metavar="LIST",
-    help="Numbers of relevance levels L; the grades are 0 to L - 1.",
-)
-@count_option("--items", 100, "Documents of a ranking.", low=2)
-@count_option("--repeats", 100, "Rankings that are averaged.")
-@count_option("--swaps", 99, "The largest number of swaps.")
-@seed_option("Seed of the random numbers.")
+@swaps_options()
 @printed("distances", "curves")
-@as_eval_has("jobs", "quiet")
+@row_option(Options, "jobs")
+@quiet_option()
 @with_job(FORMATS)
 def swaps_command(job: Job, metrics: tuple[str, ...], **options: Any) -> int:
     """How metrics fall as random pairs of an ideal ranking are swapped.
@@ -190,9 +190,10 @@ def swaps_command(job: Job, metrics: tuple[str, ...], **options: Any) -> int:
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="[RUN]...", type=File(), nargs=-1, callback=expand_runs)
 @metrics_option("muAP nDCG(gain=exp) NDCNG")
-@as_eval_has(*EVALUATION)
+@evaluation_options()
 @printed("values", "orders")
-@as_eval_has(*INPUT, *OTHER)
+@input_options()
+@other_options()
 @with_job(FORMATS)
 def levels_command(
     job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
@@ -230,9 +231,10 @@ def levels_command(
 @count_option("--items", 100, "Without QRELS: documents of a ranking.", low=2)
 @count_option("--draws", 1000, "Without QRELS: random rankings.")
 @seed_option("Without QRELS: seed of the random numbers.")
-@as_eval_has(*EVALUATION)
+@evaluation_options()
 @printed("quartiles", "impact", "draws", "differences", "queries")
-@as_eval_has(*INPUT, *OTHER)
+@input_options()
+@other_options()
 @with_job(FORMATS)
 def divergence_command(
     job: Job, qrels: str | None, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
@@ -246,7 +248,7 @@ def divergence_command(
     """
     from gradeval.commands.study.divergence import divergence
 
-    of_scores, of_runs = ("items", "draws", "seed"), (*EVALUATION, *INPUT)
+    of_scores, of_runs = ("items", "draws", "seed"), Options.names(without=(MORE, PROCESS))
     if qrels is None:
         check_apart(of_runs, "requires QRELS")
         options = {name: value for name, value in options.items() if name not in of_runs}
@@ -348,9 +350,10 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     help="Factors by which all grades are multiplied.",
 )
 @seed_option("Seed of the random numbers.")
-@as_eval_has(*EVALUATION)
+@evaluation_options()
 @printed("correlations", "power", "halves", "rescaled", "systems", "judgments", "kappa", "confusion")
-@as_eval_has(*INPUT, *OTHER)
+@input_options()
+@other_options()
 @with_job(FORMATS)
 def agreement_command(
     job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
