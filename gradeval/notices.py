@@ -1,4 +1,4 @@
-"""What a user should know about a result: notices as data, and their sentences, a line for each kind."""
+"""Notices: caveats about a result as data, and their sentences, a line for each kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENOUGH_TO_GATE = 50  # and so is a gate with fewer
 
 
 class Kind(str, Enum):
-    """What a notice is about. The values are the names that JSON and --allow have."""
+    """The kinds of notices. The values are the names that JSON and --allow have."""
 
     DUPLICATES = "duplicates"  # duplicate judgments with the same grade
     SUBTOPICS = "subtopics"  # documents are judged for several subtopics
@@ -232,7 +232,7 @@ class _Count(int):
 
 
 def _fields(row: Row, group: Sequence[Notice], runs: int) -> dict[str, Any]:
-    """What templates may name: of the notice about most queries, or with the lowest value, and of all."""
+    """The values that templates name: of the notice about most queries or with the lowest value, and of all."""
     notice = _largest(group)
     if not notice.count:  # it is about a value
         notice = min(group, key=lambda notice: notice.value or 0.0)

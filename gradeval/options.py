@@ -658,7 +658,7 @@ class Options(OptionTable):
 
     @property
     def no_relevant_rule(self) -> str:
-        """What counts for a query without a relevant document, where a metric needs one."""
+        """The value of a query without a relevant document, where a metric needs one."""
         return self.no_relevant or DEFAULT_NO_RELEVANT
 
 

@@ -206,7 +206,7 @@ def _rounded(data: Mapping[str, Mapping[str, float]], numbers: list[float]) -> F
 
 
 def _measures(names: Iterable[str]) -> list[Measure]:
-    """What the names ask for, as pytrec_eval reads them. Raises ValueError and TypeError."""
+    """The measures of these names, as pytrec_eval reads them. Raises ValueError and TypeError."""
     given: dict[str, set[str]] = defaultdict(set)
     for name in names:
         if not isinstance(name, str):
@@ -235,7 +235,7 @@ def _of_trec_eval_9(spec: Spec) -> Spec:
 
 
 def _name(printed: str) -> str:
-    """What pytrec_eval calls a measure: its cutoff or level follows the name, other parameters do not."""
+    """The name of a measure in pytrec_eval: its cutoff or level follows the name, other parameters do not."""
     base = max((name for name in MEASURES if printed == name or printed.startswith(f"{name}_")), key=len)
     return printed if MEASURES[base].values else base
 

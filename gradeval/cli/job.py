@@ -44,7 +44,7 @@ def with_job(
 
 
 class Job:
-    """What a command was asked for, besides what is its own. Warnings of other code are treated as ours.
+    """The part of a command that all commands share. Warnings of other code are treated as ours.
 
     formats: those of the command. file: of --output; None for standard output, and until open(). format: of the
     output.
@@ -76,7 +76,7 @@ class Job:
 
     @cached_property
     def query_ids(self) -> QueryIds | None:
-        """What --query-ids was given. Raises OptionError."""
+        """The value of --query-ids. Raises OptionError."""
         return None if self._listed is None else QueryIds(self._listed)
 
     def open(self, *read: str, more: Sequence[str] = ()) -> None:
@@ -127,7 +127,7 @@ class Job:
 
     @property
     def chosen(self) -> Callable[[Iterable[str], str], tuple[str, ...]] | None:
-        """What finds the ids of --query-ids, given those of the qrels and their path."""
+        """The function that finds the ids of --query-ids, given those of the qrels and their path."""
         return None if self.query_ids is None else self.query_ids.chosen
 
     def report_failed(self, failed: Iterable[FailedRun]) -> None:
@@ -222,7 +222,7 @@ def expand_runs(
 
 
 class QueryIds:
-    """What --query-ids was given: ids, or the name of a file of ids ('-': standard input); ids where it is both
+    """The value of --query-ids: ids, or the name of a file of ids ('-': standard input); ids where it is both
     and all are judged.
 
     warnings: one where it is both. Raises OptionError for no ids.
@@ -274,7 +274,7 @@ class QueryIds:
         return tuple(ids)
 
     def unknown(self, error: UnknownQueryError) -> OptionError:
-        """What is said of listed ids that are not in the qrels."""
+        """The error about listed ids that are not in the qrels."""
         more = f", nor is there a file '{self.given}'" if len(self._listed) == 1 else ""
         return OptionError(f"--query-ids: {error}{more}")
 

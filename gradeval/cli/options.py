@@ -225,7 +225,7 @@ def output_options(
 
 
 def input_options() -> Callable[[Decorated], Decorated]:
-    """What the files are."""
+    """The formats and columns of files."""
     return row_options(Options, INPUT)
 
 
@@ -239,7 +239,7 @@ def quiet_option() -> Callable[[Decorated], Decorated]:
 
 
 def warning_options() -> Callable[[Decorated], Decorated]:
-    """What is done about warnings."""
+    """The treatment of warnings."""
     return together(
         quiet_option(),
         other(

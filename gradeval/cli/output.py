@@ -40,7 +40,7 @@ def show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """What Python's warnings module calls to show a warning of other code, such as a plugin's."""
+    """Show a warning of other code, such as a plugin's; Python's warnings module calls this."""
     echo_error(f"warning: {filename}:{lineno}: {category.__name__}: {' '.join(str(message).split())}")
 
 

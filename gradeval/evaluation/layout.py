@@ -1,4 +1,4 @@
-"""What Results print: queries, then the summary, for each run; or runs side by side."""
+"""The documents of Results: queries, then the summary, for each run; or runs side by side."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def content(
     summary: bool,
     values: Callable[[list[str], list[str], list[list[str]]], Any] | None = None,
 ) -> dict[str, Any]:
-    """What is printed, as an object. Numbers are exact, counts are int, undefined is None.
+    """The object of json. Numbers are exact, counts are int, undefined is None.
 
     values: makes the entries of queries from their ids, the metrics, and the texts of each metric.
     """

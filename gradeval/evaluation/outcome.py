@@ -146,7 +146,7 @@ class _First(Exception):
 
 
 def _hint(run: Run, qrels: Qrels) -> str:
-    """What to do where no query is in common: data frames turn integers into floats, where one is missing."""
+    """The hint where no query is in common: data frames turn integers into floats, where one is missing."""
 
     def stop(block: Columns) -> Columns:
         raise _First(block.queries[0]) if len(block.queries) else _First(b"")

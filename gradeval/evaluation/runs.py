@@ -50,7 +50,7 @@ class SavedRun:
 
 @dataclass(frozen=True)
 class SavedResult:
-    """What a saved result holds. path: its own; qrels, qrels_sha256, options: what it was made from.
+    """A saved result as read. path: its own; qrels, qrels_sha256, options: what it was made from.
 
     groups_sha256: of the group sizes of qrels without qid, None for others. metrics: canonical names. notices:
     as JSON has them.

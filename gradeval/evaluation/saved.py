@@ -118,7 +118,7 @@ def read_saved(source: Source) -> SavedResult:
 
 
 def _unnamed_qrels(runs: Any) -> str:
-    """What is wrong with a result that does not name its qrels."""
+    """The error of a result that does not name its qrels."""
     has_values = not isinstance(runs, list) or any(isinstance(run, dict) and "per_query" in run for run in runs)
     if has_values:
         return "it does not name the qrels file that it was made from"

@@ -1,4 +1,4 @@
-"""What the order of tied scores can change, measured: metrics are computed again under other orders of them.
+"""The effect of the order of tied scores, measured: metrics are computed again under other orders of them.
 
 A document's rank among others of equal score is an accident of the tie rule. From the first and last rank of
 each group of equal scores, which the run's reduction keeps, other orders are made without reading the run
@@ -124,7 +124,7 @@ def spread(
     jobs: int = 1,
     trials: int | None = None,
 ) -> Spread:
-    """What other orders of tied scores make of these queries, (Q,) as a mask.
+    """The values of these queries under other orders of tied scores, (Q,) as a mask.
 
     found: what the order of the run makes of all queries. judge: makes the judgments of some queries from the
     ranks of all rows, cut at the depth. trials: with more tied queries than this, only about so many of them,

@@ -40,12 +40,12 @@ class Problem(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What it has in common with problems of the same kind in other lines."""
+        """The part of it that problems of the same kind in other lines share."""
         return _VARIABLE.sub("…", self.what)
 
 
 class LineProblems(NamedTuple):
-    """What is wrong with some lines: the first SHOWN problems by line, and how many there are.
+    """The problems of some lines: the first SHOWN problems by line, and how many there are.
 
     final: the rest of the file need not be read. bad: how many lines have a problem. rows: the lines of data of
     the block. head: the beginning of the file, if the block has it. every: yields all of the problems, in any

@@ -1,4 +1,4 @@
-"""What a file looks like that is not what it was given as, and what reads it; imported for errors only.
+"""Hints about files of another format than the expected one; imported for errors only.
 
 To add a look: a function (lines, role) -> hint or '' in _LOOKS; for binary files, a row in scan._MAGIC.
 """

@@ -104,7 +104,7 @@ def _stat(path: str) -> os.stat_result | None:
 
 
 def _as_input(path: str, about: os.stat_result | None, inputs: Iterable[str]) -> str:
-    """What is wrong where the path is that of an input; '' where it is not. about: its status."""
+    """The error where the path is that of an input; '' where it is not. about: its status."""
     read = [each + suffix for each in inputs for suffix in ("", *GROUP_SUFFIXES)]
     if about is not None:
         return "it is one of the input files" if any(_is_file(about, each) for each in read) else ""

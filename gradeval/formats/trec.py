@@ -205,14 +205,14 @@ def columns_of(
 
 
 def hint_of_number(field: bytes, name: str = "") -> str:
-    """What to do about a field that is not a number, where it is known. name: that of columns_of()."""
+    """The hint about a field that is not a number, where there is one. name: that of columns_of()."""
     if not field and name == "grade":
         return "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
     return "Numbers have a decimal point and no commas" if _DECIMAL_COMMA.fullmatch(field) else ""
 
 
 def not_a_number(name: str, field: bytes) -> str:
-    """What is wrong with a field that is not a finite number."""
+    """The message about a field that is not a finite number."""
     try:
         kind = "number" if math.isfinite(float(field)) else "finite number"  # float() takes 1_0
     except ValueError:

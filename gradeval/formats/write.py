@@ -53,7 +53,7 @@ class Batch(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What is written. role: 'qrels' or 'run'. tag: the run tag, for formats that have one."""
+    """Rows to write. role: 'qrels' or 'run'. tag: the run tag, for formats that have one."""
 
     role: str
     tag: bytes = b"gradeval"

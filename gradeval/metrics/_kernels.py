@@ -28,7 +28,7 @@ def one_each(hits: Hits, normalizer: Floats | Ints | float = 1.0) -> Terms:
 
 
 def before_rows(within: Segments, after: Floats, first: float | Floats) -> Floats:
-    """What held before each row, where `after` holds after it and `first` at the start of a query, (N,)."""
+    """The value before each row, where `after` holds after it and `first` at the start of a query, (N,)."""
     before = np.empty_like(after)
     before[1:] = after[:-1]
     starts = within.offsets[:-1][within.lengths > 0]

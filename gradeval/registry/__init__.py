@@ -1,1 +1,1 @@
-"""What metrics there are, what they are called and what they take."""
+"""The metrics: their names and parameters."""

@@ -21,7 +21,7 @@ Given = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Condition:
-    """What a parameter must be for an invariant to hold.
+    """A condition on a parameter under which an invariant holds.
 
     about: the condition in words. is_met: (parameters, the distinct grades of the qrels, ascending) -> bool.
     """

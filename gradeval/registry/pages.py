@@ -290,7 +290,7 @@ def ideal_of(spec: Spec) -> str:
 
 
 def columns_of(judgments: Judgments, terms: Terms) -> dict[str, Floats]:
-    """What the terms are made of: name of a column -> a number for each term, (T,)."""
+    """The parts of the terms: name of a column -> a number for each term, (T,)."""
     columns = {"term": np.broadcast_to(terms.value, terms.row.shape)}
     if not isinstance(terms, DiscountedTerms):
         return columns
@@ -301,7 +301,7 @@ def columns_of(judgments: Judgments, terms: Terms) -> dict[str, Floats]:
 
 
 def steps_of(terms: Terms) -> Iterator[tuple[str, float]]:
-    """What is done to the sum of one query, one after the other, to get the value."""
+    """The steps from the sum of one query to the value, one after the other, to get the value."""
     for name, value, default in (
         ("minus", terms.base, 0.0),
         ("times", terms.scale, 1.0),
@@ -325,7 +325,7 @@ def is_graded(metric: Metric) -> bool:
 
 
 def without_relevant(metric: Metric) -> str:
-    """What it does for a query without a relevant document."""
+    """Its value for a query without a relevant document."""
     if metric.needs_relevant:
         return "counts as 0; --no-relevant 1 or skip changes that"
     needed = {param.name: param.parse(param.example) for param in metric.params if param.required}

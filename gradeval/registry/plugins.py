@@ -147,7 +147,7 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
 
 
 def _parser(param: Param) -> Callable[[str], Any]:
-    """What reads a parameter's value, which must be hashable and have a text."""
+    """The reader of a parameter's value, which must be hashable and have a text."""
 
     @wraps(param.parse)
     def parse(text: str) -> Any:
@@ -173,7 +173,7 @@ def _copied(judgments: Judgments) -> Judgments:
 
 
 def _checked_result(result: Any, kind: Kind, judgments: Judgments, prefix: str) -> Any:
-    """What a metric returned: Terms, strings (Q,), or else new float64 (Q,). Raises MetricError."""
+    """The values that a metric returned: Terms, strings (Q,), or else new float64 (Q,). Raises MetricError."""
     count = judgments.segments.count
     if kind is Kind.TEXT:
         texts = None if isinstance(result, (str, bytes)) else np.asarray(result).tolist()

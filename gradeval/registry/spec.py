@@ -401,7 +401,7 @@ def _register() -> list[str]:
 
 
 def _owner(name: str) -> str:
-    """What a name is already used for, '' if it is free."""
+    """The present use of a name, '' if it is free."""
     if fold(name) in _NAMES:
         return _NAMES[fold(name)].name
     if fold(name) in GROUPS:
@@ -432,7 +432,7 @@ def load_plugins() -> tuple[str, ...]:
 
 
 def _ignored(failed: Sequence[str]) -> str:
-    """What is wrong with plugins, in short: the first, and how many more there are."""
+    """The errors of plugins, in short: the first, and how many more there are."""
     if not failed:
         return ""
     first = failed[0] if len(failed[0]) <= _LONGEST else failed[0][:_LONGEST] + "…"

@@ -1,4 +1,4 @@
-"""What a result prints, before it has a format: grids for people, rows for programs, content for JSON.
+"""The content of a result before it has a format: grids for people, rows for programs, content for JSON.
 
 A feature has a module `layout` with document(result, how, …) -> Document, which chooses and orders what is
 printed. The writers (table, tsv, csv, json, jsonl, md, latex) know documents and nothing else.
@@ -77,7 +77,7 @@ class Line(NamedTuple):
 
 
 class Sentences(NamedTuple):
-    """What the numbers mean: a paragraph a sentence on a terminal, one paragraph in other formats."""
+    """An explanation of the numbers: a paragraph a sentence on a terminal, one paragraph in other formats."""
 
     sentences: Sequence[str]
 

@@ -87,7 +87,7 @@ def root_sum_of_squares(values: Floats) -> float:
 
 @dataclass(frozen=True)
 class Summary:
-    """What describes paired differences.
+    """A description of paired differences.
 
     n: pairs. mean, sd: in the unit of the values; NaN for no pair, or for fewer than 2. effect_size:
     mean / sd, unit free; NaN where all differences are equal. wins, ties, losses: pairs with a difference
@@ -118,7 +118,7 @@ def summarize(differences: Floats) -> Summary:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a test finds in one comparison.
+    """The outcome of a test in one comparison.
 
     p: two-sided, uncorrected; NaN where there is none, and then `reason` says why (else '').
     low, high: the interval, in the unit of the values; infinite ends where the test can reject nothing on

@@ -1,4 +1,4 @@
-"""What depends on the grades only, and so is the same for every run."""
+"""Values that depend on the grades only, and so are the same for every run."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class Judgments(Recalling):
 
     @cached_property
     def best(self) -> Ideal:
-        """What depends on the grades only."""
+        """Values that depend on the grades only."""
         return Ideal(self.segments, self.grade)
 
     @property

@@ -91,7 +91,7 @@ class Qrels:
 
     @cached_property
     def ideal(self) -> Ideal:
-        """What depends on the grades only, kept for qrels that are scored as a whole."""
+        """Values that depend on the grades only, kept for qrels that are scored as a whole."""
         return Ideal(Segments(self.offsets), self.grade)
 
     def shares(self) -> list[slice]:

@@ -138,7 +138,7 @@ class Repeats(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What is found in a run for some queries.
+    """The judged documents of a run for some queries.
 
     query, retrieved: the index of each query and the count of its documents, (S,). key: the sum of the keys of
     its documents, which does not depend on their order, (S,). line: its first line, (S,). row, rank, score: the

@@ -41,7 +41,7 @@ _SHARE = 8 << 20  # about how many bytes of a run are sorted in memory at a time
 
 
 class Reduced(NamedTuple):
-    """What is kept of a run.
+    """A run reduced to its judged documents.
 
     rank, score: of each judgment, (N,), inf and -inf where the run did not retrieve the document.
     retrieved: how many documents each judged query retrieved, (Q,). unjudged: how many queries of the run the
@@ -62,7 +62,7 @@ class Reduced(NamedTuple):
 
 
 class Read(Protocol):
-    """What a block's columns say of the run besides its rows, as in Columns."""
+    """The facts about a run that a block's columns hold besides its rows, as in Columns."""
 
     @property
     def tag(self) -> bytes | None: ...
@@ -95,7 +95,7 @@ class Total:
         self.last_new = -1  # the last line that is not a duplicate
 
     def find(self, lines: Lines) -> Found:
-        """What is in the lines of whole queries; several threads call it."""
+        """The judged documents in the lines of whole queries; several threads call it."""
         return find(lines, self.qrels, self.ties_rule)
 
     def add(self, found: Found, first_line: int) -> None:
@@ -198,7 +198,7 @@ def collect(
     begin: Callable[[], tuple[AnyTotal, Problems]],
     jobs: int,
 ) -> AnyTotal:
-    """What is found in a run of any length, query by query. Raises InputError(s).
+    """Reduce a run of any length, query by query. Raises InputError(s).
 
     begin: makes what collects it, and its problems; it is called again where the run must be read again.
     """
@@ -420,7 +420,7 @@ def collect_by_sorting(
     jobs: int,
     enough: int | None = None,
 ) -> AnyTotal:
-    """What is found in a run in any order: sort the lines into shares by query, then rank each share.
+    """Reduce a run in any order: sort the lines into shares by query, then rank each share.
 
     enough: the number of lines after which no more need be read, where they are known to hold errors.
     """

@@ -1,4 +1,4 @@
-"""What a batch prints: for each metric a table of systems as rows and collections as columns, with averages."""
+"""The document of a batch: for each metric a table of systems as rows and collections as columns, with averages."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _bold(spec: Spec, means: list[float], cells: list[Cell]) -> list[Cell]:
 
 
 def _legend(batch: Batch, with_letters: bool) -> list[str]:
-    """What the marks and the average mean, a sentence each."""
+    """Sentences that explain the marks and the average."""
     sentences = []
     count = len(batch.comparisons)
     if count and batch.baseline is not None:

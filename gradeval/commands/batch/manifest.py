@@ -42,7 +42,7 @@ class Collection:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a batch evaluates. path: its own. features: of the LETOR qrels that are systems, by name.
+    """A manifest as read. path: its own. features: of the LETOR qrels that are systems, by name.
 
     metrics: those of all collections that do not have their own, as written.
     """
@@ -106,7 +106,7 @@ class _Reader:
                 self.fail(f"unknown key {named(str(key))}{where}", text, table, hint)
 
     def named_tables(self, content: Mapping[str, Any], key: str) -> dict[str, Any]:
-        """What a list of names, or a table by name, says of each name: None for a list."""
+        """The entry of each name of a list or a table; None for a list."""
         value = content.get(key)
         if value is None:
             self.fail(f"no {key} given")

@@ -176,7 +176,7 @@ class Batch(Printable):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What a user should know; the subject of a notice about a run is COLLECTION/SYSTEM."""
+        """The notices; the subject of a notice about a run is COLLECTION/SYSTEM."""
         of_cells = (notice for collection in self.collections for notice in self._of_collection(collection))
         return tuple(dict.fromkeys([*self._missing(), *self._without_baseline(), *self._judged(), *of_cells]))
 

@@ -133,7 +133,7 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
 
 
 def notices_of(results: Results, values: QueryValues) -> list[Notice]:
-    """What should be known of the metrics that are compared."""
+    """Notices about the metrics that are compared."""
     names = {"", *(column.name for column in values.metrics)}
     return [notice for notice in results.notices if notice.metric in names or notice.kind is Kind.JUDGED_SHARE]
 
@@ -295,7 +295,7 @@ def pair_comparison(
     options: CompareOptions,
     power: Power | None = None,
 ) -> PairComparison:
-    """What a test tells of a run. means: of the baseline and of the run. summary: of the differences."""
+    """The outcome of a test of a run. means: of the baseline and of the run. summary: of the differences."""
     # significant where the corrected p is below alpha; of the bootstrap, where the interval leaves out 0
     if options.test == "bootstrap":
         significant = not outcome.low <= 0 <= outcome.high and outcome.low < outcome.high

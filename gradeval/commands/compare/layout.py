@@ -1,4 +1,4 @@
-"""What a comparison prints: means, differences, analysis of variance, changes, queries, and what they mean."""
+"""The document of a comparison: means, differences, analysis of variance, changes, queries, and what they mean."""
 
 from __future__ import annotations
 
@@ -365,7 +365,7 @@ def _query_rows(comparison: Comparison, digits: Digits) -> Rows:
 
 
 def legend(comparison: Comparison, with_letters: bool) -> list[str]:
-    """What the marks and numbers mean, a sentence each."""
+    """Sentences that explain the marks and numbers."""
     chosen = comparison.options
     alpha = f"alpha = {chosen.alpha:g}"
     sizes = sorted({pair.n for pair in comparison.comparisons})

@@ -260,7 +260,7 @@ class CompareOptions(OptionTable):
         return (100 - self.confidence) / 100
 
     def to_dict(self) -> dict[str, object]:
-        """What decides the numbers, as JSON can hold it."""
+        """The options that decide the numbers, as JSON types."""
         names = ("baseline", "all_pairs", "test", "confidence", "samples", "seed")
         values = {name: getattr(self, name) for name in names}
         return {**values, "correction": self.used_correction, "alpha": self.alpha}

@@ -31,7 +31,7 @@ Verdict = Literal["better", "worse", ""]
 
 @dataclass(frozen=True)
 class Power:
-    """What the paired t-test could have shown, with a chance of POWER at the significance level.
+    """The differences that the paired t-test could have shown, with a chance of POWER at the significance level.
 
     smallest: the smallest true difference that these queries show, in the metric's unit. needed: how many
     queries show the observed one; infinite for a difference of 0. NaN where there is no p.
@@ -233,7 +233,7 @@ class Comparison(Printable):
         return sum(not math.isnan(pair.p_corrected) for pair in self.comparisons)
 
     def settings(self) -> dict[str, Any]:
-        """What the numbers depend on, except the values."""
+        """The settings that the numbers depend on, except the values."""
         baseline = None if self.options.all_pairs else self.values.runs[self.pairs[0][0]]
         return {
             **self.options.to_dict(),
@@ -280,7 +280,7 @@ class Comparison(Printable):
 
 
 def estimand(test: str) -> str:
-    """What the interval of a test is of."""
+    """The estimand of the interval of a test."""
     return MEAN_DIFFERENCE if test == TUKEY else TESTS[test].estimand
 
 

@@ -40,7 +40,7 @@ class ComparedMetric:
 
     @property
     def sign(self) -> int:
-        """What a difference is multiplied with, so that better is above 0."""
+        """The sign that makes better differences positive."""
         return -1 if self.higher_is_better is False else 1
 
 
@@ -248,7 +248,7 @@ def is_judged(spec: Spec) -> bool:
 
 
 def without_judged(specs: Sequence[Spec]) -> list[Spec]:
-    """What to test where nobody chose: all but Judged@k, if there are others."""
+    """The metrics to test by default: all but Judged@k, if there are others."""
     return [spec for spec in specs if not is_judged(spec)] or list(specs)
 
 

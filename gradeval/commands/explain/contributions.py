@@ -159,7 +159,7 @@ _Scale = Callable[[Floats], Floats]
 
 
 def _scale(name: str, judgments: Judgments, params: dict[str, Any]) -> tuple[str, _Scale | None]:
-    """What the gains of a metric are made from in place of grades: its name, and grades -> it."""
+    """The scaled grades that the gains of a metric are made from: their name, and grades -> them."""
     if name == "NDCNG":
         highest = float(judgments.highest[0])
         return "grade/m", lambda grade: np.maximum(grade, 0.0) / (highest or 1.0)

@@ -1,4 +1,4 @@
-"""What explanations print: the documents and what each adds, the ideal ranking, levels, φ, and sentences."""
+"""The documents of explanations: the documents and what each adds, the ideal ranking, levels, φ, and sentences."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ def _short(value: float, digits: Digits) -> str:
 
 
 def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Digits) -> Iterator[str]:
-    """What the table of these documents does not show, and what its marks mean."""
+    """Sentences about documents that the table does not show, and its marks."""
     sentences = []
     if not explanation.documents.retrieved:
         sentences.append("The run has no documents for this query.")

@@ -271,7 +271,7 @@ class Explanation(Printable):
 
     @cached_property
     def contributions(self) -> Mapping[Document, float]:
-        """What each document adds to the value; of a metric that is no sum, minus the change without it."""
+        """The contribution of each document to the value; of a metric that is no sum, minus the change without it."""
         if self.terms is None:
             return {change.document: -change.change for change in self.changes}
         return {term.document: term.contribution for term in self.terms if term.document is not None}
@@ -323,7 +323,7 @@ class Explanation(Printable):
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """What each document costs, the largest loss first. Their sum is 1 - value. Empty if not has_losses."""
+        """The loss of each document, the largest first. Their sum is 1 - value. Empty if not has_losses."""
         if not self.has_losses or self.ideal is None:
             return ()
         best = {term.document: term for term in self.ideal}
@@ -339,7 +339,7 @@ class Explanation(Printable):
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
-        """What each document adds to the difference of the runs, the largest first. Empty without a second."""
+        """The contribution of each document to the difference of the runs, the largest first. Empty without a second."""
         if self.against is None:
             return ()
         ours, theirs = self._added(), self.against._added()
@@ -362,7 +362,7 @@ class Explanation(Printable):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """What the json format prints. Numbers are exact, undefined ones None."""
+        """The object of json. Numbers are exact, undefined ones None."""
         content = self._content()
         if self.has_losses:
             content["losses"] = _by_document(self.losses)

@@ -1,4 +1,4 @@
-"""What CI services read: a JUnit file, and annotations and the summary of a step of GitHub Actions."""
+"""Output for CI services: a JUnit file, and annotations and the summary of a step of GitHub Actions."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _PLACES = 2  # significant digits of a bound
 
 @dataclass(frozen=True)
 class GateConfig:
-    """What a gate judges by, and against what. baseline, min_coverage: None where nothing is said.
+    """The configuration of a gate. baseline, min_coverage: None where nothing is said.
 
     options: those of the evaluation that a file has, by the names of Options.
     """

@@ -1,4 +1,4 @@
-"""What a plot prints: its numbers, the picture of queries and of curves in characters too."""
+"""The document of a picture: its numbers, the picture of queries and of curves in characters too."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _file(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """What the browser lets the page do: run this script and use this style, and load nothing."""
+    """The policy of the page for the browser: run this script and use this style, and load nothing."""
     hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in (script, style)]
     rules = (
         "default-src 'none'",

@@ -276,7 +276,7 @@ def _explanations(
 
 
 def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
-    """What is shown of the explanations of a query, by run and by metric."""
+    """The explanations of a query that are shown, by run and by metric."""
     selections = [
         [explanation.selected(explanation.first_ranks, FURTHER) for explanation in of_run] for of_run in of_runs
     ]

@@ -126,7 +126,7 @@ class Collection:
         return replace(self, qrels=table, runs=tuple(runs))
 
     def notices(self, specs: Sequence[Spec], results: Sequence[Scored]) -> Iterator[Notice]:
-        """What a user should know of the judgments, the runs and their values."""
+        """Notices about the judgments, the runs and their values."""
         options, every = self.options, np.ones(len(self.qrels.queries), np.bool_)
         yield from self.qrels.notices
         cutoff = first_ranks(specs, options)

@@ -126,7 +126,7 @@ def study_command() -> None:
 
 
 def swaps_options() -> Callable[[Decorated], Decorated]:
-    """What is swapped, and how often."""
+    """The rankings and the number of swaps."""
     return together(
         metrics_option("muAP NDCNG nDCG(gain=exp)"),
         click.option(

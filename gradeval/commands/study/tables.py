@@ -1,4 +1,4 @@
-"""What studies share: their tables, the metrics and numbers they take, orders, and generated rankings."""
+"""Shared by studies: their tables, the metrics and numbers they take, orders, and generated rankings."""
 
 from __future__ import annotations
 
