@@ -140,7 +140,13 @@ def test_there_are_commands():
     assert len(COMMANDS) > 10
 
 
-@pytest.mark.parametrize("command, output", COMMANDS, ids=[command[:60] for command, _ in COMMANDS])
+def cases() -> list[Any]:
+    """The commands with their outputs; a study of swaps takes seconds: tests/commands/study has a small one."""
+    marks = {command: [pytest.mark.slow] * ("study swaps" in command) for command, _ in COMMANDS}
+    return [pytest.param(*one, marks=marks[one[0]], id=one[0][:60]) for one in COMMANDS]
+
+
+@pytest.mark.parametrize("command, output", cases())
 def test_command_shows_this(command, output):
     assert run(command) == output
 
@@ -203,10 +209,8 @@ def test_options_that_are_named_exist():
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(shell):
+    """tests/cli/test_completion.py has the scripts."""
     assert any(f"_GRADEVAL_COMPLETE={shell}_source gradeval" in block for block in blocks("sh"))
-    if shell == "bash" and not shutil.which("bash"):
-        pytest.skip("there is no bash")
-    assert "_GRADEVAL_COMPLETE" in bash(f"_GRADEVAL_COMPLETE={shell}_source gradeval").decode()
 
 
 def test_python_examples(monkeypatch):

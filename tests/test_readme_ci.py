@@ -76,9 +76,7 @@ def run(script: str, shell: Sequence[str] = ("sh", "-ec"), **more: str) -> subpr
 
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
 def test_make() -> None:
-    done = run("make -s gate")
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "gate held: 6 of 6 checks held")
-    ranks("bm25")
+    ranks("bm25")  # test_github_actions has one that holds
     done = run("make -s gate")
     assert done.returncode == 2  # make's, for any error
     assert "gate failed: 3 of 6 checks did not hold (3 failed)" in done.stdout

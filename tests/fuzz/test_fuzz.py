@@ -62,7 +62,7 @@ SLOW = ("streams", "resources", "fork")
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CASES]
 )
 def test_nothing_is_wrong(name: str, tmp_path: Path) -> None:
-    assert failures(name, tmp_path, CASES[name]) == []
+    assert failures(name, tmp_path, CASES[name] // 2 or 1) == []
 
 
 def plant(name: str, patch: pytest.MonkeyPatch) -> None:

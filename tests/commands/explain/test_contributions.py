@@ -29,7 +29,7 @@ SPECS = list(map(str, parse([*NUMBERS, *MORE.split()])))
 each_spec = each("name", SPECS)
 
 
-OPTIONS = (TIES, {**TIES, "depth": 4, "no_relevant": "1"}, {**TIES, "judged_only": True})
+OPTIONS = (TIES, {**TIES, "depth": 4, "no_relevant": "1", "judged_only": True})
 
 
 @cache
