@@ -8,7 +8,6 @@ outcomes_of_saved    their values
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +27,7 @@ from gradeval.evaluation.results import FailedRun, Results, RunResult
 from gradeval.evaluation.runs import Runs, SavedResult, SavedRun
 from gradeval.evaluation.score import Scored, summarize
 from gradeval.formats.json import begins_saved
-from gradeval.formats.lines import RepeatedKey, read_text, unique_keys
+from gradeval.formats.lines import parse_json, read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import OF_QRELS, Kind, Notice, is_accepted, many
 from gradeval.options import DEFAULT_TIES, TIES, VALUES, Options
@@ -80,7 +79,7 @@ def is_saved(source: Source) -> bool:
 
 def read_saved(source: Source) -> SavedResult:
     """The saved result in a file. Raises InputError where it is none, or has no values per query."""
-    content = _parsed(source)
+    content = parse_json(read_text(source), source.name)
     if not isinstance(content, dict) or "gradeval" not in content:
         raise _invalid(source, "this JSON is not a saved result of gradeval")
     if "comparisons" in content:
@@ -124,21 +123,6 @@ def _unnamed_qrels(runs: Any) -> str:
         return "it does not name the qrels file that it was made from"
     what = "it has neither values per query nor the SHA-256 of its qrels, as all results of 'gradeval spark'"
     return f"{what}, which compares runs itself (--baseline)"
-
-
-def _parsed(source: Source) -> Any:
-    def refused(name: str) -> NoReturn:
-        raise _invalid(source, f"{name} is not JSON")
-
-    try:
-        text = read_text(source).decode("utf-8")
-        return json.loads(text, parse_constant=refused, object_pairs_hook=unique_keys)
-    except json.JSONDecodeError as error:
-        raise InputError(source.name, f"this is not JSON ({error.msg})", line=error.lineno) from None
-    except RepeatedKey as error:
-        raise _invalid(source, f"{named(error.key)} is in an object twice") from None
-    except (ValueError, RecursionError) as error:  # bytes that are not UTF-8, an integer without end, [[[[…
-        raise InputError(source.name, f"this JSON cannot be read ({type(error).__name__})") from None
 
 
 def _run(source: Source, run: Any, place: str) -> SavedRun:

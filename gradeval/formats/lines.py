@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from gradeval.errors import InputError, named
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
@@ -67,6 +68,22 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
         raise RepeatedKey(next(key for place, key in enumerate(keys) if key in keys[:place]))
     return members
+
+
+def parse_json(text: bytes, name: str, line: int | None = None) -> Any:
+    """The value of a JSON text without a key twice in an object. name, line: of messages. Raises InputError."""
+
+    def refused(constant: str) -> NoReturn:
+        raise InputError(name, f"{constant} is not JSON", line=line)
+
+    try:
+        return json.loads(text.decode("utf-8"), parse_constant=refused, object_pairs_hook=unique_keys)
+    except json.JSONDecodeError as error:
+        raise InputError(name, f"this is not JSON ({error.msg})", line=line or error.lineno) from None
+    except RepeatedKey as error:
+        raise InputError(name, f"{named(error.key)} is in an object twice", line=line) from None
+    except (ValueError, RecursionError) as error:  # bytes that are not UTF-8, an integer without end, [[[[…
+        raise InputError(name, f"this JSON cannot be read ({type(error).__name__})", line=line) from None
 
 
 def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradeval.arrays.threads import default_jobs, ordered_map
 from gradeval.commands.batch.manifest import Collection, Manifest, manifest_of, read_manifest
-from gradeval.commands.batch.result import Batch, BatchCollection, Cell, Key, Value
+from gradeval.commands.batch.result import Batch, BatchCollection, Cell, Key, Value, is_as_written
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import PairComparison, Verdict
@@ -33,7 +33,7 @@ from gradeval.evaluation import evaluate_all, with_saved
 from gradeval.evaluation.results import FailedRun, Results
 from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.formats.letor import group_sizes
-from gradeval.formats.lines import read_text
+from gradeval.formats.lines import parse_json, read_text
 from gradeval.formats.sources import Source
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
@@ -65,17 +65,24 @@ def batch(
 
 
 def read_earlier(source: Source) -> dict[Key, Cell]:
-    """The cells of an output in json or jsonl. Raises InputError."""
+    """The cells of an output in json or jsonl that are as they were written. Raises InputError."""
+    text = read_text(source)
+    lines = [(number, line) for number, line in enumerate(text.split(b"\n"), 1) if line.strip()]
+    if not lines:  # as an interrupted command may leave it
+        return {}
     try:
-        text = read_text(source).decode("utf-8")
-        try:
-            content = json.loads(text)
-        except json.JSONDecodeError:
-            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
+        if not lines[0][1].lstrip().startswith(b"{"):
+            raise ValueError
+        if len(lines) > 1 and lines[0][1].rstrip().endswith(b"}"):
+            rows = [parse_json(line, source.name, number) for number, line in lines]
         else:
+            content = parse_json(text, source.name)
             rows = content.get("cells", [content])
-        rows = [row for row in rows if "average" not in row]
-        cells = [Cell.from_dict(row) for row in rows if row["gradeval"] == __version__ and "judged" in row]
+        cells = [
+            Cell.from_dict(row)
+            for row in rows
+            if "average" not in row and row["gradeval"] == __version__ and is_as_written(row)
+        ]
     except (ValueError, TypeError, KeyError, AttributeError):
         hint = "Save one with gradeval batch MANIFEST -f json -o FILE"
         raise InputError(source.name, "this is not an output of gradeval batch", hint=hint) from None

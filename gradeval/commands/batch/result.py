@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,6 +24,7 @@ from gradeval.render.numbers import exact
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1
+_CHECKSUM = "checksum"  # of a cell in JSON: the SHA-256 of the rest
 
 Status = Literal["done", "missing", "failed"]
 Key = tuple[str, str]
@@ -64,8 +67,8 @@ class Cell:
     depths: tuple[int, int, int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The cell as in JSON."""
-        return {
+        """The cell as in JSON. Its checksum shows --resume whether it was edited."""
+        content = {
             "gradeval": __version__,
             **{name: getattr(self, name) for name in ("collection", "system", "status")},
             **vars(self),
@@ -75,6 +78,7 @@ class Cell:
             "notices": [notice.to_dict() for notice in self.notices],
             "errors": list(self.errors),
         }
+        return {**content, _CHECKSUM: _checksum(content)}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Cell:
@@ -98,6 +102,15 @@ class Cell:
             notices=tuple(Notice.from_dict(one, str(one["subject"])) for one in content["notices"]),
             depths=quartiles_of(content.get("depths")),
         )
+
+
+def is_as_written(content: Mapping[str, Any]) -> bool:
+    """Whether the JSON of a cell is as to_dict() made it: an edited value looks like any other."""
+    return content.get(_CHECKSUM) == _checksum({key: content[key] for key in content if key != _CHECKSUM})
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

@@ -125,6 +125,43 @@ def test_an_interrupted_batch_loses_nothing_that_was_there(monkeypatch: pytest.M
     assert cells[0]["values"]["P@2"]["mean"] == pytest.approx(0.5 / 30)
 
 
+@pytest.mark.parametrize("name", ["out.json", "out.jsonl"])
+def test_edited_cells_are_evaluated_again(name: str) -> None:
+    batch("m.toml", "-o", name, "--quiet")
+    whole = Path(name).read_text()
+    cell = json.loads(whole.split("\n")[0]) if name == "out.jsonl" else json.loads(whole)["cells"][0]
+    metric, value = next(iter(cell["values"].items()))
+    mean, n = json.dumps(value["mean"]), f'"n": {value["n"]}'
+    for old, new in (
+        (mean, f'"{value["mean"]}"'),
+        (mean, "0.123"),
+        (mean, "null"),
+        (n, '"n": 7'),
+        (n, '"m": 30'),
+        (f'"{cell["sha256"]}"', "5"),
+        (f'"{metric}": ', '"RR": '),
+    ):
+        assert whole.count(old), old
+        Path(name).write_text(whole.replace(old, new, 1))
+        batch("m.toml", "-o", name, "--resume", "--quiet")
+        assert Path(name).read_text() == whole
+
+
+def test_an_earlier_output_that_is_not_json() -> None:
+    for name in ("out.json", "out.jsonl"):
+        batch("m.toml", "-o", name, "--quiet")
+        whole = Path(name).read_text()
+        line = ":1" * (name == "out.jsonl")
+        place = 1 + whole[: whole.index('"n": ')].count("\n")
+        for new, what in (
+            ('"n": 1, "n": ', f"{line}: 'n' is in an object twice"),
+            ('"x": NaN, "n": ', f"{line}: NaN is not JSON"),
+            ('"n": ]', f":{place}: this is not JSON (Expecting value)"),
+        ):
+            Path(name).write_text(whole.replace('"n": ', new, 1))
+            assert fails("batch", "m.toml", "-o", name, "--resume").startswith(f"{name}{what}")
+
+
 def test_resume_from_another_file() -> None:
     Path("out.json").write_text('{"a": 1}')
     assert fails("batch", "m.toml", "-o", "out.json", "--resume").startswith(
