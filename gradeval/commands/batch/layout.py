@@ -1,4 +1,4 @@
-"""The document of a batch: for each metric a table of systems as rows and collections as columns, with averages."""
+"""The document of a batch: a table for each metric, systems as rows, collections and the average as columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document of a comparison: means, differences, analysis of variance, changes, queries, and what they mean."""
+"""The document of a comparison: means, differences, analysis of variance, changes, queries, sentences."""
 
 from __future__ import annotations
 

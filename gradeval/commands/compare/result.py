@@ -31,7 +31,7 @@ Verdict = Literal["better", "worse", ""]
 
 @dataclass(frozen=True)
 class Power:
-    """The differences that the paired t-test could have shown, with a chance of POWER at the significance level.
+    """The differences that the paired t-test could have shown, with power POWER at the significance level.
 
     smallest: the smallest true difference that these queries show, in the metric's unit. needed: how many
     queries show the observed one; infinite for a difference of 0. NaN where there is no p.

@@ -1,4 +1,4 @@
-"""The documents of explanations: the documents and what each adds, the ideal ranking, levels, φ, and sentences."""
+"""The document of explanations: documents and what each adds, the ideal ranking, levels, φ, sentences."""
 
 from __future__ import annotations
 

@@ -271,7 +271,7 @@ class Explanation(Printable):
 
     @cached_property
     def contributions(self) -> Mapping[Document, float]:
-        """The contribution of each document to the value; of a metric that is no sum, minus the change without it."""
+        """The contribution of each document to the value; without a sum, minus the change without it."""
         if self.terms is None:
             return {change.document: -change.change for change in self.changes}
         return {term.document: term.contribution for term in self.terms if term.document is not None}
@@ -339,7 +339,7 @@ class Explanation(Printable):
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
-        """The contribution of each document to the difference of the runs, the largest first. Empty without a second."""
+        """The contribution of each document to the difference of the runs, the largest first."""
         if self.against is None:
             return ()
         ours, theirs = self._added(), self.against._added()
