@@ -71,8 +71,8 @@ def _is_tag(tag: str) -> bool:
 
 class Converted(NamedTuple):
     """A summary of the rows written. role: 'qrels' or 'run'. duplicates: judgments left out, whose document is
-    judged before with the same grade. real: how many grades are not integers, which trec_eval does not read. subtopics:
-    judgments of a document for a further subtopic; the highest grade is written.
+    judged before with the same grade. real: how many grades are not integers, which trec_eval does not read.
+    subtopics: judgments of a document for a further subtopic; the highest grade is written.
     """
 
     role: str
