@@ -288,7 +288,7 @@ def _ties(group: Sequence[Notice], runs: int, option: Option) -> str:
         most = f"values, by {by} {change} in {notice.metric} of {notice.subject}"
         if not notice.change and notice.low is not None:
             most = f"values; {notice.metric} of {notice.subject} {defined}"
-        shows = option("'gradeval QRELS RUN --tie-range'", "tie_range=True")
+        shows = option("'gradeval QRELS RUN --tie-range'", "evaluate(..., tie_range=True)")
         return f"{_runs(group, runs)} have tied scores whose order could change {most}; {shows} shows all"
     where = many(notice.count, "query", "queries")
     more = f", and {others} by less" if others else ""

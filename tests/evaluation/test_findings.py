@@ -261,7 +261,7 @@ class TestManyRuns:
             "none: no document of the run is judged; check the document ids",
             "3 of 3 runs: rankDCG is undefined for up to 2 queries (none), excluded from its mean",
             "2 of 3 runs have tied scores whose order could change values, by up to 0.0935 in nDCG of tied; "
-            "tie_range=True shows all",
+            "evaluate(..., tie_range=True) shows all",
             "runs differ in depth: tied 2 documents per query, none 1 (lower quartiles); nDCG, AP, rankDCG "
             "depend on it (depth=1)",
         )

@@ -65,7 +65,7 @@ def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, *
     qrels, runs: as evaluate() takes them; a run may also be a file of saved results (gradeval -f json -q).
     metrics: names; by default those that all saved results have, or else those that evaluate() has.
 
-    options: those of evaluate(), and those listed below. Raises GradevalError.
+    options: those of evaluate() but tie_range and by_level, and those listed below. Raises GradevalError.
     """
     own, others = split_options(options)
     how, evaluation = CompareOptions.of(**own), Options.of(**others)

@@ -9,7 +9,18 @@ from numbers import Real
 from typing import Annotated, Any
 
 from gradeval.errors import OptionError, described
-from gradeval.options import CONFIDENCE, FLAG, Kind, Option, Options, OptionTable, check_known, integer, plain
+from gradeval.options import (
+    CONFIDENCE,
+    FLAG,
+    MORE,
+    Kind,
+    Option,
+    Options,
+    OptionTable,
+    check_known,
+    integer,
+    plain,
+)
 
 ALL = "all"  # stands in the place of a group for all queries
 TUKEY = "tukey"
@@ -267,12 +278,12 @@ class CompareOptions(OptionTable):
 
 
 def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Those of CompareOptions, and those of gradeval.options.Options; jobs is one of both.
+    """Those of CompareOptions, and those of gradeval.options.Options that decide values; jobs is one of both.
 
     Raises OptionError.
     """
-    own, others = CompareOptions.table, Options.table
-    check_known(given, list({**own, **others}))
+    own, others = CompareOptions.table, Options.names(without=(MORE,))
+    check_known(given, list(dict.fromkeys([*own, *others])))
     return (
         {name: value for name, value in given.items() if name in own},
         {name: value for name, value in given.items() if name in others},

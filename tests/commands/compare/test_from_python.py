@@ -104,6 +104,9 @@ def test_wrong_options(options: dict, message: str) -> None:
 
 
 def test_an_unknown_option_is_said_with_those_of_the_comparison_and_of_the_evaluation() -> None:
+    for name in ("tie_range", "by_level"):  # compare() does not show what they find
+        with pytest.raises(OptionError, match=f"unknown option {name}: the options are baseline, "):
+            gradeval.compare(*judged(), "AP", **{name: True})
     given = {"tests": "t", "rel": 2}
     message = "unknown option tests: the options are baseline, all_pairs, test, .*, jobs, rel, depth, "
     with pytest.raises(OptionError, match=message):
