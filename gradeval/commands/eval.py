@@ -154,14 +154,16 @@ def _query_all(results: Results) -> list[Notice]:
 
 
 def _metrics(metrics: Sequence[str], runs: Runs) -> tuple[list[Spec], Sequence[Notice]]:
-    """The metrics, by default those that all saved results have; and a notice of those that some lack."""
+    """The metrics, by default those that all saved results have; and a notice of those that are left out."""
     from gradeval.evaluation.runs import SavedResult
     from gradeval.registry.spec import parse
 
-    if metrics or not any(isinstance(run, SavedResult) for _, run in runs):
+    if not any(isinstance(run, SavedResult) for _, run in runs):
         return parse(metrics or DEFAULT_METRICS), ()
-    from gradeval.evaluation.saved import common_metrics
+    from gradeval.evaluation.saved import common_metrics, metrics_of_saved
 
+    if metrics:
+        return metrics_of_saved(metrics)
     specs, excluded = common_metrics(runs)
     return specs or parse(DEFAULT_METRICS), excluded
 

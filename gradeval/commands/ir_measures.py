@@ -80,7 +80,6 @@ def ir_measures_command(
         raise click.UsageError("'-' can be given once only: there is one standard input.")
 
     from gradeval.evaluation import evaluate_all
-    from gradeval.notices import lines
     from gradeval.options import Options
     from gradeval.registry.measures import parse_ir_measures
     from gradeval.registry.spec import parse
@@ -98,8 +97,8 @@ def ir_measures_command(
         raise failed.error
     if not quiet:
         # an undefined value is counted as 0, or left out, as ir_measures does
-        for line in lines(notice for notice in results.notices if notice.kind in TOLD):
-            out.echo_error(f"warning: {line}")
+        told = [notice for notice in results.notices if notice.kind in TOLD]
+        out.passes((), told, 1, quiet, strict=False, allow=())
         if output_format == "jsonl" and places != PLACES:
             out.echo_error("warning: --places has no effect on jsonl")
     results = _without_gaps(results, alone={one.spec.metric.name for one in asked} == {"Accuracy"})

@@ -85,6 +85,11 @@ DIFFERENCES = tuple(
             "stops with the line number; in the qrels, warns if the grade is the same",
         ),
         (
+            "a document judged for several subtopics, the values of column 2 of the qrels",
+            "stops as for a duplicate",
+            "takes the highest grade, with a note",
+        ),
+        (
             "judged queries missing from the run, without `-c`",
             "stops with exit code 4 at the first of them, without a summary",
             "excludes them from the mean, as trec_eval 9 did, and warns, with exit code 0",
@@ -313,9 +318,9 @@ def trec_eval_command(
     results = evaluate_all(qrels, [(None, run)], specs, options, as_trec_eval=True)
     for failed in results.failed:
         raise failed.error
-    for notice in results.notices:
-        if notice.kind in (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.QRELS_AS_RUN):
-            out.echo_error(f"warning: {notice}")
+    told = (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.QRELS_AS_RUN)
+    notices = [notice for notice in results.notices if notice.kind in told]
+    out.passes((), notices, 1, quiet=False, strict=False, allow=())
     missing = int((~results.runs[0].counted).sum())
     if missing:
         which = "1 judged query is" if missing == 1 else f"{missing:,} judged queries are"

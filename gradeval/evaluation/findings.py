@@ -201,6 +201,13 @@ def undefined_notices(qrels: Qrels, specs: Sequence[Spec], found: Scored, counte
             yield Notice(Kind.UNDEFINED, "", int(undefined.sum()), str(spec), _ids(qrels, undefined))
 
 
+def left_out_of_groups(names: Sequence[str]) -> tuple[Notice, ...]:
+    """The notice of metrics that groups have, and that are left out."""
+    if not names:
+        return ()
+    return (Notice(Kind.EXCLUDED_METRICS, "", len(names), rule=", ".join(names), informational=True),)
+
+
 def _ids(qrels: Qrels, queries: Bools) -> tuple[str, ...]:
     """The ids of the first of these queries."""
     return tuple(Texts(qrels.queries.take(np.flatnonzero(queries)[:MAX_QUERIES])))

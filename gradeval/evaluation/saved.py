@@ -20,7 +20,7 @@ import numpy as np
 
 from gradeval.arrays import Bools
 from gradeval.errors import InputError, MetricError, OptionError, first_names, named
-from gradeval.evaluation.findings import judged_notices, quartiles_of, undefined_notices
+from gradeval.evaluation.findings import judged_notices, left_out_of_groups, quartiles_of, undefined_notices
 from gradeval.evaluation.layout import FORMAT_VERSION
 from gradeval.evaluation.outcome import Noticed, Outcome
 from gradeval.evaluation.results import FailedRun, Results, RunResult
@@ -31,7 +31,7 @@ from gradeval.formats.lines import parse_json, read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import OF_QRELS, Kind, Notice, is_accepted, many
 from gradeval.options import DEFAULT_TIES, TIES, VALUES, Options
-from gradeval.registry.spec import Spec, is_num_q, parse
+from gradeval.registry.spec import Spec, group_of, is_num_q, named_specs, parse
 from gradeval.tables.load import is_file, is_path, source_of
 from gradeval.tables.qrels import Qrels
 
@@ -278,6 +278,17 @@ def common_metrics(
         return common, []
     rule = f"{', '.join(left)} ({_metrics_by_file(saved)})"
     return common, [Notice(Kind.EXCLUDED_METRICS, "", len(left), rule=rule)]
+
+
+def metrics_of_saved(metrics: Sequence[str]) -> tuple[list[Spec], tuple[Notice, ...]]:
+    """The metrics, and a notice of those of groups that no saved result has, which are left out."""
+    chosen: dict[Spec, None] = {}
+    left_out: dict[Spec, None] = {}
+    for name, specs in named_specs(metrics):
+        for spec in specs:
+            is_chosen = group_of(name) is None or _has_numbers(spec)
+            (chosen if is_chosen else left_out)[spec] = None
+    return list(chosen), left_out_of_groups([str(spec) for spec in left_out if spec not in chosen])
 
 
 def _specs(saved: SavedResult) -> list[Spec]:

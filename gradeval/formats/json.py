@@ -17,7 +17,7 @@ from gradeval.arrays import Bools, Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, named
 from gradeval.formats.columns import Columns, FileBlocks, Table
-from gradeval.formats.diagnostics import LineProblems, Problem
+from gradeval.formats.diagnostics import LineProblems, Problem, shown
 from gradeval.formats.memory import object_ids, object_numbers
 from gradeval.formats.scan import LF, binary_data, floats
 from gradeval.formats.sources import Source
@@ -60,7 +60,8 @@ class Part(NamedTuple):
     """Members of an object: whole queries with their documents.
 
     text: `size` bytes and PAD more. quotes: those around strings. skipped: lines before the first member that
-    no part has. first, last: whether it has the first and the last member. error: what follows it.
+    no part has. first, last: whether it has the first and the last member. error: what follows it. again: the
+    keys of members that an earlier member has, each with its place.
     """
 
     text: Bytes
@@ -70,6 +71,7 @@ class Part(NamedTuple):
     first: bool
     last: bool
     error: Problem | None = None
+    again: tuple[tuple[int, bytes], ...] = ()
 
 
 def reason(error: json.JSONDecodeError) -> str:
@@ -177,6 +179,7 @@ class _File(FileBlocks):
         to_skip, skipped = self.offset, 0
         pending = np.empty(0, np.uint8)
         first = True
+        seen: set[bytes] = set()
         for read in chunks:
             chunk = read[to_skip:]
             skipped += int(np.count_nonzero(read[:to_skip] == LF))
@@ -184,20 +187,23 @@ class _File(FileBlocks):
             text = np.concatenate([pending, chunk]) if len(pending) else chunk
             quotes = string_quotes(text)
             at, depth = braces(text, quotes, 1)
+            opens = at[(depth == 2) & (text[at] == OPEN)]
             closed = np.flatnonzero(depth == 0)[:1]
             if len(closed):
                 end = int(at[closed[0]])
                 error = self._after(text[end + 1 :], chunks) if self.is_whole else None
                 if first and error is None and not text[:end].tobytes().strip(SPACE.encode()):
                     raise InputError(self.name, "no data: the object is empty")
-                yield _part(text[:end], quotes, skipped, first, True, error)
+                again = _again(text, quotes, opens[opens < end], seen)
+                yield _part(text[:end], quotes, skipped, first, True, error, again)
                 return
             ends = at[(depth == 1) & (STEP[text[at]] < 0)]
             if not len(ends):
                 pending = text
                 continue
             cut = int(ends[-1]) + 1
-            yield _part(text[:cut], quotes, skipped, first, False)
+            again = _again(text, quotes, opens[opens < cut], seen)
+            yield _part(text[:cut], quotes, skipped, first, False, again=again)
             pending, first, skipped = text[cut:].copy(), False, 0
         line = int(np.count_nonzero(pending == LF))
         error = Problem(line, NOT_CLOSED, "Fetch the file again")
@@ -226,6 +232,11 @@ class _File(FileBlocks):
         if part.error is not None and not part.size:
             return Columns.failed(lines, part.first, part.last, part.error)
         columns = plain_columns(part, lines) or exact_columns(part, lines, self.number)
+        if part.again and not columns.problems.total:
+            of_line = np.array([np.count_nonzero(text[:place] == LF) for place, _ in part.again], np.int64)
+            again = [f"query {shown(key)} is in the object twice" for _, key in part.again]
+            problems = LineProblems.of(of_line + part.skipped, lambda i: again[i])
+            return columns.take(np.zeros(len(columns.value), bool))._replace(problems=problems)
         if part.error is not None and not columns.problems.total:
             error = part.error._replace(line=lines if part.error.line == 0 else part.error.line)
             return Columns.failed(lines, part.first, part.last, error)
@@ -233,12 +244,45 @@ class _File(FileBlocks):
 
 
 def _part(
-    text: Bytes, quotes: Ints, skipped: int, first: bool, last: bool, error: Problem | None = None
+    text: Bytes,
+    quotes: Ints,
+    skipped: int,
+    first: bool,
+    last: bool,
+    error: Problem | None = None,
+    again: tuple[tuple[int, bytes], ...] = (),
 ) -> Part:
     padded = np.concatenate([text, np.zeros(PAD, np.uint8)])
-    return Part(
-        padded, len(text), quotes[: int(np.searchsorted(quotes, len(text)))], skipped, first, last, error
-    )
+    quotes = quotes[: int(np.searchsorted(quotes, len(text)))]
+    return Part(padded, len(text), quotes, skipped, first, last, error, again)
+
+
+def _again(text: Bytes, quotes: Ints, opens: Ints, seen: set[bytes]) -> tuple[tuple[int, bytes], ...]:
+    """The keys that were seen before, each with its place. opens: the braces behind keys; seen: gains these."""
+    behind = np.searchsorted(quotes, opens)
+    behind = behind[behind >= 2]  # other text is not valid, which its part reports
+    starts, whole = quotes[behind - 2].tolist(), text.tobytes()
+    keys = [whole[start + 1 : end] for start, end in zip(starts, quotes[behind - 1].tolist(), strict=True)]
+    if b"\\" in whole:
+        keys = list(map(_unescaped, keys))
+    if len(new := set(keys)) == len(keys) and seen.isdisjoint(new):
+        seen |= new
+        return ()
+    found = []
+    for start, key in zip(starts, keys, strict=True):
+        if key in seen:
+            found.append((start, key))
+        seen.add(key)
+    return tuple(found)
+
+
+def _unescaped(key: bytes) -> bytes:
+    if b"\\" not in key:
+        return key
+    try:
+        return str(json.loads(b'"%b"' % key)).encode("utf-8", "surrogatepass")
+    except ValueError:
+        return key
 
 
 def plain_columns(part: Part, lines: int) -> Columns | None:

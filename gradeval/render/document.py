@@ -195,7 +195,7 @@ class Document:
         text: str = getattr(import_module(f"gradeval.render.{writer.module}"), f"write_{how.format}")(part, how)
         if not self.is_log:
             return text
-        return inert(text, r"\u00") if writer.part == "content" else inert(text)
+        return inert(text, r"\u00") if writer.part in ("content", "records") else inert(text)
 
 
 def joined(columns: Sequence[Text], count: int) -> str:

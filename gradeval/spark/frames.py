@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradeval.commands.compare.options import CompareOptions
-from gradeval.commands.compare.values import comparable_metrics, judged_spec, left_out_of_groups
+from gradeval.commands.compare.values import comparable_metrics, judged_spec
 from gradeval.errors import InputError, MetricError, OptionError, described, named
+from gradeval.evaluation.findings import left_out_of_groups
 from gradeval.evaluation.runs import check_labels
 from gradeval.formats.arrow import column_labels
 from gradeval.formats.csv import ARGUMENT, Chosen, check_has, choose, simplified

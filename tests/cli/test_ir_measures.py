@@ -135,6 +135,11 @@ def test_names_are_printed_as_theirs(files, text, printed):
     assert " ".join(names) == printed
 
 
+def test_a_note_is_no_warning(files, tmp_path):
+    (tmp_path / "q").write_text("1 0 a 1\n1 1 a 2\n")
+    assert "note: q: 1 document has judgments of subtopics" in gradeval("ir_measures", "q", "r", "AP").err
+
+
 def test_warnings_and_their_absence(files):
     assert "1 judged query is not in the run" in gradeval("ir_measures", "q", "r", "AP").err
     done = gradeval("ir_measures", "q", "r", "AP", "-o", "jsonl", "-p", "2", "--provider", "pytrec_eval")

@@ -63,6 +63,16 @@ def test_metrics_are_those_of_the_result() -> None:
     assert shown("b.json").out == shown("b.run", "-m", "num_q AP nDCG@3 P@2").out
 
 
+def test_a_group_is_what_has_numbers_per_query() -> None:
+    save("all.json", "b.run", metrics="all_trec")
+    done = shown("all.json", "-m", "all_trec")
+    expected = shown("b.run", "-m", "all_trec").out.splitlines()
+    others = ("runid", "gm_map", "gm_bpref")
+    assert done.out.splitlines() == [line for line in expected if line.split("\t")[2] not in others]
+    said = "no number for each query, excluded: runid, gm_map, relstring, gm_bpref"
+    assert f"note: 4 metrics of groups have {said}" in done.lines
+
+
 def test_json_has_the_hash_of_the_run() -> None:
     content = json.loads(shown("b.json", "-f", "json", *METRICS).out)
     assert content["runs"][0]["sha256"] == json.loads(Path("b.json").read_text())["runs"][0]["sha256"]

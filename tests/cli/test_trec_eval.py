@@ -233,6 +233,14 @@ def test_the_last_tag_counts(folder: Path) -> None:
     assert lines("-m", "runid", "q", "r") == ["runid all three"]
 
 
+def test_judgments_of_subtopics_are_told(folder: Path) -> None:
+    with open(folder / "q", "a") as file:
+        file.write("q1 2 a 1\n")
+    done = gradeval("trec_eval", "-c", "-m", "map", "q", "r")
+    said = "note: q: 1 document has judgments of subtopics; the highest grade counts\n"
+    assert (done.code, done.err) == (0, said)
+
+
 def test_differences_are_in_the_readme() -> None:
     text = (Path(__file__).parents[2] / "README.md").read_text()
     head = "| where | trec_eval | gradeval |\n| --- | --- | --- |\n"

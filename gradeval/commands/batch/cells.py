@@ -35,6 +35,7 @@ from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.formats.letor import group_sizes
 from gradeval.formats.lines import parse_json, read_text
 from gradeval.formats.sources import Source
+from gradeval.notices import Kind
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.statistics.corrections import holm
@@ -323,6 +324,7 @@ class _CollectionCells:
             pairs = compare_values(QueryValues.of(both, self.compared), TEST).comparisons
             comparisons = {pair.metric: pair for pair in pairs}
         judged = Judged.of(results)
+        asked = {"", *map(str, self.specs)}  # not Judged@k, which is evaluated besides
         return self.cell(
             run.name,
             sha256=run.sha256,
@@ -335,7 +337,11 @@ class _CollectionCells:
             comparisons=comparisons,
             baseline=self.baseline if comparisons else None,
             baseline_sha256=of_baseline.runs[0].sha256 if comparisons and of_baseline is not None else None,
-            notices=tuple(replace(notice, subject=f"{self.name}/{run.name}") for notice in results.notices),
+            notices=tuple(
+                replace(notice, subject=f"{self.name}/{run.name}")
+                for notice in results.notices
+                if notice.metric in asked or notice.kind is Kind.JUDGED_SHARE
+            ),
             groups_sha256=results.groups_sha256,
             judged={} if judged is None else {judged.name: float(judged.means[0])},
             depths=run.depths,

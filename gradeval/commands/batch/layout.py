@@ -49,6 +49,7 @@ def document(batch: Batch, how: RenderOptions) -> Document:
         rows=lambda: [rows_of(columns, _rows(batch), how.digits)],
         content=batch.to_dict,
         records=records,
+        is_log=True,
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.errors import GradevalError, MetricError
-from gradeval.evaluation.findings import Quartiles, apart
+from gradeval.evaluation.findings import Quartiles, apart, left_out_of_groups
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.notices import Kind, Notice
@@ -148,13 +148,6 @@ def comparable_metrics(
     """
     specs, left_out = usable(metrics, lambda spec: bool(comparable([spec])), lambda spec: _refused(spec, why))
     return specs, left_out_of_groups(left_out)
-
-
-def left_out_of_groups(names: Sequence[str]) -> tuple[Notice, ...]:
-    """The notice of metrics that groups have, and that are left out."""
-    if not names:
-        return ()
-    return (Notice(Kind.EXCLUDED_METRICS, "", len(names), rule=", ".join(names), informational=True),)
 
 
 def _refused(spec: Spec, why: str) -> MetricError:

@@ -156,6 +156,27 @@ def test_missing_runs_are_warnings() -> None:
     ]
 
 
+def test_notices_are_of_the_metrics_that_were_asked_for() -> None:
+    """Not of Judged@k, whose value the order of tied unjudged documents changes too."""
+    Path("north/good.run").write_text("".join(f"q1 Q0 {d} 1 1 t\n" for d in ["d1", "d2", *map(str, range(20))]))
+    Path("m.toml").write_text(MANIFEST.replace('"good", "bad <b>"', '"good"').replace(', "south"', ""))
+    [ties] = [line for line in batch("m.toml").lines if "ties in" in line]
+    assert ties.endswith(", and 1 other metric by less")  # of AP and P@2
+
+
+@pytest.mark.parametrize("format", ["table", "tsv", "jsonl"])
+def test_no_line_is_a_command_of_a_runner(format: str) -> None:
+    Path("m.toml").write_text(MANIFEST.replace("north", "::error::c").replace("south", "##[error]d"))
+    os.rename("north", "::error::c")
+    os.rename("south", "##[error]d")
+    done = batch("m.toml", "-f", format)
+    for text in (done.out, done.err):
+        assert not any(line.startswith("::") or "##[" in line for line in text.splitlines())
+    if format == "jsonl":
+        names = [json.loads(line).get("collection") for line in done.out.splitlines()]
+        assert names[:1] == ["::error::c"] and "##[error]d" in names
+
+
 def test_notices_name_collection_and_system() -> None:
     for name in ("north", "south"):
         with open(f"{name}/qrels", "a") as qrels:
