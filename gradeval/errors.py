@@ -142,6 +142,11 @@ class UnknownQueryError(OptionError):
             f"query {names} is not in {path}" if len(queries) == 1 else f"queries {names} are not in {path}"
         )
 
+    def in_file(self, path: str, scope: str = "") -> InputError:
+        """The same of query_ids in a configuration, which people take for the option of the command line."""
+        hint = "In a configuration query_ids is a list of ids, not the name of a file"
+        return InputError(path, scope + str(self), hint=hint)
+
 
 # the numbers whose sums, products and ratios stay exact floats in every metric: the square of the largest and
 # that of the smallest have all their digits, and so has the largest times any count of documents; beyond them a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Set
@@ -179,6 +180,13 @@ def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
     if not scores:
         raise InputError(path, "the file is empty")
     return scores
+
+
+def files_named(ids: Any, folder: str) -> list[str]:
+    """The files that query_ids of a configuration names, whose author takes it for that of the command line."""
+    texts = [ids] if isinstance(ids, str) else ids if isinstance(ids, (list, tuple)) else []
+    paths = (os.path.join(folder, text) for text in texts if isinstance(text, str) and "\0" not in text)
+    return [path for path in paths if os.path.isfile(path)]
 
 
 @dataclass(frozen=True)

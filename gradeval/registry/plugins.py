@@ -1,7 +1,7 @@
 """Metrics of other packages: found by their entry points, checked, and contained.
 
-A plugin is any code. Whatever it raises, also by sys.exit, is a MetricError of one line; what it prints goes to
-standard error; and a metric gets a table of its own. Nothing more is promised.
+A plugin is any code. Whatever it raises, also by sys.exit, is a MetricError of one line; what it prints through
+sys.stdout goes to standard error; and a metric gets a table of its own. Nothing more is promised.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from gradeval.commands.compare.values import (
     judged_spec,
     without_judged,
 )
-from gradeval.errors import GradevalError, InputError, InputErrors, MetricError, OptionError
+from gradeval.errors import GradevalError, InputError, InputErrors, MetricError, OptionError, UnknownQueryError
 from gradeval.evaluation import evaluate_all, with_saved
 from gradeval.evaluation.results import FailedRun, Results
 from gradeval.evaluation.runs import Runs, SavedResult
@@ -302,7 +302,9 @@ class _CollectionCells:
 
     def failed(self, system: str, error: GradevalError) -> Cell:
         """The cell of a system that cannot be evaluated; the errors name a file."""
-        if not isinstance(error, (InputError, InputErrors)):
+        if isinstance(error, UnknownQueryError):
+            error = error.in_file(self.manifest.path, f"{self.name}: ")
+        elif not isinstance(error, (InputError, InputErrors)):
             error = InputError(self.manifest.path, f"{self.name}: {error}")
         return self.cell(system, status="failed", errors=tuple(str(error).split("\n")))
 

@@ -64,13 +64,19 @@ def batch_command(job: Job, path: str, baseline: str | None, pool: bool, resume:
     """
     from gradeval.commands.batch.cells import evaluate_batch, read_earlier
     from gradeval.commands.batch.manifest import read_manifest
+    from gradeval.formats.lines import files_named
     from gradeval.formats.sources import Source
 
     manifest = read_manifest(Source(path))
     files = [
         file
         for collection in manifest.collections
-        for file in (collection.qrels, *collection.runs.values(), collection.options.groups)
+        for file in (
+            collection.qrels,
+            *collection.runs.values(),
+            collection.options.groups,
+            *files_named((collection.options.query_ids or ()), os.path.dirname(path)),
+        )
     ]
     job.open(*(file for file in files if file and file != "-"))
     if resume and (job.file is None or job.format not in ("json", "jsonl")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -21,7 +22,7 @@ from gradeval.cli.options import (
     sectioned_command,
 )
 from gradeval.cli.types import File, Integer, OutputPath, Percentage
-from gradeval.errors import GradevalError
+from gradeval.errors import GradevalError, UnknownQueryError
 from gradeval.notices import lines
 from gradeval.options import Options
 
@@ -159,7 +160,7 @@ def gate_command(
     a check against a baseline. Values that differ by less than 1e-9 are equal. NAME=RUN labels a run.
     """
     from gradeval.commands.gate.checks import KINDS, parse_checks
-    from gradeval.commands.gate.config import GateConfig
+    from gradeval.commands.gate.config import PYPROJECT, GateConfig
     from gradeval.commands.gate.result import GateReport
 
     texts = {kind: options.pop(kind.replace("-", "_")) for kind in KINDS}
@@ -171,8 +172,12 @@ def gate_command(
         raise click.UsageError("Missing argument 'RUN'.")
     if init:
         return _write_first_config(job, qrels, run, baseline, metrics, options)
-    if junit is not None and job.output is not None and os.path.realpath(junit) == os.path.realpath(job.output):
-        raise click.UsageError("--junit and --output name the same file.")
+    summary = os.environ.get("GITHUB_STEP_SUMMARY") if github else None
+    for (one, path), (other, path_of_other) in combinations(
+        (("--junit", junit), ("--output", job.output), ("GITHUB_STEP_SUMMARY", summary)), 2
+    ):
+        if path and path_of_other and os.path.realpath(path) == os.path.realpath(path_of_other):
+            raise click.UsageError(f"{one} and {other} name the same file.")
     reports = _Reports(job, junit, github)
     warnings: list[str] = []
     try:
@@ -183,6 +188,10 @@ def gate_command(
         chosen = _chosen(options, settings.options)
         results = _evaluated(job, *_opened(qrels, run, settings.baseline), settings.checks, chosen)
         report, warnings = _judged(job, results, settings, worst)
+    except UnknownQueryError as error:  # that of --query-ids is another error
+        problem = error.in_file(config or PYPROJECT)
+        out.report(problem)
+        report = GateReport(problems=(str(problem),))
     except GradevalError as error:
         out.report(error)
         report = GateReport(problems=tuple(str(error).split("\n")))

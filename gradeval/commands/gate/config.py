@@ -26,7 +26,7 @@ from gradeval.errors import GradevalError, InputError, OptionError, described, n
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs
 from gradeval.evaluation.saved import common_metrics
-from gradeval.formats.lines import TomlFile, read_toml
+from gradeval.formats.lines import TomlFile, files_named, read_toml
 from gradeval.formats.sources import Source
 from gradeval.options import FILE_OPTIONS, Options
 from gradeval.registry.spec import Spec, is_num_q, nearest, parse
@@ -84,12 +84,16 @@ def open_config(path: str | None) -> TomlFile | None:
 
 
 def named_files(file: TomlFile) -> list[str]:
-    """The files that a configuration names, even where it has errors: the baseline and the group sizes."""
+    """The files that a configuration names, even where it has errors: the baseline, group sizes, query ids."""
     content = _mapping(file.content)
     for name in TABLE.split(".") if os.path.basename(file.path) == PYPROJECT else ():
         content = _mapping(content.get(name))
-    paths = (content.get("baseline"), _mapping(content.get("options")).get("groups"))
-    return [_relative_to(file, path) for path in paths if isinstance(path, str)]
+    options = _mapping(content.get("options"))
+    paths = (content.get("baseline"), options.get("groups"))
+    return [
+        *(_relative_to(file, path) for path in paths if isinstance(path, str)),
+        *files_named(options.get("query_ids"), os.path.dirname(file.path)),
+    ]
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

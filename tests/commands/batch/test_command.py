@@ -125,7 +125,22 @@ def test_failed_qrels_are_reported_once() -> None:
     done = batch("m.toml", "--quiet", code=2)
     assert done.err == "north/qrels: no such file. Check the path\n"
     Path("north/qrels").write_text("q1 0 d1 1\n")
-    assert batch("m.toml", "--quiet", code=2).err == "m.toml: north: query 'q35' is not in north/qrels\n"
+    assert batch("m.toml", "--quiet", code=2).lines == [
+        "m.toml: north: query 'q35' is not in north/qrels. "
+        "In a configuration query_ids is a list of ids, not the name of a file"
+    ]
+
+
+def test_query_ids_of_a_manifest_are_no_file() -> None:
+    Path("q.ids").write_text("q1\n")
+    Path("m.toml").write_text(MANIFEST + '[options]\nquery_ids = "q.ids"\n')
+    assert (
+        gradeval("batch", "m.toml")
+        .lines[0]
+        .startswith("m.toml: north: query 'q.ids' is not in north/qrels. In")
+    )
+    assert "q.ids: it is one of the input files" in fails("batch", "m.toml", "-o", "q.ids")
+    assert Path("q.ids").read_text() == "q1\n"
 
 
 def test_a_metric_that_cannot_be_computed() -> None:

@@ -100,6 +100,8 @@ READ = {
     "qrels good.run --config ci/baseline.toml -f tsv -o ci/old": "--output",
     "qrels good.run --config ci/wrong.toml --junit ci/old": "--junit",
     "qrels good.run --baseline A=ci/old --max-drop 'AP 1' --junit ci/old": "--junit",
+    "qrels good.run --config ci/ids.toml --junit ci/q.ids": "--junit",
+    "qrels good.run --config ci/ids.toml --github ci/q.ids": "GITHUB_STEP_SUMMARY",
     "qrels good.run --junit pyproject.toml": "--junit",
     "qrels good.run --github qrels": "GITHUB_STEP_SUMMARY",
 }
@@ -117,6 +119,8 @@ def test_no_file_that_is_read_is_written(command: str, monkeypatch: pytest.Monke
         "ci/groups.toml": "[options]\ngroups = 'sizes'\n",
         "ci/baseline.toml": "max-drop = 'AP 1'\nbaseline = 'old'\n",
         "ci/wrong.toml": "max-fall = 'AP 1'\nbaseline = 'old'\n",
+        "ci/ids.toml": "require = 'AP > 0'\noptions.query_ids = 'q.ids'\n",
+        "ci/q.ids": "q1\nq2\n",
         "pyproject.toml": "[tool.gradeval.gate]\nrequire = 'AP > 0'\n",
     }
     Path("ci").mkdir(exist_ok=True)
@@ -131,6 +135,25 @@ def test_no_file_that_is_read_is_written(command: str, monkeypatch: pytest.Monke
     assert (done.code, done.out) == (2, "")
     assert done.lines[0] == f"gradeval: {option} {name}: it is one of the input files"
     assert Path(name).read_text() == before
+
+
+def test_query_ids_of_a_configuration_are_no_file() -> None:
+    Path("ids.toml").write_text("require = 'AP > 0'\noptions.query_ids = 'q.ids'\n")
+    Path("q.ids").write_text("q1\n")
+    done = gate("qrels good.run --config ids.toml")
+    assert (done.code, done.lines[0]) == (
+        2,
+        "ids.toml: query 'q.ids' is not in qrels. "
+        "In a configuration query_ids is a list of ids, not the name of a file",
+    )
+
+
+def test_the_summary_of_a_step_is_a_file_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "./x")
+    for option in ("--junit", "--output"):
+        done = gradeval("gate", *shlex.split(f"qrels good.run --require 'AP > 0' --github {option} x"))
+        assert (done.code, done.out, Path("x").exists()) == (2, "", False)
+        assert f"{option} and GITHUB_STEP_SUMMARY name the same file." in done.err
 
 
 def annotations(done: Done) -> list[str]:
