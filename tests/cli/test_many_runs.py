@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import each
 
 from gradeval.evaluation import evaluate_all, evaluator
 from gradeval.evaluation.results import Results, RunResult
@@ -158,17 +159,11 @@ def test_lines_come_in_the_order_of_the_runs(monkeypatch: pytest.MonkeyPatch) ->
     ]
 
 
-@pytest.mark.parametrize("options", [(), ("-q",), ("-q", "-n"), ("--tie-range", "-q"), ("-j", "1")])
+@each("options", [(), ("-q", "-n"), ("--tie-range", "-q"), ("-j", "1")])
 def test_the_lines_are_those_of_all_runs_together(options: tuple[str, ...]) -> None:
     runs = [f"runs/r{i}.run" for i in range(5)]
-    command = [
-        "q",
-        *runs,
-        "-m",
-        "num_q AP runid relstring@3 gm_map num_ret",
-        *"-f jsonl --quiet".split(),
-        *options,
-    ]
+    metrics = "num_q AP runid relstring@3 gm_map num_ret"
+    command = ["q", *runs, "-m", metrics, "-f", "jsonl", "--quiet", *options]
     streamed = gradeval(*command)
     assert streamed.code == 0
     assert gradeval(*command, "-o", "out.jsonl").code == 0

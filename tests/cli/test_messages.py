@@ -140,12 +140,8 @@ def test_strict_lets_notes_and_allowed_kinds_pass() -> None:
         "q", "r", "--strict", "--allow", "ties,missing"
     )
     assert gradeval("q", "r", "--strict", "--allow", "ties missing,unjudged", "-m", "nDCG").code == 0
-    assert (
-        gradeval(
-            "q", "r", "--strict", *(f"--allow={kind}" for kind in ("ties", "missing", "unjudged")), "-m", "nDCG"
-        ).code
-        == 0
-    )
+    allowed = [f"--allow={kind}" for kind in ("ties", "missing", "unjudged")]
+    assert gradeval("q", "r", "--strict", *allowed, "-m", "nDCG").code == 0
     assert gradeval("q", "r", "none", "-m", "nDCG", "--strict").out == ""
     assert "unknown kind of warning 'tie'; the kinds are duplicates, " in fails("q", "r", "--allow", "tie")
     few = "".join(f"q1 Q0 x{rank} 1 {-rank} t\n" for rank in range(9))

@@ -249,7 +249,7 @@ def test_digits() -> None:
     assert value("--digits", "full") == repr(mean_of())
 
 
-@pytest.mark.parametrize("jobs", [0, 1, 2, 7, 1000])
+@pytest.mark.parametrize("jobs", [0, 2, 1000])
 def test_jobs(jobs: int) -> None:
     assert gradeval("q", "r", "r", "r", "-q", "-j", jobs) == gradeval("q", "r", "r", "r", "-q")
 

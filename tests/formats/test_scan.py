@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -178,6 +179,14 @@ def test_what_is_no_number(gap):
     wrong = [*numbers.WRONG, "1\x0b", "1\x0c", "9" * 400]
     texts = [text.encode() for word in wrong for text in (word, rng.choice(numbers.SOUND)(rng))]
     check_floats(texts + [numbers._wrong(rng) or b"x" for _ in range(500)], gap)
+
+
+def test_float_just_below_a_power_of_two():
+    texts = []
+    for exponent in range(-30, 53):
+        power = Decimal(2) ** exponent
+        texts += [f"{power * (1 + Decimal(n) * Decimal(2) ** -55):.19g}".encode() for n in range(-6, 7)]
+    check_floats(texts)
 
 
 SINGLE = """

@@ -98,9 +98,8 @@ def attack(name: str, seed: int, jobs: int, seconds: float) -> Tally:
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     def names(text: str) -> list[str]:
         if unknown := [name for name in text.split(",") if name not in ATTACKS]:
-            raise argparse.ArgumentTypeError(
-                f"unknown attack {', '.join(unknown)}; there are {', '.join(ATTACKS)}"
-            )
+            known = ", ".join(ATTACKS)
+            raise argparse.ArgumentTypeError(f"unknown attack {', '.join(unknown)}; there are {known}")
         return text.split(",")
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

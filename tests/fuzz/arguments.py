@@ -24,20 +24,7 @@ _WORDS = """
     --version --rel=1e400 --jobs=64 x=y --tie-range
 """
 WORDS = [*_WORDS.split(), ""]
-PIECES = [
-    *"@@,,.5_()=/:+-eµφ\0",
-    "\udcff",
-    "rel",
-    "gain",
-    "exp",
-    "gain=",
-    "0:1/2:3",
-    "k=",
-    "true",
-    "1e999",
-    "nan",
-    "k",
-]
+PIECES = [*"@@,,.5_()=/:+-eµφ\0\udcff", *"rel gain exp gain= 0:1/2:3 k= true 1e999 nan k".split()]
 
 
 @dataclass(frozen=True)

@@ -52,10 +52,7 @@ def any_id(rng: random.Random, longest: int = 300) -> bytes:
     size = min(longest, rng.choice([1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, rng.randrange(1, 301)]))
     text = bytes(b if b not in SEPARATORS else 33 for b in rng.randbytes(size))
     if rng.random() < 0.1:  # what some take for spaces, a comment behind them, and what turns a line around
-        text = (
-            rng.choice([b"\x0b#", b"\x0c", b"\x1c", b"\x85", "\u00a0".encode(), "\u202e\u2028".encode()])
-            + text[4:]
-        )
+        text = rng.choice(STARTS) + text[4:]
     return b"!" + text[1:] if text[0] in b"#\xef" else text  # a byte order mark is no part of an id
 
 

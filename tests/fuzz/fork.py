@@ -38,14 +38,8 @@ class Case:
 
 def make(rng: random.Random) -> Case:
     pauses = [rng.choice([0.0, 0.001, 0.01]) * rng.random() for _ in range(12)]
-    return Case(
-        rng.randrange(10**6),
-        rng.choice([3, 40]),
-        rng.choice([1, 3]),
-        rng.choice([1, 2]),
-        rng.random() < 0.7,
-        pauses,
-    )
+    numbers = rng.randrange(10**6), rng.choice([3, 40]), rng.choice([1, 3]), rng.choice([1, 2])
+    return Case(*numbers, rng.random() < 0.7, pauses)
 
 
 def check(case: Case) -> int:
@@ -76,9 +70,7 @@ def check(case: Case) -> int:
         for pause in case.pauses:
             time.sleep(pause)
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", DeprecationWarning
-                )  # of a fork with threads, from Python 3.12 on
+                warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads
                 child = os.fork()
             if not child:
                 code = 2
@@ -100,9 +92,8 @@ def _wait(child: int) -> None:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             if status:
-                raise Wrong(
-                    f"a child ends with {os.waitstatus_to_exitcode(status)}: 1 for other values, 2 for an error"
-                )
+                code = os.waitstatus_to_exitcode(status)
+                raise Wrong(f"a child ends with {code}: 1 for other values, 2 for an error")
             return
         time.sleep(0.002)
     os.kill(child, signal.SIGKILL)

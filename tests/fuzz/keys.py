@@ -108,17 +108,8 @@ def make(rng: random.Random) -> Case:
     qrels = data.dressed(rng, data.ordered(rng, judgments, key=lambda row: row[0]))
     run = data.dressed(rng, data.run_rows(data.ordered(rng, lines, key=lambda line: line[0])))
     ties = rng.choice(["trec", "input", "best", "worst"])
-    args = [
-        "q",
-        "r",
-        "-q",
-        "-m",
-        "AP nDCG num_ret bpref",
-        "--digits",
-        "full",
-        f"--ties={ties}",
-        f"-j{rng.choice([1, 2])}",
-    ]
+    args = ["q", "r", "-q", "-m", "AP nDCG num_ret bpref", "--digits=full", f"--ties={ties}"]
+    args.append(f"-j{rng.choice([1, 2])}")
     metrics = (("AP", ()), ("nDCG", ()), ("num_ret", ()), ("bpref", ()))
     return Case(qrels, run, args, slow.Asked(metrics, ties=ties), bits, rng.choice([16, 64, strings.LONG]))
 

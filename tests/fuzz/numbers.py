@@ -179,13 +179,8 @@ def make(rng: random.Random) -> Case:
     texts = [rng.choice(kinds)(rng).encode() for _ in range(count)]
     if role == "group size":
         texts = [rng.choice([text, *[b"%d" % rng.randrange(10**6)] * 3]) for text in texts]
-    chance = (
-        0.15
-        if role == "scanner"
-        else 0.5
-        if role in CALLS
-        else rng.choice([0.0, 2 / len(texts), 8 / len(texts)])
-    )
+    chances = {"scanner": 0.15, **dict.fromkeys(CALLS, 0.5)}
+    chance = chances.get(role) or rng.choice([0.0, 2 / len(texts), 8 / len(texts)])
     texts = [_wrong(rng) if rng.random() < chance else text for text in texts]
     # no comments, and nothing before the first that could be a byte order mark
     texts = [b"0", *(text.replace(b"#", b"!") for text in texts)]
@@ -308,12 +303,8 @@ def _check_errors(case: Case, wrong: Sequence[int]) -> None:
     lines = [int(line[1]) - 1 for line in named if line[1].isdigit() and "reading stopped" not in line[2]]
     # the first line stands for all where all are wrong
     shown = 1 if re.search(", and (so in all|none of the) [0-9,]+ lines", done.err) else 20
-    require(
-        lines == list(wrong)[: len(lines)] and len(lines) == min(shown, len(wrong)),
-        f"lines {lines} are refused where it should be {wrong}",
-        args,
-        done,
-    )
+    is_right = lines == list(wrong)[: len(lines)] and len(lines) == min(shown, len(wrong))
+    require(is_right, f"lines {lines} are refused where it should be {wrong}", args, done)
 
 
 def _check_calls(case: Case, expected: Sequence[float | None]) -> None:
@@ -328,9 +319,5 @@ def _check_calls(case: Case, expected: Sequence[float | None]) -> None:
         args = CALLS[case.role](word)
         done = gradeval(*args)
         taken = done.code == 0
-        require(
-            taken == (number is not None),
-            f"as {case.role} a number is {'taken' if taken else 'refused'}",
-            args,
-            done,
-        )
+        what = f"as {case.role} a number is {'taken' if taken else 'refused'}"
+        require(taken == (number is not None), what, args, done)

@@ -51,11 +51,7 @@ def make(rng: random.Random) -> Case:
         *["r"] * rng.choice([1, 1, 5]),
         "-m",
         "AP nDCGphi@10 rho",
-        "-f",
-        "tsv",
-        "--digits",
-        "full",
-        "--quiet",
+        *"-f tsv --digits full --quiet".split(),
     ]
     return Case(files, [*args, f"-j{rng.choice([1, 2, 8, 64, rng.randint(1, 64)])}"], rng.random() ** 2)
 
@@ -102,12 +98,6 @@ def check(case: Case) -> int:
     else:
         require(code == 2 and not out, "it neither ends well nor with an error", how, code, out, err)
         lines = err.strip().split(b"\n")
-        require(
-            len(lines) == 1 and b"memory" in lines[0],
-            "it does not say that memory is short",
-            how,
-            code,
-            out,
-            err,
-        )
+        is_told = len(lines) == 1 and b"memory" in lines[0]
+        require(is_told, "it does not say that memory is short", how, code, out, err)
     return 1

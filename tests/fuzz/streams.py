@@ -27,18 +27,8 @@ UNIT_OF_LIMIT = 512  # bytes, of ulimit -f
 
 SIGNALS = (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INPUTS = ("file", "pipe", "pipe", "non-blocking pipe", "non-blocking pipe", "closed")
-OUTPUTS = (
-    "pipe",
-    "pipe",
-    "slow pipe",
-    "non-blocking pipe",
-    "non-blocking pipe",
-    "full",
-    "closed",
-    "closes",
-    "limit",
-    "-o",
-)
+OUTPUTS = ("pipe", "pipe", "slow pipe", "non-blocking pipe", "non-blocking pipe")
+OUTPUTS += ("full", "closed", "closes", "limit", "-o")
 EARLY = (1, 120, -signal.SIGINT)  # Python's own ends; 120 where its traceback cannot be written
 ERRORS = ("pipe", "pipe", "pipe", "closed", "full")
 
@@ -93,16 +83,8 @@ def make(rng: random.Random) -> Case:
         "r": data.compressed(rng, data.dressed(rng, data.run_rows(run))),
     }
     stdin = rng.choice(INPUTS)
-    args = [
-        "q",
-        "r" if stdin in ("file", "closed") else "-",
-        "-m",
-        "AP nDCG num_ret",
-        "-f",
-        "tsv",
-        "--digits",
-        "full",
-    ]
+    args = ["q", "r" if stdin in ("file", "closed") else "-", "-m", "AP nDCG num_ret"]
+    args += ["-f", "tsv", "--digits", "full"]
     args += ["-q"] * (rng.random() < 0.7) + [f"-j{rng.choice([1, 2, 4])}", "--quiet"]
     size = len(files["r"])
     pauses = rng.randint(0, 8)
@@ -118,18 +100,8 @@ def make(rng: random.Random) -> Case:
     args += ["-o", "out"] if stdout == "-o" else []
     chunk, pause = max(1, size // (pauses + 1)), rng.choice([0.0, 0.01, 0.05])
     stderr = "pipe" if stdout in ("full", "closed", "limit") else rng.choice(ERRORS)
-    return Case(
-        files,
-        args,
-        stdin,
-        chunk,
-        pause,
-        stdout,
-        rng.choice([512, 4096, 1 << 16]),
-        stderr,
-        rng.random() < 0.4,
-        signals,
-    )
+    take, unbuffered = rng.choice([512, 4096, 1 << 16]), rng.random() < 0.4
+    return Case(files, args, stdin, chunk, pause, stdout, take, stderr, unbuffered, signals)
 
 
 class _Ends(NamedTuple):
@@ -168,14 +140,8 @@ def _check(case: Case, code: int, out: bytes, err: bytes, expected: bytes) -> No
         require(code == 2, "a limit of the system is not taken for an error", case.how, code, out, err)
     elif case.stdout in ("full", "closed") or (case.stdout == "limit" and len(expected) > case.take):
         require(code == 2, "an output that cannot be written is taken for written", case.how, code, out, err)
-        require(
-            b"cannot be written" in err or b"standard output" in err,
-            "it is not said why",
-            case.how,
-            code,
-            out,
-            err,
-        )
+        is_told = b"cannot be written" in err or b"standard output" in err
+        require(is_told, "it is not said why", case.how, code, out, err)
     elif case.stdout == "closes":
         require(code in (0, -signal.SIGPIPE), "a reader that has gone is an error", case.how, code, out, err)
     elif case.stdout == "non-blocking pipe" and code == 2:
