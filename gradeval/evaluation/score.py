@@ -30,19 +30,32 @@ def score(judgments: Judgments, specs: Sequence[Spec]) -> Floats:
 
 def summarize(specs: Sequence[Spec], values: Floats, counted: Bools) -> Floats:
     """The summary value of each metric, (M,), from the values of the queries that are counted, (M, Q)."""
-    geometric = np.array([spec.metric.kind is Kind.GEOMETRIC for spec in specs], np.bool_)
-    summed = np.array([spec.metric.is_summed for spec in specs], np.bool_)
-    if geometric.any():
-        values = values.copy()
-    for m in np.flatnonzero(geometric):
-        values[m] = natural_log(np.maximum(values[m], GEOMETRIC_MIN))
+    values = summands(specs, values)
     defined = counted & ~np.isnan(values)
     with np.errstate(over="ignore", invalid="ignore"):
         # added one by one in query order, as a loop would: np.sum adds in pairs and can end elsewhere
         total = np.cumsum(np.where(defined, values, 0.0), axis=1)[:, -1:].sum(axis=1)
         mean: Floats = total / defined.sum(axis=1)
-    mean[geometric] = [math.exp(one) for one in mean[geometric].tolist()]
-    return np.where(summed, total, mean)
+    return summaries(specs, total, mean)
+
+
+def summands(specs: Sequence[Spec], values: Floats) -> Floats:
+    """The numbers that are added up for the summary values, (M, Q): the logarithms for a geometric mean."""
+    geometric = [m for m, spec in enumerate(specs) if spec.metric.kind is Kind.GEOMETRIC]
+    if geometric:
+        values = values.copy("K")  # in memory as before, so that sums are added in the same order
+    for m in geometric:
+        values[m] = natural_log(np.maximum(values[m], GEOMETRIC_MIN))
+    return values
+
+
+def summaries(specs: Sequence[Spec], total: Floats, mean: Floats) -> Floats:
+    """The summary value of each metric, (M,), from the total and the mean of its summands."""
+    values = np.where([spec.metric.is_summed for spec in specs], total, mean)
+    for m, spec in enumerate(specs):
+        if spec.metric.kind is Kind.GEOMETRIC:
+            values[m] = math.exp(values[m])
+    return values
 
 
 class Scored(NamedTuple):

@@ -218,8 +218,8 @@ def _arrow(opened: Callable[[Any, Any, Any], Any]) -> Callable[[Iterator[Batch],
             for batch in chain([first], batches):
                 rows = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
                 columns = [
-                    _strings(pyarrow, batch.queries.take(rows)),
-                    _strings(pyarrow, batch.documents),
+                    text_column(pyarrow, batch.queries.take(rows)).cast(pyarrow.string()),
+                    text_column(pyarrow, batch.documents).cast(pyarrow.string()),
                     pyarrow.array(batch.value).cast(number),
                 ]
                 file.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
@@ -227,10 +227,11 @@ def _arrow(opened: Callable[[Any, Any, Any], Any]) -> Callable[[Iterator[Batch],
     return write
 
 
-def _strings(pyarrow: Any, ids: Ids) -> Any:
+def text_column(pyarrow: Any, ids: Ids) -> Any:
+    """A column of Arrow, of the type large_string."""
     offsets = np.append(0, np.cumsum(ids.length)).astype(np.int64)
     buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(ids.text())]
-    return pyarrow.Array.from_buffers(pyarrow.large_string(), len(ids), buffers).cast(pyarrow.string())
+    return pyarrow.Array.from_buffers(pyarrow.large_string(), len(ids), buffers)
 
 
 def _parquet_file(pyarrow: Any, sink: Any, schema: Any) -> Any:

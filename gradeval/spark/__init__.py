@@ -5,8 +5,8 @@
     >>> results.per_query().write.parquet("values.parquet")
 
 The queries are divided into buckets; the judgments and the rows of all runs for a bucket meet in one task as
-Arrow tables, and are evaluated there by what evaluates files. What is kept of a bucket is small, and is merged
-in a fixed order: a job that runs twice, or whose tasks are retried, prints the same digits.
+Arrow tables, and are evaluated there by the code that evaluates files. The state of a bucket is small, and is
+merged in a fixed order: a job that runs twice, or whose tasks are retried, prints the same digits.
 
 Requires the extra gradeval[spark], and Java. On one machine, gradeval.evaluate() is faster.
 """

@@ -180,19 +180,19 @@ def spark_command(
     return 2 if results.failed else 0
 
 
-def _comparison_options(given: dict[str, Any]) -> dict[str, Any]:
-    """How the runs are to be compared, {} where they are not. Raises UsageError."""
-    if given["baseline"] is not None or given["all_pairs"]:
-        return given
+def _comparison_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of the comparison, {} where the runs are not compared. Raises UsageError."""
+    if options["baseline"] is not None or options["all_pairs"]:
+        return options
     context = click.get_current_context()
-    for name in given:
+    for name in options:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name} requires --baseline or --all-pairs.")
     return {}
 
 
 def _check_printed(format_: str, is_comparison: bool, options: Mapping[str, Any]) -> None:
-    """Raise UsageError for what cannot be printed together."""
+    """Raise UsageError for options that are mutually exclusive."""
     if is_comparison:
         if format_ not in COMPARISON_FORMATS:
             known = ", ".join(COMPARISON_FORMATS)

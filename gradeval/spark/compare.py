@@ -1,4 +1,4 @@
-"""Runs compared by what is kept of their differences: the paired t-test, without the values of the queries."""
+"""The paired t-test from the moments of the differences, without the values of the queries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from gradeval.commands.compare.compare import notices_of, notices_of_sections, pair_comparison, pairs_of
 from gradeval.commands.compare.options import MAXT, OF_SUMS, CompareOptions
-from gradeval.commands.compare.result import Comparison, PairComparison, Section
+from gradeval.commands.compare.result import Comparison, Section
 from gradeval.commands.compare.values import (
     ComparedMetric,
     Judged,
@@ -34,16 +34,16 @@ from gradeval.statistics.sampling import TOLERANCE
 from gradeval.statistics.tests import ALL_EQUAL, TOO_FEW_PAIRS, Outcome, Summary, t_outcome
 
 
-def chosen_options(given: Mapping[str, Any]) -> CompareOptions:
+def chosen_options(values: Mapping[str, Any]) -> CompareOptions:
     """The options of a comparison on Spark. Raises OptionError for those of other tests."""
-    for name in given:
+    for name in values:
         if name not in OF_SUMS and name in CompareOptions.table:
             raise OptionError(
                 f"{name} requires the values of all queries in one place. On Spark, runs are "
                 f"compared by the t-test, with the options {', '.join(OF_SUMS)}"
             )
-    check_known(given, OF_SUMS)
-    options = CompareOptions.of(**given)
+    check_known(values, OF_SUMS)
+    options = CompareOptions.of(**values)
     if options.used_correction == MAXT:
         raise OptionError("the maxT correction requires the values of all queries in one place")
     return options
@@ -73,52 +73,44 @@ def comparison(
 ) -> Comparison:
     """The runs compared. run: evaluates a job. Raises GradevalError."""
     pairs = pairs_to_compare(job.runs, job.paths, options)
-    places = _places(job, metrics)
-    compared = tuple(ComparedMetric.of(job.specs[m]) for m in places)
+    if metrics is None:
+        positions = [job.specs.index(spec) for spec in without_judged(comparable(job.specs))]
+    else:
+        evaluated = Results("", None, (), job.specs, ())
+        positions = [evaluated._metric(spec) for spec in parse(metrics)]
+        check_comparable([job.specs[m] for m in positions])
+    compared = tuple(ComparedMetric.of(job.specs[m]) for m in positions)
     values = _without_values(job.runs, job.paths, compared)
     buckets = run(job._replace(pairs=pairs))
     summary: SparkSummary = complete(merged(buckets, job))  # type: ignore[assignment]
-    kept = [
-        Pair.joined([one for bucket in buckets if bucket.pairs and (one := bucket.pairs[k]) is not None])
-        for k in range(len(pairs))
-    ]
-    keys = [(k, column, m) for k in range(len(pairs)) for column, m in zip(compared, places, strict=True)]
-    outcomes = [_outcome(kept[k], m, options.alpha) for k, _, m in keys]
-    corrected = CORRECTIONS[options.used_correction](np.array([one.p for one in outcomes])).tolist()
+    keys, tested = [], []
+    for k, (baseline, other) in enumerate(pairs):
+        pair = Pair.joined(
+            [part for bucket in buckets if bucket.pairs and (part := bucket.pairs[k]) is not None]
+        )
+        for column, m in zip(compared, positions, strict=True):
+            keys.append((job.runs[other], job.runs[baseline], column))
+            tested.append(_t_test(pair, m, options.alpha))
+    corrected = CORRECTIONS[options.used_correction](np.array([outcome.p for *_, outcome in tested])).tolist()
     comparisons = tuple(
-        _compared(job.runs[pairs[k][0]], job.runs[pairs[k][1]], column, kept[k], m, outcome, p, options)
-        for (k, column, m), outcome, p in zip(keys, outcomes, corrected, strict=True)
+        pair_comparison(*key, *test, p, options) for key, test, p in zip(keys, tested, corrected, strict=True)
     )
-    means = np.where(
-        [spec.metric.is_summed for spec in job.specs], summary.means / summary.counts, summary.means
-    )
-    queries = max(one.queries for one in summary.runs)
-    sections = (Section(None, queries, means[:, places], comparisons, ()),)
+    is_summed = [spec.metric.is_summed for spec in job.specs]
+    means = np.where(is_summed, summary.means / summary.counts, summary.means)[:, positions]
+    sections = (Section(None, max(of_run.queries for of_run in summary.runs), means, comparisons, ()),)
     judged = _judged(summary)
-    names = {column.name for column in compared}
-    results: Results = summary
-    inputs = {"qrels": {"path": summary.qrels, "sha256": None}, "options": dict(summary.options)}
     notices = (
-        *notices_of(results, values),
+        *notices_of(summary, values),
         *notices_of_sections(sections),
         *(judged.notices(job.runs) if judged else ()),
     )
-    shown = judged if judged is not None and judged.name not in names else None
+    shown = None if judged is None or judged.name in {column.name for column in compared} else judged
+    inputs = {"qrels": {"path": summary.qrels, "sha256": None}, "options": dict(summary.options)}
     return Comparison(values, pairs, options, sections, (), shown, notices, inputs)
 
 
-def _places(job: Job, metrics: str | Iterable[str] | None) -> list[int]:
-    """The positions of the metrics to compare. Raises MetricError."""
-    if metrics is None:
-        return [job.specs.index(spec) for spec in without_judged(comparable(job.specs))]
-    evaluated = Results("", None, (), job.specs, ())
-    places = [evaluated._metric(spec) for spec in parse(metrics)]
-    check_comparable([job.specs[m] for m in places])
-    return places
-
-
 def _judged(summary: SparkSummary) -> Judged | None:
-    """How much of the runs was judged, if that was evaluated and differs."""
+    """Judged.of() from the totals of the runs, None where they do not differ."""
     for m, spec in reversed([*enumerate(summary.specs)]):
         if is_judged(spec):
             totals, counts = summary.means[:, m] * summary.counts[:, m], summary.counts[:, m]
@@ -129,30 +121,17 @@ def _judged(summary: SparkSummary) -> Judged | None:
     return None
 
 
-def _outcome(pair: Pair, m: int, alpha: float) -> Outcome:
-    """The paired t-test of a metric."""
+def _t_test(pair: Pair, m: int, alpha: float) -> tuple[tuple[float, float], Summary, Outcome]:
+    """The paired t-test of a metric: the means of the baseline and the run, their differences, the outcome."""
     n, mean, sd = int(pair.differences.size[m]), float(pair.differences.mean[m]), float(pair.differences.sd[m])
-    if n < 2:
-        return Outcome(math.nan, math.nan, math.nan, mean, "", TOO_FEW_PAIRS)
+    won, lost = int(pair.won[m]), int(pair.lost[m])
     lowest, highest = float(pair.lowest[m]), float(pair.highest[m])
-    if highest - lowest <= TOLERANCE * max(abs(lowest), abs(highest)):
-        return Outcome(math.nan, mean, mean, mean, "", ALL_EQUAL)
-    return t_outcome(n, mean, sd, alpha)
-
-
-def _compared(
-    baseline: str,
-    run: str,
-    column: ComparedMetric,
-    pair: Pair,
-    m: int,
-    outcome: Outcome,
-    p_corrected: float,
-    options: CompareOptions,
-) -> PairComparison:
-    n, won, lost = int(pair.differences.size[m]), int(pair.won[m]), int(pair.lost[m])
-    mean, sd = float(pair.differences.mean[m]), float(pair.differences.sd[m])
+    if n < 2:
+        outcome = Outcome(math.nan, math.nan, math.nan, mean, "", TOO_FEW_PAIRS)
+    elif highest - lowest <= TOLERANCE * max(abs(lowest), abs(highest)):
+        outcome = Outcome(math.nan, mean, mean, mean, "", ALL_EQUAL)
+    else:
+        outcome = t_outcome(n, mean, sd, alpha)
     effect_size = math.nan if outcome.reason else mean / sd
     summary = Summary(n, mean, sd, effect_size, won, n - won - lost, lost)
-    means = (float(pair.baseline.mean[m]), float(pair.run.mean[m]))
-    return pair_comparison(run, baseline, column, means, summary, outcome, p_corrected, options)
+    return (float(pair.baseline.mean[m]), float(pair.run.mean[m])), summary, outcome

@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from glob import glob
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,10 +19,10 @@ from gradeval.formats.csv import DELIMITERS, header_of
 from gradeval.formats.json import reason, reject_saved
 from gradeval.formats.sources import Block
 from gradeval.formats.trec import qrels_columns, run_columns
+from gradeval.formats.write import text_column
 from gradeval.spark.compare import pairs_to_compare
-from gradeval.spark.frames import WRONG_LINE, Request, Wire, names_of, qrels_wire, run_wire
-from gradeval.spark.kernel import text_column
-from gradeval.spark.results import SparkResults, of_wires
+from gradeval.spark.frames import WRONG_LINE, Request, names_of, qrels_wire, run_wire
+from gradeval.spark.results import SparkResults
 from gradeval.spark.rows import NO_ROW
 from gradeval.spark.sessions import engine_errors, known_warnings_ignored
 from gradeval.tables.given_columns import check_names
@@ -32,7 +31,6 @@ from gradeval.tables.run_names import labelled, run_names, short_name
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
 _ENDINGS = {
     ".parquet": "parquet",
     ".csv": "csv",
@@ -47,7 +45,7 @@ _NOTHING_THERE = {
 }
 _PATTERN = re.compile(r"[*?]|\[[^]]*\]|\{[^}]*\}")
 _OF_SPARK = ("part", "part-r", "part-m")  # names of the files that Spark and Hadoop write
-_LINE = "_corrupt_record"  # the text of a line, as Spark calls that of one that is no row
+_LINE = "_corrupt_record"  # Spark's name of the column with a line that is no row
 _JSON_LINES = "Spark reads JSON Lines, an object on each line"
 _FILE_URI = re.compile(r"^file:(//)?(?=/)")
 _BRACES = re.compile(r"\{[^{}]*\}")
@@ -71,17 +69,16 @@ class Files(NamedTuple):
         """runs: NAME=path names one. are_local: whether paths without a scheme are on this machine, where they
         can be checked. Raises GradevalError.
         """
-        given = [labelled(run) for run in runs]
-        check_labels(given)
-        labels = [label for label, _ in given if label is not None]
-        own = [path.rstrip("/") for label, path in given if label is None]
-        made = iter(run_names(own, [_pattern_name(path) for path in own], labels))
-        names = tuple(next(made) if label is None else label for label, _ in given)
-        paths = tuple(path for _, path in given)
-        kind = (
-            request.options.run_format or _by_ending(paths[0]) or ("trec" if os.path.isfile(paths[0]) else "")
-        )
-        files = cls(qrels, paths, names, len(given) == 1 and not labels and kind != "trec")
+        pairs = [labelled(run) for run in runs]
+        check_labels(pairs)
+        labels = [label for label, _ in pairs if label is not None]
+        unlabelled = [path.rstrip("/") for label, path in pairs if label is None]
+        made = iter(run_names(unlabelled, [_pattern_name(path) for path in unlabelled], labels))
+        names = tuple(next(made) if label is None else label for label, _ in pairs)
+        paths = tuple(path for _, path in pairs)
+        kind = request.options.run_format or _by_ending(paths[0])
+        is_trec = kind == "trec" or (kind is None and os.path.isfile(paths[0]))
+        files = cls(qrels, paths, names, len(pairs) == 1 and not labels and not is_trec)
         if request.compared is not None and not files.may_be_table:
             pairs_to_compare(files.names, files.runs, request.compared)
         if are_local:
@@ -91,7 +88,7 @@ class Files(NamedTuple):
 
 
 def _pattern_name(path: str) -> str | None:
-    """The name of a run whose files match a pattern: what the pattern says of the file, or of its folder."""
+    """The name of a run whose files match a pattern: the fixed part of that of the file or its folder."""
     if not _PATTERN.search(path):
         return None
     for part in reversed(path.split("/")):
@@ -104,15 +101,15 @@ def _pattern_name(path: str) -> str | None:
 def local_files(path: str) -> Iterator[str]:
     """The files of this machine that are read for a path, a folder, a pattern or a file: URI."""
     pattern = _BRACES.sub("*", _FILE_URI.sub("", path))  # braces stand for a part of what * stands for
-    for found in glob(pattern) or [path]:
-        yield found
-        for folder, _, names in os.walk(found):
+    for file in glob(pattern) or [path]:
+        yield file
+        for folder, _, names in os.walk(file):
             yield from (os.path.join(folder, name) for name in names)
 
 
 def _check_local(path: str, number: str) -> None:
-    """Raise InputError for a path of this machine where nothing is, or a saved result is. number: 'grade' or
-    'score', what its rows should have.
+    """Raise InputError for a path of this machine where there is no file, or a saved result. number: 'grade' or
+    'score', the numbers of its rows.
     """
     if _SCHEME.match(path) or "{" in path or "\\" in path:  # which glob reads in another way
         return
@@ -132,70 +129,63 @@ def evaluate_files(session: SparkSession, files: Files, request: Request) -> Spa
 
     Raises GradevalError.
     """
-    options, kind = request.options, request.options.run_format
-    qrels = opened(session, files.qrels, options.qrels_format, "grade", request)
-    runs = [opened(session, path, kind, "score", request) for path in files.runs]
-    check_names([(one.path, one.names) for one in (qrels, *runs)], options)
-    wires = [run.run_wire(request) for run in runs]
+    options = request.options
+    inputs = [(files.qrels, options.qrels_format, "grade")]
+    inputs += [(path, options.run_format, "score") for path in files.runs]
+    tables = [(path, *opened(session, path, kind, number, request)) for path, kind, number in inputs]
+    check_names([(path, [] if kind == "trec" else names_of(frame)) for path, kind, frame in tables], options)
+    wires = []
+    for path, kind, frame in tables[1:]:
+        if kind == "trec" and request.run_columns:
+            role, name = next(iter(request.run_columns.items()))
+            raise InputError(path, f"lines of TREC have no columns, and so no {role} column {named(name)}")
+        columns = {} if kind == "trec" else dict(options.columns)
+        wires.append(run_wire(frame, columns, request.run_columns, path, request.naming))
+    path, kind, frame = tables[0]
+    qrels = qrels_wire(frame, {} if kind == "trec" else dict(options.columns), path, request.naming)
     is_table = files.may_be_table and wires[0].run is not None
-    names = (None,) if is_table else files.names
-    return of_wires(qrels.qrels_wire(request), list(zip(names, wires, strict=True)), request)
+    return SparkResults(qrels, wires, None if is_table else files.names, request)
 
 
 def resolved(session: SparkSession, path: str) -> str:
-    """A path as Spark takes it. A relative path on this machine is relative to the directory of this process,
-    which need not be that of the Java machine.
+    """The path for Spark: a relative path on this machine is relative to the directory of this process, which
+    need not be that of the Java machine.
     """
     jvm: Any = session._jvm
     default = jvm.org.apache.hadoop.fs.FileSystem.getDefaultUri(session._jsc.hadoopConfiguration()).getScheme()
     return path if _SCHEME.match(path) or default != "file" else os.path.abspath(path)
 
 
-class Opened(NamedTuple):
-    """A table that Spark reads. kind: one of FORMATS."""
-
-    path: str
-    kind: str
-    frame: DataFrame
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns; lines of TREC have none."""
-        return [] if self.kind == "trec" else names_of(self.frame)
-
-    def _columns(self, request: Request) -> Mapping[str, str]:
-        return dict(request.options.columns) if self.names else {}
-
-    def qrels_wire(self, request: Request) -> Wire:
-        """The judgments. Raises InputError."""
-        columns = self._columns(request)
-        return qrels_wire(self.frame, columns, self.path, request.naming)
-
-    def run_wire(self, request: Request) -> Wire:
-        """The run, or the runs where it has a column of their names. Raises InputError."""
-        columns = self._columns(request)
-        if self.kind == "trec" and request.own:
-            role, name = next(iter(request.own.items()))
-            raise InputError(self.path, f"lines of TREC have no columns, and so no {role} column {named(name)}")
-        return run_wire(self.frame, columns, request.own, self.path, request.naming)
-
-
-def opened(session: SparkSession, path: str, kind: str | None, number: str, request: Request) -> Opened:
-    """What is at a path, a folder, a pattern or a URI. kind: None for that of the ending. number: 'grade' or
-    'score'.
+def opened(
+    session: SparkSession, path: str, kind: str | None, number: str, request: Request
+) -> tuple[str, DataFrame]:
+    """The format and the table of a path, a folder, a pattern or a URI. kind: None for that of the ending.
+    number: 'grade' or 'score'. Raises InputError.
     """
-    with _readable(path):
-        kind = kind or format_of(session, path)
-        return Opened(path, kind, _frame(session, path, kind, dict(request.options.columns), number))
+    from pyspark.errors import AnalysisException
+
+    with engine_errors(path):
+        try:
+            kind = kind or format_of(session, path)
+            return kind, _frame(session, path, kind, dict(request.options.columns), number)
+        except AnalysisException as error:
+            why = _NOTHING_THERE.get(error.getCondition() or "")
+            if why is None:
+                raise
+            raise InputError(path, why) from None
 
 
 def format_of(session: SparkSession, path: str) -> str:
     """The format by the ending of a path, or of the first file in a folder or of a pattern; else TREC's."""
-    kind = _by_ending(path)
-    if kind is None:
-        files = (_by_ending(file) for file in _files(session, path))
-        kind = next((found for found in files if found is not None), None)
-    return kind or "trec"
+    if kind := _by_ending(path):
+        return kind
+    pattern, system = _hadoop(session, path)
+    for match in system.globStatus(pattern) or ():
+        for status in system.listStatus(match.getPath()) if match.isDirectory() else (match,):
+            name = status.getPath().getName()
+            if not name.startswith(("_", ".")) and (kind := _by_ending(name)):
+                return kind
+    return "trec"
 
 
 def _by_ending(path: str) -> str | None:
@@ -205,16 +195,11 @@ def _by_ending(path: str) -> str | None:
     return next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), None)
 
 
-def _files(session: SparkSession, path: str) -> Iterator[str]:
-    """The first files that Spark would read."""
+def _hadoop(session: SparkSession, path: str) -> tuple[Any, Any]:
+    """Hadoop's path, and its file system."""
     jvm: Any = session._jvm
-    pattern = jvm.org.apache.hadoop.fs.Path(resolved(session, path))
-    system = pattern.getFileSystem(session._jsc.hadoopConfiguration())
-    for found in system.globStatus(pattern) or ():
-        for status in system.listStatus(found.getPath()) if found.isDirectory() else (found,):
-            name = status.getPath().getName()
-            if not name.startswith(("_", ".")):
-                yield name
+    hadoop_path = jvm.org.apache.hadoop.fs.Path(resolved(session, path))
+    return hadoop_path, hadoop_path.getFileSystem(session._jsc.hadoopConfiguration())
 
 
 def check_new(path: str, session: SparkSession | None = None) -> None:
@@ -222,36 +207,20 @@ def check_new(path: str, session: SparkSession | None = None) -> None:
     if session is None:
         is_there = not _SCHEME.match(path) and os.path.lexists(path)
     else:
-        jvm: Any = session._jvm
-        place = jvm.org.apache.hadoop.fs.Path(resolved(session, path))
-        is_there = place.getFileSystem(session._jsc.hadoopConfiguration()).exists(place)
+        hadoop_path, system = _hadoop(session, path)
+        is_there = system.exists(hadoop_path)
     if is_there:
         raise OptionError(f"{path} exists; choose another name, or remove it")
-
-
-@contextmanager
-def _readable(path: str) -> Iterator[None]:
-    """Raise InputError where Spark finds no files, or cannot read them."""
-    from pyspark.errors import AnalysisException
-
-    with engine_errors(path):
-        try:
-            yield
-        except AnalysisException as error:
-            why = _NOTHING_THERE.get(error.getCondition() or "")
-            if why is None:
-                raise
-            raise InputError(path, why) from None
 
 
 def _frame(session: SparkSession, path: str, kind: str, columns: Mapping[str, str], number: str) -> DataFrame:
     """number: 'grade' or 'score'."""
     from pyspark.sql import functions as F
 
-    place = resolved(session, path)
+    resolved_path = resolved(session, path)
     if kind == "parquet":
-        return session.read.parquet(place)
-    text = session.read.text(place)
+        return session.read.parquet(resolved_path)
+    text = session.read.text(resolved_path)
     if kind == "trec":
         read = qrels_columns if number == "grade" else run_columns
 
@@ -260,35 +229,45 @@ def _frame(session: SparkSession, path: str, kind: str, columns: Mapping[str, st
 
         with known_warnings_ignored():
             return text.mapInArrow(lines, f"query string, document string, {number} double")
-    first = text.where("trim(value) != ''").limit(1).collect()
+    text = text.where("trim(value) != ''")
+    first = text.limit(1).collect()
     if not first:
         raise InputError(path, "the file is empty")
     line = first[0].value
     if kind == "jsonl":
-        return _json_lines(text.where("trim(value) != ''"), _keys(path, line))
+        return _json_lines(path, text, line)
     header = header_of(
         np.frombuffer(line.encode(), np.uint8), "\t" if kind == "tsv" else DELIMITERS, dict(columns)
     )
     if header is None:
         raise InputError(path, "the first line is no header with the names of at least two columns", line=1)
     reader = session.read.option("header", True).option("sep", header.dialect.delimiter).option("escape", '"')
-    names = reader.csv(place).columns
-    frame = reader.schema(_strings([*names, _LINE])).option("columnNameOfCorruptRecord", _LINE).csv(place)
+    names = reader.csv(resolved_path).columns
+    frame = (
+        reader.schema(_strings([*names, _LINE])).option("columnNameOfCorruptRecord", _LINE).csv(resolved_path)
+    )
     what = f"not as many fields as the header, which has {len(header.names)}"
     return frame.withColumn(WRONG_LINE, _wrong(F.col(_LINE).isNotNull(), F.lit(what), _LINE)).drop(_LINE)
 
 
-def _json_lines(text: DataFrame, names: list[str]) -> DataFrame:
-    """The members of these names in the object of each line, as texts, and the columns of partitions."""
+def _json_lines(path: str, text: DataFrame, first: str) -> DataFrame:
+    """The members of the object of each line, as strings, with the names of those in the first line; and the
+    columns of partitions.
+    """
     from pyspark.sql import functions as F
 
+    try:
+        names = json.loads(first)
+    except json.JSONDecodeError as error:
+        message = f"not valid JSON ({reason(error)} in column {error.colno})"
+        raise InputError(path, message, line=1, hint=_JSON_LINES) from None
+    if not isinstance(names, dict):
+        raise InputError(path, f"{described(names)} is not a JSON object", line=1, hint=_JSON_LINES)
     keys = F.json_object_keys("value")  # null where it is no object
     again = F.get(F.filter(keys, lambda key, place: F.array_position(keys, key) <= place), F.lit(0))
     members = F.from_json("value", _strings([*names, _LINE]), {"columnNameOfCorruptRecord": _LINE})
     is_valid = keys.isNotNull() & members.getField(_LINE).isNull()
-    is_nested = (
-        again.isNull() & F.try_parse_json("value").isNull()
-    )  # which is null for a key twice at any depth
+    is_nested = again.isNull() & F.try_parse_json("value").isNull()  # null for a key twice at any depth
     what = (
         F.when(~is_valid, F.lit("not a valid JSON object"))
         .when(is_nested, F.lit("a key is in a nested object twice"))
@@ -301,26 +280,14 @@ def _json_lines(text: DataFrame, names: list[str]) -> DataFrame:
 
 
 def _wrong(is_wrong: Column, what: Column, line: str) -> Column:
-    """What run_wire() and qrels_wire() are to say of a line. line: the column with its text."""
+    """The column WRONG_LINE. line: the column with the text of the line."""
     from pyspark.sql import functions as F
 
     return F.when(is_wrong, F.concat(F.lit(NO_ROW), what, F.lit(NO_ROW), F.col(line)))
 
 
-def _keys(path: str, line: str) -> list[str]:
-    """The names in the object of a line."""
-    try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
-        what = f"not valid JSON ({reason(error)} in column {error.colno})"
-        raise InputError(path, what, line=1, hint=_JSON_LINES) from None
-    if not isinstance(value, dict):
-        raise InputError(path, f"{described(value)} is not a JSON object", line=1, hint=_JSON_LINES)
-    return [*value]
-
-
 def _strings(names: list[str]) -> Any:
-    """A schema of strings, which have the texts of numbers as they are in the file."""
+    """A schema of strings, so that numbers stay as they are in the file."""
     from pyspark.sql.types import StringType, StructField, StructType
 
     return StructType([StructField(name, StringType()) for name in names])
@@ -336,19 +303,20 @@ def parsed(batches: Iterator[Any], read: Callable[[Block], Columns]) -> Iterator
         count = len(lines)
         if not count:
             continue
-        whole = pa.ListArray.from_arrays(pa.array([0, count], pa.int32()), lines.cast(pa.string()))
-        text = pc.binary_join(whole, "\n")[0].as_buffer()
+        listed = pa.ListArray.from_arrays(pa.array([0, count], pa.int32()), lines.cast(pa.string()))
+        text = pc.binary_join(listed, "\n")[0].as_buffer()
         block = np.zeros(text.size + 1 + PAD, np.uint8)
         block[: text.size] = np.frombuffer(text, np.uint8)
         block[text.size] = ord("\n")
         columns = read(Block(block, text.size + 1, False, False))
         queries = columns.queries.take(np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds)))
         name = "grade" if read is qrels_columns else "score"
-        yield _batch(pa, text_column(pa, queries), text_column(pa, columns.documents), columns.value, name)
+        numbers = pa.array(columns.value)
+        yield _batch(pa, text_column(pa, queries), text_column(pa, columns.documents), numbers, name)
         wrong = [
-            f"{NO_ROW}{one.what}{NO_ROW}{lines[one.line].as_py()}"
-            for one in columns.problems.first
-            if one.line is not None
+            f"{NO_ROW}{problem.what}{NO_ROW}{lines[problem.line].as_py()}"
+            for problem in columns.problems.first
+            if problem.line is not None
         ]
         if wrong:
             nothing = pa.nulls(len(wrong))
@@ -357,6 +325,5 @@ def parsed(batches: Iterator[Any], read: Callable[[Block], Columns]) -> Iterator
 
 def _batch(pa: Any, queries: Any, documents: Any, numbers: Any, name: str) -> Any:
     kinds = (pa.string(), pa.string(), pa.float64())
-    columns = (queries, documents, pa.array(numbers) if isinstance(numbers, np.ndarray) else numbers)
-    arrays = [column.cast(kind) for column, kind in zip(columns, kinds, strict=True)]
+    arrays = [column.cast(kind) for column, kind in zip((queries, documents, numbers), kinds, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, ["query", "document", name])

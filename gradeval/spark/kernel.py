@@ -1,7 +1,7 @@
 """The evaluation of a bucket: some queries with all their judgments, and the rows of all runs for them.
 
-Nothing here knows Spark: Arrow tables go in, and what is kept of the bucket comes out. What is evaluated, and
-what a user is told, is found by the functions that evaluate files.
+Nothing here knows Spark: Arrow tables go in, and the state of the bucket comes out. Values and notices come
+from the functions that evaluate files.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.numbers import natural_log
 from gradeval.arrays.segments import ranges, stable_order
 from gradeval.arrays.strings import Ids
 from gradeval.errors import GradevalError, InputErrors
 from gradeval.evaluation.findings import depth_counts, query_notices, relevance_notices
 from gradeval.evaluation.outcome import Noticed, Outcome, outcome_of_reduced
 from gradeval.evaluation.results import RunResult
+from gradeval.evaluation.score import summands
 from gradeval.formats.columns import Columns
+from gradeval.formats.write import text_column
 from gradeval.notices import Notice
 from gradeval.options import DEFAULT_TIES, Options
-from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec
 from gradeval.spark.frames import QRELS
 from gradeval.spark.rows import DOCUMENT, NUMBER, QUERY, RUN, Names, TableRows, raised, read_rows
@@ -35,9 +35,12 @@ from gradeval.tables.ranking import Lines
 from gradeval.tables.reduction import Reduced, Total
 from gradeval.version import __version__
 
+RunValues = tuple[int, Ids, Floats]
+"""The position of a run, the ids of its counted queries in a bucket, (n,), and their values, (M, n)."""
+
 
 class Job(NamedTuple):
-    """What the evaluation of every bucket needs to know.
+    """An evaluation, the same for every bucket.
 
     scale: the distinct grades of all qrels, zero_grade subtracted, ascending. runs: their names. paths: what
     errors call the runs. qrels_names, run_names: for messages. by_rank: whether the numbers of the runs are
@@ -58,9 +61,9 @@ class Job(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What is kept of a run in a bucket.
+    """The state of a run in a bucket.
 
-    rows: how many the run has. counted: how many queries. found: how many of the evaluated queries the run has.
+    rows: how many the run has. counted: how many queries. in_run: how many evaluated queries the run has.
     has_judged: whether it retrieved a judged document. values: of each metric, (M,), logarithms for a geometric
     mean; low, high: the same over the orders of ties, None without Options.tie_range. undefined: (M,). judged:
     the share of the first ranks that is judged, summed over queries, and how many these are. depths: the
@@ -70,7 +73,7 @@ class Part(NamedTuple):
 
     rows: int
     counted: int
-    found: int
+    in_run: int
     has_judged: bool
     values: Moments
     low: Moments | None
@@ -83,7 +86,7 @@ class Part(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """What is kept of two runs, for the queries that have a value in both: of each metric, (M,).
+    """The state of two runs, for the queries that have a value in both: of each metric, (M,).
 
     differences: run - baseline. baseline, run: their values. won, lost: how many differences are above and
     below 0. lowest, highest: the extreme differences, infinite where there are none.
@@ -99,7 +102,7 @@ class Pair(NamedTuple):
 
     @classmethod
     def of(cls, baseline: Outcome, run: Outcome) -> Pair:
-        first, second = (np.where(one.result.counted, one.result.values, np.nan) for one in (baseline, run))
+        first, second = (np.where(of.result.counted, of.result.values, np.nan) for of in (baseline, run))
         differences = paired_differences(first, second)
         alone = np.isnan(differences)
         return cls(
@@ -136,15 +139,11 @@ class Failure(NamedTuple):
     def of(cls, error: GradevalError) -> Failure:
         return cls(tuple(error.errors), error.total) if isinstance(error, InputErrors) else cls((error,), 1)
 
-    @classmethod
-    def joined(cls, parts: Sequence[Failure]) -> Failure:
-        return cls(tuple(error for part in parts for error in part.errors), sum(part.total for part in parts))
-
 
 class Bucket(NamedTuple):
-    """What is kept of a bucket.
+    """The state of a bucket.
 
-    runs: what is kept of each run, or why it failed; of none where the qrels failed. notices: of the qrels.
+    runs: the state of each run, or why it failed; of none where the qrels failed. notices: of the qrels.
     known: which of Options.query_ids it has. pairs: those of the job, None where a run failed.
     """
 
@@ -153,14 +152,6 @@ class Bucket(NamedTuple):
     notices: tuple[Notice, ...] = ()
     known: tuple[str, ...] = ()
     pairs: tuple[Pair | None, ...] = ()
-
-
-class RunValues(NamedTuple):
-    """The values of a run in a bucket. queries: the ids of those that are counted, (n,). values: (M, n)."""
-
-    run: int
-    queries: Ids
-    values: Floats
 
 
 def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunValues]]:
@@ -176,52 +167,50 @@ def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunVa
     except GradevalError as error:
         return Bucket(failure=Failure.of(error)), []
     wanted, known = _wanted(judged, job.options.query_ids)
-    kept: list[Part | Failure] = []
+    states: list[Part | Failure] = []
     outcomes: list[Outcome | None] = []
-    for name, path, rows in zip(job.runs, job.paths, _rows_of_runs(runs, job), strict=True):
+    values: list[RunValues] = []
+    for run, rows in enumerate(_rows_of_runs(runs, job)):
         outcome = None
         try:
-            reduced = _reduced(rows, judged, path, job)
-            outcome = _outcome(judged, name, reduced, wanted, job)
-            kept.append(_part(len(rows.number), outcome, reduced, wanted, job))
+            reduced = _reduced(rows, judged, job.paths[run], job)
+            outcome = _outcome(judged, job.runs[run], reduced, wanted, job)
+            states.append(_part(len(rows.number), outcome, reduced, wanted, job))
+            counted = outcome.result.counted
+            values.append((run, judged.queries.take(counted), outcome.result.values[:, counted]))
         except GradevalError as error:
-            kept.append(Failure.of(error))
+            states.append(Failure.of(error))
         outcomes.append(outcome)
     evaluated = [outcome for outcome in outcomes if outcome is not None]
     if evaluated and len(judged.queries):
         counted = np.any([outcome.result.counted for outcome in evaluated], axis=0)
         # as if much were judged: whether it is depends on all buckets
-        found = relevance_notices(judged, job.specs, evaluated[0].empty, counted, job.options, 1.0)
-        notices = (*notices, *found)
-    values = []
-    for run, outcome in enumerate(outcomes):
-        if outcome is not None:
-            counted = outcome.result.counted
-            values.append(RunValues(run, judged.queries.take(counted), outcome.result.values[:, counted]))
-    found_pairs = ((outcomes[baseline], outcomes[run]) for baseline, run in job.pairs)
-    pairs = tuple(None if a is None or b is None else Pair.of(a, b) for a, b in found_pairs)
-    return Bucket(tuple(kept), None, notices, known, pairs), values
+        of_relevance = relevance_notices(judged, job.specs, evaluated[0].empty, counted, job.options, 1.0)
+        notices = (*notices, *of_relevance)
+    pairs = []
+    for first, second in ((outcomes[baseline], outcomes[run]) for baseline, run in job.pairs):
+        pairs.append(None if first is None or second is None else Pair.of(first, second))
+    return Bucket(tuple(states), None, notices, known, tuple(pairs)), values
 
 
 def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     """The judgments, in an order that does not depend on that of the rows."""
-    names = job.qrels_names
-    read = read_rows(table, names)
-    if read.errors:
-        raise raised(names.path, read.errors)
-    if not len(read.number):
+    names, judged = job.qrels_names, read_rows(table, job.qrels_names)
+    if judged.errors:
+        raise raised(names.path, judged.errors)
+    if not len(judged.number):
         nothing = np.zeros(1, np.int64)
         return _with_scale(Qrels(names.path, Ids.of([]), nothing, Ids.of([]), np.empty(0)), job), ()
-    rows = Rows.of(names.path, [Columns.whole(read.queries, read.documents, read.number)])
+    rows = Rows.of(names.path, [Columns.whole(judged.queries, judged.documents, judged.number)])
     line, grade = rows.line(), rows.qrels.grade
     errors = [
-        read.error(int(line[row]), f"the grade {float(grade[row])!r} is out of range", RESCALE)
+        judged.error(int(line[row]), f"the grade {float(grade[row])!r} is out of range", RESCALE)
         for row in out_of_range(grade).tolist()
     ]
     for again, first in zip(rows.again.tolist(), rows.first.tolist(), strict=True):
         if grade[again] != grade[first]:
             low, high = sorted((float(grade[again]), float(grade[first])))
-            errors.append(read.error(int(line[again]), f"it has two grades, {low:g} and {high:g}"))
+            errors.append(judged.error(int(line[again]), f"it has two grades, {low:g} and {high:g}"))
     if errors:
         raise raised(names.path, errors)
     qrels = rows.without_duplicates()
@@ -247,37 +236,37 @@ def _by_id(qrels: Qrels) -> Qrels:
 
 
 def _with_scale(qrels: Qrels, job: Job) -> Qrels:
-    qrels.__dict__["scale"] = job.scale  # that of all qrels, in the place of the bucket's
+    qrels.__dict__["scale"] = job.scale  # that of all qrels, instead of the bucket's
     return qrels
 
 
 def _wanted(qrels: Qrels, ids: tuple[str, ...] | None) -> tuple[Bools, tuple[str, ...]]:
-    """Which queries are evaluated, and which of the given ids there are."""
+    """Which queries are evaluated, and which of the ids the bucket has."""
     if ids is None:
         return np.ones(len(qrels.queries), np.bool_), ()
     wanted = np.zeros(len(qrels.queries), np.bool_)
-    at = qrels.query_index.find(Ids.of([one.encode("utf-8", "surrogateescape") for one in ids]))
-    wanted[at[at >= 0]] = True
-    return wanted, tuple(one for one, position in zip(ids, at.tolist(), strict=True) if position >= 0)
+    positions = qrels.query_index.find(Ids.of([query.encode("utf-8", "surrogateescape") for query in ids]))
+    wanted[positions[positions >= 0]] = True
+    return wanted, tuple(query for query, q in zip(ids, positions.tolist(), strict=True) if q >= 0)
 
 
 def _rows_of_runs(table: Any, job: Job) -> Iterator[TableRows]:
     """The rows of each run, in the order of its places if it has any; of equal places, by document id from the
     last to the first, so that the values do not depend on the order of the rows.
     """
-    read = read_rows(table, job.run_names)
+    retrieved = read_rows(table, job.run_names)
     if job.by_rank:
-        read = read._replace(number=-read.number)
-    run = np.zeros(len(read.number), np.int64) if read.run is None else read.run
+        retrieved = retrieved._replace(number=-retrieved.number)
+    run = np.zeros(len(retrieved.number), np.int64) if retrieved.run is None else retrieved.run
     order = stable_order(run) if len(job.runs) > 1 else np.arange(len(run))
     bounds = np.searchsorted(run[order], np.arange(len(job.runs) + 1))
-    for number in range(len(job.runs)):
-        rows = order[bounds[number] : bounds[number + 1]]
-        of_run = read if len(rows) == len(run) else read.take(rows)
+    for position in range(len(job.runs)):
+        rows = order[bounds[position] : bounds[position + 1]]
+        of_run = retrieved if len(rows) == len(run) else retrieved.take(rows)
         if of_run.place is not None:
             by_id = of_run.documents.descending(np.zeros(len(of_run.place), np.int64))
             of_run = of_run.take(by_id[np.argsort(of_run.place[by_id], kind="stable")])
-        yield of_run._replace(errors=[error for error in read.errors if run[error.row] == number])
+        yield of_run._replace(errors=[error for error in retrieved.errors if run[error.row] == position])
 
 
 def _reduced(rows: TableRows, qrels: Qrels, path: str, job: Job) -> Reduced:
@@ -291,8 +280,8 @@ def _reduced(rows: TableRows, qrels: Qrels, path: str, job: Job) -> Reduced:
     if len(columns.value):
         total.add(total.find(Lines.of(columns, qrels)), 0)
     if total.repeats.total:
-        again = [rows.error(one.line or 0, "duplicate document for its query") for one in total.repeats.first]
-        error = raised(path, again)
+        what = "duplicate document for its query"
+        error = raised(path, [rows.error(problem.line or 0, what) for problem in total.repeats.first])
         raise InputErrors(error.errors, total.repeats.total) if isinstance(error, InputErrors) else error
     return total.reduced()
 
@@ -333,16 +322,11 @@ def _part(rows: int, outcome: Outcome, reduced: Reduced, wanted: Bools, job: Job
 
 
 def _moments(values: Floats, counted: Bools, specs: Sequence[Spec]) -> Moments:
-    """Of the values that are summarized: of a geometric mean their logarithms."""
-    values = values[:, counted]
-    for m, spec in enumerate(specs):
-        if spec.metric.kind is Kind.GEOMETRIC:
-            values[m] = natural_log(np.maximum(values[m], GEOMETRIC_MIN))
-    return Moments.of(values)
+    return Moments.of(summands(specs, values[:, counted]))
 
 
 class Moments(NamedTuple):
-    """What is kept of columns of numbers: arrays of one shape.
+    """The moments of columns of numbers: arrays of one shape.
 
     size: how many numbers there are. total: their sum. squares: the sum of their squared deviations from the
     mean.
@@ -416,7 +400,7 @@ def tables(pa: Any, batches: Iterable[Any]) -> tuple[Any, Any]:
     return qrels.combine_chunks(), runs.combine_chunks()
 
 
-def arrow_table(pa: Any, bucket: Bucket, found: Sequence[RunValues], metrics: int, large: bool) -> Any:
+def arrow_table(pa: Any, bucket: Bucket, of_runs: Sequence[RunValues], metrics: int, large: bool) -> Any:
     """The rows of a bucket: its state, and the values of its queries.
 
     pa: the module pyarrow.
@@ -427,7 +411,7 @@ def arrow_table(pa: Any, bucket: Bucket, found: Sequence[RunValues], metrics: in
     schema = pa.schema(list(zip(names, types, strict=True)))
     rows = [[pickle.dumps(bucket)], *[[None]] * (metrics + 2)]
     parts = [pa.table([pa.array(of, kind) for of, kind in zip(rows, types, strict=True)], schema=schema)]
-    for run, queries, values in found:
+    for run, queries, values in of_runs:
         count = len(queries)
         columns = [
             pa.nulls(count, binary),
@@ -437,10 +421,3 @@ def arrow_table(pa: Any, bucket: Bucket, found: Sequence[RunValues], metrics: in
         ]
         parts.append(pa.table(columns, schema=schema))
     return pa.concat_tables(parts)
-
-
-def text_column(pa: Any, ids: Ids) -> Any:
-    """A column of ids as Arrow has it."""
-    offsets = np.append(0, np.cumsum(ids.length))
-    buffers = (pa.py_buffer(of) for of in (offsets, np.ascontiguousarray(ids.text())))
-    return pa.LargeStringArray.from_buffers(len(ids), *buffers)

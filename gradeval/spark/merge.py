@@ -1,4 +1,4 @@
-"""What is kept of all buckets, merged in the order of the partitions: the results of the whole."""
+"""The states of all buckets, merged in the order of the partitions: the results of the whole."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats
+from gradeval.arrays import Floats
 from gradeval.errors import GradevalError, InputError, InputErrors, UnknownQueryError
 from gradeval.evaluation.findings import (
     ENOUGH_JUDGED,
@@ -21,6 +21,7 @@ from gradeval.evaluation.findings import (
 )
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Summary
+from gradeval.evaluation.score import summaries
 from gradeval.formats.diagnostics import SHOWN
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_TIES
@@ -37,7 +38,7 @@ def _on_cluster() -> GradevalError:
 
 
 class QueriesOnCluster(Sequence[str]):
-    """In the place of the ids of queries, which are not here: whoever asks for one is told so."""
+    """Stands for the ids of the queries, which are not here: reading one raises GradevalError."""
 
     def __len__(self) -> int:
         raise _on_cluster()
@@ -57,8 +58,7 @@ class QueriesOnCluster(Sequence[str]):
 
 @dataclass(frozen=True, eq=False)
 class SparkSummary(Results):
-    """Results without the values of the queries, which stay on the cluster, and with what their means are
-    worth.
+    """Results with the standard errors of the means; the values of the queries stay on the cluster.
 
     standard_errors: of the mean of each run and metric, (R, M), in the metric's unit; NaN for fewer than two
     values, and for a metric whose summary is a sum or a geometric mean. counts: how many values are behind it,
@@ -105,18 +105,6 @@ class SparkSummary(Results):
         return t_interval(float(self.means[r, m]), error, int(self.counts[r, m]) - 1, alpha)
 
 
-def check(buckets: Sequence[Bucket], job: Job) -> None:
-    """Raise what is wrong with the qrels or the options."""
-    failures = [bucket.failure for bucket in buckets if bucket.failure is not None]
-    if failures:
-        raise joined_error(failures)
-    if job.options.query_ids is not None:
-        known = {one for bucket in buckets for one in bucket.known}
-        unknown = [one for one in job.options.query_ids if one not in known]
-        if unknown:
-            raise UnknownQueryError(unknown, job.qrels_names.path)
-
-
 def joined_error(failures: Sequence[Failure]) -> GradevalError:
     """The errors of all buckets as one: the first by their text, which the order of rows does not change."""
     errors = [error for failure in failures for error in failure.errors]
@@ -133,40 +121,50 @@ def no_rows(path: str) -> InputError:
     return InputError(path, "no data: it has no rows")
 
 
-def merged(buckets: Sequence[Bucket], job: Job, noted: Sequence[Notice] = ()) -> SparkSummary:
-    """The results of all buckets. noted: what a user should know besides.
+def merged(buckets: Sequence[Bucket], job: Job, of_metrics: Sequence[Notice] = ()) -> SparkSummary:
+    """The results of all buckets. of_metrics: notices that no bucket has.
 
     Raises GradevalError where the qrels or the options are wrong.
     """
-    check(buckets, job)
+    wrong = [bucket.failure for bucket in buckets if bucket.failure is not None]
+    if wrong:
+        raise joined_error(wrong)
+    known = {query for bucket in buckets for query in bucket.known}
+    unknown = [query for query in job.options.query_ids or () if query not in known]
+    if unknown:
+        raise UnknownQueryError(unknown, job.qrels_names.path)
     results: list[RunResult] = []
     failed: list[FailedRun] = []
     notices: list[Notice] = []
     errors, counts, shares = [], [], [0.0]
+    metrics = [spec.metric for spec in job.specs]
     for r, (name, path) in enumerate(zip(job.runs, job.paths, strict=True)):
-        kept = [bucket.runs[r] for bucket in buckets]
-        failures = [one for one in kept if isinstance(one, Failure)]
+        states = [bucket.runs[r] for bucket in buckets]
+        failures = [state for state in states if isinstance(state, Failure)]
         if failures:
             failed.append(FailedRun(path, joined_error(failures)))
             continue
-        parts = [one for one in kept if isinstance(one, Part)]
-        if not any(part.found for part in parts):
+        parts = [state for state in states if isinstance(state, Part)]
+        if not any(part.in_run for part in parts):
             has_rows = any(part.rows for part in parts)
             why = no_common_query(path, job.qrels_names.path) if has_rows else no_rows(path)
             failed.append(FailedRun(path, why))
             continue
         values = Moments.joined([part.values for part in parts])
         results.append(_result(name, path, parts, values, job))
-        errors.append(_standard_errors(values, job.specs))
+        is_mean = [metric.kind is not MetricKind.GEOMETRIC and not metric.is_summed for metric in metrics]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            errors.append(np.where(is_mean, values.sd / np.sqrt(values.size), np.nan))
         counts.append(values.size)
-        share = _share(parts)
+        queries = sum(part.judged[1] for part in parts)
+        share = math.fsum(part.judged[0] for part in parts) / queries if queries else 1.0
         shares.append(share)
         notices += _run_notices(name, parts, values, share, job)
-    found = _merged_notices(notice for bucket in buckets for notice in bucket.notices)
-    of_qrels = sorted(found, key=lambda one: _metric(one, job))
+    of_qrels = _merged_notices(notice for bucket in buckets for notice in bucket.notices)
+    of_qrels.sort(key=lambda notice: _metric(notice, job))
     shape = len(results), len(job.specs)
     if max(shares) < ENOUGH_JUDGED or len(job.scale) < 2:
-        of_qrels = [one for one in of_qrels if one.kind is not Kind.ALL_RELEVANT]
+        of_qrels = [notice for notice in of_qrels if notice.kind is not Kind.ALL_RELEVANT]
     depths = [(run.name, run.depths) for run in results]
     return SparkSummary(
         job.qrels_names.path,
@@ -175,7 +173,7 @@ def merged(buckets: Sequence[Bucket], job: Job, noted: Sequence[Notice] = ()) ->
         job.specs,
         tuple(results),
         job.options.to_dict(),
-        with_depths((*noted, *of_qrels, *notices), depths, job.specs, job.options.to_dict()),
+        with_depths((*of_metrics, *of_qrels, *notices), depths, job.specs, job.options.to_dict()),
         tuple(failed),
         standard_errors=np.array(errors).reshape(shape),
         counts=np.array(counts).reshape(shape),
@@ -183,58 +181,36 @@ def merged(buckets: Sequence[Bucket], job: Job, noted: Sequence[Notice] = ()) ->
 
 
 def _result(name: str, path: str, parts: Sequence[Part], values: Moments, job: Job) -> RunResult:
-    ends: tuple[Floats, ...] = ()
+    no_values = np.empty((len(job.specs), 0))
+    ranges: tuple[Floats, ...] = ()
     if job.options.tie_range:
-        found = ([part.low for part in parts], [part.high for part in parts])
-        ends = tuple(
-            summaries(Moments.joined([one for one in of if one is not None]), job.specs) for of in found
-        )
+        lows = [part.low for part in parts if part.low is not None]
+        highs = [part.high for part in parts if part.high is not None]
+        ranges = tuple(_summaries(Moments.joined(ends), job.specs) for ends in (lows, highs))
     counted = sum(part.counted for part in parts)
     undefined = np.sum([part.undefined for part in parts], axis=0)
-    summary = Summary(counted, summaries(values, job.specs), undefined, ends, {})
-    nothing = np.empty((len(job.specs), 0))
-    of_ties = np.array([nothing, nothing]) if ends else None
+    summary = Summary(counted, _summaries(values, job.specs), undefined, ranges, {})
+    of_ties = np.array([no_values, no_values]) if ranges else None
     rule = job.options.ties or DEFAULT_TIES
-    numbers, counts = (np.concatenate(of) for of in zip(*(part.depths for part in parts), strict=True))
+    numbers, counts = (
+        np.concatenate(columns) for columns in zip(*(part.depths for part in parts), strict=True)
+    )
     depths = quartiles(numbers, counts)
-    return RunResult(name, path, None, nothing, np.empty(0, np.bool_), {}, of_ties, rule, summary, depths)
+    return RunResult(name, path, None, no_values, np.empty(0, np.bool_), {}, of_ties, rule, summary, depths)
 
 
-def summaries(values: Moments, specs: Sequence[Spec]) -> Floats:
-    """The summary value of each metric, (M,)."""
-    found = np.where([spec.metric.is_summed for spec in specs], values.total, values.mean)
-    geometric = _are_geometric(specs)
-    found[geometric] = [math.exp(one) for one in found[geometric].tolist()]
-    return found
-
-
-def _are_geometric(specs: Sequence[Spec]) -> Bools:
-    return np.array([spec.metric.kind is MetricKind.GEOMETRIC for spec in specs], np.bool_)
-
-
-def _standard_errors(values: Moments, specs: Sequence[Spec]) -> Floats:
-    is_mean = ~(_are_geometric(specs) | np.array([spec.metric.is_summed for spec in specs], np.bool_))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(is_mean, values.sd / np.sqrt(values.size), np.nan)
-
-
-def _share(parts: Sequence[Part]) -> float:
-    """The mean judged share of the first ranks, over the queries with documents."""
-    queries = sum(part.judged[1] for part in parts)
-    return math.fsum(part.judged[0] for part in parts) / queries if queries else 1.0
+def _summaries(values: Moments, specs: Sequence[Spec]) -> Floats:
+    return summaries(specs, values.total, values.mean)
 
 
 def _run_notices(
     name: str, parts: Sequence[Part], values: Moments, share: float, job: Job
 ) -> tuple[Notice, ...]:
-    found = _merged_notices(
-        notice
-        for part in parts
-        for notice in part.notices
-        if notice.kind not in (Kind.NOTHING_JUDGED, Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS)
-    )
+    of_whole = (Kind.NOTHING_JUDGED, Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS)
+    of_parts = (notice for part in parts for notice in part.notices if notice.kind not in of_whole)
     notices = [
-        _with_ends(notice, parts, values, job) if notice.kind is Kind.TIES else notice for notice in found
+        _with_ends(notice, parts, values, job) if notice.kind is Kind.TIES else notice
+        for notice in _merged_notices(of_parts)
     ]
     if not any(part.has_judged for part in parts):
         notices.append(Notice(Kind.NOTHING_JUDGED, name, 0))
@@ -245,7 +221,7 @@ def _run_notices(
         *short_notices(job.specs, short, sum(part.judged[1] for part in parts)),
     )
     notices += (replace(notice, subject=name) for notice in few)
-    return tuple(sorted(notices, key=lambda one: (_KINDS.index(one.kind), _metric(one, job))))
+    return tuple(sorted(notices, key=lambda notice: (_KINDS.index(notice.kind), _metric(notice, job))))
 
 
 def _metric(notice: Notice, job: Job) -> int:
@@ -257,18 +233,16 @@ def _metric(notice: Notice, job: Job) -> int:
 def _merged_notices(notices: Iterable[Notice]) -> list[Notice]:
     """One notice for those of each kind, subject and metric, with their counts added up."""
     merged: dict[tuple[str, ...], Notice] = {}
-    for one in notices:
-        key = one.kind.value, one.subject, one.metric
-        before = merged.get(key)
-        if before is None:
-            merged[key] = one
-        else:
+    for notice in notices:
+        key = notice.kind.value, notice.subject, notice.metric
+        before = merged.setdefault(key, notice)
+        if before is not notice:
             merged[key] = replace(
                 before,
-                count=before.count + one.count,
-                total=before.total + one.total,
-                undefined=before.undefined + one.undefined,
-                queries=(*before.queries, *one.queries)[:MAX_QUERIES],
+                count=before.count + notice.count,
+                total=before.total + notice.total,
+                undefined=before.undefined + notice.undefined,
+                queries=(*before.queries, *notice.queries)[:MAX_QUERIES],
             )
     return list(merged.values())
 
@@ -279,32 +253,28 @@ def _with_ends(notice: Notice, parts: Sequence[Part], values: Moments, job: Job)
     A part's notice has the range of the part's summary; a part without one has no range to add.
     """
     m = [str(spec) for spec in job.specs].index(notice.metric)
-    own = [
-        {(one.kind, one.metric): one for one in part.notices}.get((Kind.TIES, notice.metric)) for part in parts
-    ]
+    metric = job.specs[m].metric
+    key = Kind.TIES, notice.metric
+    of_parts = [{(tie.kind, tie.metric): tie for tie in part.notices}.get(key) for part in parts]
 
-    def defined(value: float) -> float | None:
-        return None if math.isnan(value) else value
+    def value(moments: Moments) -> float | None:
+        summary = float(_summaries(moments, job.specs)[m])
+        return None if math.isnan(summary) else summary
 
-    def end(given: Sequence[float | None]) -> float | None:
-        moments = [
-            part.values if summary is None else _of_summary(part.values, summary, m, job.specs[m])
-            for part, summary in zip(parts, given, strict=True)
-        ]
-        return defined(float(summaries(Moments.joined(moments), job.specs)[m]))
+    def end(ends: Sequence[float | None]) -> float | None:
+        """The summary of the run, from that of each part."""
+        moments = []
+        for part, summary in zip(parts, ends, strict=True):
+            total = part.values.total.copy()
+            if summary is not None:
+                mean = math.log(summary) if metric.kind is MetricKind.GEOMETRIC else summary
+                total[m] = mean if metric.is_summed else mean * part.values.size[m]
+            moments.append(part.values._replace(total=total))
+        return value(Moments.joined(moments))
 
     return replace(
         notice,
-        value=defined(float(summaries(values, job.specs)[m])),
-        low=end([None if one is None else one.low for one in own]),
-        high=end([None if one is None else one.high for one in own]),
+        value=value(values),
+        low=end([None if tie is None else tie.low for tie in of_parts]),
+        high=end([None if tie is None else tie.high for tie in of_parts]),
     )
-
-
-def _of_summary(values: Moments, summary: float, m: int, spec: Spec) -> Moments:
-    """The moments with the total that the summary of a metric is made from."""
-    if spec.metric.kind is MetricKind.GEOMETRIC:
-        summary = math.log(summary)
-    total = values.total.copy()
-    total[m] = summary if spec.metric.is_summed else summary * values.size[m]
-    return values._replace(total=total)

@@ -10,18 +10,18 @@ import numpy as np
 
 from gradeval import process
 from gradeval.arrays import Floats, cached_property
+from gradeval.arrays.numbers import subtracted
 from gradeval.arrays.segments import distinct
 from gradeval.errors import InputError, named
 from gradeval.evaluation.evaluator import complete, with_levels
 from gradeval.formats.memory import object_numbers
-from gradeval.options import DEFAULT_METRICS
+from gradeval.options import DEFAULT_METRICS, FILES, PROCESS, Options, check_known
 from gradeval.spark.compare import chosen_options, comparison, pairs_to_compare
 from gradeval.spark.frames import (
     Request,
     Wire,
     bucket_count,
-    check_options,
-    given_frames,
+    checked_frames,
     in_buckets,
     qrels_wire,
     run_wire,
@@ -34,7 +34,7 @@ from gradeval.spark.sessions import known_warnings_ignored
 from gradeval.tables.given_columns import check_names
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from gradeval.commands.compare.result import Comparison
 
@@ -57,29 +57,23 @@ def evaluate(
     as many for each core, of a million rows at most). options: those of gradeval.evaluate() that are not about
     files; columns may name the roles 'run' and 'order' of the runs too, and ties='input' requires the latter.
 
-    What is wrong with the columns or the options is raised here, before any job; what is wrong with rows, by
-    the methods of the results that read them. Frames that are expensive to compute should be persisted: the
+    Errors of the columns and the options are raised here, before any job; errors of rows, by the methods of the
+    results that read them. Frames that are expensive to compute should be persisted: the
     qrels are read twice, and the runs are counted unless `buckets` is given and they have no column of runs.
     """
-    check_options(options)
+    check_known(options, [*Options.names(without=(FILES, PROCESS)), "buckets"])
     request = Request.of(metrics, options, buckets)
-    judged, given = given_frames(qrels, runs)
-    tables = [("qrels", judged), *((name or "runs", frame) for name, frame in given)]
+    judged, frames = checked_frames(qrels, runs)
+    tables = [("qrels", judged), *((name or "runs", frame) for name, frame in frames)]
     check_names([(path, frame.columns) for path, frame in tables], request.options)
-    names = dict(request.options.columns)
-    wires = [(name, run_wire(frame, names, request.own, name or "runs")) for name, frame in given]
-    return of_wires(qrels_wire(judged, names), wires, request)
-
-
-def of_wires(qrels: Wire, runs: Sequence[tuple[str | None, Wire]], request: Request) -> SparkResults:
-    """The results of tables. runs: with their names; None for one that may have several."""
-    wires = [wire for _, wire in runs]
-    names = [name for name, _ in runs if name is not None]
-    return SparkResults(qrels, wires, names or None, request)
+    columns = dict(request.options.columns)
+    wires = [run_wire(frame, columns, request.run_columns, name or "runs") for name, frame in frames]
+    names = [name for name, _ in frames if name is not None]
+    return SparkResults(qrels_wire(judged, columns), wires, names or None, request)
 
 
 class _Plan(NamedTuple):
-    """What the small action finds. buckets: how many."""
+    """The job, known after the small action. buckets: how many."""
 
     job: Job
     runs: Wire
@@ -101,7 +95,7 @@ class SparkResults:
         self._qrels, self._tables, self._names, self._request = qrels, tables, names, request
         self._runs = tables[0] if names is None else united([*tables])
         self._persisted: DataFrame | None = None
-        self._kept: list[Bucket] | None = None
+        self._evaluated: list[Bucket] | None = None
 
     def __repr__(self) -> str:
         column = self._tables[0].run
@@ -112,7 +106,7 @@ class SparkResults:
     @cached_property
     def _plan(self) -> _Plan:
         """Reads the grades, and how many rows there are of each run: one action."""
-        names, request = self._names, self._request
+        names, request, runs = self._names, self._request, self._runs
         if names is not None:
             self._check_one_run_each()
         counted = self._counted()
@@ -120,10 +114,17 @@ class SparkResults:
         if not is_grade.any():
             raise InputError(self._qrels.names.path, "no judgments given")
         scale = self._scale(counted.filter(is_grade)[NUMBER])
+        rows = counted["count"].to_numpy()
         if names is None:
-            names = self._found_names(counted.filter(~is_grade))
-        rows = int(counted["count"].to_numpy().sum())
-        buckets = request.buckets or bucket_count(rows, _cores(self._runs.frame.sparkSession))
+            names = counted.filter(~is_grade & (rows > 0))[RUN].to_pylist()
+            if None in names:
+                raise InputError(runs.names.path, f"the run (column {runs.run}) is missing in some rows")
+            if not names:
+                raise no_rows(runs.names.path)
+            names.sort()
+        context = getattr(runs.frame.sparkSession, "sparkContext", None)  # which a remote session does not have
+        cores = 1 if context is None else max(1, context.defaultParallelism)
+        buckets = request.buckets or bucket_count(int(rows.sum()), cores)
         specs = with_levels(request.evaluated, scale) if request.options.by_level else request.evaluated
         paths = names if self._names is None else [table.names.path for table in self._tables]
         pairs = () if request.compared is None else pairs_to_compare(names, paths, request.compared)
@@ -134,8 +135,8 @@ class SparkResults:
             tuple(names),
             tuple(paths),
             self._qrels.names,
-            self._runs.names,
-            self._runs.by_rank,
+            runs.names,
+            runs.by_rank,
             pairs,
         )
         return _Plan(job, self._with_positions(names), buckets)
@@ -165,30 +166,18 @@ class SparkResults:
                     what = f"it has several runs (column {table.run}), such as {named(first)} and {named(last)}"
                     raise InputError(table.names.path, what, hint="Give it alone, and without a name")
 
-    def _found_names(self, counted: Any) -> list[str]:
-        path, column = self._runs.names.path, self._runs.run
-        names = counted.filter(counted["count"].to_numpy() > 0)[RUN].to_pylist()
-        if None in names:
-            raise InputError(path, f"the run (column {column}) is missing in some rows")
-        if not names:
-            raise no_rows(path)
-        return sorted(names)
-
     def _scale(self, column: Any) -> Floats:
-        """The distinct grades of a column of Arrow; what is none is reported with its row."""
+        """The distinct grades of a column of Arrow; other values are reported with their rows later."""
         if str(column.type) == "double":
             numbers = column.to_numpy()  # NaN where there is none
         else:
             numbers, _ = object_numbers(column.to_pylist(), "grade")
         scale = distinct(numbers[np.isfinite(numbers)])
-        if not self._request.options.zero_grade:
-            return scale
-        from gradeval.arrays.numbers import subtracted
-
-        return distinct(subtracted(scale, float(self._request.options.zero_grade)))
+        zero = self._request.options.zero_grade
+        return distinct(subtracted(scale, float(zero))) if zero else scale
 
     def _with_positions(self, names: Sequence[str]) -> Wire:
-        """The runs, with their positions in the place of their names."""
+        """The runs, with their positions instead of their names."""
         from pyspark.sql import functions as F
 
         runs = self._runs
@@ -217,8 +206,8 @@ class SparkResults:
         """per_query() of the runs that could be evaluated; those that failed are left out."""
         from pyspark.sql import functions as F
 
-        names = [run.name for run in self.persist().results().runs]
-        return self._values().where(F.col("run").isin(names))
+        evaluated = [run.name for run in self.persist().results().runs]
+        return self._values().where(F.col("run").isin(evaluated))
 
     def _values(self) -> DataFrame:
         from pyspark.sql import functions as F
@@ -234,15 +223,15 @@ class SparkResults:
         )
 
     def summary(self) -> SparkSummary:
-        """The means of the runs, with their standard errors, and what a user should know of the evaluation.
+        """The means of the runs, with their standard errors, and the notices of the evaluation.
 
-        Raises GradevalError for what is wrong with the rows.
+        Raises GradevalError for invalid rows.
         """
         return complete(self.results())  # type: ignore[return-value]
 
     def results(self) -> SparkSummary:
         """The summary, in which runs that could not be evaluated are listed as failed."""
-        return merged(self._buckets_kept(), self._plan.job, self._request.notices)
+        return merged(self._buckets(self._plan.job), self._plan.job, self._request.notices)
 
     def compare(self, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
         """Compare the runs with a baseline, or all with each other, by the paired t-test.
@@ -251,7 +240,7 @@ class SparkResults:
         confidence of gradeval.compare(). Raises GradevalError.
         """
         chosen = chosen_options(options)
-        return comparison(self._plan.job, metrics, chosen, self._buckets_of)
+        return comparison(self._plan.job, metrics, chosen, self._buckets)
 
     def persist(self) -> SparkResults:
         """Keep the values of the queries on the cluster, so that per_query() and summary() share one pass."""
@@ -263,33 +252,27 @@ class SparkResults:
         return self
 
     def unpersist(self) -> SparkResults:
-        """Let go of what persist() keeps."""
+        """Release the cache of persist()."""
         if self._persisted is not None:
             self._persisted.unpersist()
             self._persisted = None
         return self
 
-    def _buckets_kept(self) -> list[Bucket]:
-        if self._kept is None:
-            self._kept = self._run_job(self._plan.job)
-        return self._kept
-
-    def _buckets_of(self, job: Job) -> list[Bucket]:
-        """What is kept of each bucket, with the pairs of this job."""
-        if job.pairs == self._plan.job.pairs:
-            return self._buckets_kept()
-        buckets = self._run_job(job)
-        self._kept = self._kept or buckets  # with all that is kept without pairs
+    def _buckets(self, job: Job) -> list[Bucket]:
+        """The buckets with the pairs of this job, in the order of the partitions: an action over the runs, but
+        for the pairs of the plan, whose buckets are kept.
+        """
+        is_planned = job.pairs == self._plan.job.pairs
+        if is_planned and self._evaluated is not None:
+            return self._evaluated
+        frame = self._frame(job, values=is_planned and self._persisted is not None)
+        states = frame.where("state is not null").select("state").collect()
+        buckets = [pickle.loads(row.state) for row in states]
+        self._evaluated = self._evaluated or buckets  # which have all that buckets without pairs have
         return buckets
 
-    def _run_job(self, job: Job) -> list[Bucket]:
-        """What is kept of each bucket, in the order of the partitions: the action over the runs."""
-        is_kept = self._persisted is not None and job is self._plan.job
-        frame = self._frame(job, values=is_kept)
-        return [pickle.loads(row.state) for row in frame.where("state is not null").select("state").collect()]
-
     def _frame(self, job: Job, *, values: bool) -> DataFrame:
-        """The buckets, evaluated: a row with what is kept of each, and if asked for one for each query."""
+        """The evaluated buckets: a row with the state of each. values: and one for each query."""
         if self._persisted is not None and values:
             return self._persisted
         plan = self._plan
@@ -302,16 +285,10 @@ class SparkResults:
             )
 
 
-def _cores(session: SparkSession) -> int:
-    """How many tasks can run at once; 1 where a remote session does not tell."""
-    context = getattr(session, "sparkContext", None)
-    return 1 if context is None else max(1, context.defaultParallelism)
-
-
 def bucket_function(job: Job, values: bool, large: bool) -> Callable[..., Any]:
-    """What a worker does with a bucket, which comes in batches.
+    """Evaluates a bucket in a worker, from batches to batches.
 
-    values: whether it returns those of the queries. large: whether strings have 64-bit offsets.
+    values: whether those of the queries are returned. large: whether strings have 64-bit offsets.
     """
 
     def function(batches):  # type: ignore[no-untyped-def]  # Spark would look at annotations
@@ -321,8 +298,8 @@ def bucket_function(job: Job, values: bool, large: bool) -> Callable[..., Any]:
         qrels, runs = tables(pa, batches)
         if not len(qrels) + len(runs):
             return
-        bucket, found = evaluate_bucket(qrels, runs, job)
-        table = arrow_table(pa, bucket, found if values else [], len(job.specs), large)
+        bucket, of_queries = evaluate_bucket(qrels, runs, job)
+        table = arrow_table(pa, bucket, of_queries if values else [], len(job.specs), large)
         yield from table.to_batches()
 
     return function

@@ -1,4 +1,4 @@
-"""The rows of an Arrow table of qrels or runs: ids and numbers, and what is wrong with some of them."""
+"""The rows of an Arrow table of qrels or runs: ids, numbers and errors."""
 
 from __future__ import annotations
 
@@ -15,15 +15,12 @@ from gradeval.formats.arrow import Arrow, batches
 from gradeval.formats.diagnostics import SHOWN, shown
 
 QUERY, DOCUMENT, NUMBER, RUN, PLACE = "query", "document", "number", "run", "place"  # the columns of a table
-
-
-NO_ROW = (
-    "\0"  # before what is wrong with a line of a file, and before the line: the query of a row that is none
-)
+# a line of a file that is no row has as its query NO_ROW, the error, NO_ROW, and the line
+NO_ROW = "\0"
 
 
 class Names(NamedTuple):
-    """What messages call a table and its values. path: the table, '' for runs, which have names."""
+    """The names of a table and its values in messages. path: the table, '' for runs, which have names."""
 
     path: str
     query: str = "query id"
@@ -32,7 +29,7 @@ class Names(NamedTuple):
 
 
 class RowError(NamedTuple):
-    """What is wrong with a row. where: its query and document."""
+    """The error of a row. where: its query and document."""
 
     row: int
     where: str
@@ -67,8 +64,8 @@ class TableRows(NamedTuple):
 def raised(path: str, errors: Sequence[RowError]) -> InputError | InputErrors:
     """The errors of a table, of which there is at least one, as an exception."""
     first = [
-        InputError(path, f"{one.where}: {one.what}" if one.where else one.what, hint=one.hint)
-        for one in errors[:SHOWN]
+        InputError(path, f"{error.where}: {error.what}" if error.where else error.what, hint=error.hint)
+        for error in errors[:SHOWN]
     ]
     return InputErrors(first, len(errors)) if len(errors) > 1 else first[0]
 
@@ -76,7 +73,7 @@ def raised(path: str, errors: Sequence[RowError]) -> InputError | InputErrors:
 def read_rows(table: Any, names: Names) -> TableRows:
     """The rows of a table with the columns QUERY, DOCUMENT, NUMBER, and perhaps RUN and PLACE.
 
-    table: what offers Arrow's C stream.
+    table: an object with Arrow's C stream.
     """
     parts = list(batches(table))
     columns: dict[str, Arrow] = {
@@ -96,14 +93,14 @@ def read_rows(table: Any, names: Names) -> TableRows:
         run = columns[RUN].numbers(everything, RUN)[0].astype(np.int64)
     if PLACE in columns:
         place, wrong_place = columns[PLACE].numbers(everything, "place in the order of the run")
-        as_they_are = [found for chunk in columns[PLACE].chunks if (found := chunk.numbers()) is not None]
-        if len(as_they_are) == len(columns[PLACE].chunks):  # integers may have more digits than doubles
-            place = np.concatenate(as_they_are)
+        exact = [numbers for chunk in columns[PLACE].chunks if (numbers := chunk.numbers()) is not None]
+        if len(exact) == len(columns[PLACE].chunks):  # integers may have more digits than doubles
+            place = np.concatenate(exact)
         wrong.append(wrong_place)
     rows = TableRows(queries, documents, number, run, place)
     why: dict[int, RowError] = {}  # the first error of each row
-    no_query, no_document = ({one.line for one in found.all()} for found in (wrong_query, wrong_document))
-    for problem in chain.from_iterable(found.all() for found in wrong):
+    no_query, no_document = ({problem.line for problem in of.all()} for of in (wrong_query, wrong_document))
+    for problem in chain.from_iterable(problems.all() for problems in wrong):
         row = problem.line or 0
         if row in why:
             continue
@@ -111,7 +108,7 @@ def read_rows(table: Any, names: Names) -> TableRows:
             what, line = queries[row][1:].split(NO_ROW.encode(), 1)
             why[row] = RowError(row, f"line {shown(line)}", what.decode())
             continue
-        ids = (("query", queries, no_query), ("document", documents, no_document))
-        where = ", ".join(f"{name} {shown(of[row])}" for name, of, without in ids if row not in without)
+        columns_of_ids = (("query", queries, no_query), ("document", documents, no_document))
+        where = ", ".join(f"{role} {shown(ids[row])}" for role, ids, no in columns_of_ids if row not in no)
         why[row] = RowError(row, where, problem.what)
     return rows._replace(errors=tuple(why[row] for row in sorted(why)))

@@ -33,7 +33,10 @@ BATCHES = {
 }
 _EVERY = 0.2  # seconds
 _PATIENCE = 5.0  # seconds
-_GREETINGS = ("WARNING: ", "Using Spark's", "Setting default", "To adjust", "\tat ")
+# lines of the Java machine on standard error that are no errors; of its log, '26/11/22 03:11:13 WARN Utils: …'
+_NO_REASON = re.compile(
+    r"WARNING: |Using Spark's|Setting default|To adjust|\tat |\d\d/\d\d/\d\d [\d:]+ (WARN|INFO) "
+)
 # Without an appender, Spark would use its own profile.
 _SILENT = """\
 status = off
@@ -53,7 +56,7 @@ def check_installed() -> None:
 
 
 def check_modules(missing: Sequence[str] = ()) -> None:
-    """Raise GradevalError without PySpark. missing: what else is."""
+    """Raise GradevalError without PySpark. missing: other requirements that are not there."""
     missing = [*(name for name in _MODULES if importlib.util.find_spec(name) is None), *missing]
     if missing:
         raise GradevalError(f"{NEEDED} ({', '.join(missing)} not found)")
@@ -62,7 +65,7 @@ def check_modules(missing: Sequence[str] = ()) -> None:
 def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ()) -> SparkSession:
     """A Spark session: the active one if there is one, else a new one, local unless told otherwise.
 
-    master: the URL of a cluster; by default 'local[*]', and under spark-submit what that was given. Local
+    master: the URL of a cluster; by default 'local[*]', and under spark-submit its own. Local
     workers run this Python and this gradeval, and a task is tried again if its worker dies. settings: of Spark,
     (name, value). Raises GradevalError without PySpark or Java.
     """
@@ -81,25 +84,23 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
         chosen = BATCHES | dict(settings)
         if master is not None and master.startswith("local"):
             chosen = _local(Path(folder)) | chosen
-            master = _retrying(master)
+            if master == "local":
+                master = f"local[1,{ATTEMPTS}]"
+            elif "," not in master and master.endswith("]"):  # tries a task again, as clusters do
+                master = f"{master[:-1]},{ATTEMPTS}]"
         if master is not None:
             builder = builder.master(master)
         for name, value in chosen.items():
             builder = builder.config(name, value)
-        with known_warnings_ignored(), _stderr_kept() as said:
+        with known_warnings_ignored(), _stderr_kept() as stderr_lines:
             try:
-                made = builder.getOrCreate()
-                made.range(0).schema  # noqa: B018  # reads the settings of SQL
-                return made
+                started = builder.getOrCreate()
+                started.range(0).schema  # noqa: B018  # reads the settings of SQL
+                return started
             except Exception as error:
-                own = [] if hasattr(error, "java_exception") else filter(_is_reason, said())
-                why = [*own, reasons(error)[-1]][0]
+                lines = [] if hasattr(error, "java_exception") else stderr_lines()
+                why = [*lines, reasons(error)[-1]][0]
                 raise GradevalError(f"Spark cannot be started: {why}") from None
-
-
-def _is_reason(line: str) -> bool:
-    """Whether a line is none of a log's that are no errors: '26/11/22 03:11:13 WARN Utils: …'."""
-    return not re.match(r"\d\d/\d\d/\d\d [\d:]+ (WARN|INFO) ", line)
 
 
 def _is_submitted() -> bool:
@@ -108,9 +109,9 @@ def _is_submitted() -> bool:
 
 
 def reads_local_files(settings: Iterable[tuple[str, str]]) -> bool:
-    """Whether a path without a scheme is certainly one on this machine: nothing says what else it may be."""
-    told = any(name in os.environ for name in ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME"))
-    return not (told or _is_submitted() or any(name.endswith("fs.defaultFS") for name, _ in settings))
+    """Whether a path without a scheme is certainly one on this machine: no setting makes it another."""
+    is_set = any(name in os.environ for name in ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME"))
+    return not (is_set or _is_submitted() or any(name.endswith("fs.defaultFS") for name, _ in settings))
 
 
 def _check_reachable(master: str) -> None:
@@ -135,18 +136,18 @@ def opened_session(master: str | None, settings: Iterable[tuple[str, str]]) -> I
     from pyspark.sql import SparkSession
 
     before = SparkSession.getActiveSession()
-    made = session(master, settings)
+    opened = session(master, settings)
     try:
-        yield made
+        yield opened
     finally:
-        if made is not before:
-            made.stop()
+        if opened is not before:
+            opened.stop()
 
 
 @contextmanager
 def known_warnings_ignored() -> Iterator[None]:
-    """Without PySpark's warnings that it does not know the newest pandas, which nothing here uses, and that a
-    function has no annotations, from which it would infer what the method that is called says already.
+    """Ignore PySpark's warnings that the newest pandas, unused here, is not supported, and that a function has
+    no annotations, which would repeat the method that is called.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
@@ -156,12 +157,11 @@ def known_warnings_ignored() -> Iterator[None]:
 
 @contextmanager
 def _stderr_kept() -> Iterator[Callable[[], list[str]]]:
-    """Let what a process that is started here writes to standard error go to a file; yields what has its lines.
-
-    The Java machine greets its users there, and nothing else that it says is not raised as well.
+    """Redirect standard error to a file, for the processes started here too; yields a function that returns the
+    lines that are errors.
     """
     try:
-        own = os.dup(2)
+        stderr = os.dup(2)
     except OSError:  # it is closed
         yield list
         return
@@ -170,21 +170,14 @@ def _stderr_kept() -> Iterator[Callable[[], list[str]]]:
         def lines() -> list[str]:
             file.seek(0)
             text = file.read().decode("utf-8", "replace")
-            return [line for line in text.splitlines() if line.strip() and not line.startswith(_GREETINGS)]
+            return [line for line in text.splitlines() if line.strip() and not _NO_REASON.match(line)]
 
         os.dup2(file.fileno(), 2)
         try:
             yield lines
         finally:
-            os.dup2(own, 2)
-            os.close(own)
-
-
-def _retrying(master: str) -> str:
-    """A local master that tries a task again, as clusters do: 'local[2]' -> 'local[2,4]'."""
-    if master == "local":
-        return f"local[1,{ATTEMPTS}]"
-    return master if "," in master or not master.endswith("]") else f"{master[:-1]},{ATTEMPTS}]"
+            os.dup2(stderr, 2)
+            os.close(stderr)
 
 
 def _local(folder: Path) -> dict[str, str]:
@@ -196,31 +189,26 @@ def _local(folder: Path) -> dict[str, str]:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     package = str(Path(__file__).resolve().parents[2])
     paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        memory = 0
     log = folder / "log4j2.properties"
     log.write_text(_SILENT)
     return {
         "spark.executorEnv.PYTHONPATH": paths,
         "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
         "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),  # of 200, most would be empty
-        "spark.driver.memory": f"{_memory_mib()}m",
+        "spark.driver.memory": f"{max(1024, memory // 4 // (1 << 20))}m",  # the workers have the rest
         "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC -Dlog4j2.configurationFile={log.as_uri()}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
 
 
-def _memory_mib() -> int:
-    """A quarter of the machine's memory, at least 1 GiB; the workers, which are processes, have the rest."""
-    try:
-        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        size = 0
-    return max(1024, size // 4 // (1 << 20))
-
-
 @contextmanager
 def engine_errors(path: str | None = None) -> Iterator[None]:
-    """Raise what Spark raises as a GradevalError of one line. path: of what is read, if that is known."""
+    """Raise the errors of Spark as a GradevalError of one line. path: of the data that is read, if known."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -233,9 +221,9 @@ def engine_errors(path: str | None = None) -> Iterator[None]:
 
 
 def reasons(error: Any) -> list[str]:
-    """Why Spark failed, on a line each: the innermost Java exception names it, the one around it a file.
+    """Why Spark failed: the innermost Java exception, after the one around it, which names a file.
 
-    What a worker raised is the last line of its traceback.
+    Of the error of a worker, the last line of its traceback.
     """
     from pyspark.errors import PythonException
 
@@ -247,7 +235,7 @@ def reasons(error: Any) -> list[str]:
         chain += _lines(java.getMessage() or java.toString())[:1]
         java = java.getCause()
     *_, last = chain or [*_lines(str(error))[:1], type(error).__name__][:1]
-    return [one for one in chain[-2:-1] if last not in one] + [last]
+    return [line for line in chain[-2:-1] if last not in line] + [last]
 
 
 def _lines(text: str) -> list[str]:
@@ -263,10 +251,11 @@ def tasks_shown(session: SparkSession, steps: Callable[[int, int], None]) -> Ite
     def watch() -> None:
         while not is_over.wait(_EVERY):
             with suppress(Exception):  # the session may have ended
-                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-                known = [stage for stage in stages if stage is not None]
-                if known:
-                    steps(sum(one.numCompletedTasks for one in known), sum(one.numTasks for one in known))
+                infos = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+                stages = [info for info in infos if info is not None]
+                if stages:
+                    done = sum(stage.numCompletedTasks for stage in stages)
+                    steps(done, sum(stage.numTasks for stage in stages))
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()

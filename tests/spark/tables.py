@@ -81,33 +81,31 @@ def job_of(qrels: Numbers, runs: Mapping[str, Numbers], metrics: Sequence[str], 
 def evaluated(
     pl: Any, qrels: Numbers, runs: Mapping[str, Numbers], job: Job, count: int, seed: int = 0
 ) -> tuple[list[Bucket], list[RunValues]]:
-    """What is kept of all buckets, and the values of their queries."""
+    """The states of all buckets, and the values of their queries."""
     buckets, values = [], []
     for judged, retrieved in in_buckets(pl, qrels, runs, count, seed):
-        bucket, found = evaluate_bucket(judged, retrieved, job)
+        bucket, of_runs = evaluate_bucket(judged, retrieved, job)
         buckets.append(bucket)
-        values += found
+        values += of_runs
     return buckets, values
 
 
-def same(found: float, expected: float) -> bool:
-    return found == expected or (math.isnan(found) and math.isnan(expected))
-
-
-def values_of(frame: Any) -> dict[tuple[str, str, str], float]:
-    found = {(row.run, row.query, row.metric): row.value for row in frame.collect()}
-    return {key: math.nan if value is None else value for key, value in found.items()}
+def same(value: float, expected: float) -> bool:
+    return value == expected or (math.isnan(value) and math.isnan(expected))
 
 
 def check(results: Any, expected: Results) -> None:
     """The values of the queries bit for bit, the means to 1e-12."""
-    found, own = values_of(results.per_query()), {}
-    for run in (one.name for one in expected.runs):
+    rows = {(row.run, row.query, row.metric): row.value for row in results.per_query().collect()}
+    expected_rows = {}
+    for run in (result.name for result in expected.runs):
         for spec in expected.specs:
             if spec.metric.per_query:
-                own |= {(run, q, str(spec)): value for q, value in expected.per_query(run, spec).items()}
-    assert found.keys() == own.keys()
-    assert [key for key, value in own.items() if not same(found[key], value)] == []
+                values = expected.per_query(run, spec)
+                expected_rows |= {(run, query, str(spec)): value for query, value in values.items()}
+    assert rows.keys() == expected_rows.keys()
+    values = {key: math.nan if value is None else value for key, value in rows.items()}
+    assert [key for key, value in expected_rows.items() if not same(values[key], value)] == []
     summary = results.summary()
     assert summary.means == pytest.approx(expected.means, rel=1e-12, abs=1e-12, nan_ok=True)
-    assert [one.name for one in summary.runs] == [one.name for one in expected.runs]
+    assert [run.name for run in summary.runs] == [run.name for run in expected.runs]

@@ -1,43 +1,193 @@
-"""gradeval spark without PySpark, without Java, and with wrong arguments."""
+"""gradeval spark without PySpark: arguments and options are checked before Spark starts."""
 
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from cli.command import gradeval
+import pytest
+from cli.command import fails, gradeval
 
-NEEDED = (
-    "gradeval: gradeval spark requires PySpark and Java: pip install 'gradeval[spark]', and on Debian "
-    "apt install default-jre-headless"
-)
+from gradeval.errors import GradevalError, MetricError, OptionError
+from gradeval.spark import evaluate
+from gradeval.spark.files import Files
+from gradeval.spark.frames import Request
+from gradeval.spark.sessions import _NO_REASON, NEEDED, _check_reachable, reads_local_files
 
 
-def test_without_pyspark_or_java(tmp_path: Path) -> None:
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Two runs, and no PySpark: what would start it fails."""
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    for name in ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    Path("q.txt").write_text("q1 0 a 1\n")
+    for name in "ab":
+        Path(f"{name}.txt").write_text("q1 Q0 a 1 2 t\n")
+    Path("o.json").write_text('{\n  "gradeval": "1.0",\n  "format": 1\n}\n')
+    return tmp_path
+
+
+WRONG = [
+    ("q.txt", "gradeval: Missing argument 'RUN...'. Try 'gradeval spark --help'."),
+    ("q.txt a.txt --conf x", "gradeval: Invalid value for '--conf': 'x' is not NAME=VALUE"),
+    ("q.txt nowhere.txt", "nowhere.txt: No such file or directory"),
+    ("nowhere.txt a.txt", "nowhere.txt: No such file or directory"),
+    ("q.txt X=nowhere/*.txt", "nowhere/*.txt: No such file or directory"),
+    ("q.txt o.json", "o.json: a saved result has no documents. Give the run that it was made from"),
+    ("o.json a.txt", "o.json: a saved result has no documents. Give the qrels that it was made from"),
+    ("q.txt X=a.txt X=b.txt", "gradeval: two runs have the label 'X'"),
+    ("q.txt a.txt -m nDGC", "gradeval: nDGC: did you mean nDCG?"),
+    ("q.txt a.txt -m runid", "gradeval: runid is text: on Spark, metrics are numbers"),
+    ("q.txt a.txt -m AP,runid", "gradeval: runid is text: on Spark, metrics are numbers"),
+    ("q.txt a.txt --ties input", "gradeval: ties 'input' requires a column that orders the rows of the runs: a "
+     "shuffle keeps no order. Name it with --columns order=NAME"),
+    ("q.txt a.txt -o x.xlsx", "gradeval: x.xlsx: no format has the ending .xlsx; the endings are .txt, .tsv,"),
+    ("q.txt a.txt --spreadsheet", "gradeval: --spreadsheet requires -f csv."),
+    ("q.txt a.txt --tie-range -f trec", "gradeval: --tie-range and -f trec are mutually exclusive"),
+    ("q.txt a.txt -c --queries both", "gradeval: -c and --queries both are mutually exclusive"),
+    ("q.txt a.txt --columns foo=x", "gradeval: columns must be some of query=NAME, document=NAME, grade=NAME, "
+     "score=NAME, run=NAME, order=NAME, each once, not 'foo=x'"),
+    ("q.txt a.txt -o b.parquet", "gradeval: b.parquet exists; choose another name, or remove it"),
+    ("q.txt X=a.txt -o a.txt", "gradeval: --output a.txt: it is one of the input files"),
+    ("q.txt a.txt --baseline a", "runs: there is 1 run. Give two runs or more"),
+    ("q.txt a.txt b.txt --baseline c", "gradeval: no run is named 'c': there are a, b"),
+    ("q.txt a.txt b.txt --all-pairs --baseline a", "gradeval: baseline and all_pairs are mutually exclusive"),
+    ("q.txt a.txt b.txt --confidence 90", "gradeval: --confidence requires --baseline or --all-pairs."),
+    ("q.txt a.txt b.txt --correction bh", "gradeval: --correction requires --baseline or --all-pairs."),
+    ("q.txt a.txt b.txt --all-pairs -f jsonl", "gradeval: A comparison has no format jsonl. Formats: table,"),
+    ("q.txt a.txt b.txt --all-pairs --by-level", "gradeval: --by-level is of evaluations; a comparison has no"),
+    ("q.txt a.txt b.txt --all-pairs -m gm_map", "gradeval: gm_map has no value for each query, so runs cannot"),
+    ("q.txt a.txt b.txt --all-pairs --correction maxt", "gradeval: Invalid value for '--correction': 'maxt'"),
+]  # fmt: skip
+
+
+def test_errors_are_found_before_spark_starts() -> None:
+    Path("b.parquet").mkdir()
+    errors = [(args, fails("spark", *args.split()), expected) for args, expected in WRONG]
+    assert [error for error in errors if not error[1].startswith(error[2])] == []
+    assert fails("spark", "q.txt", "a.txt", "-o", "x.xlsx").endswith(".tex, .parquet. -f sets the format")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_cannot_be_read() -> None:
+    Path("a.txt").chmod(0)
+    assert fails("spark", "q.txt", "a.txt") == "a.txt: Permission denied"
+
+
+def test_no_file_that_is_read_is_written() -> None:
+    os.makedirs("runs/of a")
+    Path("runs/of a/part.tsv").write_text("q1 Q0 a 1 2 t\n")
+    said = "gradeval: --output runs/of a/part.tsv: it is one of the input files"
+    for run in ("X=runs/of a", "runs/*", "runs/{of a,b}", f"file://{os.getcwd()}/runs", "runs", "runs/[o]*/"):
+        assert fails("spark", "q.txt", run, "-o", "runs/of a/part.tsv") == said, run
+
+
+def test_nothing_is_wrong() -> None:
+    """PySpark is looked for then; what is a URI, or may be one, is left to it."""
+    for args in ("q.txt a.txt", "q.txt a.txt b.txt --baseline b.txt", "s3a://x/y hdfs:/z", "{q,r}.txt a.txt"):
+        assert fails("spark", *args.split()).startswith(f"gradeval: {NEEDED} (pyspark")
+    assert reads_local_files([])
+    assert not reads_local_files([("spark.hadoop.fs.defaultFS", "hdfs://x:9000")])
+
+
+def test_files_of_a_cluster_are_not_looked_for_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")
+    assert fails("spark", "nowhere.txt", "nowhere.run").startswith(f"gradeval: {NEEDED}")
+
+
+def test_names_of_patterns() -> None:
+    paths = {
+        "runs/new/*.parquet": "new",
+        "runs/new/part-*": "new",
+        "runs/bm25-*.csv.gz": "bm25",
+        "runs/[ab]/dense*.parquet": "dense",
+        "new/*/*.parquet": "new",
+        "*.parquet": "*",
+        "runs/new.parquet": "new",
+        "s3a://bucket/runs/new/": "new",
+    }
+    request = Request.of("AP", {})
+    assert {path: Files.of("q.txt", [path], request, False).names[0] for path in paths} == paths
+
+
+def test_groups_leave_out_text() -> None:
+    request = Request.of("AP official", {})
+    names = [str(spec) for spec in request.specs]
+    assert "runid" not in names
+    assert names[:3] == ["AP", "num_q", "num_ret"]
+    [notice] = request.notices
+    assert str(notice) == "1 metric of a group has no number for each query, excluded: runid"
+    assert notice.informational
+    [notice] = Request.of(["all_trec"], {}).notices
+    assert notice.rule == "runid, relstring"
+    with pytest.raises(MetricError, match="relstring is text"):
+        Request.of("official relstring", {})
+    assert Request.of("AP", {}).notices == ()
+
+
+def test_options_of_python() -> None:
+    for options, said in (
+        ({"jobs": 2}, "unknown option jobs: the options are rel, depth, .*, columns, .*, buckets$"),
+        ({"buckets": 0}, "buckets must be an integer from 1 to 100000, not 0"),
+        ({"ties": "input"}, r"Name it with columns=\{'order': NAME\}"),
+        ({"columns": {"row": "x"}}, "run=NAME, order=NAME, each once, not 'row=x'"),
+        ({"columns": [1, 2]}, "columns cannot be read from "),
+        ({"rel": "x"}, "rel must be a finite number"),
+    ):
+        with pytest.raises(OptionError, match=said):
+            evaluate(None, None, "AP", **options)  # type: ignore[arg-type]
+
+
+def test_pyspark_or_java_is_missing() -> None:
     """One line that names the extra and the package."""
+    with pytest.raises(GradevalError, match=r"pip install 'gradeval\[spark\]'.* \(pyspark"):
+        evaluate(1, 2)  # type: ignore[arg-type]
     code = (
         "import sys; sys.modules['pyspark'] = None; from gradeval.cli import run; sys.exit(run(sys.argv[1:]))"
     )
+    command = [sys.executable, "-c", code, "spark", "q.txt", "a.txt"]
     environment = os.environ | {"PATH": "", "JAVA_HOME": ""}
-    (tmp_path / "q.txt").write_text("q 0 d 1\n")
-    command = [sys.executable, "-c", code, "spark", str(tmp_path / "q.txt"), str(tmp_path / "q.txt")]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
-    assert line.startswith(NEEDED)
-    assert "java" in line
+    assert line.startswith(f"gradeval: {NEEDED} (pyspark")
+    assert line.endswith("java not found)")
 
 
-def test_help_needs_neither() -> None:
-    done = gradeval("spark", "--help")
-    assert done.code == 0
-    assert "--master" in done.out
+def test_a_master_that_cannot_be_reached() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        _check_reachable(f"spark://127.0.0.1:{port}")
+        _check_reachable(f"spark://nohost:x,127.0.0.1:{port}")
+    url = f"spark://127.0.0.1:{port}"
+    with pytest.raises(GradevalError, match=rf"no Spark master can be reached at {url} \(Connection refused\)"):
+        _check_reachable(url)
+    for other in ("local[2]", "yarn", "k8s://https://host"):
+        _check_reachable(other)
 
 
-def test_wrong_usage() -> None:
-    assert (
-        gradeval("spark", "q.txt").err == "gradeval: Missing argument 'RUN...'. Try 'gradeval spark --help'.\n"
-    )
-    assert "'x' is not NAME=VALUE" in gradeval("spark", "q.txt", "r.txt", "--conf", "x").err
+def test_lines_of_a_log_are_no_reasons() -> None:
+    said = ["26/11/22 04:14:03 WARN Utils: Your hostname resolves to a loopback address", "Error: no cluster"]
+    assert [line for line in said if not _NO_REASON.match(line)] == ["Error: no cluster"]
+
+
+def test_help() -> None:
+    said = gradeval("spark", "--help").out
+    for part in (
+        "gradeval spark qrels.parquet OLD=runs/old NEW=runs/new --baseline OLD",
+        "pip install 'gradeval[spark]'",
+        "default-jre-headless",
+        "'gradeval QRELS RUN' is faster",
+        "--master",
+        ".jsonl or .json; otherwise trec",
+    ):
+        assert part in " ".join(said.split())
+    assert "LETOR" not in said
+    assert "detected from the content" not in said
+    assert "maxt" not in said.lower()

@@ -271,14 +271,13 @@ def test_the_readme(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -
     lines = section[section.index("```py\n") + 6 :].partition("```")[0]
     sample = root / "sample_data" / "search"
     request = Request.of("AP", {})
-    runs = {name: opened(spark, str(sample / f"{name}.run"), None, "score", request) for name in NAMES}
-    named = {name: run.frame for name, run in runs.items()}
-    judged = opened(spark, str(sample / "qrels.txt"), None, "grade", request).frame
+    runs = {name: opened(spark, str(sample / f"{name}.run"), None, "score", request)[1] for name in NAMES}
+    judged = opened(spark, str(sample / "qrels.txt"), None, "grade", request)[1]
     monkeypatch.chdir(folder)
     lines = lines.replace("values.parquet", str(folder / "values.parquet"))
-    exec(lines, given := {"gradeval": gradeval_package, "qrels": judged, "runs": named})
+    exec(lines, names := {"gradeval": gradeval_package, "qrels": judged, "runs": runs})
     expected = evaluate(sample / "qrels.txt", [sample / "bm25.run", sample / "dense.run"], "nDCG@10 AP")
-    assert given["results"].summary().means == pytest.approx(expected.means, rel=1e-12)
+    assert names["results"].summary().means == pytest.approx(expected.means, rel=1e-12)
     assert len(spark.read.parquet(str(folder / "values.parquet")).columns) == 4
     command = section[section.index("$ gradeval spark") + 2 :].partition("\n")[0].split()
     known = {option for param in spark_command.params for option in param.opts}

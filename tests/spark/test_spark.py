@@ -6,7 +6,7 @@ import math
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -145,19 +145,19 @@ def jobs_of(spark: Any) -> int:
     return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
 
 
-WRONG = [
-    ("query_id string, doc_id string, grades double", "no grade column"),
-    ("query_id double, doc_id string, relevance double", "query id .column query_id. has the type double"),
-    ("query_id string, doc_id string, relevance boolean", "grade .column relevance. has the type boolean"),
-    ("query_id string, doc_id array<int>, relevance double", "document id .column doc_id. has the type array"),
-]
-
-
-@pytest.mark.parametrize("schema, message", WRONG)
-def test_a_wrong_schema_starts_no_job(spark: Any, frames: Any, schema: str, message: str) -> None:
+def test_a_wrong_schema_starts_no_job(spark: Any, frames: Any) -> None:
     before = jobs_of(spark)
-    with pytest.raises(InputError, match=message):
-        gradeval.spark.evaluate(spark.createDataFrame([], schema), frames[1])
+    for schema, message in (
+        ("query_id string, doc_id string, grades double", "no grade column"),
+        ("query_id double, doc_id string, relevance double", "query id .column query_id. has the type double"),
+        ("query_id string, doc_id string, relevance boolean", "grade .column relevance. has the type boolean"),
+        (
+            "query_id string, doc_id array<int>, relevance double",
+            "document id .column doc_id. has the type array",
+        ),
+    ):
+        with pytest.raises(InputError, match=message):
+            gradeval.spark.evaluate(spark.createDataFrame([], schema), frames[1])
     for options in ({"metrics": "nDGC"}, {"rel": "x"}, {"jobs": 2}, {"buckets": 0}, {"metrics": "runid"}):
         with pytest.raises(GradevalError):
             gradeval.spark.evaluate(*frames, **options)
@@ -166,7 +166,7 @@ def test_a_wrong_schema_starts_no_job(spark: Any, frames: Any, schema: str, mess
     assert jobs_of(spark) == before
 
 
-def test_what_is_no_data_frame(spark: Any, frames: Any) -> None:
+def test_other_data_than_frames(spark: Any, frames: Any) -> None:
     """An error that says what to give, before any job."""
     before = jobs_of(spark)
     qrels, runs = frames
@@ -177,7 +177,7 @@ def test_what_is_no_data_frame(spark: Any, frames: Any) -> None:
     )
     with pytest.raises(InputError, match=r"the query column may be 'query_id' or 'query_id'\. Rename one"):
         gradeval.spark.evaluate(qrels, {"a": twice})
-    for given, said in (
+    for data, said in (
         (
             ("q.parquet", runs),
             "qrels: 'q.parquet' is not a data frame of Spark. Read it with spark.read.parquet",
@@ -192,7 +192,7 @@ def test_what_is_no_data_frame(spark: Any, frames: Any) -> None:
         ((None, runs), "qrels: a NoneType is not a data frame of Spark"),
     ):
         with pytest.raises(InputError) as caught:
-            gradeval.spark.evaluate(*given)
+            gradeval.spark.evaluate(*data)
         assert str(caught.value).startswith(said)
     for columns, said in (
         ({"query": "user"}, "columns: query=user is no column of any table; qrels has 'query_id'"),
@@ -247,33 +247,28 @@ def test_nothing_to_evaluate(spark: Any, frames: Any) -> None:
         gradeval.spark.evaluate(frames[0], {"a": nothing}).summary()
 
 
-def dies_once(function: Any, marker: str) -> Any:
-    """The function of a bucket, in a worker that is killed the first time."""
+def once(fault: Callable[[], None], function: Any, marker: str) -> Any:
+    """The function of a bucket, with a fault the first time."""
 
-    def killed(batches):  # type: ignore[no-untyped-def]
+    def faulty(batches):  # type: ignore[no-untyped-def]
         try:
             os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
             return function(batches)
-        os.kill(os.getpid(), signal.SIGKILL)
+        return fault()
 
-    return killed
-
-
-def fails_once(function: Any, marker: str) -> Any:
-    """The function of a bucket, which raises the first time."""
-
-    def failing(batches):  # type: ignore[no-untyped-def]
-        try:
-            os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            return function(batches)
-        raise OSError("the disk is on fire")
-
-    return failing
+    return faulty
 
 
-@pytest.mark.parametrize("fault", [dies_once, fails_once])
+def dies() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fails() -> None:
+    raise OSError("the disk is on fire")
+
+
+@pytest.mark.parametrize("fault", [dies, fails])
 def test_a_lost_worker_changes_nothing(frames: Any, fault: Any, tmp_path: Path, monkeypatch: Any) -> None:
     """A task is tried again, and its values are counted once."""
     from pyspark import cloudpickle
@@ -282,7 +277,7 @@ def test_a_lost_worker_changes_nothing(frames: Any, fault: Any, tmp_path: Path, 
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     marker = tmp_path / "marker"
-    monkeypatch.setattr(module, "bucket_function", lambda *job: fault(bucket_function(*job), str(marker)))
+    monkeypatch.setattr(module, "bucket_function", lambda *job: once(fault, bucket_function(*job), str(marker)))
     expected = gradeval.evaluate(QRELS, RUNS)
     check(gradeval.spark.evaluate(*frames, buckets=3), expected)
     assert marker.exists()
