@@ -51,16 +51,11 @@ def _gaining(
     return judgments.segments.take(rows), rows, judgments.rank[rows], gain[rows]
 
 
-def _next_rank(found: Segments, rank: Floats, last: float) -> Floats:
+def _next_rank(gaining: Segments, rank: Floats, last: float) -> Floats:
     """The rank of the query's next row, `last` where there is none, (N,)."""
     following = np.append(rank[1:], last)
-    following[found.offsets[1:][found.lengths > 0] - 1] = last
+    following[gaining.offsets[1:][gaining.lengths > 0] - 1] = last
     return following
-
-
-def _first(found: Segments, rank: Floats, last: float) -> Floats:
-    """The rank of each query's first row, `last` where there is none, (Q,)."""
-    return found.min(rank, empty=last)
 
 
 def _inverse_squares(after: Floats, upto: Floats) -> Floats:
@@ -88,18 +83,18 @@ def inst(
     Source: Bailey, Moffat, Scholer, Thomas, "User variability and IR system evaluation", SIGIR 2015; Moffat,
     Bailey, Scholer, Thomas, "INST: An adaptive metric for information retrieval evaluation", ADCS 2015.
     """
-    found, rows, rank, gain = _gaining(judgments, min_rel, max_rel, n)
+    gaining, rows, rank, gain = _gaining(judgments, min_rel, max_rel, n)
     # between two documents with a gain, G is constant, and the products and sums have closed forms
-    ahead = 2 * T - found.running_sum(gain)
-    ahead_before = before_rows(found, ahead, 2 * T)
-    rank_before = before_rows(found, rank, 1.0)
+    ahead = 2 * T - gaining.running_sum(gain)
+    ahead_before = before_rows(gaining, ahead, 2 * T)
+    rank_before = before_rows(gaining, rank, 1.0)
     step = ((rank_before + ahead_before - 1) / (rank - 1 + ahead_before)) ** 2
-    weight = found.running_product(step)
+    weight = gaining.running_product(step)
     following = weight * (rank + ahead - 1) ** 2
-    following *= _inverse_squares(rank + ahead, _next_rank(found, rank, n) + ahead)
+    following *= _inverse_squares(rank + ahead, _next_rank(gaining, rank, n) + ahead)
     start = np.array([2 * T])
-    inspected = start**2 * _inverse_squares(start, _first(found, rank, n) + start) + found.sum(following)
-    return Terms(found, rows, gain * weight, inspected)
+    inspected = start**2 * _inverse_squares(start, gaining.min(rank, empty=n) + start) + gaining.sum(following)
+    return Terms(gaining, rows, gain * weight, inspected)
 
 
 @metric("INSQ", invariants=[PROMOTION_HELPS], check=_check, example="INSQ(T=2,max_rel=3)")
@@ -117,10 +112,10 @@ def insq(
     Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Moffat, Scholer, Thomas, "Models and metrics: IR evaluation as a user process", ADCS 2012.
     """
-    found, rows, rank, gain = _gaining(judgments, min_rel, max_rel, n)
+    gaining, rows, rank, gain = _gaining(judgments, min_rel, max_rel, n)
     start = np.array([2 * T])
     inspected = start**2 * _inverse_squares(start, start + n)
-    return Terms(found, rows, gain * (2 * T / (2 * T + rank - 1)) ** 2, inspected[0])
+    return Terms(gaining, rows, gain * (2 * T / (2 * T + rank - 1)) ** 2, inspected[0])
 
 
 @metric("BPM", check=_check, example="BPM(T=2,max_rel=3)@10")
@@ -145,10 +140,10 @@ def bejeweled_player_model(
     Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Zhang et al., "Evaluating web search with a Bejeweled player model", SIGIR 2017.
     """
-    found, rows, rank, gain = _gaining(judgments, min_rel, max_rel, cutoff)
-    enough = found.running_sum(gain) >= T
-    last = found.min(np.where(enough, rank, float(cutoff)), empty=float(cutoff))
-    return Terms(found, rows, np.where(rank <= last[found.query], gain, 0.0), last)
+    gaining, rows, rank, gain = _gaining(judgments, min_rel, max_rel, cutoff)
+    enough = gaining.running_sum(gain) >= T
+    last = gaining.min(np.where(enough, rank, float(cutoff)), empty=float(cutoff))
+    return Terms(gaining, rows, np.where(rank <= last[gaining.query], gain, 0.0), last)
 
 
 @metric("SDCG", invariants=[PROMOTION_HELPS], check=_check_sdcg)
@@ -168,9 +163,9 @@ def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, 
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002, as scaled
     by Moffat, Bailey, Scholer, Thomas, "Incorporating user expectations and behavior", TOIS 2017.
     """
-    found, rows, rank, gain = _gaining(judgments, min_rel, max_rel, cutoff)
+    gaining, rows, rank, gain = _gaining(judgments, min_rel, max_rel, cutoff)
     perfect = np.cumsum(1 / log2(np.arange(2.0, cutoff + 2)))[-1]
-    return replace(DiscountedTerms.of(found, rows, rank, gain, log2(rank + 1)), normalizer=perfect)
+    return replace(DiscountedTerms.of(gaining, rows, rank, gain, log2(rank + 1)), normalizer=perfect)
 
 
 Sums = Callable[[Floats], Floats]
@@ -184,11 +179,11 @@ def _nearly_err(
     discount: rank -> the probability that it is inspected if no document above it has a gain; discounts: the
     sum of discount up to the rank.
     """
-    found, rows, rank, gain = _gaining(judgments, lowest, most, depth)
-    left = found.running_product(1 - gain)
-    value = gain * discount(rank) * before_rows(found, left, 1.0)
-    between = discounts(_next_rank(found, rank, depth)) - discounts(rank)
-    return Terms(found, rows, value, discounts(_first(found, rank, depth)) + found.sum(left * between))
+    gaining, rows, rank, gain = _gaining(judgments, lowest, most, depth)
+    left = gaining.running_product(1 - gain)
+    value = gain * discount(rank) * before_rows(gaining, left, 1.0)
+    between = discounts(_next_rank(gaining, rank, depth)) - discounts(rank)
+    return Terms(gaining, rows, value, discounts(gaining.min(rank, empty=depth)) + gaining.sum(left * between))
 
 
 @metric("NERR8", check=_check)

@@ -56,10 +56,10 @@ def _satisfaction(
         return linear_gain(grade) / (largest + 1)
     probability = exp2_share(grade, largest)
     if is_relative:
-        own = judgments.highest[judgments.query]
-        is_far = largest - own > _NEGLIGIBLE
+        of_query = judgments.highest[judgments.query]
+        is_far = largest - of_query > _NEGLIGIBLE
         if is_far.any():  # or they could all be 0, for a larger grade of another query
-            probability = np.where(is_far, exp2_share(grade, own) * 2.0**-_NEGLIGIBLE, probability)
+            probability = np.where(is_far, exp2_share(grade, of_query) * 2.0**-_NEGLIGIBLE, probability)
     return probability
 
 

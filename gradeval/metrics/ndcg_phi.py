@@ -23,13 +23,13 @@ ROUNDING = 1e-12  # of the range of grades: a grade this close to the fence is n
 
 def _parse_points(text: str) -> Pairs:
     form = "grade:φ/grade:φ/…, at least two"
-    found = pairs(text, form)
-    if len(found) < 2:
+    points = pairs(text, form)
+    if len(points) < 2:
         raise ValueError(form)
-    phis = [phi for _, phi in found]
+    phis = [phi for _, phi in points]
     if phis != sorted(phis) or phis[0] < 0 or phis[-1] > 1:
         raise ValueError(f"{form}, with φ between 0 and 1 and never decreasing")
-    return found
+    return points
 
 
 Variant = Annotated[
@@ -58,10 +58,10 @@ def fitted_phi(judgments: Judgments, variant: str) -> Phi:
         value = ((grade >= highest[query]) & (grade > 0)).astype(np.float64)
         between = np.flatnonzero((grade > median[query]) & (grade < highest[query]))
         kinds = kind[query[between]]
-        for one, columns in enumerate(_POINTS):
-            rows = between[kinds == one]
+        for k, columns in enumerate(_POINTS):
+            rows = between[kinds == k]
             if len(rows):
-                queries = np.flatnonzero(kind == one)
+                queries = np.flatnonzero(kind == k)
                 curve = np.searchsorted(queries, query[rows])
                 points = queries[:, None], columns
                 value[rows] = monotone_curve(x[points], y[points], curve, grade[rows])

@@ -47,14 +47,14 @@ def q_measure(
     within = table.segments
     ideal_total = within.running_sum(worth.of(table.ideal, within.query))
     rows = np.flatnonzero((table.grade > 0) & table.top(cutoff))
-    found = within.take(rows)
-    rank, query = table.rank[rows], found.query
+    gaining = within.take(rows)
+    rank, query = table.rank[rows], gaining.query
     depth = np.minimum(rank, within.lengths[query]).astype(np.int64)
     best = ideal_total[within.offsets[:-1][query] + depth - 1]
-    gained = found.running_sum(worth.of(table.grade[rows], query))
-    blended = (found.place + 1 + beta * gained) / (rank + beta * best)
+    gained = gaining.running_sum(worth.of(table.grade[rows], query))
+    blended = (gaining.place + 1 + beta * gained) / (rank + beta * best)
     relevant = within.number(table.grade > 0)
-    return Terms(found, rows, blended, relevant if cutoff is None else np.minimum(relevant, cutoff))
+    return Terms(gaining, rows, blended, relevant if cutoff is None else np.minimum(relevant, cutoff))
 
 
 Base = Annotated[

@@ -43,8 +43,7 @@ def scaled_utility(
     Source: Hull and Robertson, "The TREC-8 filtering track final report", 2000.
     """
     hits = judgments.hits(rel)
-    found = hits.count
-    utility = a * found + b * (judgments.retrieved - found)
+    utility = a * hits.count + b * (judgments.retrieved - hits.count)
     least = b * s
     scaled = (np.maximum(utility, least) - least) / (a * hits.relevant - least)
     return np.where(judgments.retrieved > 0, scaled, 0.0)
