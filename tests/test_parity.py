@@ -1,5 +1,7 @@
 """The library and the whole command against pytrec_eval-terrier and ir_measures on random data, to 1e-9.
 
+Small collections are in test_pytrec_eval.py and tests/peers.
+
 pytrec_eval-terrier 0.5 crashes or hangs on grades below 0, so peers get them as 0: here they count as 0 too.
 It leaves out queries that the run lacks, where we count them as 0; ir_measures counts them as we do.
 """
@@ -14,9 +16,6 @@ from pathlib import Path
 import ir_measures
 import pytest
 import pytrec_eval
-from helpers import examples
-from hypothesis import given
-from hypothesis import strategies as st
 
 import gradeval
 from gradeval.evaluation.results import Results
@@ -78,22 +77,6 @@ IR = {
     "NumRet": "num_ret",
 }
 
-# ids that are the beginnings of others, and of two bytes: ties are ordered by bytes, descending
-DOCUMENTS = "a aa a1 a10 a9 B b é z _ ~ d-1 d.1 0 00 10 9 µ".split()
-GRADES = st.integers(-3, 4)
-SCORES = st.sampled_from([-1.5, 0.0, 1.0, 1.0, 2.0, 2.5]) | st.floats(-1e6, 1e6, width=32)
-
-
-@st.composite
-def collections(draw: st.DrawFn, scores: st.SearchStrategy[float] = SCORES) -> Collection:
-    """Judgments and a run, with ties, missing and unjudged queries, and unjudged documents."""
-    documents = st.sampled_from(DOCUMENTS)
-    queries = draw(st.lists(st.sampled_from(["1", "2", "10", "q", "ä"]), min_size=1, unique=True))
-    qrels = {query: draw(st.dictionaries(documents, GRADES, min_size=1)) for query in queries}
-    ranked = [query for query in queries if draw(st.integers(0, 4))] or queries[:1]
-    run = {query: draw(st.dictionaries(documents, scores, min_size=1)) for query in [*ranked, "unjudged"]}
-    return qrels, run
-
 
 def large(seed: int, *, ties: bool = True) -> Collection:
     """A collection as large as a small track's."""
@@ -101,7 +84,8 @@ def large(seed: int, *, ties: bool = True) -> Collection:
     qrels: dict[str, dict[str, int]] = {}
     run: Table = {}
     for number in range(40):
-        pool = [f"D-{n}" for n in rng.sample(range(10**7), 400)]
+        # some ids begin as others do, some have two bytes: ties are ordered by bytes, descending
+        pool = [f"{rng.choice(('D-', '', 'é', '_'))}{n}" for n in rng.sample(range(10**4), 400)]
         qrels[f"q{number}"] = {d: rng.choice([-1, 0, 0, 0, 1, 1, 2, 3]) for d in pool[: rng.randint(1, 120)]}
         if number % 9:
             ranked = rng.sample(pool, rng.randint(1, 400))
@@ -140,17 +124,6 @@ def check_pytrec_eval(results: Results, both: Results, theirs: dict[str, dict[st
             assert results.mean(0, name) == pytest.approx(total / divide, abs=1e-9), name
 
 
-@examples(times=0.6)
-@given(collection=collections(), level=st.integers(1, 3))
-def test_pytrec_eval(collection: Collection, level: int) -> None:
-    qrels, run = collection
-    results, both = (
-        gradeval.evaluate(qrels, run, TREC.values(), rel=level, queries=queries)
-        for queries in ("judged", "both")
-    )
-    check_pytrec_eval(results, both, by_pytrec_eval(qrels, run, level))
-
-
 @pytest.mark.parametrize("seed, level", [(0, 1), (1, 2), (2, 1)])
 def test_pytrec_eval_on_large_collections(seed: int, level: int) -> None:
     qrels, run = large(seed)
@@ -181,12 +154,6 @@ def check_ir_measures(
         means |= ir_measures.calc_aggregate(asked, floored(qrels), judged)
     for measure, name in zip(measures, names.values(), strict=True):
         assert results.mean(0, name) == pytest.approx(means[measure], abs=1e-9), name
-
-
-@examples(times=0.4)
-@given(collection=collections())
-def test_ir_measures(collection: Collection) -> None:
-    check_ir_measures(*collection, IR)
 
 
 @pytest.mark.parametrize("seed", range(2))

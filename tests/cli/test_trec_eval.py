@@ -100,7 +100,11 @@ def test_queries_in_order_of_their_ids_as_bytes(folder: Path) -> None:
     ],
 )
 def test_values_after_the_dot(given: str, printed: list[str]) -> None:
-    assert names("-m", given) == names(f"-m{given}") == names("--measure", given) == printed
+    assert names("-m", given) == printed
+
+
+def test_ways_to_give_a_measure() -> None:
+    assert names("-mP.10,5") == names("--measure", "P.10,5") == names("--measure=P.10,5") == ["P_5", "P_10"]
 
 
 def test_measures_stand_in_its_order() -> None:
