@@ -79,21 +79,6 @@ def test_numpy_starts_no_threads_for_the_command() -> None:
     assert python(stopped + tell) == "1\n"
 
 
-def test_everything_public_is_there() -> None:
-    for name in gradeval.__all__:
-        assert getattr(gradeval, name) is not None
-        assert name in dir(gradeval)
-    with pytest.raises(AttributeError, match="module 'gradeval' has no attribute 'nothing'"):
-        gradeval.nothing
-
-
-def test_it_runs_as_a_module() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "gradeval", "--version"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == f"gradeval {gradeval.__version__}\n"
-
-
 def test_public_names_stand_once() -> None:
     """The imports for type checkers are those of the table, and dir() shows nothing else."""
     import ast
@@ -115,3 +100,5 @@ def test_public_names_stand_once() -> None:
     assert checked == parts
     assert dir(gradeval) == sorted(gradeval.__all__) == sorted(homes)
     assert all(getattr(gradeval, name) is not None for name in gradeval.__all__)
+    with pytest.raises(AttributeError, match="module 'gradeval' has no attribute 'nothing'"):
+        gradeval.nothing

@@ -32,10 +32,6 @@ def test_every_file_is_accounted_for():
     assert found == {"README.md", *data(), *(case.expected for case in CASES)}
 
 
-def test_it_is_small():
-    assert sum(path.stat().st_size for path in SAMPLES.rglob("*") if path.is_file()) < 300_000
-
-
 @each("case", CASES, ids=[case.expected for case in CASES])
 def test_the_program_prints_what_is_expected(case, monkeypatch):
     monkeypatch.chdir(ROOT)
