@@ -245,6 +245,13 @@ def test_judgments_of_subtopics_are_told(folder: Path) -> None:
     assert (done.code, done.err) == (0, said)
 
 
+def test_a_judgment_given_twice_is_told(folder: Path) -> None:
+    with open(folder / "q", "a") as file:
+        file.write("q1 0 a 3\n")
+    done = gradeval("trec_eval", "-c", "-m", "map", "q", "r")
+    assert (done.code, done.err) == (0, "warning: q: 1 duplicate judgment with the same grade\n")
+
+
 def test_differences_are_in_the_readme() -> None:
     text = (Path(__file__).parents[2] / "README.md").read_text()
     head = "| where | trec_eval | gradeval |\n| --- | --- | --- |\n"
