@@ -26,8 +26,8 @@ _FIELDS = 6  # of a run
 _TWO_RECORDS = 9  # the fewest fields of a line that holds two: the second lacks its query, and both their tags
 # behind the score, and perhaps a tag and a query: the Q0 of the line or a usual one, document, rank, score
 _SECOND = re.compile(
-    rb"(?m)^[ \t]*(?!\#)[^\s]+[ \t]+([^\s]+)[ \t]+(?:[^\s]+[ \t]+){3,5}"
-    rb"((?:Q0|q0|0|\1)[ \t]+[^\s]+[ \t]+\d+[ \t]+[-+]?\.?\d[^\s]*)"
+    rb"(?m)^[ \t]*(?!\#)[^ \t\r\n]+[ \t]+([^ \t\r\n]+)[ \t]+(?:[^ \t\r\n]+[ \t]+){3,5}"
+    rb"((?:Q0|q0|0|\1)[ \t]+[^ \t\r\n]+[ \t]+\d+[ \t]+[-+]?\.?\d[^ \t\r\n]*)"
 )
 _RUN_FIELDS = "a run has 6 (query Q0 document rank score tag)"
 _QRELS_BARE_CR, _RUN_BARE_CR = (

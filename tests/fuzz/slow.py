@@ -109,12 +109,22 @@ def read_run(text: bytes) -> Run:
         if score is None or (fields[0], fields[2]) in seen:
             wrong.append(n + 1)
             continue
+        wrong += [n + 1] * _holds_two_records(fields)
         seen.add((fields[0], fields[2]))
         lines.append((fields[0], fields[2], score))
         tag = fields[5] if len(fields) > 5 else b""
     if wrong or not lines:
         raise Refused("bad run lines", wrong)
     return Run(lines, tag)
+
+
+def _holds_two_records(fields: list[bytes]) -> bool:
+    """Whether Q0, a document, a rank and a score stand behind the score, and perhaps a tag and a query."""
+    seconds = [fields[start : start + 4] for start in (5, 6, 7) if len(fields) >= start + 4]
+    return any(
+        q0 in (b"Q0", b"q0", b"0", fields[1]) and rank.isdigit() and re.match(rb"[-+]?\.?[0-9]", score)
+        for q0, _, rank, score in seconds
+    )
 
 
 def read_letor(text: bytes, wanted: Sequence[int] = (), sizes: Sequence[int] | None = None) -> list[LetorLine]:
