@@ -16,7 +16,7 @@ from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, UnknownQueryError
 from gradeval.evaluation.findings import (
     Depths,
-    Quartiles,
+    Quantiles,
     relevance_notices,
     with_depths,
 )
@@ -178,7 +178,7 @@ class Evaluator:
 
         parts: list[Results] = []
         noticed: list[Callable[[], Noticed]] = []
-        depths: list[tuple[str, Quartiles | None]] = []
+        depths: list[tuple[str, Quantiles | None]] = []
         empty: Bools | None = None
         counted = np.zeros(len(self._wanted), np.bool_)
         outcome = partial(self._outcome, at_once)

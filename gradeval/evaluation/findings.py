@@ -218,13 +218,20 @@ _MOST = 0.5  # of its queries have fewer documents than a cutoff, where a run is
 _SEEN = 1e-4  # the least change of a value that matters
 _GRADES = (1.0, 2.0, 3.0, 4.0)  # of documents that are tried, and the threshold of the metric
 
-Quartiles = tuple[int, int, int]
-Depths = Sequence[tuple[str, Quartiles | None]]
-"""The name of each run, and quartiles() of the documents that it has per query; None where they are unknown."""
+Quantiles = tuple[int, int, int, int, int]
+_QUANTILES = {  # of the documents per query: that a tenth of the queries is shallow is no accident
+    "first deciles": 0.1,
+    "lower quartiles": 0.25,
+    "medians": 0.5,
+    "upper quartiles": 0.75,
+    "last deciles": 0.9,
+}
+Depths = Sequence[tuple[str, Quantiles | None]]
+"""The name of each run, and quantiles() of the documents that it has per query; None where they are unknown."""
 
 
-def quartiles(depths: Ints, counts: Ints) -> Quartiles | None:
-    """The lower quartile, the median and the upper quartile, by nearest rank; None of nothing.
+def quantiles(depths: Ints, counts: Ints) -> Quantiles | None:
+    """Those of _QUANTILES, by nearest rank; None of nothing.
 
     depths: documents per query. counts: how many queries have so many.
     """
@@ -232,21 +239,20 @@ def quartiles(depths: Ints, counts: Ints) -> Quartiles | None:
     before = np.cumsum(counts[order])
     if not len(before):
         return None
-    lower, middle, upper = depths[order][
-        np.searchsorted(before, before[-1] * np.array([0.25, 0.5, 0.75]))
-    ].tolist()
-    return lower, middle, upper
+    places = np.searchsorted(before, before[-1] * np.array(list(_QUANTILES.values())))
+    first, lower, middle, upper, last = depths[order][places].tolist()
+    return first, lower, middle, upper, last
 
 
-def quartiles_of(value: Any) -> Quartiles | None:
+def quantiles_of(value: Any) -> Quantiles | None:
     """Those in JSON, None where it has none. Raises ValueError."""
     if value is None:
         return None
-    is_list = isinstance(value, list) and len(value) == 3 and all(type(one) is int for one in value)
-    if not is_list or value[0] < 1 or value != sorted(value):
-        raise ValueError("not three numbers of documents in ascending order")
-    lower, middle, upper = value
-    return lower, middle, upper
+    is_list = isinstance(value, list) and len(value) == len(_QUANTILES) and all(type(n) is int for n in value)
+    if not is_list or value != sorted(value) or not 1 <= value[0] <= value[-1] < 2**53:
+        raise ValueError("not five numbers of documents in ascending order")
+    first, lower, middle, upper, last = value
+    return first, lower, middle, upper, last
 
 
 def depth_counts(reduced: Reduced, counted: Bools, depth: int | None) -> tuple[Ints, Ints]:
@@ -321,13 +327,13 @@ def depth_notices(runs: Depths, specs: Sequence[Spec], options: Mapping[str, Any
 
 
 def apart(runs: Depths) -> tuple[tuple[str, int], tuple[str, int], str] | None:
-    """The deepest and the shallowest run in the first quartile in which runs differ, and the quartile's name.
+    """The deepest and the shallowest run in the first quantile in which runs differ, and the quantile's name.
 
-    One deep query is thus no depth, and some shallow ones, as documents of rare terms, are no difference. The
-    name is '' for runs whose queries have as many documents each; None without a difference.
+    One deep query is thus no depth, and a few shallow ones, as of rare terms, are no difference. The name is ''
+    for runs whose queries have as many documents each; None without a difference.
     """
     known = [(name, depths) for name, depths in runs if depths is not None]
-    for k, which in enumerate(("lower quartiles", "medians", "upper quartiles") if known else ()):
+    for k, which in enumerate(_QUANTILES if known else ()):
         deepest, shallowest = (pick(known, key=lambda run: run[1][k]) for pick in (max, min))
         if deepest[1][k] > APART * shallowest[1][k]:
             is_same = all(depths[0] == depths[-1] for _, depths in (deepest, shallowest))

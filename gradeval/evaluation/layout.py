@@ -280,8 +280,7 @@ def _run(results: Results, r: int, per_query: bool, summary: bool, values: Calla
     run = results.runs[r]
     entry: dict[str, Any] = {"name": run.name, "path": run.path, "sha256": run.sha256, "ties": run.ties}
     entry["queries"] = run.queries
-    if run.depths is not None:
-        entry["depths"] = list(run.depths)
+    entry["depths"] = None if run.depths is None else list(run.depths)
     if summary:
         columns = results.columns(r, per_query=False)
         for key, part in _with_keys("summary", columns, "low", "high"):

@@ -16,7 +16,7 @@ from gradeval.evaluation.findings import (
     first_ranks,
     judged_notices,
     judged_share,
-    quartiles,
+    quantiles,
     query_notices,
     short_counts,
     short_notices,
@@ -204,6 +204,6 @@ def outcome_of_reduced(
 
     tie_range = None if ties is None else np.array(ties.ends(found.values))
     rule = options.ties or run_rule
-    depths = quartiles(*depth_counts(reduced, counted, options.depth))
+    depths = quantiles(*depth_counts(reduced, counted, options.depth))
     result = RunResult(name, path, None, found.values, counted, found.texts, tie_range, rule, depths=depths)
     return Outcome(result, found.empty, noticed)

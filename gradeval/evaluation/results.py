@@ -70,7 +70,7 @@ class RunResult:
     texts: position of a text metric -> the text of each query. tie_range: the lowest and the
     highest values over the orders of ties tried, (2, M, Q); None without Options.tie_range. ties: the order of
     tied scores. summary: where the values of the queries are not kept; these are empty then. depths: the
-    lower quartile, the median and the upper quartile of the documents that are evaluated of a query, None where
+    deciles, quartiles and the median of the documents that are evaluated of a query, None where
     they are unknown.
     """
 
@@ -83,7 +83,7 @@ class RunResult:
     tie_range: Floats | None = field(default=None, repr=False)
     ties: str = DEFAULT_TIES
     summary: Summary | None = field(default=None, repr=False)
-    depths: tuple[int, int, int] | None = None
+    depths: tuple[int, int, int, int, int] | None = None
 
     @property
     def queries(self) -> int:

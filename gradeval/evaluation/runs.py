@@ -34,7 +34,7 @@ class SavedRun:
 
     values: query -> metric -> value, NaN where it is undefined; all queries have the same metrics. ties: the
     order of tied scores, None where it is not said. summary, undefined: of metrics; None where no summary was
-    saved. depths: quartiles of the documents of a query, None where they are not
+    saved. depths: quantiles of the documents of a query, None where they are not
     said.
     """
 
@@ -45,7 +45,7 @@ class SavedRun:
     ties: str | None = None
     summary: Mapping[str, float] | None = field(default=None, repr=False)
     undefined: Mapping[str, int] = field(default_factory=dict, repr=False)
-    depths: tuple[int, int, int] | None = None
+    depths: tuple[int, int, int, int, int] | None = None
 
 
 @dataclass(frozen=True)

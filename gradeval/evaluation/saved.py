@@ -20,7 +20,7 @@ import numpy as np
 
 from gradeval.arrays import Bools
 from gradeval.errors import InputError, MetricError, OptionError, first_names, named
-from gradeval.evaluation.findings import judged_notices, left_out_of_groups, quartiles_of, undefined_notices
+from gradeval.evaluation.findings import judged_notices, left_out_of_groups, quantiles_of, undefined_notices
 from gradeval.evaluation.layout import FORMAT_VERSION
 from gradeval.evaluation.outcome import Noticed, Outcome
 from gradeval.evaluation.results import FailedRun, Results, RunResult
@@ -159,7 +159,9 @@ def _run(source: Source, run: Any, place: str) -> SavedRun:
     if any(type(count) is not int for count in undefined.values()):
         raise _invalid(source, f"'undefined'{of_run} is not valid")
     try:
-        depths = quartiles_of(run.get("depths"))
+        depths = quantiles_of(run["depths"])
+    except KeyError:
+        raise _invalid(source, f"'depths'{of_run} is missing") from None
     except ValueError:
         raise _invalid(source, f"'depths'{of_run} is not valid") from None
     return SavedRun(name, path, sha256, values, ties, summary, undefined, depths)

@@ -15,7 +15,7 @@ from gradeval.evaluation.findings import (
     ENOUGH_JUDGED,
     first_ranks,
     judged_notices,
-    quartiles,
+    quantiles,
     short_notices,
     with_depths,
 )
@@ -195,7 +195,7 @@ def _result(name: str, path: str, parts: Sequence[Part], values: Moments, job: J
     numbers, counts = (
         np.concatenate(columns) for columns in zip(*(part.depths for part in parts), strict=True)
     )
-    depths = quartiles(numbers, counts)
+    depths = quantiles(numbers, counts)
     return RunResult(name, path, None, no_values, np.empty(0, np.bool_), {}, of_ties, rule, summary, depths)
 
 

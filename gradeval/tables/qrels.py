@@ -28,7 +28,8 @@ class Qrels:
 
     path: as the user named it. queries: the query ids in order of first appearance, (Q,).
     offsets: query q owns rows offsets[q]:offsets[q+1], (Q+1,). documents: (N,) ids. grade: float64 (N,).
-    notices: what is unusual but valid.
+    notices: what is unusual but valid. numbered: whether the file has no ids, so that documents are named by
+    their positions.
     """
 
     path: str
@@ -37,6 +38,7 @@ class Qrels:
     documents: Ids
     grade: Floats
     notices: tuple[Notice, ...] = ()
+    numbered: bool = False
 
     @classmethod
     def of(cls, path: str, blocks: Iterable[Columns], jobs: int = 1) -> Qrels:
@@ -51,11 +53,12 @@ class Qrels:
         problems.check()
         if not any(len(part.value) for part in parts):
             raise no_data(path, problems.lines)
+        numbered = all(part.numbered for part in parts)
         rows = Rows.of(path, parts, jobs)
         for wrong in (rows.out_of_range(), rows.conflicts()):
             problems.add(wrong)
             problems.check()
-        return rows.without_duplicates()
+        return replace(rows.without_duplicates(), numbered=numbered)
 
     def _keys_and_repeats(self, queries: slice) -> tuple[Words, Ints, Ints]:
         """The keys of these queries' documents; the rows of duplicates, and of their first judgments."""

@@ -206,6 +206,8 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
 
 def _identical_ids(lines: Lines, qrels: Qrels, table: KeyTable, query: Ints, segment: Ints) -> IdenticalIds:
     """query, segment: the judged queries, in the qrels and in the lines. table: of the keys of documents."""
+    if qrels.numbered:  # ids that are positions say nothing
+        return NO_IDENTICAL_IDS
     at = table.find(in_group(qrels.query_keys[query], segment))
     hit = np.flatnonzero(at >= 0)
     hit = hit[lines.documents.same(at[hit], qrels.queries, query[hit])]

@@ -262,7 +262,7 @@ class TestManyRuns:
             "3 of 3 runs: rankDCG is undefined for up to 2 queries (none), excluded from its mean",
             "2 of 3 runs have tied scores whose order could change values, by up to 0.0935 in nDCG of tied; "
             "evaluate(..., tie_range=True) shows all",
-            "runs differ in depth: tied 2 documents per query, none 1 (lower quartiles); nDCG, AP, rankDCG "
+            "runs differ in depth: tied 2 documents per query, none 1 (first deciles); nDCG, AP, rankDCG "
             "depend on it (depth=1)",
         )
 
@@ -399,6 +399,8 @@ class TestIdenticalIds:
             assert (Kind.IDENTICAL_IDS in {one.kind for one in notices}) == ids
             values = evaluate(path, run, "num_ret", ignore_identical_ids=True, **options).runs[0].values
             assert values.tolist() == [[4 - ids]]
+        notices = evaluate(path, {"1": ranking("1", "2")}, "AP").notices  # as convert writes its features
+        assert (Kind.IDENTICAL_IDS in {one.kind for one in notices}) == ids
 
     def test_nothing_counts(self) -> None:
         assert self.of("num_ret num_q") == []
@@ -468,16 +470,16 @@ class TestDepth:
         ("deep", "said"),
         [
             (1, "deep 29 documents per query, other 10"),  # one deep query is no depth
-            (4, "deep 29 documents per query, other 10 (lower quartiles)"),
-            (6, "deep 29 documents per query, other 10 (lower quartiles)"),
-            (7, None),
+            (4, "deep 29 documents per query, other 10 (first deciles)"),
+            (17, "deep 29 documents per query, other 10 (first deciles)"),
+            (19, None),  # as one shallow query is none
         ],
     )
     def test_of_most_or_some_queries(self, deep: int, said: str | None) -> None:
-        qrels = {str(n): self.QRELS["1"] for n in range(8)}
+        qrels = {str(n): self.QRELS["1"] for n in range(20)}
         runs = {
             name: {query: (self.DEEP if int(query) < count else self.SHORT)["1"] for query in qrels}
-            for name, count in (("deep", 8), ("other", deep))
+            for name, count in (("deep", 20), ("other", deep))
         }
         found = [one.rule for one in evaluate(qrels, runs, "AP").notices if one.kind is Kind.DEPTH]
         assert found == ([] if said is None else [said])

@@ -246,6 +246,7 @@ def test_without_a_metric() -> None:
         (lambda c: c["options"].update(reel=2), "option 'reel' is unknown"),
         (lambda c: c["runs"][0].update(depths=[2, 1, 3]), "'depths' of run 'a' is not valid"),
         (lambda c: c["runs"][0].update(depths=[1, 2]), "'depths' of run 'a' is not valid"),
+        (lambda c: c["runs"][0].pop("depths"), "'depths' of run 'a' is missing"),
     ],
 )
 def test_damaged(edit: Callable[[Any], object], message: str) -> None:

@@ -79,6 +79,8 @@ def read_earlier(source: Source) -> dict[Key, Cell]:
         else:
             content = parse_json(text, source.name)
             rows = content.get("cells", [content])
+        for row in rows:
+            row["system"]  # of a cell, and of an average
         cells = [
             Cell.from_dict(row)
             for row in rows

@@ -15,7 +15,7 @@ from gradeval.arrays import cached_property
 from gradeval.commands.compare.result import PairComparison
 from gradeval.commands.compare.values import Judged, differs_by_depth
 from gradeval.errors import GradevalError, MetricError, first_names
-from gradeval.evaluation.findings import quartiles_of, with_depths
+from gradeval.evaluation.findings import quantiles_of, with_depths
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
@@ -45,7 +45,7 @@ class Cell:
     path, sha256: of the run. qrels_sha256: of the judgments. options: of the evaluation, as JSON types.
     values, comparisons: by the canonical name of the metric. baseline_sha256: of the run compared with.
     groups_sha256: of the group sizes of qrels without qid. judged: the share of judged documents, NaN where it
-    is unknown, by the name of the metric that measures it. depths: quartiles of the documents of a query, None
+    is unknown, by the name of the metric that measures it. depths: quantiles of the documents of a query, None
     where they are unknown.
     """
 
@@ -64,7 +64,7 @@ class Cell:
     comparisons: Mapping[str, PairComparison] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
     errors: tuple[str, ...] = ()
-    depths: tuple[int, int, int] | None = None
+    depths: tuple[int, int, int, int, int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The cell as in JSON. Its checksum shows --resume whether it was edited."""
@@ -100,7 +100,7 @@ class Cell:
             judged={str(name): _number(share) for name, share in content["judged"].items()},
             comparisons={name: PairComparison.from_dict(pair) for name, pair in content["comparisons"].items()},
             notices=tuple(Notice.from_dict(one, str(one["subject"])) for one in content["notices"]),
-            depths=quartiles_of(content.get("depths")),
+            depths=quantiles_of(content.get("depths")),
         )
 
 

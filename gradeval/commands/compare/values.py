@@ -12,7 +12,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.errors import GradevalError, MetricError
-from gradeval.evaluation.findings import Quartiles, apart, left_out_of_groups
+from gradeval.evaluation.findings import Quantiles, apart, left_out_of_groups
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.notices import Kind, Notice
@@ -217,7 +217,7 @@ def share(results: Results, r: int, total: float, n: int) -> float:
     return total / (n - missing) if n > missing else math.nan
 
 
-def differs_by_depth(depths: Iterable[Quartiles | None], spec: Spec) -> bool:
+def differs_by_depth(depths: Iterable[Quantiles | None], spec: Spec) -> bool:
     """Whether runs differ in depth within the cutoff of Judged@k."""
     found = apart([("", of_run) for of_run in depths])
     return found is not None and (spec.cutoff or math.inf) > found[1][1]

@@ -278,7 +278,18 @@ def test_another_version_keeps_nothing(
 
 
 @each(
-    "text", ["", "run\tquery\n", "[1]", "{}", '{"cells": [1]}', '{"cells": 3}', '{"a": 1}\n{"b": 2}\n', "\xff"]
+    "text",
+    [
+        "",
+        "run\tquery\n",
+        "[1]",
+        "{}",
+        '{"gradeval": "0.1.0", "runs": []}',
+        '{"cells": [1]}',
+        '{"cells": 3}',
+        '{"a": 1}\n{"b": 2}\n',
+        "\xff",
+    ],
 )
 def test_other_files_are_no_earlier_output(text: str) -> None:
     Path("old").write_bytes(text.encode("latin-1"))
