@@ -271,7 +271,7 @@ def _no_relevant(group: Sequence[Notice], runs: int, option: Option) -> str:
     count = many(notice.count, "query has", "queries have")
     more = f" and of {others}" if others else ""
     fate = "excluded from the mean" if notice.rule == "skip" else f"counted as {notice.rule} in the mean"
-    hint = "" if notice.informational else f"; {option('--no-relevant', 'no_relevant')} decides"
+    hint = "" if notice.informational else f" (see {option('--no-relevant', 'no_relevant')})"
     what, counts = "no relevant document", {one.count for one in group if one.subject == notice.subject}
     if len(counts) > 1:
         what, count = f"no document that is relevant to {notice.metric}", f"up to {count}"
@@ -405,8 +405,8 @@ ROWS = {
         rules={"both": "excluded", "empty": "evaluated with an empty ranking", "": "counted as 0"},
     ),
     Kind.UNJUDGED: Row(
-        "{subject}: {count:query|queries} of the run not judged, ignored",
-        "{runs} have queries that are not judged, up to {count:,} ({subject}), ignored",
+        "{subject}: {count:unjudged query|unjudged queries} of the run, ignored",
+        "{runs} have unjudged queries, up to {count:,} ({subject}), ignored",
     ),
     Kind.NOTHING_JUDGED: Row(
         "{subject}: no document of the run is judged; check the document ids",
@@ -442,12 +442,10 @@ ROWS = {
     Kind.MISSING_VALUES: Row(sentence=_missing_values),
     Kind.EXCLUDED_METRICS: Row(sentence=_excluded_metrics),
     Kind.FEW_QUERIES: Row(
-        "only {count:query|queries} {by_rule}",
+        "only {count:query|queries}; {by_rule}",
         rules={
-            "gate": f"to judge by; with fewer than {ENOUGH_TO_GATE}, means depend on few queries and intervals "
-            "are wide",
-            "": f"to compare on; with fewer than {ENOUGH_QUERIES}, only large differences are found and "
-            "intervals are rough",
+            "gate": f"with fewer than {ENOUGH_TO_GATE}, means depend on few queries and intervals are wide",
+            "": f"with fewer than {ENOUGH_QUERIES}, only large differences are found and intervals are rough",
         },
     ),
     Kind.SMALL_GROUPS: Row(f"{{count:group has|groups have}} fewer than {ENOUGH_QUERIES} queries: {{rule}}"),

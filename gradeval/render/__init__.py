@@ -47,9 +47,7 @@ def format_of(path: str, formats: Iterable[str] = WRITERS, more: Sequence[str] =
     by_ending = {WRITERS[name].ending: name for name in formats if WRITERS[name].ending}
     if ending not in by_ending:
         known = ", ".join([*by_ending, *more])
-        raise OptionError(
-            f"{path}: no format has the ending {ending}; the endings are {known}. -f sets the format"
-        )
+        raise OptionError(f"cannot infer a format from {path}: the endings are {known}. -f sets the format")
     return by_ending[ending]
 
 

@@ -21,7 +21,7 @@ from .command import QRELS, RUN, Stream, fails, gradeval
 pytestmark = pytest.mark.usefixtures("folder")
 
 MISSING = "warning: r: 1 judged query is not in the run, counted as 0"
-UNJUDGED = "warning: r: 1 query of the run not judged, ignored"
+UNJUDGED = "warning: r: 1 unjudged query of the run, ignored"
 TIED = "warning: r: ties in 1 query could change nDCG by up to 0.0097 (0.3358 to 0.3455)"
 
 

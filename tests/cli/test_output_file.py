@@ -37,10 +37,10 @@ def test_a_file_without_an_ending_is_tsv(path: str) -> None:
 
 def test_an_unknown_ending_is_an_error(folder: Path) -> None:
     assert fails("q", "r", "-o", "out.xlsx") == (
-        "gradeval: out.xlsx: no format has the ending .xlsx; the endings are "
+        "gradeval: cannot infer a format from out.xlsx: the endings are "
         ".txt, .tsv, .csv, .json, .jsonl, .md, .tex. -f sets the format"
     )
-    assert fails("q", "r", "-o", "out.tsv.gz").startswith("gradeval: out.tsv.gz: no format has the ending .gz;")
+    assert fails("q", "r", "-o", "out.tsv.gz").startswith("gradeval: cannot infer a format from out.tsv.gz: ")
     assert not list(folder.glob("out*"))
     assert gradeval("q", "r", "-m", "AP", "-o", "out.xlsx", "-f", "tsv").code == 0
     assert Path("out.xlsx").read_text() == TSV

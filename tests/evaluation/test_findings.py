@@ -214,8 +214,8 @@ class TestNoRelevant:
             ("nDCG", 1, 2, False),
         ]
         assert next(lines(kinds[Kind.NO_RELEVANT])) == (
-            "qrels: 1 query has no relevant document, counted as 0 in the mean of AP and of 1 other metric; "
-            "--no-relevant decides"
+            "qrels: 1 query has no relevant document, counted as 0 in the mean of AP and of 1 other metric "
+            "(see --no-relevant)"
         )
         kinds = found(self.QRELS, self.RUN, "AP(rel=2)", no_relevant="skip")
         [notice] = kinds[Kind.NO_RELEVANT]
@@ -257,7 +257,7 @@ class TestManyRuns:
         results = evaluate(qrels, runs, "nDCG AP rankDCG")
         assert results.warnings == (
             "2 of 3 runs lack judged queries, up to 2 (none), counted as 0",
-            "2 of 3 runs have queries that are not judged, up to 2 (tied), ignored",
+            "2 of 3 runs have unjudged queries, up to 2 (tied), ignored",
             "none: no document of the run is judged; check the document ids",
             "3 of 3 runs: rankDCG is undefined for up to 2 queries (none), excluded from its mean",
             "2 of 3 runs have tied scores whose order could change values, by up to 0.0935 in nDCG of tied; "

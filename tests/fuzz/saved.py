@@ -110,7 +110,9 @@ def check(case: Case) -> int:
         require(own.code == 0, "a saved result is taken where its run is not", call, own)
     if done.code == 2:
         lines = [line for line in done.lines if not line.startswith(("warning: ", "note: "))]
-        named = all(line.startswith(("s.json", "gate not judged", "gradeval: ", "b:", "a:")) for line in lines)
+        named = all(
+            line.startswith(("s.json", "the gate could not decide", "gradeval: ", "b:", "a:")) for line in lines
+        )
         require(named, "an error does not name its file", call, done)
     return 1
 

@@ -47,7 +47,7 @@ WRONG = [
     ("q.txt a.txt -m AP,runid", "gradeval: runid is text: on Spark, metrics are numbers"),
     ("q.txt a.txt --ties input", "gradeval: ties 'input' requires a column that orders the rows of the runs: a "
      "shuffle keeps no order. Name it with --columns order=NAME"),
-    ("q.txt a.txt -o x.xlsx", "gradeval: x.xlsx: no format has the ending .xlsx; the endings are .txt, .tsv,"),
+    ("q.txt a.txt -o x.xlsx", "gradeval: cannot infer a format from x.xlsx: the endings are .txt, .tsv,"),
     ("q.txt a.txt --spreadsheet", "gradeval: --spreadsheet requires -f csv."),
     ("q.txt a.txt --tie-range -f trec", "gradeval: --tie-range and -f trec are mutually exclusive"),
     ("q.txt a.txt -c --queries both", "gradeval: -c and --queries both are mutually exclusive"),

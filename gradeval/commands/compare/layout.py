@@ -382,7 +382,7 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
         of = f"{family:,} comparison{'s' * (family != 1)}"
         of += ", and within each group" if len(comparison.sections) > 1 else ""
         corrected = f"{_CORRECTIONS[chosen.used_correction]} correction for {of}"
-        by, rule = f"{by}, two-sided", corrected if family else "no comparison has a p"
+        by, rule = f"{by}, two-sided", corrected if family else "no p-value"
     if with_letters or chosen.all_pairs:
         what = "Letters: significantly better than these runs"
     else:

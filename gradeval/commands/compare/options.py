@@ -130,7 +130,7 @@ class CompareOptions(OptionTable):
             "t",
             "--test",
             COMPARISON,
-            "Paired t-test; randomization test by sign flips; bootstrap interval (BCa), which has no p; "
+            "Paired t-test; randomization test by sign flips; bootstrap interval (BCa), which has no p-value; "
             "Wilcoxon signed-rank test; sign test; or, with --all-pairs, the randomized Tukey HSD test.",
             python=f"the test, one of {', '.join(map(repr, TESTS))}",
         ),

@@ -105,7 +105,9 @@ def _run(facts: RunFacts) -> Iterator[tuple[str, str]]:
         yield "ranks", ranks + against
     if facts.judged_queries is not None:
         judged = facts.judged_queries
-        unjudged = f", {many(facts.unjudged or 0, 'query', 'queries')} not judged" if facts.unjudged else ""
+        unjudged = (
+            f", {many(facts.unjudged or 0, 'unjudged query', 'unjudged queries')}" if facts.unjudged else ""
+        )
         yield (
             "coverage",
             f"{judged - (facts.missing or 0):,} of {many(judged, 'judged query', 'judged queries')}{unjudged}",

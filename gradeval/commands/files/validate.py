@@ -255,7 +255,7 @@ def _coverage(qrels: Qrels, reduced: Reduced) -> Iterator[Problem]:
     if missing.any():
         yield _of_queries(qrels, missing, "of the qrels is not in the run", "of the qrels are not in the run")
     if reduced.unjudged:
-        yield Problem(None, f"{many(reduced.unjudged, 'query', 'queries')} of the run not judged")
+        yield Problem(None, f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run")
     if not np.isfinite(reduced.rank).any():
         yield Problem(None, "no document of the run is judged", "Check the document ids")
     for _ in qrels_notices(qrels, reduced, Options()):

@@ -282,7 +282,7 @@ def _write_first_config(
     from gradeval.tables.run_names import labelled
 
     if job.output is not None and os.path.exists(job.output):
-        raise click.UsageError(f"--output {job.output}: the file exists, and --init replaces none.")
+        raise click.UsageError(f"--output {job.output}: the file exists; --init does not overwrite.")
     job.file = job.output_file(job.output, input_files())
     chosen, specs = Options.of(**options), parse(metrics) if metrics else []
     judgments, runs = _opened(qrels, run, baseline)

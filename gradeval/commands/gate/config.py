@@ -263,7 +263,7 @@ def first_config(
         "# The percentage of the judged queries that the run and the baseline must have to be judged at all.",
         f"{'# ' if percent == FULL_COVERAGE else ''}min-coverage = {number(percent, 1)}",
         "",
-        "# Options of the evaluation, such as rel = 2; those of the command line come first.",
+        "# Options of the evaluation, such as rel = 2; the command line overrides them.",
         "[options]" if values else "# [options]",
         *(f"{name} = {_toml(value)}" for name, value in values.items()),
     ]

@@ -155,11 +155,11 @@ def verdict_line(report: GateReport) -> str:
     counts, total = report.counts, len(report.outcomes)
     of = f"of {total} check{'s' * (total != 1)}"
     if report.problems or not report.outcomes:
-        return "gate not judged: see the errors"
+        return "the gate could not decide: see the errors"
     others = [f"{counts[kind]} {kind}" for kind in ("failed", "inconclusive") if counts[kind]]
     if report.verdict == "error":
         more = f"; {', '.join(others)}" if others else ""
-        return f"gate not judged: {counts['error']} {of} could not be judged{more}"
+        return f"the gate could not decide: {counts['error']} {of} could not be judged{more}"
     if report.verdict == "failed":
         return f"gate failed: {total - counts['held']} {of} did not hold ({', '.join(others)})"
     return f"gate held: {total} {of} held"

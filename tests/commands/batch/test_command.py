@@ -198,7 +198,7 @@ def test_notices_name_collection_and_system() -> None:
     done = batch("m.toml")
     assert (
         "warning: north/qrels: 1 query has no relevant document, counted as 0 in the mean of AP "
-        "(and 1 other qrels alike); --no-relevant decides"
+        "(and 1 other qrels alike) (see --no-relevant)"
     ) in done.lines
     assert "warning: 4 of 4 runs lack judged queries, up to 1 (north/good), counted as 0" in done.lines
 

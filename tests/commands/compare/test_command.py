@@ -150,7 +150,7 @@ def test_the_file_of_output() -> None:
     for ending, format in ((".csv", "csv"), (".md", "md"), (".tex", "latex"), (".json", "json")):
         assert compare(*args, "-o", f"out{ending}").out == ""
         assert Path(f"out{ending}").read_text() == compare(*args, "-f", format).out
-    assert "no format has the ending .jsonl; the endings are " in fails("compare", *args, "-o", "x.jsonl")
+    assert "cannot infer a format from x.jsonl: the endings are " in fails("compare", *args, "-o", "x.jsonl")
     assert fails("compare", *args, "-o", "good.run").startswith("gradeval: --output good.run: ")
 
 
@@ -215,7 +215,7 @@ def test_missing_queries_are_counted() -> None:
     done = gradeval(*args, "--queries", "both")
     assert done.lines == [
         "warning: half: 15 judged queries are not in the run, excluded",
-        "warning: only 15 queries to compare on; with fewer than 25, only large differences are found and "
+        "warning: only 15 queries; with fewer than 25, only large differences are found and "
         "intervals are rough",
         "warning: no p-value for 1 comparison (all differences are equal)",
     ]

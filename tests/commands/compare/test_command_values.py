@@ -28,8 +28,7 @@ def test_missing_and_undefined_values_of_tables() -> None:
         "warning: 1 metric is not in every table or saved result, excluded: y",
         "warning: 2 of 2 runs lack queries of the other tables, up to 1 (a), counted as 0",
         "warning: a: x is undefined for 1 query, excluded from its mean",
-        "warning: only 4 queries to compare on; with fewer than 25, only large differences are found and "
-        "intervals are rough",
+        "warning: only 4 queries; with fewer than 25, only large differences are found and intervals are rough",
     ]
     x, rt = rows(*args)
     assert (x["n"], x["won"], x["lost"]) == ("4", "3", "1")

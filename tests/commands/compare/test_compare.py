@@ -359,7 +359,7 @@ def test_fewer_than_two_pairs(queries: int, test: str) -> None:
 
 
 def test_few_queries_are_a_warning() -> None:
-    assert compared(random_runs(16, queries=24)).warnings[0].startswith("only 24 queries to compare on")
+    assert compared(random_runs(16, queries=24)).warnings[0].startswith("only 24 queries")
     assert compared(random_runs(16, queries=25)).warnings == ()
 
 

@@ -124,7 +124,7 @@ def test_all_pairs_have_letters() -> None:
 def test_the_legend_where_no_comparison_has_a_p() -> None:
     of_runs = values().select(np.array([0]))
     text = " ".join(compare_values(of_runs, CompareOptions()).render().split())
-    assert "(paired t-test, two-sided; no comparison has a p; alpha = 0.05;" in text
+    assert "(paired t-test, two-sided; no p-value; alpha = 0.05;" in text
 
 
 @each("format", ["table", "md", "latex"])

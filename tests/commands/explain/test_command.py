@@ -138,7 +138,7 @@ def test_features(tmp_path):
         (["--worst", "0"], "'0' is not an integer from 1"),
         (["--query", "q1", "--ranks", "0"], "'0' is not an integer from 1"),
         (["--query", "q1", "-f", "tsv"], "'tsv' is not one of"),
-        (["--query", "q1", "-o", "x.csv"], "no format has the ending .csv"),
+        (["--query", "q1", "-o", "x.csv"], "cannot infer a format from x.csv"),
     ],
 )
 def test_errors(files, args, message):

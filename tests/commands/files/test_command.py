@@ -32,7 +32,7 @@ def test_where_eval_has_nothing_to_evaluate():
     done = gradeval("validate", "q", "other")
     assert done.code == 2
     assert "other: error: it has no query in common with q. Check the query ids" in done.out.splitlines()
-    assert "coverage   0 of 3 judged queries, 1 query not judged" in done.out and "%" not in done.out
+    assert "coverage   0 of 3 judged queries, 1 unjudged query" in done.out and "%" not in done.out
     assert fails("q", "other") == "other: it has no query in common with q. Check the query ids"
     found = json.loads(gradeval("validate", "q", "other", "-f", "json").out)["files"][1]["run"]
     assert (found["judged_queries"], found["missing"], found["judged"]) == (3, 3, None)

@@ -8,7 +8,7 @@ from cli.command import Done, gradeval
 from cli.graded import query_ids
 
 QUERIES = query_ids(60)
-CODES = {"held": 0, "failed": 1, "not judged": 2}
+CODES = {"gate held": 0, "gate failed": 1, "the gate could not decide": 2}
 
 
 def save(run: str, *args: str, metrics: str = "nDCG@10 AP RR num_q tau") -> None:
@@ -20,7 +20,7 @@ def gate(line: str) -> Done:
     """A gate as a shell calls it, whose last line is the verdict, with the exit code of the verdict."""
     done = gradeval("gate", *shlex.split(line))
     last = (done.out if done.out.startswith("Checks") else done.err).splitlines()[-1]
-    verdict = last.removeprefix("gate ").partition(":")[0]
-    assert last.startswith("gate ") and CODES[verdict] == done.code, done
+    verdict = last.partition(":")[0]
+    assert CODES[verdict] == done.code, done
     assert not (done.code == 2 and "held" in last)
     return done

@@ -37,7 +37,7 @@ def test_formats() -> None:
     assert done.out == "" and Path("out").read_text() == table.out
     gate(f"{checks} -o out.json")
     assert json.loads(Path("out.json").read_text()) == content
-    assert gate(f"{checks} -o out.csv").lines[0].startswith("gradeval: out.csv: no format has the ending .csv")
+    assert gate(f"{checks} -o out.csv").lines[0].startswith("gradeval: cannot infer a format from out.csv: ")
 
 
 def test_formats_for_programs_say_why_nothing_could_be_judged() -> None:
@@ -47,7 +47,7 @@ def test_formats_for_programs_say_why_nothing_could_be_judged() -> None:
     assert content["problems"] == ["none.run: no such file. Check the path"]
     done = gradeval("gate", *shlex.split(f"{line} -f md"))
     assert done.code == 2 and "no such file" in done.out
-    assert done.out.endswith("**gate not judged: see the errors**\n")
+    assert done.out.endswith("**the gate could not decide: see the errors**\n")
     for format in ("table", "tsv"):
         assert gate(f"{line} -f {format}").out == ""
 
@@ -177,7 +177,7 @@ def test_github(monkeypatch: pytest.MonkeyPatch) -> None:
     held = gate("qrels good.run --require 'AP > 0' --github")
     assert annotations(held) == ["::notice title=gradeval gate::gate held: 1 of 1 check held"]
     warned = gate("qrels good.run --require 'AP > 0' --github --query-ids q59")
-    assert annotations(warned)[0].startswith("::warning title=gradeval gate::only 1 query to judge by")
+    assert annotations(warned)[0].startswith("::warning title=gradeval gate::only 1 query")
     quiet = gate("qrels good.run --require 'AP > 0' --github --query-ids q59 --quiet")
     assert annotations(quiet) == annotations(held)
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "none/summary.md")
@@ -212,12 +212,12 @@ def test_warnings() -> None:
     done = gate("qrels good.run --require 'AP > 0' --query-ids q01,q02,q03")
     assert done.code == 0
     [line] = done.lines
-    assert line.startswith("warning: only 3 queries to judge by")
+    assert line.startswith("warning: only 3 queries")
     assert gate("qrels good.run --require 'AP > 0' --query-ids q01,q02 --quiet").err == ""
     strict = gate("qrels good.run --require 'AP > 0' --query-ids q01,q02 --strict --junit gate.xml")
     assert (strict.code, strict.out) == (2, "")
     assert strict.lines[-2:] == [
-        "gradeval: warnings are treated as errors (--strict)", "gate not judged: see the errors"
+        "gradeval: warnings are treated as errors (--strict)", "the gate could not decide: see the errors"
     ]  # fmt: skip
     assert ElementTree.parse("gate.xml").getroot().attrib["errors"] == "1"
     assert gate("qrels good.run --require 'AP > 0' --query-ids q01 --strict --allow few_queries").code == 0

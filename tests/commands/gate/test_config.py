@@ -238,7 +238,7 @@ def test_init_writes_the_options() -> None:
     found = json.loads(gate("qrels good.run --config own.toml -f json").out)
     assert found["exit_code"] == 0 and found["checks"][0]["value"] == 3
     again = gradeval("gate", "qrels", "good.run", *args, "-o", "own.toml")
-    assert again.code == 2 and "own.toml: the file exists, and --init replaces none." in again.err
+    assert again.code == 2 and "own.toml: the file exists; --init does not overwrite." in again.err
 
 
 def test_init_with_what_has_no_bound() -> None:

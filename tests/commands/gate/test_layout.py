@@ -71,14 +71,14 @@ def test_verdict_lines() -> None:
         (held, held): "gate held: 2 of 2 checks held",
         (held, failed): "gate failed: 1 of 2 checks did not hold (1 failed)",
         (failed, open_): "gate failed: 2 of 2 checks did not hold (1 failed, 1 inconclusive)",
-        (held, wrong): "gate not judged: 1 of 2 checks could not be judged",
-        (failed, wrong): "gate not judged: 1 of 2 checks could not be judged; 1 failed",
-        (): "gate not judged: see the errors",
+        (held, wrong): "the gate could not decide: 1 of 2 checks could not be judged",
+        (failed, wrong): "the gate could not decide: 1 of 2 checks could not be judged; 1 failed",
+        (): "the gate could not decide: see the errors",
     }
     for outcomes, line in lines.items():
         gate = GateReport(outcomes)
         assert verdict_line(gate) == line
-        assert line.split(":")[0] == ("gate held", "gate failed", "gate not judged")[gate.exit_code]
+        assert line.split(":")[0] == ("gate held", "gate failed", "the gate could not decide")[gate.exit_code]
 
 
 def test_a_margin_that_would_be_rounded_to_0_is_shown() -> None:

@@ -331,7 +331,7 @@ def test_few_queries_are_noted() -> None:
     assert judge(results([0.5] * 50), parse_checks("require", "AP > 0")).notices == ()
     [notice] = judge(results([0.5] * 49), parse_checks("require", "AP > 0")).notices
     assert str(notice) == (
-        "only 49 queries to judge by; with fewer than 50, means depend on few queries and intervals are wide"
+        "only 49 queries; with fewer than 50, means depend on few queries and intervals are wide"
     )
 
 
