@@ -249,7 +249,7 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
 @pytest.mark.parametrize("command", ["/dev/stdout) > log", "/dev/fd/3) 3> log >&3", "link) >> log"])
 def test_an_open_file_is_written_where_it_stands(command: str) -> None:
-    """It is neither replaced nor begun anew."""
+    """It is neither replaced nor truncated."""
     os.symlink("/dev/stdout", "link")
     Path("log").write_text("")
     inode = os.stat("log").st_ino
