@@ -99,20 +99,6 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def default_format(
-    file: OutputFile | None, formats: Iterable[str], otherwise: str = "tsv", more: Sequence[str] = ()
-) -> str:
-    """The one of the formats that results have by default. Raises OptionError for a file of none of them.
-
-    otherwise: where there is no terminal, and no ending of a file. more: endings that messages name too.
-    """
-    from gradeval.render import format_of
-
-    if file is None:
-        return "table" if on_terminal() else otherwise
-    return (None if file.is_device else format_of(file.path, formats, more)) or otherwise
-
-
 def columns() -> int:
     """How wide the terminal is."""
     import shutil

@@ -32,7 +32,6 @@ _ROW_BYTES = 32
 QUERY, DOCUMENT = "query id", "document id"  # what messages call them
 A_TIME = "is a time, neither text nor number. Cast it to one of these"
 ROWS = "each row must be (query, document, number)"
-_NO_ROWS: Ints = np.empty(0, np.int64)
 _NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.int32}
 _SEPARATOR = "\0"  # no id has one, as in files
 
