@@ -32,7 +32,8 @@ from gradeval.registry.pages import page
 from gradeval.render import WRITERS
 
 ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
+PAGES = (ROOT / "README.md", *sorted((ROOT / "gradeval" / "guide").glob("*.md")))
+TEXT = "\n".join(page.read_text("utf-8") for page in PAGES)
 COLUMNS = 100
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -40,7 +41,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="its commands are for
 
 
 def blocks(kind: str) -> list[str]:
-    return [text for found, text in BLOCK.findall(README.read_text("utf-8")) if found == kind]
+    return [text for found, text in BLOCK.findall(TEXT) if found == kind]
 
 
 def commands(block: str) -> Iterator[tuple[str, str]]:
@@ -96,9 +97,8 @@ def row(*cells: str) -> str:
 
 def under(head: str) -> str:
     """The rows of the table with this head line."""
-    text = README.read_text("utf-8")
-    start = text.index(head) + len(head)
-    return text[start : text.index("\n\n", start) + 1]
+    start = TEXT.index(head) + len(head)
+    return TEXT[start : TEXT.index("\n\n", start) + 1]
 
 
 def head(*cells: str) -> str:
@@ -116,7 +116,7 @@ def test_formats_are_those_of_the_code():
 
 def test_metrics_that_are_named_exist():
     load()
-    lists = re.findall(r"^- [a-z ]+: (`.*`)$", README.read_text("utf-8"), re.MULTILINE)
+    lists = re.findall(r"^- [a-z ]+: (`.*`)$", TEXT, re.MULTILINE)
     names = [name for one in lists for name in re.findall(r"`(\w+)`", one)]
     assert len(lists) == 5
     assert len(set(names)) == len(names)
@@ -125,15 +125,14 @@ def test_metrics_that_are_named_exist():
 
 
 def test_groups_that_are_named_are_those_of_the_code():
-    text = README.read_text("utf-8")
-    [named] = re.findall(r"The groups (.*) are trec_eval's", text)
+    [named] = re.findall(r"The groups (.*) are trec_eval's", TEXT)
     assert set(re.findall(r"`(\w+)`", named)) == set(TREC_EVAL)
-    [named] = re.findall(r"The groups (.*) are\nwhat", text)
+    [named] = re.findall(r"The groups (.*) are\nwhat", TEXT)
     assert set(re.findall(r"`([\w-]+)`", named)) == set(BENCHMARKS)
 
 
 def test_default_metrics_are_named():
-    assert f"`{DEFAULT_METRICS}`" in README.read_text("utf-8")
+    assert f"`{DEFAULT_METRICS}`" in TEXT
 
 
 def test_there_are_commands():
@@ -189,14 +188,13 @@ def test_every_command_of_ours_is_run():
 
 
 def test_every_option_is_named():
-    text = README.read_text("utf-8")
     missing = [
         option
         for command in (eval_command, compare_command, gate_command, batch_command)
         for param in command.params
         if param.param_type_name == "option"
         for option in param.opts
-        if f"`{option}`" not in text and f"`{option} " not in text
+        if f"`{option}`" not in TEXT and f"`{option} " not in TEXT
     ]
     assert missing == []
 
@@ -243,21 +241,21 @@ def test_the_metric_that_is_added():
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
 def test_make_has_the_commands_that_are_named():
     help_text = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    named = set(re.findall(r"\bmake (demo|test|thorough|lint|bench|clean|help)\b", README.read_text("utf-8")))
+    named = set(re.findall(r"\bmake (demo|test|thorough|lint|bench|clean|help)\b", TEXT))
     assert {"demo", "test", "thorough", "lint", "bench"} <= named
     assert named <= set(re.findall(r"make (\w+)", help_text))
 
 
 def write() -> None:
-    """The README with what the program shows now."""
+    """The pages with what the program shows now."""
 
     def shown(match: re.Match[str]) -> str:
         if match[1] != "console":
             return match[0]
         return "```console\n" + "".join(f"$ {one}\n{run(one)}" for one, _ in commands(match[2])) + "```"
 
-    text = BLOCK.sub(shown, README.read_text("utf-8"))
-    README.write_text(text, "utf-8")
+    for path in PAGES:
+        path.write_text(BLOCK.sub(shown, path.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

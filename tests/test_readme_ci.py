@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
+PAGE = Path(__file__).resolve().parents[1] / "gradeval" / "guide" / "ci.md"
 SEARCH = ROOT / "sample_data" / "search"
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the commands are for a POSIX shell")
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="the commands are for
 
 def example(name: str) -> str:
     """The block of the README for the file of this name."""
-    blocks = re.findall(r"^```\w+\n(.*?)^```$", README.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```\w+\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     [text] = [text for text in blocks if text.startswith(f"# {name}\n")]
     return text
 

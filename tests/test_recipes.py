@@ -11,7 +11,7 @@ import pytest
 
 import gradeval
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+PAGE = Path(__file__).resolve().parents[1] / "gradeval" / "guide" / "python.md"
 RNG = np.random.default_rng(2)
 SIZES = RNG.integers(5, 30, 40)
 QUERY = np.repeat(np.arange(40), SIZES)
@@ -20,7 +20,7 @@ FEATURES = np.column_stack([QUERY, GRADE + RNG.normal(size=len(QUERY)), RNG.norm
 
 
 def recipes() -> dict[str, Any]:
-    blocks = re.findall(r"^```py\n(.*?)^```$", README.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```py\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     [text] = [block for block in blocks if "lightgbm" in block]
     names: dict[str, Any] = {"gradeval": gradeval, "np": np}
     exec(text, names)

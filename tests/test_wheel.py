@@ -44,8 +44,9 @@ def test_wheel(tmp_path: Path) -> None:
         file.extractall(home)
         names = {name for name in file.namelist() if ".dist-info/" not in name}
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "gradeval").rglob("*.py")}
-    page = {path.relative_to(ROOT).as_posix() for path in (ROOT / "gradeval/commands/report/page").iterdir()}
-    assert names == {*modules, *page, "gradeval/py.typed"}
+    folders = (ROOT / "gradeval/commands/report/page", ROOT / "gradeval/guide")
+    pages = {path.relative_to(ROOT).as_posix() for folder in folders for path in folder.iterdir()}
+    assert names == {*modules, *pages, "gradeval/py.typed"}
     [entry_points] = home.glob("*.dist-info/entry_points.txt")
     assert entry_points.read_text().split("\n")[:2] == [
         "[console_scripts]",

@@ -25,7 +25,7 @@ class Difference(NamedTuple):
     gradeval: str
 
 
-# shown at the end of --help, and in README.md
+# shown at the end of --help, and in the guide (evaluating.md)
 DIFFERENCES = tuple(
     Difference(*texts)
     for texts in (

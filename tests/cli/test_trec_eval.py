@@ -252,8 +252,8 @@ def test_a_judgment_given_twice_is_told(folder: Path) -> None:
     assert (done.code, done.err) == (0, "warning: q: 1 duplicate judgment with the same grade\n")
 
 
-def test_differences_are_in_the_readme() -> None:
-    text = (Path(__file__).parents[2] / "README.md").read_text()
+def test_differences_are_in_the_guide() -> None:
+    text = (Path(__file__).parents[2] / "gradeval/guide/evaluating.md").read_text()
     head = "| where | trec_eval | gradeval |\n| --- | --- | --- |\n"
     assert head + "".join(f"| {' | '.join(one)} |\n" for one in DIFFERENCES) + "\n" in text
 

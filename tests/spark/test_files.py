@@ -263,11 +263,10 @@ def test_real_files(spark: Any, name: str, buckets: int, options: dict[str, Any]
         results.unpersist()
 
 
-def test_the_readme(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_guide(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its three lines, and its command."""
     root = Path(__file__).resolve().parents[2]
-    text = (root / "README.md").read_text("utf-8")
-    section = text[text.index("## Spark\n") :]
+    section = (root / "gradeval" / "guide" / "spark.md").read_text("utf-8")
     lines = section[section.index("```py\n") + 6 :].partition("```")[0]
     sample = root / "sample_data" / "search"
     request = Request.of("AP", {})
