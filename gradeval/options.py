@@ -1,6 +1,6 @@
 """The table of options: types, defaults and checks, for the command line, Python, manifests and gates.
 
-An option is a row: an annotation of Options, or of CompareOptions (gradeval.commands.compare.options). From it
+An option is a row: an attribute of Options, or of CompareOptions (gradeval.commands.compare.options). From it
 come the attribute, the click option, the keys of manifests and gates, what saved results must agree in, the
 options of Spark, and the documentation. Nothing here imports numpy: --help needs the names and the defaults.
 """
@@ -8,9 +8,9 @@ options of Spark, and the documentation. Nothing here imports numpy: --help need
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from numbers import Integral, Real
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from gradeval.errors import GRADE_RANGE, GradevalError, OptionError, described, is_grade, named
 
@@ -55,8 +55,8 @@ class Kind(NamedTuple):
 
 
 class Option(NamedTuple):
-    """A row of the table. flags: on the command line, '' where it has none there. about: the help, and for
-    Python `python` where that differs. scope: what it is about.
+    """A row of the table. flags: on the command line. about: the help, and for Python `python` where that
+    differs. scope: what it is about.
     """
 
     kind: Kind
@@ -65,8 +65,13 @@ class Option(NamedTuple):
     section: str
     about: str
     metavar: str | None = None
-    scope: frozenset[str] = frozenset((VALUES,))
+    scope: Set[str] = frozenset((VALUES,))
     python: str = ""
+
+
+def option(*row: Any, **fields: Any) -> Any:
+    """An attribute of an OptionTable: its Option, whose value each instance has."""
+    return Option(*row, **fields)
 
 
 Own = TypeVar("Own", bound="OptionTable")
@@ -74,7 +79,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class OptionTable:
-    """Options that a subclass declares as annotations with an Option, in order.
+    """Options, which a subclass declares in order as attributes.
 
     Raises OptionError for a value of the wrong type or out of range. Equal where all options are; immutable.
     """
@@ -82,15 +87,14 @@ class OptionTable:
     table: ClassVar[Mapping[str, Option]]
 
     def __init_subclass__(cls) -> None:
-        hints = {name: hint for name, hint in cls.__annotations__.items() if hasattr(hint, "__metadata__")}
-        cls.table = {name: hint.__metadata__[0] for name, hint in hints.items()}
+        cls.table = {name: row for name, row in vars(cls).items() if isinstance(row, Option)}
 
     def __init__(self, **values: Any) -> None:
         check_known(values, list(self.table))
-        for name, option in self.table.items():
-            value = values.get(name, option.default)
-            if not (value is None and option.default is None):
-                option.kind.check(name, value)
+        for name, row in self.table.items():
+            value = values.get(name, row.default)
+            if not (value is None and row.default is None):
+                row.kind.check(name, value)
             self.__dict__[name] = value
         self._check_combination()
 
@@ -98,37 +102,31 @@ class OptionTable:
         """Raise OptionError for options that are mutually exclusive."""
 
     @classmethod
-    def of(cls: type[Own], **given: Any) -> Own:
+    def of(cls: type[Own], **values: Any) -> Own:
         """Options from Python values: lists, or '401,402' for ids, '1,5,9-12' for features.
 
         Ids that contain commas need a list.
         """
-        check_known(given, list(cls.table))
-        return cls(**{name: read_option(name, cls.table[name].kind, value) for name, value in given.items()})
+        check_known(values, list(cls.table))
+        return cls(**{name: read_option(name, cls.table[name].kind, value) for name, value in values.items()})
 
     @classmethod
     def names(cls, *, without: Iterable[str] = (), within: str | None = None) -> tuple[str, ...]:
         """The options that are about none of these, and about this."""
-        excluded = set(without)
         return tuple(
             name
-            for name, option in cls.table.items()
-            if not excluded & option.scope and (within is None or within in option.scope)
+            for name, row in cls.table.items()
+            if row.scope.isdisjoint(without) and (within is None or within in row.scope)
         )
 
     @classmethod
     def document(cls, function: Function) -> Function:
         """Add the options to the documentation of a function that takes them as keywords; a decorator."""
-        function.__doc__ = f"{function.__doc__}\nOptions, each with its default:\n{cls.documentation()}\n"
-        return function
-
-    @classmethod
-    def documentation(cls) -> str:
-        """A line for each option: its name, what it does, its default."""
-        return "\n".join(
-            f"    {name}: {option.python or option.about} ({option.default!r})"
-            for name, option in cls.table.items()
+        lines = (
+            f"    {name}: {row.python or row.about} ({row.default!r})\n" for name, row in cls.table.items()
         )
+        function.__doc__ = f"{function.__doc__}\nOptions, each with its default:\n{''.join(lines)}"
+        return function
 
     def replace(self: Own, **changes: Any) -> Own:
         """The same options with these instead."""
@@ -144,16 +142,15 @@ class OptionTable:
         return hash(tuple(self.__dict__.values()))
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
-        )
+        values = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
+        return f"{type(self).__name__}({values})"
 
 
-def check_known(given: Iterable[str], names: Sequence[str]) -> None:
-    """Raise OptionError for an option that is none of these names."""
-    unknown = sorted(set(given) - set(names))
+def check_known(names: Iterable[str], known: Sequence[str]) -> None:
+    """Raise OptionError for an option that is not known."""
+    unknown = sorted(set(names) - set(known))
     if unknown:
-        raise OptionError(f"unknown option {unknown[0]}: the options are {', '.join(names)}")
+        raise OptionError(f"unknown option {unknown[0]}: the options are {', '.join(known)}")
 
 
 def read_option(name: str, kind: Kind, value: Any) -> Any:
@@ -180,20 +177,26 @@ def plain(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def choice(*choices: str) -> Kind:
-    def check(name: str, value: Any) -> None:
-        if not isinstance(value, str) or value not in choices:
-            raise OptionError(f"{name} must be {' or '.join(choices)}, not {described(value)}")
+def must_be(what: str, is_valid: Callable[[Any], bool]) -> Check:
+    """The check that raises '… must be WHAT, not …'."""
 
-    return Kind("choice", check, plain, choices)
+    def check(name: str, value: Any) -> None:
+        if not is_valid(value):
+            raise OptionError(f"{name} must be {what}, not {described(value)}")
+
+    return check
+
+
+def choice(*choices: str) -> Kind:
+    is_valid = must_be(" or ".join(choices), lambda value: isinstance(value, str) and value in choices)
+    return Kind("choice", is_valid, plain, choices)
 
 
 def integer(low: int, high: int) -> Kind:
-    def check(name: str, value: Any) -> None:
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise OptionError(f"{name} must be an integer from {low} to {high}, not {described(value)}")
+    def is_valid(value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
-    return Kind("integer", check, plain, bounds=(low, high))
+    return Kind("integer", must_be(f"an integer from {low} to {high}", is_valid), plain, bounds=(low, high))
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:
@@ -204,45 +207,29 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
     return number
 
 
-def _check_flag(name: str, value: Any) -> None:
-    if not isinstance(value, bool):
-        raise OptionError(f"{name} must be true or false, not {described(value)}")
-
-
 def _check_grade(name: str, value: Any) -> None:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not _is_finite(value):
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or value != value or abs(value) == math.inf:
         raise OptionError(f"{name} must be a finite number, not {described(value)}")
     if not is_grade(value):
         raise OptionError(f"{name} must be {GRADE_RANGE}, not {described(value)}")
 
 
-def _is_finite(number: float) -> bool:
-    try:
-        return math.isfinite(number)
-    except OverflowError:  # an int beyond the floats
-        return False
-
-
 def _tuple_of(kind: type) -> Check:
-    def check(name: str, value: Any) -> None:
-        if not isinstance(value, tuple) or not all(type(item) is kind for item in value):
-            raise OptionError(f"{name} must be a tuple of {kind.__name__}, not {described(value)}")
+    def is_valid(value: Any) -> bool:
+        return isinstance(value, tuple) and all(type(item) is kind for item in value)
 
-    return check
+    return must_be(f"a tuple of {kind.__name__}", is_valid)
 
 
 def _check_ids(name: str, value: Any) -> None:
     _tuple_of(str)(name, value)
     if not value:
-        raise OptionError("query_ids: no query ids given")
+        raise OptionError(f"{name}: no query ids given")
 
 
 def _string(what: str) -> Check:
-    def check(name: str, value: Any) -> None:
-        if not isinstance(value, str) or not value:
-            raise OptionError(f"{name} must be {what}, not {described(value)}")
-
-    return check
+    return must_be(what, lambda value: isinstance(value, str) and value != "")
 
 
 def check_columns(name: str, value: Any, roles: Sequence[str] = ROLES) -> None:
@@ -258,6 +245,7 @@ def check_columns(name: str, value: Any, roles: Sequence[str] = ROLES) -> None:
 
 
 def _read_ids(ids: Any) -> tuple[str, ...] | None:
+    """'401, 402', separated by commas or spaces, or a list."""
     if ids is None or isinstance(ids, (str, bytes)):
         return None if ids is None else parse_ids(_text(ids))
     return tuple(map(_id, _iterable("query_ids", ids)))
@@ -270,16 +258,37 @@ def _id(value: Any) -> str:
     return _text(value)
 
 
+def parse_ids(text: str) -> tuple[str, ...]:
+    """'401, 402' -> the ids, separated by commas or spaces."""
+    return tuple(filter(None, re.split("[, \t\r\n]+", text)))
+
+
 def _read_features(features: Any) -> tuple[int, ...]:
-    return parse_features(
-        [str(features)] if isinstance(features, (str, Integral)) else _iterable("features", features)
-    )
+    is_single = isinstance(features, (str, Integral))
+    return parse_features([str(features)] if is_single else _iterable("features", features))
 
 
-def _read_groups(path: Any) -> str | None:
-    if path is None or isinstance(path, (str, bytes, os.PathLike)):
-        return None if path is None else str(os.fsdecode(path))
-    raise OptionError(f"groups must be a path, not {described(path)}")
+def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:
+    """'1,5,9-12' -> the features, in order, each once. Raises OptionError."""
+    features: dict[int, None] = {}
+    for item in (item.strip() for text in texts for item in str(text).split(",")):
+        low, dash, high = item.partition("-")
+        if not all(
+            end.isascii() and end.isdigit() and len(end) < 20 for end in ([low, high] if dash else [low])
+        ):
+            raise OptionError(f"features must be numbers and ranges such as 1,5,9-12, not {named(item)}")
+        first, last = int(low), int(high or low)
+        if last < first or last >= 10**7:
+            raise OptionError(f"feature range {named(item)} must increase, up to 9999999")
+        features.update(dict.fromkeys(range(first, min(last, first + MOST_FEATURES) + 1)))
+        if len(features) > MOST_FEATURES:
+            hint = "choose those that the file has, such as 1,5,9-12"
+            raise OptionError(f"more than {MOST_FEATURES:,} features given: {hint}")
+    return tuple(features)
+
+
+def _read_path(path: Any) -> Any:
+    return str(os.fsdecode(path)) if isinstance(path, (str, bytes, os.PathLike)) else path
 
 
 def _read_no_relevant(value: Any) -> Any:
@@ -288,9 +297,10 @@ def _read_no_relevant(value: Any) -> Any:
 
 
 def read_columns(columns: Any) -> tuple[tuple[str, str], ...]:
-    """'query=user_id,document=item_id', or a mapping."""
+    """The (role, name) pairs of 'query=user_id, document=item_id', or of a mapping."""
     if isinstance(columns, (str, bytes)):
-        return parse_columns(_text(columns))
+        parts = (item.partition("=") for item in _text(columns).split(",") if item.strip())
+        return tuple((role.strip(), name.strip()) for role, _, name in parts)
     pairs = columns.items() if isinstance(columns, Mapping) else _iterable("columns", columns)
     return tuple((str(role), str(name)) for role, name in pairs)
 
@@ -313,343 +323,202 @@ def parse_number(text: str) -> float:
     return number
 
 
-def parse_ids(text: str) -> tuple[str, ...]:
-    """'401, 402' -> the ids, separated by commas or spaces."""
-    return tuple(filter(None, re.split("[, \t\r\n]+", text)))
-
-
-def parse_columns(text: str) -> tuple[tuple[str, str], ...]:
-    """'query=user_id, document=item_id' -> (role, name) pairs."""
-    pairs = (item.partition("=") for item in text.split(",") if item.strip())
-    return tuple((role.strip(), name.strip()) for role, _, name in pairs)
-
-
-def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:
-    """'1,5,9-12' -> the features, in order, each once. Raises OptionError."""
-    features: dict[int, None] = {}
-    for item in (item.strip() for text in texts for item in str(text).split(",")):
-        low, dash, high = item.partition("-")
-        if not _is_integer(low) or (dash and not _is_integer(high)):
-            raise OptionError(f"features must be numbers and ranges such as 1,5,9-12, not {named(item)}")
-        first, last = int(low), int(high or low)
-        if last < first or last >= 10**7:
-            raise OptionError(f"feature range {named(item)} must increase, up to 9999999")
-        features.update(dict.fromkeys(range(first, min(last, first + MOST_FEATURES) + 1)))
-        if len(features) > MOST_FEATURES:
-            hint = "choose those that the file has, such as 1,5,9-12"
-            raise OptionError(f"more than {MOST_FEATURES:,} features given: {hint}")
-    return tuple(features)
-
-
-def _is_integer(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 20
-
-
 # --- the table
 
-FLAG = Kind("flag", _check_flag, plain)
+FLAG = Kind("flag", must_be("true or false", lambda value: isinstance(value, bool)), plain)
 GRADE = Kind("grade", _check_grade, plain)
 
 
 class Options(OptionTable):
     """Options of reading and evaluation."""
 
-    rel: Annotated[
-        float | None,
-        Option(
-            GRADE,
-            None,
-            "-l --rel",
-            METRICS,
-            "Relevance threshold: the lowest grade that counts as relevant. Default: any grade above 0.",
-            "GRADE",
-            python="the relevance threshold, the lowest grade that counts as relevant; None: any grade above 0",
-        ),
-    ]
-    depth: Annotated[
-        int | None,
-        Option(
-            integer(1, 10**9),
-            None,
-            "-M --depth",
-            METRICS,
-            "Evaluate the first N ranks of each query only.",
-            "N",
-            python="evaluate this many of the first ranks of each query; None: all",
-        ),
-    ]
-    judged_only: Annotated[
-        bool,
-        Option(
-            FLAG,
-            False,
-            "-J --judged-only",
-            METRICS,
-            "Remove unjudged documents from the rankings first (condensed lists).",
-            python="remove unjudged documents from the rankings first",
-        ),
-    ]
-    queries: Annotated[
-        str,
-        Option(
-            choice(*QUERIES),
-            "judged",
-            "--queries",
-            QUERIES_SECTION,
-            "Average over all judged queries, with 0 for those missing from the run (judged), or over those in "
-            "both.",
-            python="average over all 'judged' queries, with 0 for those missing from the run, or over those in "
-            "'both' qrels and run",
-        ),
-    ]
-    query_ids: Annotated[
-        tuple[str, ...] | None,
-        Option(
-            Kind("ids", _check_ids, _read_ids),
-            None,
-            "--query-ids",
-            QUERIES_SECTION,
-            "Evaluate these queries only: a file of ids, or comma-separated ids. If an id of the qrels is also "
-            "the name of a file, the id is used; ./NAME is the file.",
-            "FILE|LIST",
-            python="evaluate these queries only: a list, or a string such as '401,402'; None: all",
-        ),
-    ]
-    ties: Annotated[
-        str | None,
-        Option(
-            choice(*TIES),
-            None,
-            "--ties",
-            METRICS,
-            "Order of tied scores: by document id descending (trec, as in trec_eval), as in the file "
-            "(input), or by grade, highest (best) or lowest (worst) first. Default: input for features and "
-            "scores of LETOR files, else trec, with a warning if it can change a value.",
-            python="the order of tied scores, 'trec' (by document id descending), 'input' (as in the file), "
-            "'best' or 'worst' (by grade); None: 'input' for features and scores of LETOR files, else "
-            "'trec', with a notice if another order could change a value",
-        ),
-    ]
-    tie_range: Annotated[
-        bool,
-        Option(
-            FLAG,
-            False,
-            "--tie-range",
-            METRICS,
-            "Print beside each value the lowest and the highest value over the orders of tied scores tried.",
-            scope=frozenset((MORE,)),
-            python="find the lowest and the highest value over the orders of tied scores too",
-        ),
-    ]
-    zero_grade: Annotated[
-        float,
-        Option(
-            GRADE,
-            0.0,
-            "--zero-grade",
-            METRICS,
-            "The grade that means non-relevant; it is subtracted from every grade. Default: 0.",
-            "GRADE",
-            python="the grade that means non-relevant; subtracted from every grade first",
-        ),
-    ]
-    no_relevant: Annotated[
-        str | None,
-        Option(
-            choice(*NO_RELEVANT)._replace(read=_read_no_relevant),
-            None,
-            "--no-relevant",
-            METRICS,
-            "The value of AP, nDCG, R and all other metrics that divide by what is relevant, for a query "
-            "without a relevant document; skip excludes the query from their means. Default: 0, with a "
-            "warning.",
-            python="the value of metrics that divide by what is relevant, such as AP, nDCG and R, for a "
-            "query without a relevant document: '0', '1', or 'skip', which excludes the query from their "
-            "means; None: '0', with a notice if there are such queries",
-        ),
-    ]
-    by_level: Annotated[
-        bool,
-        Option(
-            FLAG,
-            False,
-            "--by-level",
-            METRICS,
-            "Add AP with each grade as the relevance threshold, before muAP.",
-            scope=frozenset((MORE,)),
-            python="add a metric AP(rel=t) for each grade t above 0, before muAP",
-        ),
-    ]
-    jobs: Annotated[
-        int,
-        Option(
-            integer(0, 1000),
-            0,
-            "-j --jobs",
-            OTHER,
-            "Number of threads. Default: number of processors.",
-            "N",
-            scope=frozenset(
-                (
-                    PROCESS,
-                    OF_QRELS,
-                    OF_RUN,
-                )
-            ),
-            python="the number of threads; 0: the number of processors",
-        ),
-    ]
-    qrels_format: Annotated[
-        str | None,
-        Option(
-            choice(*QRELS_FORMATS),
-            None,
-            "--qrels-format",
-            INPUT,
-            "Format of the qrels. Default: detected.",
-            scope=frozenset(
-                (
-                    FILES,
-                    OF_QRELS,
-                )
-            ),
-            python=f"the format of the qrels, {', '.join(map(repr, QRELS_FORMATS))}; None: detected",
-        ),
-    ]
-    run_format: Annotated[
-        str | None,
-        Option(
-            choice(*RUN_FORMATS),
-            None,
-            "--run-format",
-            INPUT,
-            "Format of the runs. Default: detected.",
-            scope=frozenset(
-                (
-                    FILES,
-                    OF_RUN,
-                )
-            ),
-            python=f"the format of the runs, {', '.join(map(repr, RUN_FORMATS))}; None: detected",
-        ),
-    ]
-    features: Annotated[
-        tuple[int, ...],
-        Option(
-            Kind("features", _tuple_of(int), _read_features),
-            (),
-            "--feature",
-            INPUT,
-            "Evaluate features of LETOR files as runs, such as 1,5,9-12; of QRELS if no RUN is given.",
-            "LIST",
-            scope=frozenset(
-                (
-                    FILES,
-                    RUNS,
-                    OF_QRELS,
-                    OF_RUN,
-                )
-            ),
-            python="the features of LETOR files that are runs: a list, or a string such as '1,5,9-12'",
-        ),
-    ]
-    qrels_feature: Annotated[
-        int | None,
-        Option(
-            integer(0, 10**7 - 1),
-            None,
-            "--qrels-feature",
-            INPUT,
-            "Use a feature of the LETOR file as the grade.",
-            "K",
-            scope=frozenset(
-                (
-                    FILES,
-                    VALUES,
-                    OF_QRELS,
-                )
-            ),
-            python="the feature of a LETOR file that is the grade; None: its label",
-        ),
-    ]
-    groups: Annotated[
-        str | None,
-        Option(
-            Kind("path", _string("a path"), _read_groups),
-            None,
-            "--groups",
-            INPUT,
-            "Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same "
-            "directory.",
-            "FILE",
-            scope=frozenset(
-                (
-                    FILES,
-                    OF_QRELS,
-                    OF_RUN,
-                )
-            ),
-            python="the file of the sizes of queries, for SVMlight files without qid; None: FILE.query or "
-            "FILE.group",
-        ),
-    ]
-    columns: Annotated[
-        tuple[tuple[str, str], ...],
-        Option(
-            Kind("columns", check_columns, read_columns),
-            (),
-            "--columns",
-            INPUT,
-            "Names of columns in tables (csv, jsonl, parquet and others), such as "
-            "query=user,document=item,grade=stars (score=NAME in runs). Default: common names.",
-            "LIST",
-            scope=frozenset(
-                (
-                    VALUES,
-                    OF_QRELS,
-                    OF_RUN,
-                )
-            ),
-            python="the names of columns of tables by role, such as 'query=user,document=item,grade=stars', "
-            "or a dict; score is that of runs; others have usual names",
-        ),
-    ]
-    split: Annotated[
-        str | None,
-        Option(
-            Kind("text", _string("SPLIT or SUBSET/SPLIT"), plain),
-            None,
-            "--split",
-            INPUT,
-            "SPLIT or SUBSET/SPLIT in a predictions file of MTEB.",
-            "NAME",
-            scope=frozenset(
-                (
-                    FILES,
-                    OF_RUN,
-                )
-            ),
-            python="the part of a predictions file of MTEB, as SPLIT or SUBSET/SPLIT; None: its only one",
-        ),
-    ]
-    ignore_identical_ids: Annotated[
-        bool,
-        Option(
-            FLAG,
-            False,
-            "--ignore-identical-ids",
-            INPUT,
-            "Leave out documents of runs whose id is their query's, as BEIR does.",
-            scope=frozenset(
-                (
-                    VALUES,
-                    OF_RUN,
-                )
-            ),
-            python="leave out documents of runs whose id is their query's",
-        ),
-    ]
+    rel: float | None = option(
+        GRADE,
+        None,
+        "-l --rel",
+        METRICS,
+        "Relevance threshold: the lowest grade that counts as relevant. Default: any grade above 0.",
+        "GRADE",
+        python="the relevance threshold, the lowest grade that counts as relevant; None: any grade above 0",
+    )
+    depth: int | None = option(
+        integer(1, 10**9),
+        None,
+        "-M --depth",
+        METRICS,
+        "Evaluate the first N ranks of each query only.",
+        "N",
+        python="evaluate this many of the first ranks of each query; None: all",
+    )
+    judged_only: bool = option(
+        FLAG,
+        False,
+        "-J --judged-only",
+        METRICS,
+        "Remove unjudged documents from the rankings first (condensed lists).",
+        python="remove unjudged documents from the rankings first",
+    )
+    queries: str = option(
+        choice(*QUERIES),
+        "judged",
+        "--queries",
+        QUERIES_SECTION,
+        "Average over all judged queries, with 0 for those missing from the run (judged), or over those in "
+        "both.",
+        python="average over all 'judged' queries, with 0 for those missing from the run, or over those in "
+        "'both' qrels and run",
+    )
+    query_ids: tuple[str, ...] | None = option(
+        Kind("ids", _check_ids, _read_ids),
+        None,
+        "--query-ids",
+        QUERIES_SECTION,
+        "Evaluate these queries only: a file of ids, or comma-separated ids. If an id of the qrels is also "
+        "the name of a file, the id is used; ./NAME is the file.",
+        "FILE|LIST",
+        python="evaluate these queries only: a list, or a string such as '401,402'; None: all",
+    )
+    ties: str | None = option(
+        choice(*TIES),
+        None,
+        "--ties",
+        METRICS,
+        "Order of tied scores: by document id descending (trec, as in trec_eval), as in the file "
+        "(input), or by grade, highest (best) or lowest (worst) first. Default: input for features and "
+        "scores of LETOR files, else trec, with a warning if it can change a value.",
+        python="the order of tied scores, 'trec' (by document id descending), 'input' (as in the file), "
+        "'best' or 'worst' (by grade); None: 'input' for features and scores of LETOR files, else "
+        "'trec', with a notice if another order could change a value",
+    )
+    tie_range: bool = option(
+        FLAG,
+        False,
+        "--tie-range",
+        METRICS,
+        "Print beside each value the lowest and the highest value over the orders of tied scores tried.",
+        scope={MORE},
+        python="find the lowest and the highest value over the orders of tied scores too",
+    )
+    zero_grade: float = option(
+        GRADE,
+        0.0,
+        "--zero-grade",
+        METRICS,
+        "The grade that means non-relevant; it is subtracted from every grade. Default: 0.",
+        "GRADE",
+        python="the grade that means non-relevant; subtracted from every grade first",
+    )
+    no_relevant: str | None = option(
+        choice(*NO_RELEVANT)._replace(read=_read_no_relevant),
+        None,
+        "--no-relevant",
+        METRICS,
+        "The value of AP, nDCG, R and all other metrics that divide by what is relevant, for a query "
+        "without a relevant document; skip excludes the query from their means. Default: 0, with a "
+        "warning.",
+        python="the value of metrics that divide by what is relevant, such as AP, nDCG and R, for a "
+        "query without a relevant document: '0', '1', or 'skip', which excludes the query from their "
+        "means; None: '0', with a notice if there are such queries",
+    )
+    by_level: bool = option(
+        FLAG,
+        False,
+        "--by-level",
+        METRICS,
+        "Add AP with each grade as the relevance threshold, before muAP.",
+        scope={MORE},
+        python="add a metric AP(rel=t) for each grade t above 0, before muAP",
+    )
+    jobs: int = option(
+        integer(0, 1000),
+        0,
+        "-j --jobs",
+        OTHER,
+        "Number of threads. Default: number of processors.",
+        "N",
+        scope={PROCESS, OF_QRELS, OF_RUN},
+        python="the number of threads; 0: the number of processors",
+    )
+    qrels_format: str | None = option(
+        choice(*QRELS_FORMATS),
+        None,
+        "--qrels-format",
+        INPUT,
+        "Format of the qrels. Default: detected.",
+        scope={FILES, OF_QRELS},
+        python=f"the format of the qrels, {', '.join(map(repr, QRELS_FORMATS))}; None: detected",
+    )
+    run_format: str | None = option(
+        choice(*RUN_FORMATS),
+        None,
+        "--run-format",
+        INPUT,
+        "Format of the runs. Default: detected.",
+        scope={FILES, OF_RUN},
+        python=f"the format of the runs, {', '.join(map(repr, RUN_FORMATS))}; None: detected",
+    )
+    features: tuple[int, ...] = option(
+        Kind("features", _tuple_of(int), _read_features),
+        (),
+        "--feature",
+        INPUT,
+        "Evaluate features of LETOR files as runs, such as 1,5,9-12; of QRELS if no RUN is given.",
+        "LIST",
+        scope={FILES, RUNS, OF_QRELS, OF_RUN},
+        python="the features of LETOR files that are runs: a list, or a string such as '1,5,9-12'",
+    )
+    qrels_feature: int | None = option(
+        integer(0, 10**7 - 1),
+        None,
+        "--qrels-feature",
+        INPUT,
+        "Use a feature of the LETOR file as the grade.",
+        "K",
+        scope={FILES, VALUES, OF_QRELS},
+        python="the feature of a LETOR file that is the grade; None: its label",
+    )
+    groups: str | None = option(
+        Kind("path", _string("a path"), _read_path),
+        None,
+        "--groups",
+        INPUT,
+        "Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same directory.",
+        "FILE",
+        scope={FILES, OF_QRELS, OF_RUN},
+        python="the file of the sizes of queries, for SVMlight files without qid; None: FILE.query or "
+        "FILE.group",
+    )
+    columns: tuple[tuple[str, str], ...] = option(
+        Kind("columns", check_columns, read_columns),
+        (),
+        "--columns",
+        INPUT,
+        "Names of columns in tables (csv, jsonl, parquet and others), such as "
+        "query=user,document=item,grade=stars (score=NAME in runs). Default: common names.",
+        "LIST",
+        scope={VALUES, OF_QRELS, OF_RUN},
+        python="the names of columns of tables by role, such as 'query=user,document=item,grade=stars', "
+        "or a dict; score is that of runs; others have usual names",
+    )
+    split: str | None = option(
+        Kind("text", _string("SPLIT or SUBSET/SPLIT"), plain),
+        None,
+        "--split",
+        INPUT,
+        "SPLIT or SUBSET/SPLIT in a predictions file of MTEB.",
+        "NAME",
+        scope={FILES, OF_RUN},
+        python="the part of a predictions file of MTEB, as SPLIT or SUBSET/SPLIT; None: its only one",
+    )
+    ignore_identical_ids: bool = option(
+        FLAG,
+        False,
+        "--ignore-identical-ids",
+        INPUT,
+        "Leave out documents of runs whose id is their query's, as BEIR does.",
+        scope={VALUES, OF_RUN},
+        python="leave out documents of runs whose id is their query's",
+    )
 
     def to_dict(self) -> dict[str, object]:
         """The options that affect the values, as JSON types."""

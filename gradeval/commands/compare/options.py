@@ -6,7 +6,7 @@ Nothing here imports numpy: the command's --help needs the names and the default
 import os
 from collections.abc import Iterable, Mapping
 from numbers import Real
-from typing import Annotated, Any
+from typing import Any
 
 from gradeval.errors import OptionError, described
 from gradeval.options import (
@@ -14,11 +14,11 @@ from gradeval.options import (
     FLAG,
     MORE,
     Kind,
-    Option,
     Options,
     OptionTable,
     check_known,
     integer,
+    option,
     plain,
 )
 
@@ -100,149 +100,113 @@ def _id(query: Any) -> str:
 class CompareOptions(OptionTable):
     """How to compare runs."""
 
-    baseline: Annotated[
-        str | int | None,
-        Option(
-            Kind("run", _check_baseline, plain),
-            None,
-            "--baseline",
-            COMPARISON,
-            "The run to compare with, a file or a name. Default: the first.",
-            "RUN",
-            python="the run that the others are compared with, by name or position; None: the first",
-        ),
-    ]
-    all_pairs: Annotated[
-        bool,
-        Option(
-            FLAG,
-            False,
-            "--all-pairs",
-            COMPARISON,
-            "Compare every run with every other.",
-            python="compare every run with every other instead",
-        ),
-    ]
-    test: Annotated[
-        str,
-        Option(
-            one_of(*TESTS),
-            "t",
-            "--test",
-            COMPARISON,
-            "Paired t-test; randomization test by sign flips; bootstrap interval (BCa), which has no p-value; "
-            "Wilcoxon signed-rank test; sign test; or, with --all-pairs, the randomized Tukey HSD test.",
-            python=f"the test, one of {', '.join(map(repr, TESTS))}",
-        ),
-    ]
-    correction: Annotated[
-        str | None,
-        Option(
-            one_of(*CORRECTIONS),
-            None,
-            "--correction",
-            COMPARISON,
-            "Of p for the number of comparisons (runs × metrics): Holm, Bonferroni and maxT for the "
-            "family-wise error rate, Benjamini-Hochberg (bh) for the false discovery rate. Default: holm.",
-            python=f"of the p-values, one of {', '.join(map(repr, CORRECTIONS))}; None: 'holm', or 'none' for "
-            "Tukey's test and the bootstrap, which have no p-values to correct",
-        ),
-    ]
-    confidence: Annotated[
-        float,
-        Option(
-            Kind("percentage", _check_confidence, _read_confidence),
-            95.0,
-            "--confidence",
-            COMPARISON,
-            "Of the intervals; significant is p below what is left of 100. Default: 95.",
-            "PERCENT",
-            python="of the intervals, in percent; the significance level alpha is what is left of 100 %",
-        ),
-    ]
-    samples: Annotated[
-        int,
-        Option(
-            integer(100, 10**8),
-            100_000,
-            "--samples",
-            COMPARISON,
-            "Random sign flips, resamples or permutations. Default: 100000.",
-            "N",
-            python="random sign flips, resamples or permutations",
-        ),
-    ]
-    seed: Annotated[
-        int,
-        Option(
-            integer(0, 2**63 - 1),
-            1,
-            "--seed",
-            COMPARISON,
-            "Of these. Default: 1.",
-            "N",
-            python="of the random samples",
-        ),
-    ]
-    by: Annotated[
-        Groups,
-        Option(
-            Kind("path", _check_groups, _groups),
-            (),
-            "--by",
-            FURTHER,
-            "Repeat for each group: 'query TAB group' lines.",
-            "FILE",
-            python="groups of queries to repeat the comparison for: a file, {query: group or groups}, or pairs",
-        ),
-    ]
-    worst: Annotated[
-        int,
-        Option(
-            integer(0, 10**6),
-            0,
-            "--worst",
-            FURTHER,
-            "The N queries that lost most.",
-            "N",
-            python="how many of the queries that lost most to list",
-        ),
-    ]
-    best: Annotated[
-        int,
-        Option(
-            integer(0, 10**6),
-            0,
-            "--best",
-            FURTHER,
-            "The N queries that gained most.",
-            "N",
-            python="how many of the queries that gained most to list",
-        ),
-    ]
-    power: Annotated[
-        bool,
-        Option(
-            FLAG,
-            False,
-            "--power",
-            FURTHER,
-            "The smallest difference that could have been shown, and queries needed.",
-            python="what difference could have been shown, and how many queries show the observed one",
-        ),
-    ]
-    anova: Annotated[
-        bool,
-        Option(
-            FLAG,
-            False,
-            "--anova",
-            FURTHER,
-            "Two-way analysis of variance, system by query, and its effect sizes.",
-            python="the two-way analysis of variance",
-        ),
-    ]
-    jobs: Annotated[int, Options.table["jobs"]]
+    baseline: str | int | None = option(
+        Kind("run", _check_baseline, plain),
+        None,
+        "--baseline",
+        COMPARISON,
+        "The run to compare with, a file or a name. Default: the first.",
+        "RUN",
+        python="the run that the others are compared with, by name or position; None: the first",
+    )
+    all_pairs: bool = option(
+        FLAG,
+        False,
+        "--all-pairs",
+        COMPARISON,
+        "Compare every run with every other.",
+        python="compare every run with every other instead",
+    )
+    test: str = option(
+        one_of(*TESTS),
+        "t",
+        "--test",
+        COMPARISON,
+        "Paired t-test; randomization test by sign flips; bootstrap interval (BCa), which has no p-value; "
+        "Wilcoxon signed-rank test; sign test; or, with --all-pairs, the randomized Tukey HSD test.",
+        python=f"the test, one of {', '.join(map(repr, TESTS))}",
+    )
+    correction: str | None = option(
+        one_of(*CORRECTIONS),
+        None,
+        "--correction",
+        COMPARISON,
+        "Of p for the number of comparisons (runs × metrics): Holm, Bonferroni and maxT for the "
+        "family-wise error rate, Benjamini-Hochberg (bh) for the false discovery rate. Default: holm.",
+        python=f"of the p-values, one of {', '.join(map(repr, CORRECTIONS))}; None: 'holm', or 'none' for "
+        "Tukey's test and the bootstrap, which have no p-values to correct",
+    )
+    confidence: float = option(
+        Kind("percentage", _check_confidence, _read_confidence),
+        95.0,
+        "--confidence",
+        COMPARISON,
+        "Of the intervals; significant is p below what is left of 100. Default: 95.",
+        "PERCENT",
+        python="of the intervals, in percent; the significance level alpha is what is left of 100 %",
+    )
+    samples: int = option(
+        integer(100, 10**8),
+        100_000,
+        "--samples",
+        COMPARISON,
+        "Random sign flips, resamples or permutations. Default: 100000.",
+        "N",
+        python="random sign flips, resamples or permutations",
+    )
+    seed: int = option(
+        integer(0, 2**63 - 1),
+        1,
+        "--seed",
+        COMPARISON,
+        "Of these. Default: 1.",
+        "N",
+        python="of the random samples",
+    )
+    by: Groups = option(
+        Kind("path", _check_groups, _groups),
+        (),
+        "--by",
+        FURTHER,
+        "Repeat for each group: 'query TAB group' lines.",
+        "FILE",
+        python="groups of queries to repeat the comparison for: a file, {query: group or groups}, or pairs",
+    )
+    worst: int = option(
+        integer(0, 10**6),
+        0,
+        "--worst",
+        FURTHER,
+        "The N queries that lost most.",
+        "N",
+        python="how many of the queries that lost most to list",
+    )
+    best: int = option(
+        integer(0, 10**6),
+        0,
+        "--best",
+        FURTHER,
+        "The N queries that gained most.",
+        "N",
+        python="how many of the queries that gained most to list",
+    )
+    power: bool = option(
+        FLAG,
+        False,
+        "--power",
+        FURTHER,
+        "The smallest difference that could have been shown, and queries needed.",
+        python="what difference could have been shown, and how many queries show the observed one",
+    )
+    anova: bool = option(
+        FLAG,
+        False,
+        "--anova",
+        FURTHER,
+        "Two-way analysis of variance, system by query, and its effect sizes.",
+        python="the two-way analysis of variance",
+    )
+    jobs: int = option(*Options.table["jobs"])
 
     def _check_combination(self) -> None:
         if any(group == ALL for group, _ in self.by):
