@@ -19,7 +19,7 @@ endif
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: $(VENV)/.installed  ## evaluate the sample data
+demo: $(VENV)/.installed  ## evaluate the sample data (installs gradeval into .venv)
 	@printf '\nThree search engines on fifty topics with grades 0 to 4:\n\n'
 	$(BIN)/gradeval $(SEARCH)/qrels.txt $(SEARCH)/bm25.run $(SEARCH)/dense.run $(SEARCH)/hybrid.run -f table
 	@printf '\nAP at each level of relevance, and what they make together:\n\n'
@@ -66,6 +66,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.made pyproject.toml
+	@echo 'Installing gradeval and its dependencies into $(VENV) …'
 	$(PIP) --editable .
 	@touch $@
 

@@ -30,7 +30,7 @@ def test_wheel(tmp_path: Path) -> None:
     """It has every module, the marker of types and the command; no tests; and the command works."""
     tree, out, home = tmp_path / "tree", tmp_path / "out", tmp_path / "home"
     tree.mkdir()
-    for name in ("pyproject.toml", "README.md"):
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tree)
     for name in ("gradeval", "tests", "sample_data"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -47,6 +47,8 @@ def test_wheel(tmp_path: Path) -> None:
     folders = (ROOT / "gradeval/commands/report/page", ROOT / "gradeval/guide")
     pages = {path.relative_to(ROOT).as_posix() for folder in folders for path in folder.iterdir()}
     assert names == {*modules, *pages, "gradeval/py.typed"}
+    [license] = home.glob("*.dist-info/licenses/LICENSE")
+    assert license.read_bytes() == (ROOT / "LICENSE").read_bytes()
     [entry_points] = home.glob("*.dist-info/entry_points.txt")
     assert entry_points.read_text().split("\n")[:2] == [
         "[console_scripts]",
