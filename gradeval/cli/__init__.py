@@ -30,6 +30,7 @@ COMMANDS = {
     "eval": "gradeval.commands.eval",
     "explain": "gradeval.commands.explain.command",
     "gate": "gradeval.commands.gate.command",
+    "guide": "gradeval.commands.guide",
     "ir_measures": "gradeval.commands.ir_measures",
     "metrics": "gradeval.commands.metrics",
     "plot": "gradeval.commands.plot.command",
@@ -58,6 +59,7 @@ Examples:
   gradeval batch batch.toml                       several systems on several collections
   gradeval metrics                                all metrics, one per line
   gradeval metrics nDCG                           the description of a metric
+  gradeval guide                                  the user guide
   gradeval validate qrels.txt bm25.run            all that is wrong with files
   gradeval convert bm25.run - --to json           another format
 
@@ -106,6 +108,7 @@ class _EvalByDefault(Command, click.Group):
         formatter.write_usage("gradeval", "explain [OPTIONS] QRELS RUN", prefix="       ")
         formatter.write_usage("gradeval", "gate [OPTIONS] QRELS RUN", prefix="       ")
         formatter.write_usage("gradeval", "batch [OPTIONS] MANIFEST", prefix="       ")
+        formatter.write_usage("gradeval", "guide [TOPIC]", prefix="       ")
         formatter.write_usage("gradeval", "metrics [NAME]...", prefix="       ")
         formatter.write_usage("gradeval", "plot PICTURE [OPTIONS]...", prefix="       ")
         formatter.write_usage("gradeval", "report [OPTIONS] QRELS RUN...", prefix="       ")

@@ -149,6 +149,7 @@ def test_help() -> None:
         "explain [OPTIONS] QRELS RUN",
         "gate [OPTIONS] QRELS RUN",
         "batch [OPTIONS] MANIFEST",
+        "guide [TOPIC]",
         "metrics [NAME]...",
     )
     assert out.startswith("Usage: " + "\n       ".join(f"gradeval {each}" for each in usage) + "\n")

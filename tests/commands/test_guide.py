@@ -1,0 +1,81 @@
+"""gradeval guide: its pages, the list of topics, the search, and that no kind of notice is missing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from cli.command import fails, gradeval
+from click.shell_completion import ShellComplete
+
+import gradeval as package
+from gradeval.cli import app
+from gradeval.commands.guide import TOPICS
+from gradeval.notices import ROWS, Kind
+
+GUIDE = Path(package.__file__).parent / "guide"
+ROOT = Path(package.__file__).parents[1]
+
+
+def test_each_page_is_a_topic() -> None:
+    assert sorted(path.stem for path in GUIDE.glob("*.md")) == sorted(TOPICS)
+    done = gradeval("guide")
+    assert [line.split()[0] for line in done.out.splitlines()[: len(TOPICS)]] == [*TOPICS]
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for topic in TOPICS:
+        text = (GUIDE / f"{topic}.md").read_text("utf-8")
+        assert gradeval("guide", topic) == (0, text, "")
+        title, _, about, *_ = text.split("\n")
+        assert title.startswith("# ") and about in done.out and about in readme
+
+
+def test_on_a_terminal_it_is_formatted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "90")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    styled = gradeval("guide", "comparing", terminal=True).out
+    assert "\x1b[1mComparing runs\x1b[0m" in styled
+    monkeypatch.setenv("NO_COLOR", "1")
+    for topic in TOPICS:
+        plain = gradeval("guide", topic, terminal=True).out
+        assert "\x1b" not in plain and "```" not in plain and "](" not in plain
+        assert max(map(len, plain.splitlines())) <= 90
+
+
+def test_search() -> None:
+    [line] = gradeval("guide", "--search", "bca BOOTSTRAP").out.splitlines()
+    assert line.startswith("comparing: ") and "--test bootstrap" in line
+    assert all(
+        line.startswith("warnings: ") for line in gradeval("guide", "--search", "not_in_both").out.splitlines()
+    )
+    for line in gradeval("guide", "--search", "baseline =").out.splitlines():
+        assert line.startswith("ci: ") and ": #" not in line  # a comment of a block is no heading
+    assert fails("guide", "--search", "xyzzy") == "gradeval: no page of the guide contains 'xyzzy'"
+    assert "mutually exclusive" in fails("guide", "ci", "--search", "x")
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"), [("ties", "did you mean ties-and-holes?"), ("Comparring", "did you mean comparing?")]
+)
+def test_unknown_topics(word: str, hint: str) -> None:
+    assert fails("guide", word) == f"gradeval: unknown topic '{word}': {hint}"
+    assert fails("guide", "zzz") == f"gradeval: unknown topic 'zzz': the topics are {', '.join(TOPICS)}"
+
+
+def test_topics_are_completed() -> None:
+    completed = ShellComplete(app, {}, "gradeval", "_GRADEVAL_COMPLETE").get_completions(["guide"], "p")
+    assert [item.value for item in completed] == ["pictures", "python", "plugins"]
+
+
+def test_no_kind_of_notice_is_missing() -> None:
+    """Each has a section: whether it is a note, and the options that accept it."""
+    text = (GUIDE / "warnings.md").read_text("utf-8")
+    sections = dict(re.findall(r"^### (\w+)\n\n(.*?)(?=\n##|\Z)", text, re.MULTILINE | re.DOTALL))
+    assert sections.keys() == {kind.value for kind in Kind}
+    for kind in Kind:
+        section, row = " ".join(sections[kind.value].split()), ROWS[kind]
+        assert re.match(r"\*[^*]+\*", section), f"{kind.value}: no example of the message"
+        assert (f"`--allow {kind.value}`" in section) != row.is_note, kind
+        assert ("* A note" in section) == row.is_note, kind
+        assert not row.accepted_by or f"`--{row.accepted_by.replace('_', '-')}" in section, kind
