@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradeval.commands.plot.picture import Axis, Bars, Panel, Picture
-from gradeval.commands.study.layout import document as study_document
+from gradeval.commands.study.tables import document as study_document
 from gradeval.commands.study.tables import spaced
 from gradeval.errors import visible
 from gradeval.registry.metric import in_ascii

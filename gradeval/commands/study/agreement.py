@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -18,9 +18,10 @@ from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.study.collection import Collection, collect, grades_in
 from gradeval.commands.study.tables import MAX_SEED, Row, Study, Table, competing_metrics, levels_of
-from gradeval.errors import InputError, MetricError, OptionError, described, is_grade
+from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError, described, is_grade
+from gradeval.evaluation.outcome import Outcome
 from gradeval.evaluation.runs import separate_runs
-from gradeval.evaluation.score import Scored
+from gradeval.evaluation.score import summarize
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import Options, whole
@@ -30,7 +31,7 @@ from gradeval.statistics.corrections import CORRECTIONS, maxt
 from gradeval.statistics.intervals import check_alpha
 from gradeval.statistics.sampling import FixedPoint, Sampling
 from gradeval.statistics.tests import TESTS, paired_differences, paired_tests
-from gradeval.tables.qrels import Qrels
+from gradeval.tables.qrels import Qrels, out_of_range
 
 METRICS = "muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
 TUKEY = "tukey"
@@ -39,6 +40,17 @@ POWER_CORRECTIONS = (*CORRECTIONS, "maxt")
 RESCALE = (0.5, 2.0)
 _TOGETHER = 256  # pairs of systems that are tested at a time
 _SHOWN = 12  # grades of a confusion matrix that is shown
+_TAUS = ("tau", "tau_ap", "tau_ap_truth_first", "tau_ap_truth_second")
+_COLUMNS = {
+    "correlations": ("Agreement of the orders of systems by two metrics", ("metric", "other", *_TAUS)),
+    "power": ("Pairs of systems that the metric separates", ("metric", "pairs", "separated", "share")),
+    "halves": (
+        "Agreement of the orders of systems by two halves of the queries",
+        ("metric", "tau", "low", "high", "swapped", "seed"),
+    ),
+    "rescaled": ("What multiplying all grades changes", ("metric", "factor", "change", "tau")),
+    "systems": ("Mean of each system", ("metric", "system", "mean")),
+}
 
 
 def pair_signs(level: Ints) -> Floats:
@@ -159,24 +171,43 @@ def agreement(
     union, judged = collect(qrels, named_runs, chosen, others=others, watch=watch)
     if len(union.names) < 2:
         raise InputError(judged[0].path, "an order needs two systems", hint="Give two or more runs")
-    collections, agreement_of_grades, left_out = [union], list[Table](), list[Notice]()
+    collections, tables, left_out = [union], list[Table](), list[Notice]()
     if qrels2 is not None:
-        collections, agreement_of_grades, left_out = _by_each(union, judged)
-    names = [collection.qrels.path for collection in collections]
-    if len(set(names)) < len(names):
-        names[1] += "#2"
+        collections, tables, left_out = _by_each(union, judged)
+    paths = [collection.qrels.path for collection in collections]
+    if len(set(paths)) < len(paths):
+        paths[1] += "#2"
     noticed: list[list[Notice]] = []
     orders: list[list[Ints]] = []  # of the systems, by each set of judgments and metric
-    rows: dict[str, list[Row]] = {"power": [], "halves": [], "rescaled": [], "systems": []}
+    rows: dict[str, list[Row]] = {name: [] for name in _COLUMNS}
     signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
-    for name, collection in zip(names, collections, strict=True):
-        scored = collection.scored(specs)
-        noticed.append(list(collection.notices(specs, scored)))
-        means = collection.means(specs, scored)
+    for path, collection in zip(paths, collections, strict=True):
+        outcomes = collection.outcomes(specs)
+        noticed.append(list(collection.notices(specs, outcomes)))
+        means = _means(specs, outcomes)
         orders.append([levels_of(better) for better in means * signs])
-        label = (name,) if qrels2 is not None else ()
-        for table, row in _rows(collection, specs, scored, means, power, splits, sampling.seed, factors):
-            rows[table].append((*label, *row))
+        label = () if qrels2 is None else (path,)
+        for name, row in (
+            *_order_rows(specs, orders[-1]),
+            *_rows(collection, specs, outcomes, means, power, splits, sampling.seed, factors),
+        ):
+            rows[name].append((*label, *row))
+    groups = [tuple(left_out)]
+    for notices, others, path in zip(noticed, reversed(noticed), paths, strict=True):
+        groups.append(  # a notice of a run by one of two sets of judgments names it
+            tuple(
+                notice if notice.subject == path or notice in others else replace(notice, judgments=path)
+                for notice in notices
+            )
+        )
+    if qrels2 is not None:
+        between = [(str(spec), *correlations(*of)) for spec, *of in zip(specs, *orders, strict=True)]
+        what = "Agreement of the orders of systems by the two sets of judgments"
+        tables.insert(0, Table("judgments", what, ("metric", *_TAUS), between))
+    for name, (title, of_rows) in _COLUMNS.items():
+        columns = of_rows if qrels2 is None else ("judgments", *of_rows)
+        is_shown = bool(rows[name]) and name != "systems"
+        tables.append(Table(name, title, columns, rows[name], shown=is_shown))
     return Study(
         name="agreement",
         options={
@@ -189,16 +220,27 @@ def agreement(
             "seed": seed,
             "evaluation": chosen.to_dict(),
         },
-        noticed=(tuple(left_out), *_by_their_judgments(noticed, names)),
+        noticed=tuple(groups),
         runs_read=len(union.names),
-        tables=_tables([str(spec) for spec in specs], names, orders, agreement_of_grades, rows),
+        tables=tuple(tables),
     )
+
+
+def _means(specs: Sequence[Spec], outcomes: Sequence[Outcome]) -> Floats:
+    """The mean of each metric and run, (M, R)."""
+    runs = (summarize(specs, outcome.result.values, outcome.result.counted) for outcome in outcomes)
+    return np.stack(list(runs), axis=1)
+
+
+def _order_rows(specs: Sequence[Spec], orders: Sequence[Ints]) -> Iterator[tuple[str, Row]]:
+    for a, b in combinations(range(len(specs)), 2):
+        yield "correlations", (str(specs[a]), str(specs[b]), *correlations(orders[a], orders[b]))
 
 
 def _rows(
     collection: Collection,
     specs: Sequence[Spec],
-    scored: Sequence[Scored],
+    outcomes: Sequence[Outcome],
     means: Floats,
     power: Callable[[Floats], int],
     splits: int,
@@ -206,86 +248,20 @@ def _rows(
     factors: Sequence[float],
 ) -> Iterator[tuple[str, Row]]:
     """The rows of each metric, each with the name of its table, by one set of judgments."""
-    of_runs = zip(collection.counted, scored, strict=True)
-    values = [np.where(counted, run.values, np.nan) for counted, run in of_runs]
-    by_query = np.stack(values, axis=-1)[:, collection.order_of_ids]  # (M, Q, R)
+    ids = collection.qrels.queries.tolist()
+    by_id = sorted(range(len(ids)), key=ids.__getitem__)  # what is random depends on the ids, not on the file
+    results = [outcome.result for outcome in outcomes]
+    values = np.stack([np.where(run.counted, run.values, np.nan) for run in results], axis=-1)[:, by_id]
     changes = _rescaled(collection, specs, means, factors)
-    pairs = math.comb(len(collection.names), 2)
+    pairs = math.comb(len(results), 2)
     for m, spec in enumerate(map(str, specs)):
-        separated = power(by_query[m])
+        separated = power(values[m])
         yield "power", (spec, pairs, separated, separated / pairs)
-        yield "halves", (spec, *halves(by_query[m], splits, seed), seed)
+        yield "halves", (spec, *halves(values[m], splits, seed), seed)
         for change in changes[m]:
             yield "rescaled", (spec, *change)
         for system, mean in zip(collection.names, means[m].tolist(), strict=True):
             yield "systems", (spec, system, mean)
-
-
-def _tables(
-    metrics: Sequence[str],
-    judgments: Sequence[str],
-    orders: Sequence[Sequence[Ints]],
-    agreement_of_grades: Sequence[Table],
-    rows: Mapping[str, Sequence[Row]],
-) -> tuple[Table, ...]:
-    """orders: of the systems, by each set of judgments and metric. rows: of the other tables."""
-    is_two = len(judgments) > 1
-    label = ("judgments",) if is_two else ()
-    taus = ("tau", "tau_ap", "tau_ap_truth_first", "tau_ap_truth_second")
-    pairs = [
-        (*((name,) if is_two else ()), metrics[a], metrics[b], *correlations(of[a], of[b]))
-        for name, of in zip(judgments, orders, strict=True)
-        for a, b in combinations(range(len(metrics)), 2)
-    ]
-    between = Table(
-        "judgments",
-        "Agreement of the orders of systems by the two sets of judgments",
-        ("metric", *taus),
-        [(name, *correlations(*of)) for name, *of in zip(metrics, *orders, strict=True)] if is_two else [],
-    )
-    return (
-        *((between, *agreement_of_grades) if is_two else ()),
-        Table(
-            "correlations",
-            "Agreement of the orders of systems by two metrics",
-            (*label, "metric", "other", *taus),
-            pairs,
-            shown=bool(pairs),
-        ),
-        Table(
-            "power",
-            "Pairs of systems that the metric separates",
-            (*label, "metric", "pairs", "separated", "share"),
-            rows["power"],
-        ),
-        Table(
-            "halves",
-            "Agreement of the orders of systems by two halves of the queries",
-            (*label, "metric", "tau", "low", "high", "swapped", "seed"),
-            rows["halves"],
-        ),
-        Table(
-            "rescaled",
-            "What multiplying all grades changes",
-            (*label, "metric", "factor", "change", "tau"),
-            rows["rescaled"],
-            shown=bool(rows["rescaled"]),
-        ),
-        Table(
-            "systems", "Mean of each system", (*label, "metric", "system", "mean"), rows["systems"], shown=False
-        ),
-    )
-
-
-def _by_their_judgments(
-    noticed: Sequence[Sequence[Notice]], names: Sequence[str]
-) -> Iterator[tuple[Notice, ...]]:
-    """The notices by each set of judgments; of two, a notice of a run by one of them names it."""
-    for notices, others, name in zip(noticed, reversed(noticed), names, strict=True):
-        yield tuple(
-            notice if notice.subject == name or notice in others else replace(notice, judgments=name)
-            for notice in notices
-        )
 
 
 def _factors(rescale: Any) -> tuple[float, ...]:
@@ -389,9 +365,12 @@ def _rescaled(
     """
     changes: list[list[Row]] = [[] for _ in specs]
     for factor in factors:
+        grade = collection.qrels.grade * factor
+        if len(out_of_range(grade)):
+            raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {GRADE_RANGE}")
+        other = replace(collection, qrels=replace(collection.qrels, grade=grade))
         try:
-            other = collection.rescaled(factor)
-            rescaled = other.means(specs, other.scored(specs))
+            rescaled = _means(specs, other.outcomes(specs))
         except MetricError as error:
             raise MetricError(f"{error} (grades multiplied by {factor:g})") from None
         for m, (before, after) in enumerate(zip(means, rescaled, strict=True)):

@@ -4,35 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints, cached_property
+from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.errors import GRADE_RANGE, InputError, OptionError
-from gradeval.evaluation.findings import (
-    first_ranks,
-    judged_notices,
-    judged_share,
-    query_notices,
-    relevance_notices,
-    tie_notices,
-    undefined_notices,
-)
-from gradeval.evaluation.outcome import judgments_of
+from gradeval.errors import InputError
+from gradeval.evaluation.findings import relevance_notices
+from gradeval.evaluation.outcome import Outcome, outcome_of_reduced
 from gradeval.evaluation.runs import names_of_runs
-from gradeval.evaluation.score import Scored, scored, summarize
-from gradeval.evaluation.ties import TRIALS, spread
 from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
 from gradeval.tables.given_columns import check_columns
-from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
-from gradeval.tables.qrels import Qrels, out_of_range
+from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import IdenticalIds, Ties
 from gradeval.tables.reduction import Reduced, reduce_columns
 
@@ -50,46 +40,25 @@ class Collection:
     rules: tuple[str, ...]
     options: Options
 
-    @property
-    def counted(self) -> Bools:
-        """Which queries count for each run, (R, Q)."""
-        retrieved = np.array([run.retrieved for run in self.runs])
-        return retrieved > 0 if self.options.queries == "both" else np.ones(retrieved.shape, np.bool_)
+    def outcomes(self, specs: Sequence[Spec]) -> list[Outcome]:
+        """The values of each run, in order, by each metric."""
+        every = np.ones(len(self.qrels.queries), np.bool_)
+        runs = list(zip(self.names, self.runs, self.rules, strict=True))
 
-    def scored(self, specs: Sequence[Spec]) -> list[Scored]:
-        """The values of each run, in order."""
-        jobs = self.options.jobs or default_jobs()
-        shares = self.qrels.shares()
-        parts = [(run, queries) for run in self.runs for queries in shares]
+        def outcomes(jobs: int) -> list[Outcome]:
+            concurrent_runs = min(jobs, len(runs))
+            each = jobs // concurrent_runs
 
-        def of_part(part: tuple[Reduced, slice]) -> Scored:
-            run, queries = part
-            return scored(judgments_of(self.qrels, run, queries, self.options, run.tag), specs)
+            def outcome(run: tuple[str, Reduced, str]) -> Outcome:
+                name, reduced, rule = run
+                tag, options = reduced.tag, self.options
+                return outcome_of_reduced(
+                    self.qrels, name, name, reduced, rule, tag, specs, options, each, every
+                )
 
-        results = with_fewer(lambda jobs: list(ordered_map(of_part, parts, jobs)), jobs)
-        return [
-            Scored.joined(results[first : first + len(shares)]) for first in range(0, len(results), len(shares))
-        ]
+            return list(ordered_map(outcome, runs, concurrent_runs))
 
-    def means(self, specs: Sequence[Spec], results: Sequence[Scored]) -> Floats:
-        """The mean of each metric and run over the counted queries, as evaluate() has it, (M, R)."""
-        runs = (
-            summarize(specs, run.values, counted) for run, counted in zip(results, self.counted, strict=True)
-        )
-        return np.stack(list(runs), axis=1)
-
-    @cached_property
-    def order_of_ids(self) -> Ints:
-        """The queries in order of their ids as bytes: what is random belongs to the ids, not to the file."""
-        ids = self.qrels.queries.tolist()
-        return np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
-
-    def rescaled(self, factor: float) -> Collection:
-        """The same with all grades multiplied by the factor. Raises OptionError."""
-        grade = self.qrels.grade * factor
-        if len(out_of_range(grade)):
-            raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {GRADE_RANGE}")
-        return replace(self, qrels=replace(self.qrels, grade=grade))
+        return with_fewer(outcomes, self.options.jobs or default_jobs())
 
     def judged_by(self, qrels: Qrels, grade: Floats, queries: Ints) -> Collection:
         """The same runs with other judgments of these queries, which are in ascending order.
@@ -125,36 +94,14 @@ class Collection:
             )
         return replace(self, qrels=table, runs=tuple(runs))
 
-    def notices(self, specs: Sequence[Spec], results: Sequence[Scored]) -> Iterator[Notice]:
+    def notices(self, specs: Sequence[Spec], outcomes: Sequence[Outcome]) -> Iterator[Notice]:
         """Notices about the judgments, the runs and their values."""
-        options, every = self.options, np.ones(len(self.qrels.queries), np.bool_)
+        every = np.ones(len(self.qrels.queries), np.bool_)
+        of_runs = [outcome.noticed() for outcome in outcomes]
+        share = max(noticed.judged_share for noticed in of_runs)
         yield from self.qrels.notices
-        cutoff = first_ranks(specs, options)
-        shares = [judged_share(self.qrels, *run, cutoff) for run in zip(self.runs, self.counted, strict=True)]
-        yield from relevance_notices(self.qrels, specs, results[0].empty, every, options, max(shares))
-        rows = zip(self.names, self.runs, self.rules, self.counted, results, shares, strict=True)
-        for name, run, rule, counted, of, share in rows:
-            for notice in (
-                *query_notices(self.qrels, run, specs, every, options),
-                *self._tie_notices(run, rule, counted, specs, of),
-                *undefined_notices(self.qrels, specs, of, counted),
-                *judged_notices(share, cutoff, specs, self.qrels.scale, options),
-            ):
-                yield replace(notice, subject=name)
-
-    def _tie_notices(
-        self, run: Reduced, rule: str, counted: Bools, specs: Sequence[Spec], result: Scored
-    ) -> Iterator[Notice]:
-        """Where the order of tied scores decides a mean, unless the user has named a rule."""
-        if self.options.ties is not None:
-            return
-
-        def judge(queries: Ints, rank: Floats) -> Judgments:
-            return judgments_of(self.qrels, run._replace(rank=rank), queries, self.options, run.tag)
-
-        jobs = self.options.jobs or default_jobs()
-        ties = spread(self.qrels, run, counted, specs, result, judge, self.options.depth, jobs, TRIALS)
-        yield from tie_notices(self.qrels, specs, result, counted, ties, rule)
+        yield from relevance_notices(self.qrels, specs, outcomes[0].empty, every, self.options, share)
+        yield from chain.from_iterable(noticed.notices for noticed in of_runs)
 
 
 def collect(

@@ -23,25 +23,42 @@ from gradeval.cli.options import (
     table_option,
     together,
 )
-from gradeval.cli.types import File, Integer
+from gradeval.cli.types import File, Finite, Integer
+from gradeval.notices import lines
 from gradeval.options import METRICS, MORE, PROCESS, Options, parse_number
 
 if TYPE_CHECKING:
     from gradeval.commands.study.tables import Study
+    from gradeval.render.progress import Progress
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 FORMATS = ("table", "tsv", "csv", "json")
 
 
-def evaluation_options() -> Callable[[Decorated], Decorated]:
-    """How runs are evaluated."""
-    return together(row_options(Options, METRICS, without=(MORE,)), row_option(Options, "queries"))
-
-
 def printed(*tables: str) -> Callable[[Decorated], Decorated]:
     """The options of the output. tables: the names of those that the study has."""
     return together(table_option(tables), output_options(FORMATS))
+
+
+def of_files(required: bool = True, runs: str = "[RUN]...") -> Callable[[Decorated], Decorated]:
+    """The arguments of a study of runs."""
+    return together(
+        click.argument("qrels", type=File(), required=required),
+        click.argument("runs", metavar=runs, type=File(), nargs=-1, callback=expand_runs),
+    )
+
+
+def of_runs(*tables: str) -> Callable[[Decorated], Decorated]:
+    """The options of a study of runs, after those of its own."""
+    return together(
+        row_options(Options, METRICS, without=(MORE,)),
+        row_option(Options, "queries"),
+        printed(*tables),
+        input_options(),
+        other_options(),
+        with_job(FORMATS),
+    )
 
 
 def metrics_option(default: str) -> Callable[[Decorated], Decorated]:
@@ -96,14 +113,14 @@ def check_apart(names: Iterable[str], why: str) -> None:
             raise click.UsageError(f"{max(param.opts, key=len)} {why}.")
 
 
-def _show(job: Job, study: Study) -> int:
-    """Print the study, after its warnings: a line for each kind in each of its groups of notices."""
-    from gradeval.notices import lines
+def _show(job: Job, make: Callable[[Progress], Study]) -> int:
+    """Make the study, and print its warnings and its tables."""
+    job.open()
+    with job.running() as progress:
+        study = make(progress)
 
     def sentences(informational: bool) -> list[str]:
-        groups = (
-            [notice for notice in group if notice.informational is informational] for group in study.noticed
-        )
+        groups = ([notice for notice in of if notice.informational is informational] for of in study.noticed)
         return list(dict.fromkeys(line for group in groups for line in lines(group, study.runs_read)))
 
     is_wrong = any(notice.kind not in job.allow for notice in study.notices if not notice.informational)
@@ -125,6 +142,10 @@ def study_command() -> None:
     """
 
 
+def study(name: str, about: str, *examples: str) -> Callable[[Callable[..., Any]], click.Command]:
+    return study_command.command(name, cls=Command, short_help=about, epilog=example(*examples))
+
+
 def swaps_options() -> Callable[[Decorated], Decorated]:
     """The rankings and the number of swaps."""
     return together(
@@ -144,15 +165,12 @@ def swaps_options() -> Callable[[Decorated], Decorated]:
     )
 
 
-@study_command.command(
+@study(
     "swaps",
-    cls=Command,
-    short_help="Swap pairs of an ideal ranking: does a metric depend on the number of levels?",
-    epilog=example(
-        "gradeval study swaps",
-        "gradeval study swaps -m 'rankDCG nDCGphi tau' --levels 3,5 --items 50",
-        "gradeval study swaps -f tsv --table curves -o curves.tsv",
-    ),
+    "Swap pairs of an ideal ranking: does a metric depend on the number of levels?",
+    "gradeval study swaps",
+    "gradeval study swaps -m 'rankDCG nDCGphi tau' --levels 3,5 --items 50",
+    "gradeval study swaps -f tsv --table curves -o curves.tsv",
 )
 @swaps_options()
 @printed("distances", "curves")
@@ -170,31 +188,20 @@ def swaps_command(job: Job, metrics: tuple[str, ...], **options: Any) -> int:
     """
     from gradeval.commands.study.swaps import METRICS, swaps
 
-    job.open()
-    with job.running() as progress:
-        study = swaps(metrics or METRICS, **options, progress=progress.steps)
-    return _show(job, study)
+    return _show(job, lambda progress: swaps(metrics or METRICS, **options, progress=progress.steps))
 
 
-@study_command.command(
+@study(
     "levels",
-    cls=Command,
-    short_help="AP at every threshold, and the metrics that combine them.",
-    epilog=example(
-        "gradeval study levels qrels.txt bm25.run dense.run",
-        "gradeval study levels test.letor --feature 1,5,9",
-        "gradeval study levels test.letor --feature 1,5,9 --qrels-feature 9",
-        "cat Fold*.txt.gz | gradeval study levels - --feature 1-5 -f tsv",
-    ),
+    "AP at every threshold, and the metrics that combine them.",
+    "gradeval study levels qrels.txt bm25.run dense.run",
+    "gradeval study levels test.letor --feature 1,5,9",
+    "gradeval study levels test.letor --feature 1,5,9 --qrels-feature 9",
+    "cat Fold*.txt.gz | gradeval study levels - --feature 1-5 -f tsv",
 )
-@click.argument("qrels", type=File())
-@click.argument("runs", metavar="[RUN]...", type=File(), nargs=-1, callback=expand_runs)
+@of_files()
 @metrics_option("muAP nDCG(gain=exp) NDCNG")
-@evaluation_options()
-@printed("values", "orders")
-@input_options()
-@other_options()
-@with_job(FORMATS)
+@of_runs("values", "orders")
 def levels_command(
     job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
 ) -> int:
@@ -207,35 +214,25 @@ def levels_command(
     from gradeval.commands.study.levels import METRICS, levels
 
     check_runs(runs, options["features"])
-    job.open()
-    with job.running() as progress:
-        study = levels(qrels, runs or None, metrics or METRICS, **options, watch=progress.watch)
-    return _show(job, study)
+    arguments = qrels, runs or None, metrics or METRICS
+    return _show(job, lambda progress: levels(*arguments, **options, watch=progress.watch))
 
 
-@study_command.command(
+@study(
     "divergence",
-    cls=Command,
-    short_help="nDCG beside nDCGφ, whose gains follow the gaps between grades.",
-    epilog=example(
-        "gradeval study divergence",
-        "gradeval study divergence --cutoff 5 --draws 200 -f json",
-        "gradeval study divergence shares.qrels my.run",
-        "gradeval study divergence shares.qrels my.run -m 'nDCG@10 nDCGphi@10' --table queries -f tsv",
-    ),
+    "nDCG beside nDCGφ, whose gains follow the gaps between grades.",
+    "gradeval study divergence",
+    "gradeval study divergence --cutoff 5 --draws 200 -f json",
+    "gradeval study divergence shares.qrels my.run",
+    "gradeval study divergence shares.qrels my.run -m 'nDCG@10 nDCGphi@10' --table queries -f tsv",
 )
-@click.argument("qrels", type=File(), required=False)
-@click.argument("runs", metavar="[RUN]...", type=File(), nargs=-1, callback=expand_runs)
+@of_files(required=False)
 @metrics_option("nDCGphi and nDCG(gain=exp,top=10/25/50) at the cutoff 10, top in proportion at others")
 @count_option("--cutoff", 10, "The cutoff of the default metrics, and the rank of the errors.")
 @count_option("--items", 100, "Without QRELS: documents of a ranking.", low=2)
 @count_option("--draws", 1000, "Without QRELS: random rankings.")
 @seed_option("Without QRELS: seed of the random numbers.")
-@evaluation_options()
-@printed("quartiles", "impact", "draws", "differences", "queries")
-@input_options()
-@other_options()
-@with_job(FORMATS)
+@of_runs("quartiles", "impact", "draws", "differences", "queries")
 def divergence_command(
     job: Job, qrels: str | None, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
 ) -> int:
@@ -248,32 +245,23 @@ def divergence_command(
     """
     from gradeval.commands.study.divergence import divergence
 
-    of_scores, of_runs = ("items", "draws", "seed"), Options.names(without=(MORE, PROCESS))
+    of_scores, of_evaluations = ("items", "draws", "seed"), Options.names(without=(MORE, PROCESS))
+    without = of_evaluations if qrels is None else of_scores
+    check_apart(without, "requires QRELS" if qrels is None else "is for random scores")
+    options = {name: value for name, value in options.items() if name not in without}
     if qrels is None:
-        check_apart(of_runs, "requires QRELS")
-        options = {name: value for name, value in options.items() if name not in of_runs}
-    else:
-        check_apart(of_scores, "is for random scores")
-        check_runs(runs, options["features"])
-        options = {name: value for name, value in options.items() if name not in of_scores}
-    job.open()
-    with job.running() as progress:
-        if qrels is None:
-            study = divergence(metrics=metrics or None, **options)
-        else:
-            study = divergence(qrels, runs or None, metrics or None, **options, watch=progress.watch)
-    return _show(job, study)
+        return _show(job, lambda progress: divergence(metrics=metrics or None, **options))
+    check_runs(runs, options["features"])
+    arguments = qrels, runs or None, metrics or None
+    return _show(job, lambda progress: divergence(*arguments, **options, watch=progress.watch))
 
 
-@study_command.command(
+@study(
     "criteria",
-    cls=Command,
-    short_help="Which of four criteria for orderings a metric meets.",
-    epilog=example(
-        "gradeval study criteria",
-        "gradeval study criteria -m 'muAP NDCNG nDCGphi rankDCG rho'",
-        "gradeval study criteria -f tsv",
-    ),
+    "Which of four criteria for orderings a metric meets.",
+    "gradeval study criteria",
+    "gradeval study criteria -m 'muAP NDCNG nDCGphi rankDCG rho'",
+    "gradeval study criteria -f tsv",
 )
 @metrics_option("tau AP(rel=2) nDCG rankDCG")
 @printed("verdicts", "values")
@@ -294,25 +282,18 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     """
     from gradeval.commands.study.criteria import METRICS, criteria
 
-    job.open()
-    with job.running():
-        study = criteria(metrics or METRICS)
-    return _show(job, study)
+    return _show(job, lambda progress: criteria(metrics or METRICS))
 
 
-@study_command.command(
+@study(
     "agreement",
-    cls=Command,
-    short_help="Do metrics, or two sets of judgments, order systems alike?",
-    epilog=example(
-        "gradeval study agreement qrels.txt *.run",
-        "gradeval study agreement qrels.txt *.run -m 'nDCG@10 AP' --test tukey",
-        "gradeval study agreement people.qrels --qrels2 llm.qrels *.run",
-        "gradeval study agreement qrels.txt *.run -f tsv --table power",
-    ),
+    "Do metrics, or two sets of judgments, order systems alike?",
+    "gradeval study agreement qrels.txt *.run",
+    "gradeval study agreement qrels.txt *.run -m 'nDCG@10 AP' --test tukey",
+    "gradeval study agreement people.qrels --qrels2 llm.qrels *.run",
+    "gradeval study agreement qrels.txt *.run -f tsv --table power",
 )
-@click.argument("qrels", type=File())
-@click.argument("runs", metavar="RUN...", type=File(), nargs=-1, callback=expand_runs)
+@of_files(runs="RUN...")
 @metrics_option("muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP")
 @click.option("--qrels2", type=File(), metavar="FILE", help="A second set of judgments, to compare with QRELS.")
 @click.option(
@@ -331,7 +312,7 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
 )
 @click.option(
     "--alpha",
-    type=Numbers(parse_number, "numbers"),
+    type=Finite(),
     default="0.05",
     show_default=True,
     metavar="P",
@@ -350,11 +331,7 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     help="Factors by which all grades are multiplied.",
 )
 @seed_option("Seed of the random numbers.")
-@evaluation_options()
-@printed("correlations", "power", "halves", "rescaled", "systems", "judgments", "kappa", "confusion")
-@input_options()
-@other_options()
-@with_job(FORMATS)
+@of_runs("correlations", "power", "halves", "rescaled", "systems", "judgments", "kappa", "confusion")
 def agreement_command(
     job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
 ) -> int:
@@ -371,13 +348,8 @@ def agreement_command(
     """
     from gradeval.commands.study.agreement import METRICS, agreement
 
-    if len(options["alpha"]) != 1:
-        raise click.BadParameter("give one number.", param_hint="'--alpha'")
-    [options["alpha"]] = options["alpha"]
     if options["test"] == "tukey":
         check_apart(("correction",), "does not go with --test tukey, which corrects for all pairs")
     check_runs(runs, options["features"])
-    job.open()
-    with job.running() as progress:
-        study = agreement(qrels, runs or None, metrics or METRICS, **options, watch=progress.watch)
-    return _show(job, study)
+    arguments = qrels, runs or None, metrics or METRICS
+    return _show(job, lambda progress: agreement(*arguments, **options, watch=progress.watch))

@@ -13,11 +13,13 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
-from gradeval.errors import MetricError, OptionError, described
+from gradeval.errors import MetricError, OptionError, described, visible
 from gradeval.notices import Notice
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, parse
-from gradeval.render.document import Printable
+from gradeval.render import Digits
+from gradeval.render.document import Block, Document, Grid, Line, Printable, RenderOptions, Rows
+from gradeval.render.numbers import decimals
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE
@@ -28,6 +30,7 @@ Row = tuple[Value, ...]
 
 FORMAT_VERSION = 1
 MAX_SEED = 2**64 - 1
+EXACT = ("at", "threshold", "grade", "grade2", "factor")  # columns of numbers that the user gave
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Study(Printable):
     a line for each kind. runs_read: how many runs there are.
     """
 
-    layout = "gradeval.commands.study.layout"
+    layout = "gradeval.commands.study.tables"
 
     kind: ClassVar[str] = "study"
     name: str
@@ -80,7 +83,6 @@ class Study(Printable):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """All that a user should know of the input."""
         return tuple(chain(*self.noticed))
 
     def table(self, name: str) -> Table:
@@ -101,6 +103,61 @@ class Study(Printable):
             "notices": [notice.to_dict() for notice in self.notices],
             "tables": {table.name: table.to_dicts() for table in self.tables if table.data},
         }
+
+
+def document(study: Study, how: RenderOptions, *, table: str | None = None) -> Document:
+    """table: which one tsv and csv print, by default the first."""
+
+    def blocks() -> Iterator[Block]:
+        yield from (_grid(one, how.digits) for one in study.tables if one.shown)
+        options = (
+            (name.replace("_", " "), value) for name, value in study.options.items() if name != "evaluation"
+        )
+        about = "; ".join(f"{name} {_listed(value)}" for name, value in options if value != [])
+        yield Line(f"{study.name}: {visible(about)}", "dim")
+
+    def rows() -> list[Rows]:
+        chosen = study.table(table) if table is not None else next(one for one in study.tables if one.data)
+        texts = [_texts(chosen, row, how.digits) for row in chosen.rows]
+        is_text = (any(isinstance(row[c], str) for row in chosen.rows) for c in range(len(chosen.columns)))
+        names = [name for name, is_name in zip(chosen.columns, is_text, strict=True) if is_name]
+        return [Rows.of(chosen.columns, texts, names)]
+
+    return Document(blocks=blocks, rows=rows, content=study.to_dict)
+
+
+def _listed(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_listed, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _grid(table: Table, digits: Digits) -> Grid:
+    shown = [c for c, name in enumerate(table.columns) if name != "seed"]  # which is in the line below
+    rows = [[visible(texts[c]) for c in shown] for texts in (_texts(table, row, digits) for row in table.rows)]
+    is_text = [all(isinstance(row[c], str) for row in table.rows) for c in shown]
+    labels = max(1, next((c for c, text in enumerate(is_text) if not text), len(shown)))
+    left = frozenset(c for c, text in enumerate(is_text) if text)
+    return Grid(visible(table.title), tuple(visible(table.columns[c]) for c in shown), rows, labels, left)
+
+
+def _texts(table: Table, row: Sequence[Value], digits: Digits) -> list[str]:
+    """The values of a row as text; '' for None."""
+    return [
+        _text(value, "full" if name in EXACT else digits)
+        for name, value in zip(table.columns, row, strict=True)
+    ]
+
+
+def _text(value: Value, digits: Digits) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, float):
+        return str(value)
+    [text] = decimals(np.array([value]), False, digits=digits)
+    return text.removesuffix(".0") if digits == "full" else text
 
 
 def spaced(count: int, most: int) -> list[int]:
