@@ -85,8 +85,7 @@ class QueryValues:
 
         Random signs belong to rows: in this order they do not depend on that of the input.
         """
-        ids = [query.encode("utf-8", "surrogateescape") for query in self.queries]
-        return np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
+        return order_of_ids(self.queries)
 
     @property
     def means(self) -> Floats:
@@ -132,6 +131,25 @@ class QueryValues:
         if len(specs) == 1 and specs[0] in names:
             return names.index(specs[0])
         raise MetricError(f"{named} was not compared", hint="there are " + ", ".join(names))
+
+
+def order_of_ids(queries: Sequence[str]) -> Ints:
+    """The positions of the queries in order of their ids as bytes, (Q,)."""
+    ids = [query.encode("utf-8", "surrogateescape") for query in queries]
+    return np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
+
+
+def lowest(values: Floats, by_id: Ints, count: int) -> list[int]:
+    """The positions of the lowest values (Q,) that are not NaN, the lowest first; equal ones by id.
+
+    by_id: the positions of the queries in order of their ids.
+    """
+    ordered = values[by_id]
+    # rounding must not decide which of two equal values is the lower one
+    rounded = np.round(ordered / (np.nanmax(np.abs(ordered), initial=0.0) or 1.0), 12)
+    order = np.argsort(rounded, kind="stable")[:count]  # NaN sort last
+    positions: list[int] = by_id[order[~np.isnan(rounded[order])]].tolist()
+    return positions
 
 
 def comparable(specs: Sequence[Spec]) -> list[Spec]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -29,7 +28,7 @@ from gradeval.options import Options
 if TYPE_CHECKING:
     from gradeval.commands.gate.checks import Check
     from gradeval.commands.gate.config import GateConfig
-    from gradeval.commands.gate.result import GateReport
+    from gradeval.commands.gate.verdicts import GateReport
     from gradeval.evaluation.results import Results
     from gradeval.evaluation.runs import Runs
     from gradeval.formats.output import OutputFile
@@ -160,8 +159,8 @@ def gate_command(
     a check against a baseline. Values that differ by less than 1e-9 are equal. NAME=RUN labels a run.
     """
     from gradeval.commands.gate.checks import KINDS, parse_checks
-    from gradeval.commands.gate.config import PYPROJECT, GateConfig
-    from gradeval.commands.gate.result import GateReport
+    from gradeval.commands.gate.config import PYPROJECT, named_files, open_config, read_config
+    from gradeval.commands.gate.verdicts import GateReport
 
     texts = {kind: options.pop(kind.replace("-", "_")) for kind in KINDS}
     if init and any([*texts.values(), config, junit, github, job.asked_format]):
@@ -172,44 +171,28 @@ def gate_command(
         raise click.UsageError("Missing argument 'RUN'.")
     if init:
         return _write_first_config(job, qrels, run, baseline, metrics, options)
-    summary = os.environ.get("GITHUB_STEP_SUMMARY") if github else None
-    for (one, path), (other, path_of_other) in combinations(
-        (("--junit", junit), ("--output", job.output), ("GITHUB_STEP_SUMMARY", summary)), 2
-    ):
-        if path and path_of_other and os.path.realpath(path) == os.path.realpath(path_of_other):
-            raise click.UsageError(f"{one} and {other} name the same file.")
     reports = _Reports(job, junit, github)
     warnings: list[str] = []
+    path = config or PYPROJECT
     try:
-        settings = _from_file(config, reports)
+        reports.open(path)
+        file = open_config(config)
+        reports.open(path, *named_files(file))
+        settings = read_config(file)
         checks = [check for kind in KINDS for text in texts[kind] for check in parse_checks(kind, text)]
-        settings = settings.with_more(GateConfig(tuple(checks), baseline, min_coverage))
-        settings.check()
+        settings = settings.joined(checks, baseline, min_coverage)
         chosen = _chosen(options, settings.options)
-        results = _evaluated(job, *_opened(qrels, run, settings.baseline), settings.checks, chosen)
+        judgments, runs = _opened(qrels, run, settings.baseline)
+        results = _evaluated(job, judgments, runs, settings.checks, chosen)
         report, warnings = _judged(job, results, settings, worst)
     except UnknownQueryError as error:  # that of --query-ids is another error
-        problem = error.in_file(config or PYPROJECT)
+        problem = error.in_file(path)
         out.report(problem)
         report = GateReport(problems=(str(problem),))
     except GradevalError as error:
         out.report(error)
         report = GateReport(problems=tuple(str(error).split("\n")))
     return reports.publish(report, warnings)
-
-
-def _from_file(config: str | None, reports: _Reports) -> GateConfig:
-    """The checks of the file of --config or of pyproject.toml, none of whose files is written."""
-    from gradeval.commands.gate.config import PYPROJECT, GateConfig, named_files, open_config, read_config
-    from gradeval.tables.run_names import labelled
-
-    path = config or PYPROJECT
-    reports.open(path)
-    file = open_config(config)
-    if file is None:
-        return GateConfig()
-    reports.open(path, *(labelled(named)[1] for named in named_files(file)))
-    return read_config(file)
 
 
 def _chosen(options: Mapping[str, Any], of_file: Mapping[str, Any]) -> Options:
@@ -228,34 +211,21 @@ def _opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Run
     from gradeval.evaluation import with_saved
     from gradeval.tables.run_names import labelled
 
-    return with_saved(
-        qrels,
-        [
-            (None, qrels) if run is None else labelled(run),
-            *([] if baseline is None else [labelled(baseline)]),
-        ],
-    )
+    runs = [(None, qrels) if run is None else labelled(run)]
+    return with_saved(qrels, runs if baseline is None else [*runs, labelled(baseline)])
 
 
 def _evaluated(job: Job, qrels: Any, runs: Runs, checks: Sequence[Check], options: Options) -> Results:
     from gradeval.commands.gate.verdicts import evaluate_to_gate
 
     with job.running() as progress:
-        return evaluate_to_gate(
-            qrels,
-            runs,
-            checks,
-            options,
-            watch=progress.watch,
-            hashes=job.format == "json",
-            query_ids=job.chosen,
-        )
+        how = {"watch": progress.watch, "hashes": job.format == "json", "query_ids": job.chosen}
+        return evaluate_to_gate(qrels, runs, checks, options, **how)
 
 
 def _judged(job: Job, results: Results, settings: GateConfig, worst: int) -> tuple[GateReport, list[str]]:
     """The report, and the warnings for annotations."""
-    from gradeval.commands.gate.result import GateReport
-    from gradeval.commands.gate.verdicts import judge
+    from gradeval.commands.gate.verdicts import GateReport, judge
 
     if results.failed:
         job.report_failed(results.failed)
@@ -300,9 +270,16 @@ class _Reports:
     """Where the report goes: the output of the job, a JUnit file, annotations and the summary of a step."""
 
     def __init__(self, job: Job, junit: str | None, github: bool) -> None:
-        self._job, self._junit_path, self._github = job, junit, github
-        self._junit: OutputFile | None = None
-        self._summary: str | None = None  # the file of GITHUB_STEP_SUMMARY
+        """Raises UsageError where two of them are the same file."""
+        self.job, self.github, self.junit_path = job, github, junit
+        self.summary_path = os.environ.get("GITHUB_STEP_SUMMARY") if github else None
+        self.junit: OutputFile | None = None
+        self.summary: str | None = None
+        paths = {"--junit": junit, "--output": job.output, "GITHUB_STEP_SUMMARY": self.summary_path}
+        options: dict[str, str] = {}
+        for option, path in paths.items():
+            if path and (other := options.setdefault(os.path.realpath(path), option)) != option:
+                raise click.UsageError(f"{other} and {option} name the same file.")
 
     def open(self, *read: str) -> None:
         """Find problems with the files, before the evaluation; where one is wrong, none is written.
@@ -311,31 +288,29 @@ class _Reports:
         """
         from gradeval.formats.output import check_appended
 
-        self._job.file = self._junit = self._summary = None
+        self.job.file = self.junit = self.summary = None
         inputs = input_files(*read)
-        summary = os.environ.get("GITHUB_STEP_SUMMARY") if self._github else None
-        if summary:
-            check_appended(summary, inputs, "GITHUB_STEP_SUMMARY")
-        junit = self._job.output_file(self._junit_path, inputs, "--junit")
-        self._job.open(*read)
-        self._junit, self._summary = junit, summary
+        if self.summary_path:
+            check_appended(self.summary_path, inputs, "GITHUB_STEP_SUMMARY")
+        junit = self.job.output_file(self.junit_path, inputs, "--junit")
+        self.job.open(*read)
+        self.junit, self.summary = junit, self.summary_path
 
     def publish(self, report: GateReport, warnings: Sequence[str]) -> int:
         """Write and print the report; the exit code."""
-        from gradeval.commands.gate import ci
-        from gradeval.commands.gate.layout import verdict_line
-        from gradeval.commands.gate.result import GateReport
+        from gradeval.commands.gate import layout
+        from gradeval.commands.gate.verdicts import GateReport
 
-        job = self._job
+        job = self.job
         is_printed = bool(report.outcomes) or job.format in WITH_PROBLEMS
         has_verdict = is_printed and job.file is None and job.format in WITH_VERDICT
         try:
-            if self._junit is not None:
-                out.write(ci.junit(report, job.digits), self._junit)
-            if self._github:
-                out.command_runner(ci.github(report, job.digits, warnings))
-            if self._summary:
-                ci.append_summary(self._summary, report, job.digits)
+            if self.junit is not None:
+                out.write(layout.junit(report, job.digits), self.junit)
+            if self.github:
+                out.command_runner(layout.github(report, job.digits, warnings))
+            if self.summary:
+                layout.append_summary(self.summary, report, job.digits)
             if is_printed:
                 job.print(report)
         except BrokenPipeError:  # the consumer closed the pipe; the exit code is still that of the checks
@@ -344,5 +319,5 @@ class _Reports:
             out.report(error)
             report, has_verdict = GateReport(problems=(str(error),)), False
         if not has_verdict:
-            out.echo_error(verdict_line(report))
+            out.echo_error(layout.verdict_line(report))
         return report.exit_code

@@ -6,22 +6,13 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 from gradeval.commands.compare.values import comparable
-from gradeval.commands.gate.checks import (
-    EXAMPLES,
-    KINDS,
-    NO_WORSE,
-    REQUIRE,
-    Check,
-    check_number,
-    parse_checks,
-)
-from gradeval.commands.gate.result import FULL_COVERAGE
-from gradeval.commands.gate.verdicts import ALPHA, coverage
+from gradeval.commands.gate.checks import EXAMPLES, KINDS, NO_WORSE, REQUIRE, Check, check_number, parse_checks
+from gradeval.commands.gate.verdicts import ALPHA, FULL_COVERAGE, coverage
 from gradeval.errors import GradevalError, InputError, OptionError, described, named, printable
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs
@@ -31,6 +22,7 @@ from gradeval.formats.sources import Source
 from gradeval.options import FILE_OPTIONS, Options
 from gradeval.registry.spec import Spec, is_num_q, nearest, parse
 from gradeval.render.numbers import number
+from gradeval.tables.run_names import labelled
 
 PYPROJECT = "pyproject.toml"
 TABLE = "tool.gradeval.gate"  # of pyproject.toml
@@ -51,96 +43,94 @@ class GateConfig:
     min_coverage: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def with_more(self, other: GateConfig) -> GateConfig:
-        """The checks of both; a baseline and a coverage of the other, which has no options, replace these."""
-        return GateConfig(
-            tuple(dict.fromkeys([*self.checks, *other.checks])),
-            self.baseline if other.baseline is None else other.baseline,
-            self.min_coverage if other.min_coverage is None else other.min_coverage,
-            self.options,
-        )
+    def joined(self, checks: Iterable[Check], baseline: str | None, min_coverage: float | None) -> GateConfig:
+        """With the checks of the command line too, and its baseline and coverage instead, where it has them.
 
-    def check(self) -> None:
-        """Raise OptionError where there are no checks, or one that lacks its baseline."""
-        if not self.checks:
+        Raises OptionError where there are no checks, or one that lacks its baseline.
+        """
+        joined = replace(
+            self,
+            checks=tuple(dict.fromkeys([*self.checks, *checks])),
+            baseline=self.baseline if baseline is None else baseline,
+            min_coverage=self.min_coverage if min_coverage is None else min_coverage,
+        )
+        if not joined.checks:
             what = "no checks given. Add --require 'nDCG@10 >= 0.45', or a file of checks with --config"
             raise OptionError(what)
-        for check in self.checks:
-            if check.needs_baseline and self.baseline is None:
+        for check in joined.checks:
+            if check.needs_baseline and joined.baseline is None:
                 raise OptionError(f"'{check}' compares with a baseline. Add --baseline RUN")
+        return joined
 
 
 # --- reading
 
 
-def open_config(path: str | None) -> TomlFile | None:
-    """The file at the path, or by default ./pyproject.toml, if it says anything about gradeval."""
-    if path is not None:
-        return read_toml(Source(path))
-    if not os.path.isfile(PYPROJECT):
-        return None
-    file = read_toml(Source(PYPROJECT))
-    return file if "gradeval" in _mapping(file.content.get("tool")) else None
+def open_config(path: str | None) -> TomlFile:
+    """The file at the path, or ./pyproject.toml, with the content of its table of checks. Raises InputError.
+
+    It is empty if a pyproject.toml that was not asked for says nothing about gradeval.
+    """
+    nothing = TomlFile(PYPROJECT, "", {})
+    if path is None and not os.path.isfile(PYPROJECT):
+        return nothing
+    file = read_toml(Source(path or PYPROJECT))
+    if os.path.basename(file.path) != PYPROJECT:
+        return file
+    tool = _mapping(file.content.get("tool"))
+    if path is None and "gradeval" not in tool:
+        return nothing
+    tables = _mapping(tool.get("gradeval"))
+    _check_keys(file, sorted(tables), ["gate"], "table")
+    if not isinstance(tables.get("gate"), Mapping):
+        raise InputError(file.path, f"it has no table [{TABLE}]")
+    return replace(file, content=tables["gate"])
 
 
 def named_files(file: TomlFile) -> list[str]:
     """The files that a configuration names, even where it has errors: the baseline, group sizes, query ids."""
-    content = _mapping(file.content)
-    for name in TABLE.split(".") if os.path.basename(file.path) == PYPROJECT else ():
-        content = _mapping(content.get(name))
-    options = _mapping(content.get("options"))
-    paths = (content.get("baseline"), options.get("groups"))
-    return [
-        *(_relative_to(file, path) for path in paths if isinstance(path, str)),
-        *files_named(options.get("query_ids"), os.path.dirname(file.path)),
-    ]
+    folder, options = os.path.dirname(file.path), _mapping(file.content.get("options"))
+    paths = (file.content.get("baseline"), options.get("groups"))
+    files = [labelled(os.path.join(folder, path))[1] for path in paths if isinstance(path, str)]
+    return files + files_named(options.get("query_ids"), folder)
+
+
+def read_config(file: TomlFile) -> GateConfig:
+    """The configuration in a file. Raises InputError."""
+    folder, content = os.path.dirname(file.path), file.content
+    table = TABLE if os.path.basename(file.path) == PYPROJECT else ""
+    _check_keys(file, content, _KEYS, "key", table)
+    checks = [check for kind in KINDS if kind in content for check in _checks(file, kind, content[kind], table)]
+    baseline, percent = content.get("baseline"), content.get("min-coverage")
+    if baseline is not None:
+        if not isinstance(baseline, str) or baseline in ("", "-") or "\0" in baseline:
+            raise _wrong(file, "baseline", f"must be the path of a file, not {described(baseline)}", table)
+        baseline = os.path.join(folder, baseline)
+    if percent is not None:
+        if not isinstance(percent, (int, float)) or isinstance(percent, bool) or not 0 <= percent <= 100:
+            what = f"must be a percentage from 0 to 100, not {described(percent)}"
+            raise _wrong(file, "min-coverage", what, table)
+        percent = float(percent)
+    options = _options(file, content.get("options", {}), f"{table}.options".lstrip("."), folder)
+    return GateConfig(tuple(checks), baseline, percent, options)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _relative_to(file: TomlFile, path: str) -> str:
-    return os.path.join(os.path.dirname(file.path), path)
+def _check_keys(file: TomlFile, keys: Iterable[str], known: Sequence[str], what: str, table: str = "") -> None:
+    for key in keys:
+        if key not in known:
+            near = nearest(key, known)
+            names = f"There {'are' if known[1:] else 'is'} {', '.join(known)}"
+            hint = f"Did you mean '{near}'?" if near else names
+            line = file.line_of(key, table)
+            raise InputError(file.path, f"unknown {what} {named(key)}", line=line, hint=hint)
 
 
-def read_config(file: TomlFile) -> GateConfig:
-    """The configuration in a TOML file, or in the table TABLE of a pyproject.toml. Raises InputError."""
-    content, table = _table(file)
-    checks: list[Check] = []
-    options: Mapping[str, Any] = {}
-    for key, value in content.items():
-        if key in KINDS:
-            checks += _checks(file, key, value, table)
-        elif key == "options":
-            options = _options(file, value, table)
-        elif key not in _KEYS:
-            raise _unknown(file, key, _KEYS, "key", table)
-    baseline, least = content.get("baseline"), content.get("min-coverage")
-    if baseline is not None:
-        if not isinstance(baseline, str) or baseline in ("", "-") or "\0" in baseline:
-            raise _wrong(file, "baseline", f"must be the path of a file, not {described(baseline)}", table)
-        baseline = _relative_to(file, baseline)
-    if least is not None:
-        if not isinstance(least, (int, float)) or isinstance(least, bool) or not 0 <= least <= 100:
-            what = f"must be a percentage from 0 to 100, not {described(least)}"
-            raise _wrong(file, "min-coverage", what, table)
-        least = float(least)
-    return GateConfig(tuple(checks), baseline, least, options)
-
-
-def _table(file: TomlFile) -> tuple[Mapping[str, Any], str]:
-    """The table with the checks, and its name."""
-    if os.path.basename(file.path) != PYPROJECT:
-        return file.content, ""
-    content: Any = file.content
-    for name in TABLE.split("."):
-        if name == "gate" and isinstance(content, Mapping) and (others := [*content.keys() - {name}]):
-            raise _unknown(file, min(others), [name], "table")
-        content = content.get(name) if isinstance(content, Mapping) else None
-    if not isinstance(content, Mapping):
-        raise InputError(file.path, f"it has no table [{TABLE}]")
-    return content, TABLE
+def _wrong(file: TomlFile, key: str, what: str, table: str) -> InputError:
+    return InputError(file.path, f"{key} {what}", line=file.line_of(key, table))
 
 
 def _checks(file: TomlFile, kind: str, value: Any, table: str) -> Iterator[Check]:
@@ -155,16 +145,13 @@ def _checks(file: TomlFile, kind: str, value: Any, table: str) -> Iterator[Check
             raise InputError(file.path, str(error), line=file.line_of(text, table)) from None
 
 
-def _options(file: TomlFile, value: Any, table: str) -> Mapping[str, Any]:
+def _options(file: TomlFile, value: Any, table: str, folder: str) -> Mapping[str, Any]:
     """The options of the evaluation; a path among them is relative to the file."""
-    table = f"{table}.options" if table else "options"
     if not isinstance(value, Mapping):
         raise InputError(file.path, f"[{table}] must be a table", line=file.line_of("options"))
-    for key in value:
-        if key not in FILE_OPTIONS:
-            raise _unknown(file, key, FILE_OPTIONS, "option", table)
+    _check_keys(file, value, FILE_OPTIONS, "option", table)
     if isinstance(value.get("groups"), str):
-        value = {**value, "groups": _relative_to(file, value["groups"])}
+        value = {**value, "groups": os.path.join(folder, value["groups"])}
     try:
         options = Options.of(**value)
     except OptionError as error:
@@ -172,17 +159,41 @@ def _options(file: TomlFile, value: Any, table: str) -> Mapping[str, Any]:
     return {name: getattr(options, name) for name in value}
 
 
-def _unknown(file: TomlFile, key: str, known: Sequence[str], what: str, table: str = "") -> InputError:
-    near = nearest(key, known)
-    hint = f"Did you mean '{near}'?" if near else f"There {'are' if known[1:] else 'is'} {', '.join(known)}"
-    return InputError(file.path, f"unknown {what} {named(key)}", line=file.line_of(key, table), hint=hint)
-
-
-def _wrong(file: TomlFile, key: str, what: str, table: str) -> InputError:
-    return InputError(file.path, f"{key} {what}", line=file.line_of(key, table))
-
-
 # --- a first file
+
+_FIRST = """\
+# Checks of 'gradeval gate QRELS RUN --config FILE'.
+# In {pyproject} they belong below [{table}] and [{table}.options], and need no --config.
+# Values of {run} for {qrels} when this was written are in comments.
+
+# Values that the run must have: >=, >, <= or <.
+require = [
+{required}
+]
+
+# The run to compare with, or its saved result (gradeval QRELS RUN -q -f json -o baseline.json). The
+# path is relative to this file.
+{off}baseline = {baseline}
+
+# The mean must not fall by more than this, in the metric's unit or in percent of the baseline's.
+{off}max-drop = {max_drop}
+
+# The run must not be significantly worse: the interval of the difference must not lie below 0.
+# Where nothing changed, {alarms:g} % of these checks fail by chance.
+{off}no-worse = {no_worse}
+
+# The interval must show that the run is no worse than the baseline by more than this margin.
+# non-inferior = {non_inferior}
+
+# Of this share of the queries at most, the value may fall by more than the amount.
+# max-query-drop = {max_query_drop}
+
+# The percentage of the judged queries that the run and the baseline must have to be judged at all.
+{off_coverage}min-coverage = {coverage}
+
+# Options of the evaluation, such as rel = 2; the command line overrides them.
+{off_options}[options]
+{options}"""
 
 
 def first_checks(runs: Runs, specs: Sequence[Spec]) -> list[Check]:
@@ -210,7 +221,7 @@ def first_config(
 
     specs = list(dict.fromkeys(check.spec for check in checks if check.spec is not None))
     has_direction = [spec for spec in specs if spec.metric.higher_is_better is not None or spec.metric.is_count]
-    required = [f"  {_quoted(f'num_q >= {int(results.runs[0].counted.sum())}')},"]
+    required = [f"  {_toml(f'num_q >= {int(results.runs[0].counted.sum())}')},"]
     for spec in specs:
         value = results.mean(0, spec)
         if math.isnan(value):
@@ -218,11 +229,9 @@ def first_config(
         elif not is_num_q(spec):
             # neither high nor low is better: no bound follows from the value, except of what is judged
             off_bound = "" if spec in has_direction or spec.metric.name == "Judged" else "# "
-            check = _quoted(f"{spec} {_bound(spec, value)}")
-            required.append(f"  {off_bound}{check},  # {number(value, 4)}")
+            required.append(f"  {off_bound}{_toml(f'{spec} {_bound(spec, value)}')},  # {number(value, 4)}")
     compared = [str(spec) for spec in has_direction if spec.metric.per_query]
-    off = "# " if baseline in (None, "-") else ""
-    path_of_baseline = "baseline.json" if baseline in (None, "-") else beside(str(baseline))
+    is_path = baseline not in (None, "-")
     lowest = min(coverage(results, r).share for r in range(len(results.runs)))
     percent = math.floor(10 * FULL_COVERAGE * lowest) / 10
     values = {name: getattr(options, name) for name in FILE_OPTIONS}
@@ -232,55 +241,41 @@ def first_config(
         values["groups"] = beside(values["groups"])
     if "columns" in values:
         values["columns"] = dict(values["columns"])
-    run, qrels = printable(results.runs[0].path), printable(results.qrels)
-    lines = [
-        "# Checks of 'gradeval gate QRELS RUN --config FILE'.",
-        f"# In {PYPROJECT} they belong below [{TABLE}] and [{TABLE}.options], and need no --config.",
-        f"# Values of {run} for {qrels} when this was written are in comments.",
-        "",
-        "# Values that the run must have: >=, >, <= or <.",
-        "require = [",
-        *required,
-        "]",
-        "",
-        "# The run to compare with, or its saved result (gradeval QRELS RUN -q -f json -o baseline.json). The",
-        "# path is relative to this file.",
-        f"{off}baseline = {_quoted(path_of_baseline)}",
-        "",
-        "# The mean must not fall by more than this, in the metric's unit or in percent of the baseline's.",
-        f"{off}max-drop = {_listed(compared, ' 2%')}",
-        "",
-        "# The run must not be significantly worse: the interval of the difference must not lie below 0.",
-        f"# Where nothing changed, {100 * ALPHA / 2:g} % of these checks fail by chance.",
-        f"{off}no-worse = {_listed(compared)}",
-        "",
-        "# The interval must show that the run is no worse than the baseline by more than this margin.",
-        f"# non-inferior = {_listed(compared, ' 0.01')}",
-        "",
-        "# Of this share of the queries at most, the value may fall by more than the amount.",
-        f"# max-query-drop = {_listed(compared, ' 0.5 in 5%')}",
-        "",
-        "# The percentage of the judged queries that the run and the baseline must have to be judged at all.",
-        f"{'# ' if percent == FULL_COVERAGE else ''}min-coverage = {number(percent, 1)}",
-        "",
-        "# Options of the evaluation, such as rel = 2; the command line overrides them.",
-        "[options]" if values else "# [options]",
-        *(f"{name} = {_toml(value)}" for name, value in values.items()),
-    ]
-    return "".join(f"{line}\n" for line in lines)
+    return _FIRST.format(
+        pyproject=PYPROJECT,
+        table=TABLE,
+        run=printable(results.runs[0].path),
+        qrels=printable(results.qrels),
+        required="\n".join(required),
+        off="" if is_path else "# ",
+        baseline=_toml(beside(str(baseline)) if is_path else "baseline.json"),
+        max_drop=_toml([f"{name} 2%" for name in compared]),
+        alarms=100 * ALPHA / 2,
+        no_worse=_toml(compared),
+        non_inferior=_toml([f"{name} 0.01" for name in compared]),
+        max_query_drop=_toml([f"{name} 0.5 in 5%" for name in compared]),
+        off_coverage="# " if percent == FULL_COVERAGE else "",
+        coverage=number(percent, 1),
+        off_options="" if values else "# ",
+        options="".join(f"{name} = {_toml(value)}\n" for name, value in values.items()),
+    )
 
 
 def _toml(value: Any) -> str:
-    """An option in TOML."""
+    """A string, number, list or table in TOML, whose strings have JSON's escapes."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, float)):
         return repr(value).removesuffix(".0")
-    if isinstance(value, str):
-        return _quoted(value)
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key} = {_quoted(text)}' for key, text in value.items())} }}"
-    return _listed(list(value))
+        return f"{{ {', '.join(f'{key} = {_toml(text)}' for key, text in value.items())} }}"
+    if not isinstance(value, str):
+        return f"[{', '.join(map(_toml, value))}]"
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise GradevalError(f"{printable(value)} is not UTF-8 and cannot be written to TOML") from None
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
 
 
 def _bound(spec: Spec, value: float) -> str:
@@ -290,16 +285,3 @@ def _bound(spec: Spec, value: float) -> str:
     step = Decimal(1).scaleb(exact.adjusted() - _PLACES + 1)
     rounded = exact.quantize(step, ROUND_CEILING if is_lower_better else ROUND_FLOOR)
     return f"{'<=' if is_lower_better else '>='} {float(rounded) + 0.0:.15g}"
-
-
-def _listed(names: Sequence[str], more: str = "") -> str:
-    return f"[{', '.join(_quoted(name + more) for name in names)}]"
-
-
-def _quoted(text: str) -> str:
-    """A string of TOML, which has JSON's escapes."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise GradevalError(f"{printable(text)} is not UTF-8 and cannot be written to TOML") from None
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", r"\u007f")

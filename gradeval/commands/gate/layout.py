@@ -1,19 +1,19 @@
-"""The report of a gate as a document: the checks, the worst queries of those that did not hold, the verdict."""
+"""The report of a gate: as a document, as a JUnit file, and as annotations of GitHub Actions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradeval.commands.gate.checks import NO_WORSE, NON_INFERIOR
-from gradeval.commands.gate.result import CheckOutcome, GateReport
-from gradeval.commands.gate.verdicts import ALPHA, TOLERANCE
-from gradeval.errors import visible
+from gradeval.commands.gate.verdicts import ALPHA, TOLERANCE, CheckOutcome, GateReport
+from gradeval.errors import GradevalError, printable, visible
 from gradeval.render import Digits
 from gradeval.render.document import (
     NAME,
     NUMBER,
     SIGNED,
+    WORD,
     Block,
     Cell,
     Column,
@@ -27,7 +27,9 @@ from gradeval.render.document import (
     grid_of,
     rows_of,
 )
-from gradeval.render.numbers import number, signed
+from gradeval.render.numbers import number, plain, signed
+
+_SUITE = "gradeval gate"
 
 
 def document(report: GateReport, how: RenderOptions) -> Document:
@@ -38,7 +40,7 @@ def document(report: GateReport, how: RenderOptions) -> Document:
         for check in [outcome.check]
     ]
     worst = [
-        {"check": str(outcome.check), "difference": query.difference, **vars(query)}
+        {"check": str(outcome.check), **query.to_dict()}
         for outcome in report.outcomes
         for query in outcome.worst
     ]
@@ -62,60 +64,50 @@ def document(report: GateReport, how: RenderOptions) -> Document:
     return Document(blocks=blocks, rows=rows, content=report.to_dict, is_log=True)
 
 
-def value(outcome: CheckOutcome, digits: Digits) -> str:
+def _value(outcome: CheckOutcome, digits: Digits) -> str:
     """The value, and the interval of a difference."""
-    text = _number(outcome, outcome.value, digits)
     if math.isnan(outcome.low):
-        return text
+        return _number(outcome, outcome.value, digits)
     return f"{signed(outcome.value, digits)} [{number(outcome.low, digits)}, {number(outcome.high, digits)}]"
 
 
-def bound(outcome: CheckOutcome, digits: Digits) -> str:
+def _bound(outcome: CheckOutcome, digits: Digits) -> str:
     return _number(outcome, outcome.bound, digits)
 
 
 def margin(outcome: CheckOutcome, digits: Digits) -> str:
-    """The margin; outcome that would be rounded to 0 has a significant digit."""
     if outcome.is_share or outcome.is_count:
         return ("+" if outcome.margin > 0 else "") + _number(outcome, outcome.margin, digits)
-    return plain_margin(outcome, digits) if _vanishes(outcome, digits) else signed(outcome.margin, digits)
+    return _significant(outcome.margin, signed(outcome.margin, digits))
 
 
-def plain_margin(outcome: CheckOutcome, digits: Digits) -> str:
-    """The margin without a unit."""
-    if math.isnan(outcome.margin):
-        return "nan"
-    return f"{outcome.margin:.0e}" if _vanishes(outcome, digits) else number(outcome.margin, digits)
+def _significant(value: float, text: str) -> str:
+    """The text of a margin; one that decides and would be rounded to 0 has a significant digit."""
+    return f"{value:.0e}" if abs(value) > TOLERANCE and not text.strip("+-0.") else text
 
 
-def _vanishes(outcome: CheckOutcome, digits: Digits) -> bool:
-    """Whether the margin would be rounded to 0, though it decides."""
-    return abs(outcome.margin) > TOLERANCE and not number(outcome.margin, digits).strip("-0.")
-
-
-def _number(outcome: CheckOutcome, of: float, digits: Digits) -> str:
-    if outcome.is_share and not math.isnan(of):
-        return f"{number(100 * of, 1 if digits != 'full' else digits)} %"
-    if outcome.is_count and of.is_integer():
-        return str(int(of))
-    return number(of, digits)
+def _number(outcome: CheckOutcome, value: float, digits: Digits) -> str:
+    if outcome.is_share and not math.isnan(value):
+        return f"{number(100 * value, 1 if digits != 'full' else digits)} %"
+    return str(int(value)) if outcome.is_count and value.is_integer() else number(value, digits)
 
 
 _CHECKS = [
     Column("check", "check", NAME),
     Column("kind", ""),
     Column("metric", ""),
-    Column("", "value", Kind(value, value), "outcome"),
-    Column("", "bound", Kind(bound, bound), "outcome"),
+    Column("", "value", Kind(_value, _value), "outcome"),
+    Column("", "bound", Kind(_bound, _bound), "outcome"),
     Column("value", "", NUMBER),
     Column("bound", "", NUMBER),
-    Column("margin", "margin", Kind(plain_margin, margin), "outcome"),
+    Column("", "margin", Kind(margin, margin), "outcome"),
+    Column("margin", "", Kind(lambda value, digits: _significant(value, plain(value, digits)), number)),
     *(Column(name, "", NUMBER) for name in ("mean", "baseline_mean", "low", "high")),
     Column("n", ""),
     Column(
         "verdict",
         "verdict",
-        Kind(lambda text, digits: text, lambda text, digits: Cell(text, bold=text != "held")),
+        WORD._replace(shown=lambda text, digits: Cell(text, bold=text != "held")),
     ),
     Column("reason", ""),
 ]
@@ -156,10 +148,79 @@ def verdict_line(report: GateReport) -> str:
     of = f"of {total} check{'s' * (total != 1)}"
     if report.problems or not report.outcomes:
         return "the gate could not decide: see the errors"
-    others = [f"{counts[kind]} {kind}" for kind in ("failed", "inconclusive") if counts[kind]]
-    if report.verdict == "error":
-        more = f"; {', '.join(others)}" if others else ""
+    others = ", ".join(f"{counts[kind]} {kind}" for kind in ("failed", "inconclusive") if counts[kind])
+    if counts["error"]:
+        more = f"; {others}" if others else ""
         return f"the gate could not decide: {counts['error']} {of} could not be judged{more}"
-    if report.verdict == "failed":
-        return f"gate failed: {total - counts['held']} {of} did not hold ({', '.join(others)})"
+    if others:
+        return f"gate failed: {total - counts['held']} {of} did not hold ({others})"
     return f"gate held: {total} {of} held"
+
+
+# --- for CI services
+
+
+def _message(outcome: CheckOutcome, digits: Digits) -> str:
+    """'failed: value 0.41, bound 0.45, margin -0.04'."""
+    numbers = {"value": _value, "bound": _bound, "margin": margin}
+    texts = (f"{name} {text_of(outcome, digits)}" for name, text_of in numbers.items())
+    return f"{outcome.verdict}: {outcome.reason or ', '.join(texts)}"
+
+
+def junit(report: GateReport, digits: Digits) -> str:
+    """A test case for each check. Inconclusive checks are failures; what could not be judged is an error."""
+    from xml.etree import ElementTree
+    from xml.etree.ElementTree import Element, SubElement
+
+    errors = report.counts["error"] + bool(report.problems)
+    tests = len(report.outcomes) + bool(report.problems)
+    failures = len(report.outcomes) - report.counts["held"] - report.counts["error"]
+    counts = {"tests": str(tests), "failures": str(failures), "errors": str(errors)}
+    suites = Element("testsuites", counts)
+    suite = SubElement(suites, "testsuite", {"name": _SUITE, **counts})
+
+    def add(name: str, kind: str = "", verdict: str = "", lines: Sequence[str] = ()) -> None:
+        case = SubElement(suite, "testcase", {"classname": _SUITE, "name": printable(name)})
+        if kind:
+            texts = list(map(printable, lines))
+            SubElement(case, kind, {"type": verdict, "message": texts[0]}).text = "\n".join(texts)
+
+    for outcome in report.outcomes:
+        lines = [_message(outcome, digits)]
+        for query in outcome.worst:
+            old, new = (number(value, digits) for value in (query.baseline_value, query.value))
+            change = signed(query.value - query.baseline_value, digits)
+            lines.append(f"query {query.query}: baseline {old}, run {new}, difference {change}")
+        kind = {"held": "", "error": "error"}.get(outcome.verdict, "failure")
+        add(str(outcome.check), kind, outcome.verdict, lines)
+    if report.problems:
+        add("gate", "error", "error", report.problems)
+    ElementTree.indent(suites)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suites, encoding="unicode")}\n'
+
+
+def github(report: GateReport, digits: Digits, warnings: Sequence[str] = ()) -> str:
+    """Commands that the runner of GitHub Actions reads in the log, a line each."""
+    commands = [("error", problem) for problem in report.problems]
+    commands += [("warning", warning) for warning in warnings]
+    for outcome in report.outcomes:
+        if outcome.verdict != "held":
+            ids = ", ".join(query.query for query in outcome.worst)
+            queries = f"; worst queries: {ids}" if ids else ""
+            commands.append(("error", f"{outcome.check}: {_message(outcome, digits)}{queries}"))
+    commands.append(("notice" if report.exit_code == 0 else "error", verdict_line(report)))
+    # everything behind the second '::' is text, in which '%' begins an escape
+    return "".join(
+        f"::{level} title=gradeval gate::{printable(text).replace('%', '%25')}\n" for level, text in commands
+    )
+
+
+def append_summary(path: str, report: GateReport, digits: Digits) -> None:
+    """Append to the file that GITHUB_STEP_SUMMARY names. Raises GradevalError."""
+    text = f"## gradeval gate\n\n{report.render('md', digits=digits)}\n"
+    try:
+        with open(path, "ab") as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        what = f"{path} cannot be written ({error.strerror or error})"
+        raise GradevalError(f"GITHUB_STEP_SUMMARY: {what}") from None

@@ -1,19 +1,28 @@
-"""A run and its baseline are evaluated by the metrics of checks, and each check gets its verdict."""
+"""A run and its baseline are evaluated by the metrics of checks, and each check gets its verdict.
+
+evaluate_to_gate   the results of the run and its baseline
+judge              results and checks -> GateReport
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats
-from gradeval.commands.compare.values import ComparedMetric, Judged, QueryValues, judged_spec, missing_notices
-from gradeval.commands.gate.checks import MAX_DROP, MAX_QUERY_DROP, NO_WORSE, NON_INFERIOR, Check
-from gradeval.commands.gate.result import FULL_COVERAGE, CheckOutcome, Coverage, GateReport, WorstQuery
+from gradeval.commands.compare.values import (
+    Judged,
+    QueryValues,
+    judged_spec,
+    lowest,
+    missing_notices,
+    order_of_ids,
+)
+from gradeval.commands.gate.checks import MAX_DROP, MAX_QUERY_DROP, NON_INFERIOR, REQUIRE, Check
 from gradeval.errors import InputError, OptionError
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.results import Results
@@ -21,15 +30,139 @@ from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.evaluation.saved import check_metrics
 from gradeval.notices import ENOUGH_TO_GATE, Kind, Notice
 from gradeval.options import Options
-from gradeval.registry.spec import Spec, is_num_q, parse
+from gradeval.registry.spec import is_num_q, parse
+from gradeval.render.document import Printable
+from gradeval.render.numbers import exact
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import mean_and_sd, paired_tests
+from gradeval.version import __version__
 
+FORMAT_VERSION = 1
+FULL_COVERAGE = 100.0  # percent
 TOLERANCE = 1e-9  # values that are closer to each other are equal: rounding does not decide
 ALPHA = 0.05  # of the intervals: one of a difference that is 0 in truth lies below 0 in ALPHA / 2 of cases
 
 RUN, BASELINE = 0, 1  # positions in Results.runs
 _JUDGED = (Kind.JUDGED_SHARE, Kind.JUDGED_DIFFERS)  # which name Judged@k, whether it is checked or not
+
+Verdict = Literal["held", "failed", "inconclusive", "error"]
+"""error: it could not be judged."""
+
+
+class WorstQuery(NamedTuple):
+    """A query that counts against a check. NaN where there is no value."""
+
+    query: str
+    value: float
+    baseline_value: float = math.nan
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self._asdict(), "difference": self.value - self.baseline_value}
+
+
+@dataclass(frozen=True)
+class CheckOutcome:
+    """The outcome of a check.
+
+    value: what is compared with the bound: of REQUIRE and MAX_DROP the summary value or mean of the run, of
+    NO_WORSE and NON_INFERIOR the difference from the baseline, of MAX_QUERY_DROP and of coverage a share from 0
+    to 1. margin: how far the value is on the right side of the bound; of NO_WORSE and NON_INFERIOR, the end of
+    the interval that decides. NaN where it could not be judged. reason: why it is no other verdict. n: queries
+    with values. mean, baseline_mean: over the pairs of values; low, high: the interval of the difference; NaN
+    where there are none. worst: the queries that count most against a check that did not hold.
+    """
+
+    check: Check
+    verdict: Verdict
+    value: float = math.nan
+    bound: float = math.nan
+    margin: float = math.nan
+    mean: float = math.nan
+    baseline_mean: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    n: int = 0
+    reason: str = ""
+    worst: tuple[WorstQuery, ...] = ()
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the value is a share of queries."""
+        return self.check.kind == MAX_QUERY_DROP or self.check.spec is None
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the value is an integer."""
+        spec = self.check.spec
+        return self.check.kind == REQUIRE and spec is not None and spec.metric.is_count
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome as in JSON: exact numbers, None for those that are not finite."""
+        worst = [{name: exact(value) for name, value in query.to_dict().items()} for query in self.worst]
+        numbers = {name: exact(value) for name, value in vars(self).items() if name not in ("check", "verdict")}
+        check = {"check": str(self.check), "kind": self.check.kind, "metric": self.check.metric}
+        return {**check, "verdict": self.verdict, **numbers, "worst": worst}
+
+
+class Coverage(NamedTuple):
+    """How many of the judged queries a run has. name, path: of the run."""
+
+    name: str
+    path: str
+    queries: int
+    judged_queries: int
+
+    @property
+    def share(self) -> float:
+        return self.queries / self.judged_queries if self.judged_queries else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class GateReport(Printable):
+    """The outcomes of all checks. coverage: of the run, and of the baseline if there is one.
+
+    problems: errors that kept the checks from being judged at all, a line each. inputs: what was judged, as
+    JSON can hold it.
+    """
+
+    layout = "gradeval.commands.gate.layout"
+
+    outcomes: tuple[CheckOutcome, ...] = ()
+    coverage: tuple[Coverage, ...] = ()
+    min_coverage: float = FULL_COVERAGE
+    notices: tuple[Notice, ...] = ()
+    problems: tuple[str, ...] = ()
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> Counter[Verdict]:
+        """How many checks have each verdict."""
+        return Counter(outcome.verdict for outcome in self.outcomes)
+
+    @property
+    def exit_code(self) -> int:
+        """0: all checks held. 1: some did not. 2: they could not all be judged, or there are none."""
+        if self.problems or not self.outcomes or self.counts["error"]:
+            return 2
+        return 0 if self.counts["held"] == len(self.outcomes) else 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that the json format prints."""
+        return {
+            "gradeval": __version__,
+            "gate_format": FORMAT_VERSION,
+            **self.inputs,
+            "verdict": ("held", "failed", "error")[self.exit_code],
+            "exit_code": self.exit_code,
+            "min_coverage_percent": self.min_coverage,
+            "runs": [
+                {"role": role, **run._asdict(), "coverage": exact(run.share)}
+                for role, run in zip(("run", "baseline"), self.coverage, strict=False)
+            ],
+            "checks": [outcome.to_dict() for outcome in self.outcomes],
+            "problems": list(self.problems),
+            "notices": [notice.to_dict() for notice in self.notices],
+        }
 
 
 def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: Options, **how: Any) -> Results:
@@ -84,24 +217,21 @@ def judge(
         if bounds:
             bounded, defined = covered[BASELINE:], 100 * max(bounds)
     if Kind.UNDEFINED not in allow:
-        outcomes = [_with_values(outcome, results, covered[RUN].judged, defined or 0.0) for outcome in outcomes]
+        judged = covered[RUN].judged_queries
+        outcomes = [_with_values(outcome, results, judged, defined or 0.0) for outcome in outcomes]
     if lacking := next((run for run in bounded if not at_least(100 * run.share, min_coverage)), None):
         reason = (
-            f"{lacking.name} has {lacking.queries:,} of {lacking.judged:,} judged queries "
+            f"{lacking.name} has {lacking.queries:,} of {lacking.judged_queries:,} judged queries "
             f"({100 * lacking.share:.4g} %), fewer than --min-coverage {min_coverage:g} %"
         )
         outcomes = [replace(outcome, verdict="error", reason=outcome.reason or reason) for outcome in outcomes]
-    names = {str(check.spec) for check in checks}
-    notices = [
-        notice
-        for notice in results.notices
-        if not notice.metric or notice.metric in names or notice.kind in _JUDGED
-    ]
+    names = {"", *(str(check.spec) for check in checks)}
+    notices = [notice for notice in results.notices if notice.metric in names or notice.kind in _JUDGED]
     fewest = min((outcome.n for outcome in outcomes if outcome.n), default=ENOUGH_TO_GATE)
     if fewest < ENOUGH_TO_GATE:
         notices.append(Notice(Kind.FEW_QUERIES, "", fewest, rule="gate"))
-    if any(check.needs_baseline for check in checks) and (judged := Judged.of(results)) is not None:
-        notices += judged.notices([run.name for run in covered])
+    if any(check.needs_baseline for check in checks) and (of_runs := Judged.of(results)) is not None:
+        notices += of_runs.notices([run.name for run in covered])
     inputs = {"qrels": results.judged_by, "options": dict(results.options)}
     return GateReport(tuple(outcomes), covered, min_coverage, tuple(notices), inputs=inputs)
 
@@ -160,15 +290,10 @@ def _require(check: Check, results: Results, covered: Coverage, worst: int) -> C
     is_lower_bound = check.operator in (">=", ">")
     margin = value - check.amount if is_lower_bound else check.amount - value
     holds = margin > TOLERANCE if check.operator in (">", "<") else margin >= -TOLERANCE
-    return CheckOutcome(
-        check,
-        "held" if holds else "failed",
-        value,
-        check.amount,
-        margin,
-        n=n,
-        worst=() if holds else tuple(_lowest(check, results, worst, 1 if is_lower_bound else -1)),
-    )
+    outcome = CheckOutcome(check, "held" if holds else "failed", value, check.amount, margin, n=n)
+    if holds:
+        return outcome
+    return replace(outcome, worst=tuple(_lowest(check, results, worst, 1 if is_lower_bound else -1)))
 
 
 def _lowest(check: Check, results: Results, count: int, sign: int) -> Iterator[WorstQuery]:
@@ -177,124 +302,49 @@ def _lowest(check: Check, results: Results, count: int, sign: int) -> Iterator[W
     if spec is None:
         ids = [query for notice in missing_notices(results, RUN) for query in notice.queries]
         yield from (WorstQuery(query, math.nan) for query in ids[:count])
-        return
-    if not spec.metric.per_query:
-        return
-    has_baseline = len(results.runs) > 1
-    values = results.values(RUN, spec)
-    of_baseline = results.values(BASELINE, spec) if has_baseline else np.full(len(values), np.nan)
-    for q in _first(sign * values, results.queries, count):
-        yield WorstQuery(results.queries[q], float(values[q]), float(of_baseline[q]))
-
-
-def _first(values: Floats, queries: Sequence[str], count: int) -> list[int]:
-    """The positions of the lowest values; those that are equal but for rounding in order of their ids."""
-    defined = np.flatnonzero(~np.isnan(values)).tolist()
-    scale = float(np.abs(values[defined]).max(initial=0.0)) or 1.0
-    rounded = np.round(values / scale, 12).tolist()
-    return sorted(defined, key=lambda q: (rounded[q], queries[q].encode("utf-8", "surrogateescape")))[:count]
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """The values of one metric for the queries where both the run and the baseline have one.
-
-    gains: differences with the sign of the metric's direction, so that a loss is below 0, (n,). lost: queries
-    where the baseline alone has a value. all_gains: for every query of the results, NaN where there is no pair.
-    """
-
-    sign: int
-    gains: Floats
-    all_gains: Floats
-    mean: float
-    baseline_mean: float
-    lost: int
-
-    @classmethod
-    def of(cls, results: Results, spec: Spec) -> _Pairs:
-        values = QueryValues.of(results, [spec])
-        run, baseline = values.values[:, 0]
-        sign = ComparedMetric.of(spec).sign
-        gains = sign * values.differences(BASELINE, RUN)[0]
-        paired = ~np.isnan(gains)
-        lost = np.isnan(run) & ~np.isnan(baseline) & results.runs[RUN].counted
-        mean, baseline_mean = (mean_and_sd(of[paired])[0] for of in (run, baseline))
-        return cls(sign, gains[paired], gains, mean, baseline_mean, int(lost.sum()))
-
-    @property
-    def n(self) -> int:
-        return len(self.gains)
-
-    @property
-    def gain(self) -> float:
-        """The mean of the gains."""
-        return mean_and_sd(self.gains)[0]
+    elif spec.metric.per_query:
+        values = [results.values(r, spec) for r in range(len(results.runs))]
+        for q in lowest(sign * values[RUN], order_of_ids(results.queries), count):
+            yield WorstQuery(results.queries[q], *(float(of_run[q]) for of_run in values))
 
 
 def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcome:
+    """By the queries where both the run and the baseline have a value."""
     assert check.spec is not None
-    pairs = _Pairs.of(results, check.spec)
-    outcome = CheckOutcome(check, "error", n=pairs.n, mean=pairs.mean, baseline_mean=pairs.baseline_mean)
-    if not pairs.n:
+    values = QueryValues.of(results, [check.spec])
+    [run, baseline], sign = values.values[:, 0], values.metrics[0].sign
+    gains = sign * values.differences(BASELINE, RUN)[0]  # a loss is below 0
+    paired = ~np.isnan(gains)
+    pairs, amount = gains[paired], check.amount
+    gain, mean, baseline_mean = (mean_and_sd(of[paired])[0] for of in (gains, run, baseline))
+    outcome = CheckOutcome(check, "error", n=len(pairs), mean=mean, baseline_mean=baseline_mean)
+    if not len(pairs):
         return replace(outcome, reason=f"{check.metric} is undefined: no query has a value in both runs")
-    if pairs.lost:
-        of_queries = f"{pairs.lost:,} {'query' if pairs.lost == 1 else 'queries'}"
+    if lost := int((np.isnan(run) & ~np.isnan(baseline) & results.runs[RUN].counted).sum()):
+        of_queries = f"{lost:,} {'query' if lost == 1 else 'queries'}"
         reason = f"{check.metric} is undefined for {of_queries} where the baseline has a value"
         return replace(outcome, reason=reason)
-    outcome = _JUDGES[check.kind](outcome, pairs)
-    if outcome.verdict in ("held", "error"):
-        return outcome
-    run, baseline = (results.values(r, check.spec) for r in (RUN, BASELINE))
-    fell = (q for q in _first(pairs.all_gains, results.queries, worst) if pairs.all_gains[q] < 0)
-    queries = (WorstQuery(results.queries[q], float(run[q]), float(baseline[q])) for q in fell)
-    return replace(outcome, worst=tuple(queries))
-
-
-def _by_mean(outcome: CheckOutcome, pairs: _Pairs) -> CheckOutcome:
-    """Whether the mean fell by no more than the amount."""
-    check = outcome.check
-    allowed = abs(pairs.baseline_mean) * check.amount / 100 if check.is_relative else check.amount
-    return replace(
-        outcome,
-        verdict="held" if at_least(allowed + pairs.gain, 0.0) else "failed",
-        value=pairs.mean,
-        bound=pairs.baseline_mean - pairs.sign * allowed,
-        margin=allowed + pairs.gain,
-    )
-
-
-def _by_interval(outcome: CheckOutcome, pairs: _Pairs) -> CheckOutcome:
-    """Whether the interval of the mean gain (paired t-test) reaches 0; for NON_INFERIOR, whether it lies above
-    minus the amount, or below it, where it has failed.
-    """
-    amount, is_shown = outcome.check.amount, outcome.check.kind == NON_INFERIOR
-    [test] = paired_tests("t", pairs.gains[:, None], ALPHA, Sampling())
-    outcome = replace(outcome, value=pairs.sign * pairs.gain, bound=0.0 - pairs.sign * amount)
-    if math.isnan(test.low):
-        return replace(outcome, reason=f"no interval: {test.reason}")
-    low, high = (test.low, test.high) if pairs.sign > 0 else (-test.high, -test.low)
-    outcome = replace(outcome, margin=(test.low if is_shown else test.high) + amount, low=low, high=high)
+    if check.kind == MAX_DROP:
+        allowed = abs(baseline_mean) * amount / 100 if check.is_relative else amount
+        bound, margin = baseline_mean - sign * allowed, allowed + gain
+        outcome = replace(outcome, value=mean, bound=bound, margin=margin)
+    elif check.kind == MAX_QUERY_DROP:
+        share, bound = float((pairs < -amount - TOLERANCE).mean()), check.share / 100
+        outcome = replace(outcome, value=share, bound=bound, margin=bound - share)
+    else:  # the interval must reach 0; for NON_INFERIOR, it must lie above minus the amount
+        [test] = paired_tests("t", pairs[:, None], ALPHA, Sampling())
+        outcome = replace(outcome, value=sign * gain, bound=0.0 - sign * amount)
+        if math.isnan(test.low):
+            return replace(outcome, reason=f"no interval: {test.reason}")
+        low, high = (test.low, test.high) if sign > 0 else (-test.high, -test.low)
+        margin = (test.low if check.kind == NON_INFERIOR else test.high) + amount
+        outcome = replace(outcome, margin=margin, low=low, high=high)
     if at_least(outcome.margin, 0.0):
         return replace(outcome, verdict="held")
-    return replace(outcome, verdict="inconclusive" if at_least(test.high + amount, 0.0) else "failed")
-
-
-def _by_query(outcome: CheckOutcome, pairs: _Pairs) -> CheckOutcome:
-    """Whether no more than the share of the queries fell by more than the amount."""
-    value = float((pairs.gains < -outcome.check.amount - TOLERANCE).mean())
-    bound = outcome.check.share / 100
+    contains_bound = check.kind == NON_INFERIOR and at_least(test.high + amount, 0.0)
+    fell = (q for q in lowest(gains, values.by_id, worst) if gains[q] < 0)
     return replace(
         outcome,
-        verdict="held" if at_least(bound - value, 0.0) else "failed",
-        value=value,
-        bound=bound,
-        margin=bound - value,
+        verdict="inconclusive" if contains_bound else "failed",
+        worst=tuple(WorstQuery(values.queries[q], float(run[q]), float(baseline[q])) for q in fell),
     )
-
-
-_JUDGES: dict[str, Callable[[CheckOutcome, _Pairs], CheckOutcome]] = {
-    MAX_DROP: _by_mean,
-    NO_WORSE: _by_interval,
-    NON_INFERIOR: _by_interval,
-    MAX_QUERY_DROP: _by_query,
-}

@@ -13,8 +13,6 @@ from helpers import each
 from gradeval.commands.gate.checks import KINDS, parse_checks
 from gradeval.commands.gate.config import GateConfig, _bound, open_config, read_config
 from gradeval.errors import InputError
-from gradeval.formats.lines import read_toml
-from gradeval.formats.sources import Source
 
 from .calls import gate, save
 from .test_verdicts import AP, LOWER
@@ -24,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("gate_files")
 
 def config(text: str, name: str = "gates.toml") -> GateConfig:
     Path(name).write_text(text)
-    return read_config(read_toml(Source(name)))
+    return read_config(open_config(name))
 
 
 BODY = """
@@ -48,20 +46,17 @@ def test_files() -> None:
 
 def test_the_command_line_comes_first() -> None:
     file = config(BODY)
-    own = GateConfig((*parse_checks("require", "AP >= 0.4"), *parse_checks("no-worse", "AP")), "new", 50.0)
-    both = file.with_more(own)
+    checks = [*parse_checks("require", "AP >= 0.4"), *parse_checks("no-worse", "AP")]
+    both = file.joined(checks, "new", 50.0)
     assert [*map(str, both.checks)] == ["AP >= 0.4", "num_q >= 50", "max-drop nDCG@10 2%", "no-worse AP"]
     assert (both.baseline, both.min_coverage) == ("new", 50.0)
-    assert file.with_more(GateConfig()) == file
+    assert file.joined((), None, None) == file
 
 
 def test_a_pyproject_of_others() -> None:
-    Path("pyproject.toml").write_text("[tool.ruff]\nline-length = 99\n")
-    assert open_config(None) is None
-    Path("pyproject.toml").write_text("tool = 5\n")
-    assert open_config(None) is None
-    Path("pyproject.toml").write_text("[tool.gradeval.gates]\n")
-    assert open_config(None) is not None
+    for text in ("[tool.ruff]\nline-length = 99\n", "tool = 5\n"):
+        Path("pyproject.toml").write_text(text)
+        assert read_config(open_config(None)) == GateConfig()
 
 
 @each(

@@ -14,11 +14,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 import gradeval
-from gradeval.commands.gate import ci
+from gradeval.commands.gate import layout as ci
 from gradeval.commands.gate.checks import parse_checks
 from gradeval.commands.gate.command import FORMATS
 from gradeval.commands.gate.layout import margin, verdict_line
-from gradeval.commands.gate.result import CheckOutcome, Coverage, GateReport, WorstQuery
+from gradeval.commands.gate.verdicts import CheckOutcome, Coverage, GateReport, WorstQuery
 from gradeval.errors import printable, visible
 from gradeval.notices import Kind, Notice
 from gradeval.render.md import escape
