@@ -98,7 +98,7 @@ class RelevanceEvaluator:
         if self._qrels is None or not queries:
             return {}
         data = Nested("scores", scores, "score", Numeric(_rounded(scores, numbers)))
-        reduced = _of_values(run_of_data(data, "scores").reduce, self._qrels, "trec", default_jobs())
+        reduced = _of_values(run_of_data(data, "scores").reduce, self._qrels, default_jobs())
         judge = judge_of(self._qrels, reduced, self._options)
         specs = [measure.spec for measure in self._measures]
         if any(spec.metric.name in _INTERPOLATED for spec in specs):

@@ -13,6 +13,9 @@ import numpy as np
 
 from gradeval.arrays.strings import PAD
 from gradeval.formats.sources import BLOCK, Block, Source
+from gradeval.options import Options
+from gradeval.tables.load import open_qrels
+from gradeval.tables.qrels import Qrels
 
 Line = tuple[bytes, bytes, float]
 """(query, document, score) of a run."""
@@ -27,6 +30,11 @@ class Cut(Source):
 
     def blocks(self, size: int = 0) -> Iterator[Block]:
         return super().blocks(self.size)
+
+
+def read_trec_qrels(source: Source, jobs: int = 1) -> Qrels:
+    """The judgments of TREC qrels."""
+    return open_qrels(source, Options(qrels_format="trec", jobs=jobs)).qrels
 
 
 class Halting(Cut):

@@ -12,8 +12,7 @@ from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
 from gradeval.formats.sources import Source, compression_of
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.tables.given_columns import check_columns
-from gradeval.tables.load import is_path
+from gradeval.tables.load import check_columns, is_path
 
 
 @Options.document

@@ -38,11 +38,8 @@ from gradeval.registry.spec import Spec, parse
 from gradeval.tables.load import (
     Run,
     default_ties,
-    is_file,
-    is_path,
     open_qrels,
     open_runs,
-    source_of,
 )
 from gradeval.tables.qrels import Qrels
 
@@ -100,8 +97,7 @@ class Evaluator:
         evaluator._optional = [spec for spec in optional if spec not in specs]
         hashes = hashes or any(isinstance(run, SavedResult) for _, run in runs)
         evaluator._at_once, evaluator._unlisted, evaluator._as_trec_eval = True, unlisted, as_trec_eval
-        with_features = is_path(qrels) and any(is_file(run, source_of(qrels).name) for _, run in runs)
-        evaluator._open(qrels, [*specs, *evaluator._optional], options, watch, hashes, query_ids, with_features)
+        evaluator._open(qrels, [*specs, *evaluator._optional], options, watch, hashes, query_ids)
         return evaluator
 
     def _open(
@@ -112,13 +108,11 @@ class Evaluator:
         watch: Callable[[Source], None] | None = None,
         hashes: bool = False,
         query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
-        with_features: bool = True,
     ) -> None:
         self._watch, self._hashes = watch, hashes
         self._jobs = options.jobs or default_jobs()
-        self._given = open_qrels(qrels, options, self._jobs, self._prepare, with_features)
-        table = self._given.qrels
-        self._judged = table.shift_grades(options.zero_grade)
+        self._given = open_qrels(qrels, options, self._prepare)
+        self._judged = table = self._given.qrels
         self._specs = tuple(with_levels(specs, self._judged.scale) if options.by_level else specs)
         self._queries = Texts(table.queries)
         if query_ids is not None:

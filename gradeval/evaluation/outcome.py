@@ -124,7 +124,7 @@ def outcome_of(
     unlisted: Sequence[Spec] = (),
 ) -> Outcome:
     """The outcome of a run. unlisted: metrics that the user does not see. Raises GradevalError."""
-    reduced = run.reduce(qrels, options.ties or run.ties, jobs)
+    reduced = run.reduce(qrels, jobs)
     if not ((reduced.retrieved > 0) & wanted).any():
         raise no_common_query(run.path, qrels.path, _hint(run, qrels))
     tag = reduced.tag or run.name or run.short_name or run.path
@@ -174,7 +174,7 @@ def outcome_of_reduced(
     wanted: Bools,
     unlisted: Sequence[Spec] = (),
 ) -> Outcome:
-    """The outcome of what is kept of a run, which may lack all queries. run_rule: its default order of ties."""
+    """The outcome of what is kept of a run, which may lack all queries. run_rule: its order of ties."""
     judge = judge_of(qrels, reduced, options, tag)
     has_lines = reduced.retrieved > 0
     jobs = jobs if len(qrels.grade) > _FEW else 1
@@ -203,7 +203,6 @@ def outcome_of_reduced(
         return Noticed(tuple(replace(notice, subject=name) for notice in notices), share, short)
 
     tie_range = None if ties is None else np.array(ties.ends(found.values))
-    rule = options.ties or run_rule
     depths = quantiles(*depth_counts(reduced, counted, options.depth))
-    result = RunResult(name, path, None, found.values, counted, found.texts, tie_range, rule, depths=depths)
+    result = RunResult(name, path, None, found.values, counted, found.texts, tie_range, run_rule, depths=depths)
     return Outcome(result, found.empty, noticed)

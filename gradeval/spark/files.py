@@ -25,7 +25,7 @@ from gradeval.spark.frames import WRONG_LINE, Request, names_of, qrels_wire, run
 from gradeval.spark.results import SparkResults
 from gradeval.spark.rows import NO_ROW
 from gradeval.spark.sessions import engine_errors, known_warnings_ignored
-from gradeval.tables.given_columns import check_names
+from gradeval.tables.load import check_names
 from gradeval.tables.run_names import labelled, run_names, short_name
 
 if TYPE_CHECKING:

@@ -214,7 +214,7 @@ def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     if errors:
         raise raised(names.path, errors)
     qrels = rows.without_duplicates()
-    return _with_scale(_by_id(qrels).shift_grades(job.options.zero_grade), job), qrels.notices
+    return _with_scale(_by_id(qrels).evaluated(job.options), job), qrels.notices
 
 
 def _by_id(qrels: Qrels) -> Qrels:
@@ -288,9 +288,8 @@ def _reduced(rows: TableRows, qrels: Qrels, path: str, job: Job) -> Reduced:
 
 def _outcome(qrels: Qrels, name: str, reduced: Reduced, wanted: Bools, job: Job) -> Outcome:
     if len(qrels.queries):
-        return outcome_of_reduced(
-            qrels, name, name, reduced, DEFAULT_TIES, name, job.specs, job.options, 1, wanted
-        )
+        ties = job.options.ties or DEFAULT_TIES
+        return outcome_of_reduced(qrels, name, name, reduced, ties, name, job.specs, job.options, 1, wanted)
     nothing = np.empty((len(job.specs), 0))
     ends = np.array([nothing, nothing]) if job.options.tie_range else None
     notices = query_notices(qrels, reduced, job.specs, wanted, job.options)  # that queries are not judged

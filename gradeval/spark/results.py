@@ -31,7 +31,7 @@ from gradeval.spark.kernel import Bucket, Job, arrow_table, evaluate_bucket, tab
 from gradeval.spark.merge import SparkSummary, merged, no_rows
 from gradeval.spark.rows import NUMBER, RUN
 from gradeval.spark.sessions import known_warnings_ignored
-from gradeval.tables.given_columns import check_names
+from gradeval.tables.load import check_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

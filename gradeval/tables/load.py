@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.errors import InputError, OptionError, described
+from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, named
 from gradeval.formats.columns import Columns, Table
 from gradeval.formats.detect import ROLES, format_of, kind_of, reader
 from gradeval.formats.diagnostics import Problems, no_data
@@ -35,6 +36,7 @@ from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
 
 _Block = TypeVar("_Block")
 _DEFAULTS = Options()
+_SHOWN = 20  # columns that an error names
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -45,9 +47,10 @@ Filter = Callable[[Columns], Columns]
 
 class Given(NamedTuple):
     """The judgments, and what runs may need: the file they are from, its format, and its lines if it is a LETOR
-    file.
+    file. qrels: as they are evaluated.
     """
 
+    as_read: Qrels
     qrels: Qrels
     source: Source | None = None
     kind: str = ""
@@ -100,21 +103,47 @@ class File:
     letor: Letor | None = None
 
 
-class Run(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Run:
     """A run that can be reduced to the judgments.
 
-    path: its name in messages. reduce: (qrels, ties, jobs) -> Reduced. rows: (filter of blocks, jobs) -> the
-    rows that it keeps, from one pass over the run. source: its file, if it has one. name: its label, None for
-    a name made from short_name, or from the path. ties: the default rule for its tied scores.
+    path: its name in messages. opened: begins to read it. ties: the rule for its tied scores. source: its file,
+    if it has one. name: its label, None for a name made from short_name, or from the path.
     """
 
     path: str
-    reduce: Callable[[Qrels, str, int], Reduced]
-    rows: Callable[[Filter, int], Columns]
+    opened: Callable[[], Table]
+    ties: str
     source: Source | None = None
     name: str | None = None
-    ties: str = DEFAULT_TIES
     short_name: str | None = None
+
+    def reduce(self, qrels: Qrels, jobs: int) -> Reduced:
+        """The ranks of the judged documents. Raises InputError(s)."""
+        table = self.opened()
+        if isinstance(table.source, Whole):
+            return reduce_columns(table.columns(table.source.rows), qrels, self.ties, table.source.name)
+        return with_fewer(lambda jobs: reduce_blocks(table.source, table.columns, qrels, self.ties, jobs), jobs)
+
+    def rows(self, keep: Filter, jobs: int) -> Columns:
+        """The rows that a filter of blocks keeps, from one pass over the run. Raises InputError(s)."""
+        table, has_rows = self.opened(), False
+
+        def kept(block: Any) -> Columns:
+            nonlocal has_rows
+            columns = table.columns(block)
+            has_rows = has_rows or len(columns.value) > 0
+            return keep(columns)
+
+        if isinstance(table.source, Whole):
+            whole, problems = kept(table.source.rows), Problems(table.source.name)
+            problems.add(whole.problems)
+            problems.check()
+            return whole
+        columns = _joined(Table(table.source, kept), jobs, "run")
+        if not has_rows:
+            raise no_data(table.source.name, columns.lines, columns.left_out)
+        return columns
 
     def sha256(self) -> str | None:
         """The SHA-256 of its file, None without one."""
@@ -128,8 +157,7 @@ def read_qrels(qrels: Any, **options: Any) -> Given:
     options.Options; and features, those of a LETOR file that are runs.
     Raises GradevalError: InputError for data, OptionError for options.
     """
-    chosen = _chosen(options, Options.names(within=OF_QRELS))
-    return open_qrels(qrels, chosen, chosen.jobs or default_jobs(), None, True)
+    return open_qrels(qrels, _chosen(options, Options.names(within=OF_QRELS)))
 
 
 def _chosen(options: Mapping[str, Any], names: tuple[str, ...]) -> Options:
@@ -212,43 +240,33 @@ def _joined(table: Table, jobs: int, role: str = "") -> Columns:
     return with_fewer(read, jobs)
 
 
-def open_qrels(
-    qrels: Any,
-    options: Options,
-    jobs: int = 1,
-    watch: Callable[[Source], None] | None = None,
-    with_features: bool = False,
-) -> Given:
-    """The judgments. A LETOR file's labels are the grades, or one of its features.
+def open_qrels(qrels: Any, options: Options, watch: Callable[[Source], None] | None = None) -> Given:
+    """The judgments, as they are evaluated. A LETOR file's labels are the grades, or one of its features.
 
-    watch: is shown each source before it is read. with_features: also read the features that are runs.
+    watch: is shown each source before it is read.
     """
-    if isinstance(qrels, Given):
-        return qrels
-    if not is_path(qrels):
-        data = open_data(qrels, "qrels", "grade", options)
-        if not data.rows:
-            raise InputError(data.name, "no judgments given")
-        table = Table(data, lambda block: data.columns(block).light())
-        return Given(_qrels_of(table, 1 if data.is_small else jobs))
-    source = _source(qrels, watch)
-    kind = kind_of(source, "grade", options)
-    check_letor_options(source, "qrels", kind, options)
-    if kind != "letor":
-        return Given(read_qrels_file(source, jobs, kind, options), source, kind)
-    letor, table = _letor_qrels(source, options, jobs, with_features)
-    return Given(_qrels_of(table, jobs), source, kind, letor)
+    judgments = qrels if isinstance(qrels, Given) else _read_judgments(qrels, options, watch)
+    return judgments._replace(qrels=judgments.as_read.evaluated(options))
 
 
-def _letor_qrels(
-    source: Source, options: Options, jobs: int, with_features: bool, problems: Problems | None = None
-) -> tuple[Letor, Table]:
-    """The lines of a LETOR file, and its labels, or one of its features, as grades."""
-    feature = options.qrels_feature
-    wanted = (*(options.features if with_features else ()), *(() if feature is None else (feature,)))
-    letor = _read_letor(source, wanted, options, jobs, problems)
-    grade = letor.label if feature is None else letor.feature(feature)
-    return letor, _whole(source.name, letor.columns(grade))
+def _read_judgments(qrels: Any, options: Options, watch: Callable[[Source], None] | None) -> Given:
+    jobs = options.jobs or default_jobs()
+    if is_path(qrels):
+        [file] = open_file(_source(qrels, watch), "qrels", options)
+        table = _qrels_of(file.table, jobs)
+        return Given(table, table, file.source, file.kind, file.letor)
+    data = open_data(qrels, "qrels", "grade", options)
+    if not data.rows:
+        raise InputError(data.name, "no judgments given")
+    table = _qrels_of(Table(data, lambda block: data.columns(block).light()), 1 if data.is_small else jobs)
+    return Given(table, table)
+
+
+def _qrels_of(table: Table, jobs: int) -> Qrels:
+    source, columns, _ = table
+    return with_fewer(
+        lambda jobs: Qrels.of(source.name, ordered_map(columns, source.blocks(), jobs), jobs), jobs
+    )
 
 
 def open_file(
@@ -270,11 +288,13 @@ def open_file(
         if with_ranks and role == "run" and kind == "trec":
             return [File(source, role, kind, _evaluated(ranked_table(source), options))]
         return [File(source, role, kind, _table(source, role, kind, options, letor, problems))]
-    jobs = options.jobs or default_jobs()
     if role == "qrels":
-        letor, table = _letor_qrels(source, options, jobs, True, problems)
-        return [File(source, role, kind, table, letor=letor)]
-    letor = _read_letor(source, options.features, options, jobs, problems)
+        feature = options.qrels_feature
+        features = options.features if feature is None else (*options.features, feature)
+        letor = _read_letor(source, features, options, problems)
+        grade = letor.label if feature is None else letor.feature(feature)
+        return [File(source, role, kind, _whole(source.name, letor.columns(grade)), letor=letor)]
+    letor = _read_letor(source, options.features, options, problems)
     return [
         File(source, role, kind, _feature_table(letor, feature, options), f"feature{feature}")
         for feature in options.features
@@ -297,18 +317,6 @@ def check_letor_options(source: Source, role: str, kind: str, options: Options) 
                 raise OptionError(f"{option} requires a LETOR file as qrels, but {source.name} is not one")
 
 
-def read_qrels_file(source: Source, jobs: int = 1, kind: str = "trec", options: Options = _DEFAULTS) -> Qrels:
-    """The judgments of a file with one per row. kind: its format. Raises InputError(s)."""
-    return _qrels_of(_table(source, "qrels", kind, options), jobs)
-
-
-def _qrels_of(table: Table, jobs: int) -> Qrels:
-    source, columns, _ = table
-    return with_fewer(
-        lambda jobs: Qrels.of(source.name, ordered_map(columns, source.blocks(), jobs), jobs), jobs
-    )
-
-
 def open_runs(
     name: str | None,
     run: Any,
@@ -323,24 +331,22 @@ def open_runs(
     position: among the runs, from 1. as_trec_eval: whether the lines of a TREC run are read as trec_eval does.
     """
     if isinstance(run, RunTable):
-        path = run.path or name or f"run{position}"
-        table = _whole(path, run.columns, options)
-        return [_run(lambda: table, path, None, name if run.path else path, run.ties)]
+        path, columns = run.path or name or f"run{position}", run.columns
+        label = name if run.path else path
+        return [Run(path, lambda: _whole(path, columns, options), options.ties or run.ties, name=label)]
     if not is_path(run):
         name = name or f"run{position}"
         return [run_of_data(open_data(run, name, "score", options), name, options)]
-    own = given.source if given.source is not None and is_file(run, given.source.name) else None
+    of_qrels = given.source if given.source is not None and is_file(run, given.source.name) else None
     kind = options.run_format
-    if own is not None:  # features of the qrels file itself, which may be a pipe
+    if of_qrels is not None:  # features of the qrels file itself, which may be a pipe
         kind = kind or given.kind
-    source = own if own is not None and kind == "letor" else _source(run, watch)
+    source = of_qrels if of_qrels is not None and kind == "letor" else _source(run, watch)
     kind = kind or kind_of(source, "score", options)
     check_letor_options(source, "run", kind, options)
     if kind == "letor":
-        letor = given.letor if own is not None else None
-        if letor is None:
-            letor = _read_letor(source, options.features, options, options.jobs or default_jobs())
-        return _feature_runs(source, letor, options, name)
+        letor = given.letor if of_qrels is not None else None
+        return _feature_runs(source, letor or _read_letor(source, options.features, options), options, name)
 
     def opened() -> Table:
         if as_trec_eval:
@@ -350,36 +356,7 @@ def open_runs(
             raise InputError(source.name, what, hint="Give the LETOR file as qrels")
         return _table(source, "run", kind, options, given.letor)
 
-    return [_run(opened, source.name, source, name, format_of(kind).ties)]
-
-
-def _run(
-    opened: Callable[[], Table],
-    path: str,
-    source: Source | None,
-    name: str | None,
-    ties: str = DEFAULT_TIES,
-    short_name: str | None = None,
-) -> Run:
-    """opened: begins to read the run. The others are those of Run."""
-    file = path if source is None else source.name
-
-    def reduce(qrels: Qrels, ties: str, jobs: int) -> Reduced:
-        table = opened()
-        if isinstance(table.source, Whole):
-            return reduce_columns(table.columns(table.source.rows), qrels, ties, file)
-        return with_fewer(lambda jobs: reduce_blocks(table.source, table.columns, qrels, ties, jobs), jobs)
-
-    def rows(keep: Filter, jobs: int) -> Columns:
-        table = opened()
-        if not isinstance(table.source, Whole):
-            return _rows(table, keep, jobs)
-        whole, problems = table.columns(table.source.rows), Problems(file)
-        problems.add(whole.problems)
-        problems.check()
-        return keep(whole)
-
-    return Run(path, reduce, rows, source, name, ties, short_name)
+    return [Run(source.name, opened, options.ties or format_of(kind).ties, source, name)]
 
 
 def default_ties(run: Any, given: Given, options: Options) -> str | None:
@@ -395,25 +372,6 @@ def default_ties(run: Any, given: Given, options: Options) -> str | None:
         return format_of(kind).ties
     except InputError:
         return None
-
-
-def _rows(table: Table, keep: Filter, jobs: int) -> Columns:
-    """The rows that a filter keeps. Raises InputError(s)."""
-    has_rows: list[bool] = []
-    left_out: list[bool] = []
-
-    def kept(block: Any) -> Columns:
-        read = table.columns(block)
-        if len(read.value):
-            has_rows.append(True)
-        if read.left_out:
-            left_out.append(True)
-        return keep(read)
-
-    found = _joined(Table(table.source, kept), jobs, "run")
-    if not has_rows:
-        raise no_data(table.source.name, found.lines, bool(left_out))
-    return found
 
 
 def is_path(value: Any) -> bool:
@@ -443,13 +401,14 @@ def _source(path: Any, watch: Callable[[Source], None] | None) -> Source:
 
 
 def _read_letor(
-    source: Source, features: Iterable[int], options: Options, jobs: int, problems: Problems | None = None
+    source: Source, features: Iterable[int], options: Options, problems: Problems | None = None
 ) -> Letor:
     from gradeval.formats.letor import read_letor
 
     def read(jobs: int) -> Letor:
         return read_letor(source, set(features), options.groups, jobs, problems)
 
+    jobs = options.jobs or default_jobs()
     return with_fewer(read, jobs) if problems is None else read(jobs)  # which would collect them twice
 
 
@@ -462,7 +421,8 @@ def _feature_runs(source: Source, letor: Letor, options: Options, label: str | N
 
     def run(feature: int) -> Run:
         short, path, name = feature_names(source.name, feature, label, options)
-        return _run(lambda: _feature_table(letor, feature, options), path, source, name, LETOR_TIES, short)
+        ties = options.ties or LETOR_TIES
+        return Run(path, lambda: _feature_table(letor, feature, options), ties, source, name, short)
 
     runs: list[Run | InputError] = [run(feature) for feature in options.features if feature in letor.features]
     missing = [feature for feature in options.features if feature not in letor.features]
@@ -508,4 +468,59 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
             return _whole(data.name, data.whole(), options)
         return _evaluated(Table(data, data.columns), options)
 
-    return _run(opened, data.name, None, name)
+    return Run(data.name, opened, options.ties or DEFAULT_TIES, name=name)
+
+
+def check_columns(given: Iterable[Any], options: Options) -> None:
+    """Raise OptionError for a query or document column that no table has, which is a typo.
+
+    given: qrels and runs. One table may lack the column, since qrels and runs may differ and
+    usual names are understood; data that cannot be examined twice, such as pipes, may have it.
+    """
+    names = (
+        (source_of(data).name if is_path(data) else "the table", _column_names(data, options)) for data in given
+    )
+    check_names(names, options)
+
+
+def check_names(tables: Iterable[tuple[str, Sequence[str] | None]], options: Options) -> None:
+    """Raise OptionError for a query or document column that no table has.
+
+    tables: the path of each, and the names of its columns: none where they have no names, None where they are
+    not known.
+    """
+    missing = {role: name for role, name in options.columns if role in ("query", "document")}
+    if not missing:
+        return
+    first: tuple[str, Sequence[str]] | None = None
+    for path, names in tables:
+        if names is None:
+            return
+        missing = {role: name for role, name in missing.items() if name not in names}
+        if names and first is None:
+            first = path, names
+    if missing and first is not None:
+        role, name = next(iter(missing.items()))
+        path, names = first
+        has = first_names(map(named, names), _SHOWN)
+        raise OptionError(f"columns: {role}={name} is no column of any table; {path} has {has}")
+
+
+def _column_names(data: Any, options: Options) -> tuple[str, ...] | None:
+    """The names of the columns of a table, none where they have no names, None where they are not known."""
+    if isinstance(data, (Given, RunTable)):
+        return None
+    if not is_path(data):
+        names: Any = getattr(data, "column_names", None) or getattr(data, "columns", ())
+        return tuple(map(str, names)) if not callable(names) else ()
+    if not isinstance(data, Source) and not os.path.isfile(data):
+        return None
+    for number in ROLES.values():
+        with suppress(GradevalError):  # which reading the data will report
+            source = source_of(data)
+            kind = kind_of(source, number, options)
+            if kind == "letor" or format_of(kind).of_letor:
+                return ()
+            table: Table = reader(kind)(source, number, options)
+            return table.names
+    return None

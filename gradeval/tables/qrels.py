@@ -17,6 +17,7 @@ from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionEr
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.notices import Kind, Notice
+from gradeval.options import Options
 from gradeval.tables.ideal import Ideal
 
 SHARE = 1 << 16  # rows whose columns fit the processor's cache, where metrics are several times faster
@@ -103,18 +104,19 @@ class Qrels:
         cuts = distinct(np.concatenate([[0], np.searchsorted(self.offsets, steps), [len(self.queries)]]))
         return [slice(a, b) for a, b in itertools.pairwise(cuts.tolist())]
 
-    def shift_grades(self, zero_grade: float) -> Qrels:
-        """The same judgments with zero_grade subtracted from every grade, both as decimal numbers.
+    def evaluated(self, options: Options) -> Qrels:
+        """The judgments with the options of grades applied: zero_grade subtracted, both as decimal numbers.
 
         Raises OptionError where a result is out of the range of grades.
         """
-        if zero_grade == 0:
+        zero = options.zero_grade
+        if zero == 0:
             return self
         from gradeval.arrays.numbers import subtracted  # imported only when needed
 
-        grade = subtracted(self.grade, float(zero_grade))
+        grade = subtracted(self.grade, float(zero))
         for row in out_of_range(grade)[:1].tolist():
-            left = f"{float(self.grade[row])!r} - {zero_grade!r} = {float(grade[row])!r}"
+            left = f"{float(self.grade[row])!r} - {zero!r} = {float(grade[row])!r}"
             raise OptionError(f"zero_grade leaves a grade that is out of range: {left}. {RESCALE}")
         return replace(self, grade=grade)
 

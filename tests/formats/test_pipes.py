@@ -13,12 +13,11 @@ import time
 from contextlib import contextmanager, suppress
 
 import pytest
-from plain import pipe
+from plain import pipe, read_trec_qrels
 
 from gradeval.errors import InputError
 from gradeval.formats import sources
 from gradeval.formats.sources import Source
-from gradeval.tables.load import read_qrels_file
 
 from .stored import LINES, PACKERS, check_blocks, text_of, text_of_one
 
@@ -65,7 +64,7 @@ def test_an_error_does_not_wait_for_what_a_pipe_brings_next(jobs, monkeypatch):
     try:
         os.write(writing, b"q 0 d x\n" * 25 + b"q 0")
         with pytest.raises(InputError, match=r"1: the grade 'x' is no.*, and so in all 25 lines read\."):
-            read_qrels_file(Source(f"/dev/fd/{reading}"), jobs)
+            read_trec_qrels(Source(f"/dev/fd/{reading}"), jobs)
         os.write(writing, b" d 1\n")  # nobody has read this
     finally:
         os.close(writing)
@@ -86,7 +85,7 @@ def test_an_error_does_not_wait_for_a_pipe_that_brings_little_at_a_time(monkeypa
     thread.start()
     try:
         with pytest.raises(InputError, match=r"and so in all [0-9]+ lines read\."):
-            read_qrels_file(Source(f"/dev/fd/{reading}"), 2)
+            read_trec_qrels(Source(f"/dev/fd/{reading}"), 2)
     finally:
         os.close(reading)
         thread.join()

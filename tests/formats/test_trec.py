@@ -8,13 +8,12 @@ import pytest
 from helpers import each, examples
 from hypothesis import given
 from hypothesis import strategies as st
-from plain import Cut, Halting
+from plain import Cut, Halting, read_trec_qrels
 
 from formats.trec_rows import SIZES, errors_of, qrels_of, run_of
 from gradeval.errors import InputError
 from gradeval.formats import sources
 from gradeval.formats.trec import not_a_number, qrels_columns, run_columns
-from gradeval.tables.load import read_qrels_file
 
 QRELS = [(b"301", b"d1", 1.0), (b"301", b"d2", 0.0), (b"302", b"d1", 2.0)]
 
@@ -50,10 +49,10 @@ def test_blocks_without_lines(jobs, path):
     path.write_bytes(b"301 0 d1 1\n\n302 0 d1 2\n301 0 d2 x\n301 0 d2 0\n")
     for size in SIZES:
         with pytest.raises(InputError, match=":4: the grade 'x' is not a number"):
-            read_qrels_file(Halting(path, size), jobs)
+            read_trec_qrels(Halting(path, size), jobs)
     path.write_bytes(b"301 0 d1 1\n\n302 0 d1 2\n301 0 d2 0\n")
     for size in SIZES:
-        table = read_qrels_file(Halting(path, size), jobs)
+        table = read_trec_qrels(Halting(path, size), jobs)
         assert (table.queries.tolist(), table.documents.tolist()) == ([b"301", b"302"], [b"d1", b"d2", b"d1"])
 
 

@@ -6,11 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from plain import Cut
+from plain import Cut, read_trec_qrels
 
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats.trec import run_columns
-from gradeval.tables.load import read_qrels_file
 
 SIZES = [1, 20, 1 << 20]
 
@@ -18,7 +17,7 @@ SIZES = [1, 20, 1 << 20]
 def qrels_of(path, text, size=1 << 20, jobs=1):
     """{query: {document: grade}} in the table's order, and its warnings."""
     path.write_bytes(text)
-    table = read_qrels_file(Cut(path, size), jobs)
+    table = read_trec_qrels(Cut(path, size), jobs)
     assert table.path == str(path)
     documents, grade = table.documents.tolist(), table.grade.tolist()
     bounds = zip(table.offsets[:-1].tolist(), table.offsets[1:].tolist(), strict=True)
@@ -46,5 +45,5 @@ def run_of(path, text):
 def errors_of(path, text, size=1 << 20, jobs=1):
     path.write_bytes(text)
     with pytest.raises((InputError, InputErrors)) as caught:
-        read_qrels_file(Cut(path, size), jobs)
+        read_trec_qrels(Cut(path, size), jobs)
     return [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]

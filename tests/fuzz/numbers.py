@@ -11,14 +11,13 @@ from decimal import Context, Decimal
 from pathlib import Path
 
 import numpy as np
-from plain import number_of
+from plain import number_of, read_trec_qrels
 
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.formats.letor import read_letor, read_numbers
 from gradeval.formats.scan import floats
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import run_columns
-from gradeval.tables.load import read_qrels_file
 
 from . import data, slow
 from .attack import Wrong
@@ -275,7 +274,7 @@ def _read(case: Case, name: str) -> np.ndarray:
     if case.role == "score":
         return np.concatenate([run_columns(block).value for block in source.blocks()])
     if case.role == "grade":
-        return read_qrels_file(source, case.jobs).grade
+        return read_trec_qrels(source, case.jobs).grade
     if case.role in ("label", "feature"):
         letor = read_letor(source, {3}, None, case.jobs)
         return letor.label if case.role == "label" else letor.feature(3)

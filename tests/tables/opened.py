@@ -23,15 +23,15 @@ def qrels_of(data, **options):
     }
 
 
-def ranks_of(run, qrels=QRELS, ties="trec", **options):
+def ranks_of(run, qrels=QRELS, **options):
     """For each run: its name and {(query, document): (rank, score)} of the judged documents."""
     chosen = Options.of(**options)
-    judged = open_qrels(qrels, chosen, with_features=qrels is run)
+    judged = open_qrels(qrels, chosen)
     table = judged.qrels
     queries, documents = Texts(table.queries), Texts(table.documents)
     result = []
     for one in open_runs(None, run, judged, chosen):
-        reduced = one.reduce(table, ties, 1)
+        reduced = one.reduce(table, 1)
         places = enumerate(zip(reduced.rank.tolist(), reduced.score.tolist(), strict=True))
         query_of = [
             queries[q]

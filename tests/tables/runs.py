@@ -6,9 +6,7 @@ from random import Random
 
 import numpy as np
 from hypothesis import strategies as st
-from plain import Cut
-
-from gradeval.tables.load import read_qrels_file
+from plain import Cut, read_trec_qrels
 
 QUERIES = [b"1", b"10", b"2", b"q" * 9, b"q" * 8, b"q" * 100, b"\xff\x01"]
 LONG = [b"a" * 8, b"a" * 9, b"a" * 8 + b"\xff", b"a" * 16, b"b" * 70, b"b" * 1030, b"b" * 1029 + b"c"]
@@ -79,7 +77,7 @@ def qrels_text(qrels):
 def table_of(folder, qrels):
     path = folder / "qrels"
     path.write_bytes(qrels_text(qrels))
-    return read_qrels_file(Cut(path))
+    return read_trec_qrels(Cut(path))
 
 
 def as_plain(result, table):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, InputErrors, OptionError
 from gradeval.formats.columns import Columns
+from gradeval.options import Options
 from gradeval.tables.ideal import RECALLED
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import Qrels
@@ -78,20 +79,20 @@ def test_another_grade_is_an_error():
     ]
 
 
-def test_shift_grades():
+def test_the_zero_grade_is_subtracted():
     qrels = qrels_of([(b"1", b"a", 1.0), (b"1", b"b", 3.0), (b"1", b"c", 1.8)])
-    assert qrels.shift_grades(0) is qrels
-    assert qrels.shift_grades(1.5).grade.tolist() == [-0.5, 1.5, 0.3]
+    assert qrels.evaluated(Options()) is qrels
+    assert qrels.evaluated(Options(zero_grade=1.5)).grade.tolist() == [-0.5, 1.5, 0.3]
     assert qrels.grade.tolist() == [1.0, 3.0, 1.8]
 
 
 @pytest.mark.parametrize(
     ("grade", "less"), [(1e150, -1e150), (-1e150, 1e150), (1e-150, 1.0000000000000002e-150)]
 )
-def test_shift_grades_stays_in_the_range_of_grades(grade, less):
+def test_the_zero_grade_stays_in_the_range_of_grades(grade, less):
     qrels = qrels_of([(b"1", b"a", less), (b"1", b"b", grade)])
     with pytest.raises(OptionError, match=r"^zero_grade leaves a grade that is out of range: .* rescale them$"):
-        qrels.shift_grades(less)
+        qrels.evaluated(Options(zero_grade=less))
 
 
 def test_grades_out_of_range_are_errors_with_their_lines():

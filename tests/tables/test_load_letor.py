@@ -33,15 +33,15 @@ def test_letor_features_are_runs(letor):
         "feature2": {("1", "b"): (1, 1.0), ("1", "a"): (2, 0.0), ("2", "1"): (1, 0.0)},
         "feature3": {("1", "b"): (1, 7.0), ("1", "a"): (2, 7.0), ("2", "1"): (1, 0.0)},
     }
-    assert dict(ranks_of(letor, letor, features="1-3")) == expected
-    assert ranks_of(letor, letor, features=[3, 1]) == [
+    assert dict(ranks_of(letor, letor, features="1-3", ties="trec")) == expected
+    assert ranks_of(letor, letor, features=[3, 1], ties="trec") == [
         (name, expected[name]) for name in ("feature3", "feature1")
     ]
     assert dict(ranks_of(letor, {"1": {"a": 1, "b": 0}, "2": {"1": 1}}, features=2)) == {
         "feature2": expected["feature2"]
     }
     chosen = Options.of(features="1,4,2,5")
-    *runs, error = open_runs(None, letor, open_qrels(letor, chosen, with_features=True), chosen)
+    *runs, error = open_runs(None, letor, open_qrels(letor, chosen), chosen)
     assert [run.path for run in runs] == [f"{letor}:feature1", f"{letor}:feature2"]
     assert str(error) == f"{letor}: no line has features 4-5"
 

@@ -27,8 +27,7 @@ from gradeval.evaluation.score import scored
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.tables.given_columns import check_columns
-from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
+from gradeval.tables.load import Run, check_columns, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import reduce_columns
 
@@ -166,8 +165,7 @@ def _opened(
     qrels = source_of(qrels) if is_path(qrels) else qrels
     labelled = [(label, source_of(run) if is_path(run) else run) for label, run in labelled]
     check_columns([qrels, *(run for _, run in labelled)], options)
-    features = is_path(qrels) and any(is_file(run, qrels.name) for _, run in labelled)
-    judgments = open_qrels(qrels, options, options.jobs or default_jobs(), watch, features)
+    judgments = open_qrels(qrels, options, watch)
     groups: list[list[Run]] = []
     for position, (label, run) in enumerate(labelled, 1):
         groups.append([])
@@ -175,7 +173,7 @@ def _opened(
             if isinstance(opened, InputError):
                 raise opened
             groups[-1].append(opened)
-    return judgments.qrels.shift_grades(options.zero_grade), groups
+    return judgments.qrels, groups
 
 
 def _positions(qrels: Qrels, queries: Sequence[str]) -> Ints:
@@ -202,7 +200,7 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
     jobs = options.jobs or default_jobs()
     values, is_empty = [], np.zeros(len(qrels.queries), bool)
     for run in runs:
-        reduced = run.reduce(qrels, options.ties or run.ties, jobs)
+        reduced = run.reduce(qrels, jobs)
         scores = score_queries(qrels, judge_of(qrels, reduced, options), reduced.rank, [spec], jobs)
         values.append(scores.values[0])
         is_empty |= scores.empty[0]
@@ -223,8 +221,7 @@ def _explained(
     ids = qrels.queries.take(positions)
     queries = IdIndex(ids)
     columns = run.rows(lambda block: block.of_queries(queries), options.jobs or default_jobs())
-    ties = options.ties or run.ties
-    reduced = reduce_columns(columns, qrels, ties, run.path)
+    reduced = reduce_columns(columns, qrels, run.ties, run.path)
     notices = (
         *qrels.notices,
         *(replace(notice, subject=name) for notice in qrels_notices(qrels, reduced, options)),
@@ -233,7 +230,7 @@ def _explained(
     whole_run, options_used = options.replace(depth=None, judged_only=False), options.to_dict()
     rows = zip(positions.tolist(), Texts(ids), scores.values.T.tolist(), scores.empty.T.tolist(), strict=True)
     for q, query, values, empty in rows:
-        ranking = Ranking.of(qrels, q, reduced, columns, ties, run.path)
+        ranking = Ranking.of(qrels, q, reduced, columns, run.ties, run.path)
         judgments = judgments_of(qrels, reduced, np.array([q]), whole_run, "")
         documents = ranking.in_order(judgments)
         explanations = []
@@ -248,7 +245,7 @@ def _explained(
                 documents,
                 is_empty=is_empty,
                 cutoff=spec.params.get("cutoff"),
-                ties=ties,
+                ties=run.ties,
                 options=options_used,
                 notices=notices,
             )

@@ -26,8 +26,7 @@ from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import WRITERS, Batch, Given, Writer
 from gradeval.options import Options, whole
-from gradeval.tables.given_columns import check_columns
-from gradeval.tables.load import File, open_file
+from gradeval.tables.load import File, check_columns, open_file
 from gradeval.tables.qrels import Rows
 
 if TYPE_CHECKING:

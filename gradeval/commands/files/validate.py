@@ -22,9 +22,8 @@ from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, Problems,
 from gradeval.formats.sources import Source
 from gradeval.notices import many
 from gradeval.options import Options, whole
-from gradeval.tables.given_columns import check_columns
 from gradeval.tables.ideal import is_relevant
-from gradeval.tables.load import File, open_file
+from gradeval.tables.load import File, check_columns, open_file
 from gradeval.tables.qrels import Qrels, Rows
 from gradeval.tables.reduction import Reduced, collect
 

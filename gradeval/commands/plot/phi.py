@@ -11,7 +11,6 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts
-from gradeval.arrays.threads import default_jobs
 from gradeval.commands.explain.contributions import phi_of
 from gradeval.commands.explain.result import Phi
 from gradeval.commands.plot.picture import Axis, Line, Panel, Picture, Point
@@ -63,8 +62,7 @@ def draw_phi(
     watch: Callable[[Source], None] | None = None,
 ) -> Picture:
     """The same with parsed arguments. watch: is shown the source before it is read."""
-    judged = open_qrels(qrels, options, options.jobs or default_jobs(), watch).qrels
-    judged = judged.shift_grades(options.zero_grade)
+    judged = open_qrels(qrels, options, watch).qrels
     params = {name: value for name, value in spec.given if name in ("variant", "points")}
     quartiles = None
     if queries:

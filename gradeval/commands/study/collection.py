@@ -20,8 +20,7 @@ from gradeval.formats.sources import Source
 from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
-from gradeval.tables.given_columns import check_columns
-from gradeval.tables.load import Run, is_file, is_path, open_qrels, open_runs, source_of
+from gradeval.tables.load import Run, check_columns, open_qrels, open_runs
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import IdenticalIds, Ties
 from gradeval.tables.reduction import Reduced, reduce_columns
@@ -120,15 +119,13 @@ def collect(
     """
     jobs = options.jobs or default_jobs()
     check_columns([qrels, *(run for _, run in runs)], options)
-    own = is_path(qrels) and any(is_file(run, source_of(qrels).name) for _, run in runs)
-    source = open_qrels(qrels, options, jobs, watch, own)
+    source = open_qrels(qrels, options, watch)
     plain = options.replace(qrels_format=None, qrels_feature=None, groups=None)
-    read = [source.qrels, *(open_qrels(other, plain, jobs, watch).qrels for other in others)]
-    judged = [table.shift_grades(options.zero_grade) for table in read]
+    judged = [source.qrels, *(open_qrels(other, plain, watch).qrels for other in others)]
     table = judged[0]
     if others:  # queries and documents in order of first appearance
-        columns = (_columns(table, np.zeros(len(table.grade))) for table in read)
-        table = replace(Qrels.of(read[0].path, columns), notices=())
+        columns = (_columns(table, np.zeros(len(table.grade))) for table in judged)
+        table = replace(Qrels.of(judged[0].path, columns), notices=())
     opened: list[Run] = []
     for name, run in runs:
         for of_file in open_runs(name, run, source, options, watch, position=len(opened) + 1):
@@ -139,15 +136,13 @@ def collect(
     def reduced(jobs: int) -> list[Reduced]:
         concurrent_runs = max(1, min(jobs, len(opened)))
         each = jobs // concurrent_runs
-        return [
-            *ordered_map(lambda run: run.reduce(table, options.ties or run.ties, each), opened, concurrent_runs)
-        ]
+        return [*ordered_map(lambda run: run.reduce(table, each), opened, concurrent_runs)]
 
     reductions = with_fewer(reduced, jobs)
     for run, reduction in zip(opened, reductions, strict=True):
         if not (reduction.retrieved > 0).any():
-            raise InputError(run.path, f"no query in common with {read[0].path}", hint="Check the query ids")
-    names, rules = tuple(names_of_runs(opened)), tuple(options.ties or run.ties for run in opened)
+            raise InputError(run.path, f"no query in common with {table.path}", hint="Check the query ids")
+    names, rules = tuple(names_of_runs(opened)), tuple(run.ties for run in opened)
     return Collection(table, names, tuple(reductions), rules, options), judged
 
 
