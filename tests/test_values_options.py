@@ -54,9 +54,8 @@ def explained(qrels: Any, run: Any, **options: Any) -> str:
 
 def studied(qrels: Any, run: Any, **options: Any) -> str:
     runs, _ = collect(qrels, [(None, run)], Options(**options))
-    specs = parse(METRICS)
-    results = runs.scored(specs)
-    return repr((results[0].values, runs.means(specs, results)))
+    [outcome] = runs.outcomes(parse(METRICS))
+    return repr((outcome.result.values, outcome.result.counted))
 
 
 def plotted(qrels: Any, run: Any, **options: Any) -> str:
