@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-
-import numpy as np
+from collections.abc import Iterator, Sequence
 
 from gradeval.commands.explain.result import Document as RankedDocument
 from gradeval.commands.explain.result import Explanation, Phi, Selection, Term
 from gradeval.errors import OptionError, visible
 from gradeval.notices import many
 from gradeval.render import Digits
-from gradeval.render.canvas import BLOCKS, NO_STYLE, Canvas, Scale, ticks
-from gradeval.render.document import Block, Document, Grid, Line, Lines, RenderOptions
+from gradeval.render.document import Block, Document, Grid, Line, RenderOptions
 from gradeval.render.numbers import ABSENT, number, signed
-from gradeval.render.table import GAP, text_width
+from gradeval.render.table import text_width
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1
 _TITLE_WIDTH = 60
-_LEAST_TITLE = 20
-_IDEAL = ("ideal rank", "ideal", "ideal gain", "ideal term")  # columns of the ideal ranking
-_LEFT = frozenset(("rank", "document", "title", "ideal", "ideal rank", "point", "levels"))
-_CURVE_HEIGHT = 9
-_AXIS, _LEAST_COLUMNS = 7, 20  # what the axis of the curve takes, and what it leaves
+_LABELS = frozenset(("rank", "document", "point", "levels"))
+_LEFT = _LABELS | {"title", "ideal", "ideal rank"}
 _MOST = 20  # rows of a table
 
-Rows = list[dict[str, str]]
-"""Column -> text of each row; a column that a row lacks is blank."""
+Row = dict[str, str]
+"""Column -> text; a column that a row lacks is blank."""
 
 
 def document(
@@ -45,7 +39,9 @@ def document(
     explanations = [result] if isinstance(result, Explanation) else result
     return Document(
         blocks=lambda: (
-            block for explanation in explanations for block in _blocks(explanation, how, ranks, loss)
+            block
+            for explanation in explanations
+            for block in _blocks(explanation, ranks or explanation.first_ranks, loss, how.digits)
         ),
         content=lambda: {
             "gradeval": __version__,
@@ -55,50 +51,63 @@ def document(
     )
 
 
-def _blocks(explanation: Explanation, how: RenderOptions, ranks: int | None, loss: bool) -> Iterator[Block]:
+def _blocks(explanation: Explanation, ranks: int, loss: bool, digits: Digits) -> Iterator[Block]:
     """The heading, then tables and sentences."""
-    digits, other = how.digits, explanation.against
-    ranks = ranks or explanation.first_ranks
+    other = explanation.against
     value = value_of(explanation, digits)
     query, run = f"{visible(explanation.display)}, query {visible(explanation.query)}", visible(explanation.run)
     if other is None:
         yield Line(f"{query}, {run}: {value}", "heading")
         yield from details(explanation, ranks, digits)
-        if explanation.phi is not None:
-            yield from _curve(explanation.phi, how.width)
-        yield from _documents(explanation, ranks, how)
+        yield from _documents(explanation, ranks, digits)
     else:
         values = f"{run} {value}, {visible(other.run)} {value_of(other, digits)}"
         difference = signed(explanation.value - other.value, digits)
         yield Line(f"{query}: {values}, difference {difference}", "heading")
-        yield from _differences(explanation, other, ranks, how)
+        yield from _differences(explanation, other, ranks, digits)
     if loss:
-        yield from _losses(explanation, ranks, how)
+        yield _losses(explanation, ranks, digits)
 
 
-def _documents(explanation: Explanation, ranks: int, how: RenderOptions) -> Iterator[Block]:
+def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
     """The documents and what each adds; then the fraction, and what is left out."""
     selection = explanation.selected(ranks)
-    columns = (_sum_columns if explanation.is_sum else _change_columns)(explanation, how.digits)
-    rows: Rows = []
+    columns = (_terms if explanation.is_sum else _changes)(explanation, selection.documents, digits)
+    rows: list[Row] = []
     last = 0
-    for document in selection.documents:
+    for document, of_metric in zip(selection.documents, columns, strict=True):
         place = explanation.place(document) or 0
         if place > last + 1:
             rows.append({"rank": "…"})
         last = place
-        rows.append({**_described(explanation, document, how.digits), **columns(document)})
+        rows.append({**_described(explanation, document, digits), **of_metric})
     title = ""
     if explanation.is_sum:
-        _add_ideal(explanation, rows, ranks, how.digits)
+        _add_ideal(explanation, rows, ranks, digits)
     else:
         title = "Leave-one-out: the document removed from run and judgments, ranks closed up"
-    yield from _fitting(title, rows, _columns(explanation, rows), how.width)
-    yield fraction(explanation, how.digits) if explanation.is_sum else no_sum(explanation)
-    yield from notes(explanation, selection, ranks, how.digits)
+    # the ideal rank stands where it is not that of the row
+    is_beside = all(row.get("ideal rank") in (None, row.get("position") or row["rank"]) for row in rows)
+    names = ["rank", "position", "document", "score", "grade", *filter(None, [explanation.scaled])]
+    names += ["gain", "discount", "term", _sum_name(explanation), "adds", f"{_name(explanation)}@k"]
+    names += ["value without", "change", *([] if is_beside else ["ideal rank"])]
+    yield _grid(title, rows, [*names, "ideal", "ideal gain", "ideal term", "title"])
+    yield fraction(explanation, digits) if explanation.is_sum else no_sum(explanation)
+    sentences = notes(explanation, selection, ranks, digits)
+    if sentences:
+        yield " ".join(sentences)
 
 
-def _described(explanation: Explanation, document: RankedDocument, digits: Digits) -> dict[str, str]:
+def _grid(title: str, rows: Sequence[Row], names: Sequence[str]) -> Grid:
+    """The columns of these names that are not blank everywhere."""
+    names = [name for name in names if any(row.get(name) for row in rows)]
+    cells = [tuple(row.get(name, "") for name in names) for row in rows]
+    labels = next((c for c, name in enumerate(names) if name not in _LABELS), len(names))
+    left = frozenset((0, *(c for c, name in enumerate(names) if name in _LEFT)))
+    return Grid(title, tuple(map(visible, names)), cells, max(labels, 1), left)
+
+
+def _described(explanation: Explanation, document: RankedDocument, digits: Digits) -> Row:
     """The columns of a document whatever the metric."""
     return {
         "rank": _rank(document.rank),
@@ -114,106 +123,21 @@ def _rank(rank: int | None) -> str:
     return ABSENT if rank is None else str(rank)
 
 
+def grade_of(grade: float | None) -> str:
+    return ABSENT if grade is None else f"{grade:.15g}"
+
+
+def value_of(explanation: Explanation, digits: Digits) -> str:
+    return "undefined" if math.isnan(explanation.value) else number(explanation.value, digits)
+
+
 def _title(explanation: Explanation, document: str) -> str:
-    return _cut(visible(explanation.titles.get(document, "")), _TITLE_WIDTH)
-
-
-def no_sum(explanation: Explanation, differences: bool = False) -> str:
-    """The sentence about a metric whose value is no sum. differences: about those of two runs."""
-    text = f"{visible(explanation.display)} is no sum over documents"
-    if differences:
-        text += (
-            ": what a document adds is what the value loses if it is removed from run and judgments "
-            "(leave-one-out), and need not add up."
-        )
-    else:
-        text += ", so the changes need not add up."
-    untried = max(side.untried for side in (explanation, explanation.against or explanation))
-    if untried:
-        text += (
-            " Only documents of the first ranks, and those of the highest grades that were not retrieved, were "
-            f"removed: {many(untried, 'other would take', 'others would take')} too long."
-        )
-    return text
-
-
-def _fitting(title: str, rows: Rows, names: Sequence[str], width: int | None) -> Iterator[Grid]:
-    """One grid, or two if the ideal ranking does not fit next to the run's. Titles are cut to the room left."""
-    grid = _grid(title, rows, names)
-    if width is None or _width(grid) <= width:
-        yield grid
-        return
-    ideal = [name for name in names if name in _IDEAL] if "ideal" in names else []
-    own = [name for name in names if name not in ideal]
-    room = width - _width(_grid(title, rows, [name for name in own if name != "title"])) - len(GAP)
-    if room < _LEAST_TITLE:  # they go to a further table, beside the labels
-        room = width - _width(_grid(title, rows, own[: grid.labels])) - len(GAP)
-    rows = [{**row, "title": _cut(row.get("title", ""), room)} for row in rows]
-    yield _grid(title, rows, own)
-    best = [row for row in rows if "ideal" in row]
-    if best:
-        yield _grid("Ideal ranking", best, ["ideal rank", *(name for name in ideal if name != "ideal rank")])
-
-
-def _width(grid: Grid) -> int:
-    """How wide it is, with two spaces between columns."""
-    texts = (grid.head, *([cell.text for cell in row] for row in grid.cells))
-    return sum(max(map(text_width, column)) + len(GAP) for column in zip(*texts, strict=True)) - len(GAP)
-
-
-def _cut(text: str, width: int) -> str:
-    if text_width(text) <= width:
+    text = visible(explanation.titles.get(document, ""))
+    if text_width(text) <= _TITLE_WIDTH:
         return text
-    while text_width(text) >= width:
+    while text_width(text) >= _TITLE_WIDTH:
         text = text[:-1]
     return f"{text}…"
-
-
-def _columns(explanation: Explanation, rows: Rows) -> list[str]:
-    """The names of columns from left to right; the ideal rank where it is not that of the row."""
-    is_beside = all(row.get("ideal rank") in (None, row.get("position") or row["rank"]) for row in rows)
-    names = ["rank", "position", "document", "score", "grade", *filter(None, [explanation.scaled])]
-    names += ["gain", "discount", "term", _sum_name(explanation), "adds", f"{_name(explanation)}@k"]
-    names += ["value without", "change", *([] if is_beside else ["ideal rank"])]
-    return [*names, "ideal", "ideal gain", "ideal term", "title"]
-
-
-def _sum_columns(explanation: Explanation, digits: Digits) -> Callable[[RankedDocument], dict[str, str]]:
-    """The texts of a document of a metric that is a sum."""
-    terms = {term.document: term for term in explanation.terms or ()}
-    is_dcg = any(term.gain is not None for term in terms.values()) or bool(explanation.discounts)
-    ordered = sorted((term.position, term.running) for term in terms.values() if term.position is not None)
-    positions = [position for position, _ in ordered]
-    last = explanation.cutoff or math.inf
-
-    def nothing(document: RankedDocument, place: int) -> Term:
-        """The term of a document that has none, and so adds 0."""
-        before = bisect_left(positions, place)
-        running = ordered[before - 1][1] if before else 0.0
-        if place > len(explanation.discounts):
-            return Term(document, 0.0, running, 0.0, place)
-        scaled = 0.0 if explanation.scaled else None
-        return Term(document, 0.0, running, 0.0, place, 0.0, explanation.discounts[place - 1], scaled)
-
-    def columns(document: RankedDocument) -> dict[str, str]:
-        place = explanation.place(document)
-        term = terms.get(document)
-        if term is None and place is not None and place <= last:
-            term = nothing(document, place)
-        values: dict[str, float | None] = {}
-        if term is not None:
-            values = {explanation.scaled: term.scaled, "gain": term.gain, "discount": term.discount}
-            if not explanation.levels:  # µAP has a term for each level
-                values["term"] = term.value
-            if is_dcg:
-                values[_sum_name(explanation)] = term.running
-            else:
-                values["adds"] = term.contribution
-        if place is not None and place <= len(explanation.by_rank):
-            values[f"{_name(explanation)}@k"] = explanation.by_rank[place - 1]
-        return {name: number(value, digits) for name, value in values.items() if value is not None}
-
-    return columns
 
 
 def _name(explanation: Explanation) -> str:
@@ -225,35 +149,72 @@ def _sum_name(explanation: Explanation) -> str:
     return "DCG'" if explanation.groups else "DCG"
 
 
-def _add_ideal(explanation: Explanation, rows: Rows, ranks: int, digits: Digits) -> None:
-    """The documents of the ideal ranking next to those of the first ranks."""
-    is_ranked = explanation.ideal is not None and all(term.position for term in explanation.ideal)
-    if explanation.ideal is None or not is_ranked:
-        return
-    for place, term in enumerate(explanation.ideal[:ranks]):
-        if place == len(rows) or rows[place].get("rank") in ("…", ABSENT):
-            rows.insert(place, {"rank": _rank(term.position), "document": ABSENT})
-        ideal = "any" if term.document is None else visible(term.document.id)
-        rows[place] |= {"ideal rank": _rank(term.position), "ideal": ideal}
-        rows[place]["ideal gain"] = number(term.gain or 0.0, digits)
-        rows[place]["ideal term"] = number(term.value, digits)
-    rest = [term.value for term in explanation.ideal[ranks:]]
-    if rest:
-        if ranks >= len(rows) or rows[ranks].get("rank") in ("…", ABSENT):
-            rows.insert(ranks, {"rank": ""})
-        rows[ranks] |= {"ideal": f"{len(rest)} more", "ideal term": number(math.fsum(rest), digits)}
+def _terms(explanation: Explanation, documents: Sequence[RankedDocument], digits: Digits) -> Iterator[Row]:
+    """The texts of documents of a metric that is a sum."""
+    terms = {term.document: term for term in explanation.terms or ()}
+    is_dcg = any(term.gain is not None for term in terms.values()) or bool(explanation.discounts)
+    running = sorted((term.position, term.running) for term in terms.values() if term.position is not None)
+    last = explanation.cutoff or math.inf
+    for document in documents:
+        place, term = explanation.place(document), terms.get(document)
+        if term is None and place is not None and place <= last:
+            # a document without a term adds 0
+            before = bisect_left(running, (place,))
+            has_discount = place <= len(explanation.discounts)
+            term = Term(
+                document,
+                value=0.0,
+                running=running[before - 1][1] if before else 0.0,
+                contribution=0.0,
+                gain=0.0 if has_discount else None,
+                discount=explanation.discounts[place - 1] if has_discount else None,
+                scaled=0.0 if has_discount and explanation.scaled else None,
+            )
+        values: dict[str, float | None] = {}
+        if term is not None:
+            values = {explanation.scaled: term.scaled, "gain": term.gain, "discount": term.discount}
+            if not explanation.levels:  # µAP has a term for each level
+                values["term"] = term.value
+            if is_dcg:
+                values[_sum_name(explanation)] = term.running
+            else:
+                values["adds"] = term.contribution
+        if place is not None and place <= len(explanation.by_rank):
+            values[f"{_name(explanation)}@k"] = explanation.by_rank[place - 1]
+        yield {name: number(value, digits) for name, value in values.items() if value is not None}
 
 
-def _change_columns(explanation: Explanation, digits: Digits) -> Callable[[RankedDocument], dict[str, str]]:
+def _changes(explanation: Explanation, documents: Sequence[RankedDocument], digits: Digits) -> Iterator[Row]:
     changes = {change.document: change for change in explanation.changes}
-
-    def columns(document: RankedDocument) -> dict[str, str]:
+    for document in documents:
         change = changes.get(document)
-        if change is None:
-            return {"value without": ABSENT, "change": ABSENT}
-        return {"value without": number(change.value, digits), "change": signed(change.change, digits)}
+        value, difference = (change.value, change.change) if change else (math.nan, math.nan)
+        yield {"value without": number(value, digits), "change": signed(difference, digits)}
 
-    return columns
+
+def _add_ideal(explanation: Explanation, rows: list[Row], ranks: int, digits: Digits) -> None:
+    """The documents of the ideal ranking next to those of the first ranks."""
+    ideal = explanation.ideal or ()
+    if not all(term.position for term in ideal):
+        return
+
+    def row(place: int, rank: str) -> Row:
+        """The row of this rank, which is inserted where the run has none."""
+        if place == len(rows) or rows[place].get("rank") in ("…", ABSENT):
+            rows.insert(place, {"rank": rank})
+        return rows[place]
+
+    for place, term in enumerate(ideal[:ranks]):
+        rank = _rank(term.position)
+        beside = row(place, rank)
+        beside.setdefault("document", ABSENT)
+        beside["ideal rank"] = rank
+        beside["ideal"] = "any" if term.document is None else visible(term.document.id)
+        beside["ideal gain"] = number(term.gain or 0.0, digits)
+        beside["ideal term"] = number(term.value, digits)
+    rest = [term.value for term in ideal[ranks:]]
+    if rest:
+        row(ranks, "").update({"ideal": f"{len(rest)} more", "ideal term": number(math.fsum(rest), digits)})
 
 
 def fraction(explanation: Explanation, digits: Digits) -> str:
@@ -287,18 +248,35 @@ def _short(value: float, digits: Digits) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else number(value, digits)
 
 
-def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Digits) -> Iterator[str]:
+def no_sum(explanation: Explanation, differences: bool = False) -> str:
+    """The sentence about a metric whose value is no sum. differences: about those of two runs."""
+    text = f"{visible(explanation.display)} is no sum over documents"
+    if differences:
+        text += (
+            ": what a document adds is what the value loses if it is removed from run and judgments "
+            "(leave-one-out), and need not add up."
+        )
+    else:
+        text += ", so the changes need not add up."
+    untried = max(side.untried for side in (explanation, explanation.against or explanation))
+    if untried:
+        text += (
+            " Only documents of the first ranks, and those of the highest grades that were not retrieved, were "
+            f"removed: {many(untried, 'other would take', 'others would take')} too long."
+        )
+    return text
+
+
+def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Digits) -> list[str]:
     """Sentences about documents that the table does not show, and its marks."""
     sentences = []
     if not explanation.documents.retrieved:
         sentences.append("The run has no documents for this query.")
     if selection.hidden:
-        count = many(selection.hidden, "document", "documents")
-        added = number(selection.hidden_contribution, digits)
-        adds = f", which add {added if selection.hidden_contribution else 'nothing'}"
-        is_known = explanation.is_sum and not math.isnan(selection.hidden_contribution)
-        adds = adds if is_known and not explanation.groups else ""
-        sentences.append(f"Not shown: {count} of lower ranks{adds}.")
+        count, added = many(selection.hidden, "document", "documents"), selection.hidden_contribution
+        adds = f", which add {number(added, digits) if added else 'nothing'}"
+        is_known = explanation.is_sum and not math.isnan(added) and not explanation.groups
+        sentences.append(f"Not shown: {count} of lower ranks{adds if is_known else ''}.")
     if selection.missed and not explanation.groups:
         shown = sum(document.rank is None for document in selection.documents)
         which = f", {shown} of which {'is' if shown == 1 else 'are'} shown"
@@ -315,17 +293,16 @@ def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Di
     if tied:
         order = "the lowest grade first" if explanation.groups else f"ordered by --ties {explanation.ties}"
         sentences.append(f"Tied scores: {tied} of the first {len(first)}, {order}.")
-    if sentences:
-        yield " ".join(sentences)
+    return sentences
 
 
-def _losses(explanation: Explanation, ranks: int, how: RenderOptions) -> Iterator[Block]:
+def _losses(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
     if not explanation.has_losses:
         raise OptionError(
             f"{explanation.metric}: losses are defined for DCGs that an ideal ranking of the judged documents "
             "normalizes, such as nDCG"
         )
-    losses, digits = [loss for loss in explanation.losses if loss.loss], how.digits
+    losses = [loss for loss in explanation.losses if loss.loss]
     rows = [
         {
             **_described(explanation, loss.document, digits),
@@ -336,18 +313,18 @@ def _losses(explanation: Explanation, ranks: int, how: RenderOptions) -> Iterato
         }
         for loss in losses[:ranks]
     ]
-    rest = [loss.loss for loss in losses[ranks:]]
-    if rest:
-        rows.append({"document": f"{len(rest)} more", "loss": signed(math.fsum(rest), digits)})
+    rows += _rest("loss", [loss.loss for loss in losses[ranks:]], digits)
     rows.append({"document": "1 - value", "loss": signed(1 - explanation.value, digits)})
     names = ("rank", "document", "ideal rank", "grade", "adds", "ideally adds", "loss", "title")
-    yield from _fitting("What each document loses by not being at its ideal rank", rows, names, how.width)
+    return _grid("What each document loses by not being at its ideal rank", rows, names)
 
 
-def _differences(
-    explanation: Explanation, other: Explanation, ranks: int, how: RenderOptions
-) -> Iterator[Block]:
-    digits = how.digits
+def _rest(column: str, values: Sequence[float], digits: Digits) -> list[Row]:
+    """A row for the documents that are not shown."""
+    return [{"document": f"{len(values)} more", column: signed(math.fsum(values), digits)}] if values else []
+
+
+def _differences(explanation: Explanation, other: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
     run, other_run = visible(explanation.run), visible(other.run)
     differences = [difference for difference in explanation.differences if difference.difference]
     rows = [
@@ -363,9 +340,7 @@ def _differences(
         }
         for difference in differences[:ranks]
     ]
-    rest = [difference.difference for difference in differences[ranks:]]
-    if rest:
-        rows.append({"document": f"{len(rest)} more", "difference": signed(math.fsum(rest), digits)})
+    rows += _rest("difference", [difference.difference for difference in differences[ranks:]], digits)
     if explanation.is_sum:
         rows.append(
             {
@@ -376,28 +351,11 @@ def _differences(
             }
         )
     if differences:
-        yield from _fitting("Documents that make the difference", rows, list(rows[0]), how.width)
+        yield _grid("Documents that make the difference", rows, list(rows[0]))
     else:
         yield "No document makes a difference."
     if not explanation.is_sum:
         yield no_sum(explanation, differences=True)
-
-
-def value_of(explanation: Explanation, digits: Digits) -> str:
-    return "undefined" if math.isnan(explanation.value) else number(explanation.value, digits)
-
-
-def grade_of(grade: float | None) -> str:
-    return ABSENT if grade is None else f"{grade:.15g}"
-
-
-def _grid(title: str, rows: Rows, names: Sequence[str]) -> Grid:
-    """The columns of these names that are not blank everywhere."""
-    names = [name for name in names if any(row.get(name) for row in rows)]
-    cells = [tuple(row.get(name, "") for name in names) for row in rows]
-    labels = next((c for c, name in enumerate(names) if name not in _LEFT), len(names))
-    left = frozenset((0, *(c for c, name in enumerate(names) if name in _LEFT)))
-    return Grid(title, tuple(map(visible, names)), cells, max(labels, 1), left)
 
 
 def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Grid | str]:
@@ -405,39 +363,33 @@ def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Gr
     if explanation.levels:
         yield _levels(explanation, ranks, digits)
     if explanation.phi is not None:
-        yield from phi_tables(explanation.phi, digits)
+        yield from _phi(explanation.phi, digits)
     if explanation.groups:
         rows = [
             {
                 "grade": grade_of(group.grade),
                 "level": str(group.level),
-                "ideal positions": str(group.first)
-                if group.first == group.last
-                else f"{group.first}-{group.last}",
+                "ideal positions": "-".join(map(str, dict.fromkeys((group.first, group.last)))),
                 "discount": number(group.discount, digits),
             }
             for group in explanation.groups
         ]
-        yield _grid(
-            "Levels, which are the gains, and the discount that documents of a level share",
-            _first_rows(rows, "grade"),
-            list(rows[0]),
-        )
+        title = "Levels, which are the gains, and the discount that documents of a level share"
+        yield _grid(title, _first_rows(rows, "grade"), list(rows[0]))
 
 
-def _first_rows(rows: Rows, label: str) -> Rows:
+def _first_rows(rows: list[Row], label: str) -> list[Row]:
     """The first rows, and how many follow."""
-    more = len(rows) - _MOST
-    return [*rows[:_MOST], {label: f"{more} more"}] if more > 0 else rows
+    rest = len(rows) - _MOST
+    return [*rows[:_MOST], {label: f"{rest} more"}] if rest > 0 else rows
 
 
 def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
     """Scheel's table 1: a row for each threshold, or those of the largest weight, then the weighted mean."""
     heaviest = sorted(explanation.levels, key=lambda level: -level.weight)
-    shown, others = sorted(heaviest[:_MOST], key=lambda level: level.grade), heaviest[_MOST:]
     length = min(len(explanation.levels[0].marks), ranks)
     marks = f"ranks 1-{length}" if length > 1 else "rank 1"
-    rows: Rows = [
+    rows = [
         {
             "levels": f"grade >= {grade_of(level.grade)}",
             marks: level.marks[:ranks],
@@ -446,23 +398,23 @@ def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
             "weight": number(level.weight, digits),
             "AP · weight": number(level.average_precision * level.weight, digits),
         }
-        for level in shown
+        for level in sorted(heaviest[:_MOST], key=lambda level: level.grade)
     ]
+    others = [level.average_precision * level.weight for level in heaviest[_MOST:]]
     if others:
-        rest = math.fsum(level.average_precision * level.weight for level in others)
-        rows.append({"levels": f"{len(others)} more", "AP · weight": number(rest, digits)})
+        rows.append({"levels": f"{len(others)} more", "AP · weight": number(math.fsum(others), digits)})
     rows.append({"levels": "weighted mean", "AP · weight": value_of(explanation, digits)})
     return _grid("AP at each level: + reaches it, - does not", rows, list(rows[0]))
 
 
-def phi_tables(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
+def _phi(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
     """The control points of φ, and φ of each grade."""
     points = [
         {"point": name, "grade": grade_of(grade), "φ": number(value, digits)}
         for name, grade, value in phi.points
     ]
     if points:
-        yield _grid("Control points of φ", points, ("point", "grade", "φ"))
+        yield _grid("Control points of φ", points, list(points[0]))
     else:
         yield "There are no control points of φ: no grade is above 0."
     if phi.whisker is not None and all(name != "whisker" for name, _, _ in phi.points):
@@ -477,19 +429,4 @@ def phi_tables(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
         }
         for grade, count, value, gain in phi.values
     ]
-    yield _grid(
-        "φ and gain 2^φ - 1 of each grade", _first_rows(values, "grade"), ("grade", "judged", "φ", "gain")
-    )
-
-
-def _curve(phi: Phi, width: int | None) -> Iterator[Lines]:
-    """φ by grade, with the control points as o; nothing where all grades are equal."""
-    if phi.curve[0][0] == phi.curve[-1][0]:
-        return
-    x, y = np.array(phi.curve).T
-    columns = len(x) if width is None else max(min(len(x), width - _AXIS), _LEAST_COLUMNS)
-    canvas = Canvas(columns, _CURVE_HEIGHT, Scale(x[0], x[-1]), Scale(0.0, 1.0))
-    canvas.path(x, y, (BLOCKS.path, NO_STYLE))
-    canvas.marks((point[1:] for point in phi.points), ("o", NO_STYLE))
-    chart = canvas.chart([0.0, 0.5, 1.0], ticks(x[0], x[-1], columns // 10), BLOCKS)
-    yield Lines(("  φ by grade", *chart.lines()))
+    yield _grid("φ and gain 2^φ - 1 of each grade", _first_rows(values, "grade"), list(values[0]))

@@ -114,14 +114,11 @@ def test_a_metric_that_is_no_sum_says_so():
     assert "(leave-one-out), and need not add up." in shown("F@2", against={"t": {"H": 1.0}})
 
 
-def test_phi_is_drawn():
+def test_phi():
     text = shown("nDCGphi")
     assert "Control points of φ\npoint    grade       φ\n" in text
     assert "highest      4  1.0000\n" in text
     assert "The whisker, 6.3750, is no control point" in text
-    [first, *_, last, axis] = text[text.index("φ by grade\n") :].split("\n\n")[0].splitlines()[1:-1]
-    assert first.startswith("  1.0 ┤") and first.endswith("o")
-    assert last.startswith("  0.0 ┤o") and axis.startswith("      └──")
 
 
 @each("metric, rest", [("muAP", "5 more"), ("nDCGphi", "\n5 more\n"), ("rankDCG", "\n5 more\n")])
@@ -175,7 +172,7 @@ def test_titles_are_cut_and_escaped():
     assert "…" in text
     narrow = shown("nDCG", text={"A": "long " * 30}, width=90)
     assert max(map(len, narrow.splitlines())) <= 90
-    assert "Ideal ranking\nideal rank  ideal" in narrow
+    assert "\nrank  document  ideal" in narrow
 
 
 def test_ids_are_escaped():
@@ -191,7 +188,6 @@ def test_markdown():
     text = shown("nDCG", format="md", loss=True)
     assert text.startswith("### nDCG, query t, run1: 0.6")
     assert "\n| rank | document |   score | grade |" in text
-    assert "```\n" in shown("nDCGphi", format="md")
 
 
 def test_json_has_everything():
@@ -242,14 +238,14 @@ def test_the_ideal_ranking_adds_up():
 
 @each("metric", ["nDCG@5", "nDCGphi", "muAP", "rankDCG", "AUC", "AP"])
 def test_a_narrow_terminal(metric):
-    """Also the heading and the curve of nDCGφ."""
+    """Also the heading."""
     run = {"a run of a name that is long": RUN}
     for width in (40, 60):
         assert max(map(text_width, shown(metric, run=run, width=width).splitlines())) <= width
 
 
 def test_wide_titles_fit():
-    """Characters of two columns count as two; titles that go to a table of their own fit it too."""
+    """Characters of two columns count as two."""
     titles = dict.fromkeys("ABCDEFGH", "検索評価の文書" * 12)
     for metric in ("NDCNG", "AP"):
         for width in (80, 100):
