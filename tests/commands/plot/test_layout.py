@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers import each
+from hypothesis import given
+from hypothesis import strategies as some
 
 import gradeval
+from gradeval.commands.plot.layout import _bars, _text, _titled, labels, rounded, step_of, ticks
+from gradeval.commands.plot.picture import Bars
 from gradeval.errors import OptionError
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -117,3 +122,74 @@ def test_a_formula_is_text_in_a_spreadsheet():
     assert ",'=1+1," in picture.render("csv", spreadsheet=True)
     assert ",=1+1," in picture.render("csv")
     assert str(picture) == picture.render()
+
+
+numbers = some.floats(-1e6, 1e6).map(lambda number: round(number, 6))
+
+
+def bars(values, width, height, ascii=False):
+    """A chart of these values as lines."""
+    y = np.array(values)
+    chart = _bars(Bars((), y, 0.0, 0.0, 0.0), (min(values), max(values)), width, height, ascii)
+    return [_text(row, False) for row in chart]
+
+
+def test_bars_are_drawn_in_eighths_and_halves():
+    """Above and below 0; what is not 0 is seen; wide bars have gaps."""
+    assert bars([1, 0.5, 0.24, 0.01, 0], 5, 4) == [
+        " 1.00 ┤█",
+        " 0.75 ┤█",
+        " 0.50 ┤██",
+        " 0.25 ┤███▁",
+        " 0.00 └─────",
+    ]
+    assert [line[7:] for line in bars([1, 0.5, -0.25, -0.75, -1], 5, 4)] == [
+        "█", "██", "─────", "  ▀██", "   ▀█",
+    ]  # fmt: skip
+    assert bars([1, 0.6], 2, 1, ascii=True)[0] == "    1 ┤█▄"
+    assert bars([1, 1], 8, 1)[0] == "    1 ┤███ ███"
+
+
+@given(some.lists(some.integers(-9, 9).map(lambda n: n / 9), min_size=1, max_size=30), some.integers(3, 20))
+def test_any_bars_can_be_drawn(values, height):
+    lines = bars(values, 40, height)
+    assert len(lines) <= height + 3
+    assert bool(set("".join(lines)) & set("▁▂▃▄▅▆▇█▀")) == any(values)
+
+
+def test_wide_characters_take_two_columns():
+    for title in ("测试 wide", "ascii 123"):
+        rows = _titled([[("x", 0)]], [title], "below")
+        assert [_text(row, False) for row in rows] == [title, "x", "    below"]
+        assert {len(row) for row in rows} == {9}
+
+
+@given(numbers, numbers, some.integers(2, 20))
+def test_ticks_are_few_and_within(first, second, most):
+    low, high = sorted((first, second))
+    slack = 1e-6 * max(abs(low), abs(high), 1e-300)
+    for whole in (False, True):
+        values = ticks(low, high, most, whole)
+        assert len(values) <= most + 1
+        assert all(low - slack <= value <= high + slack for value in values)
+        assert not whole or all(value == round(value) for value in values)
+    if high > low:
+        assert step_of(high - low, most) * most >= (high - low) * (1 - 1e-6)
+        ends = rounded(low, high, most, (None, None))
+        assert ends[0] <= low + slack and ends[1] >= high - slack
+
+
+def test_a_range_does_not_go_beyond_the_ends():
+    assert rounded(0.01, 0.999, 10, (0.0, 1.0)) == (0.0, 1.0)
+    assert rounded(0.93, 0.999, 2, (0.0, 1.0)) == (0.9, 1.0)
+    assert rounded(0.5, 0.5, 4, (0.0, 1.0)) == (0.0, 1.0)
+
+
+def test_labels():
+    for values, texts in (
+        ((0, 1, 2), "0 1 2"),
+        ((0.0, 0.25), "0.00 0.25"),
+        ((-0.0, -0.5), "0.0 -0.5"),
+        ((), ""),
+    ):
+        assert labels(values) == texts.split()
