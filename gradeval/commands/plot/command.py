@@ -31,7 +31,6 @@ from gradeval.cli.options import (
 from gradeval.cli.types import File, OutputPath
 from gradeval.commands.compare.command import with_baseline
 from gradeval.commands.compare.options import CompareOptions
-from gradeval.commands.plot.file import SUFFIXES, check_matplotlib, format_of
 from gradeval.commands.study.command import FORMATS, example, swaps_options
 from gradeval.options import INPUT, OF_QRELS, RUNS, Options, parse_number
 
@@ -87,7 +86,7 @@ def picture_options(*tables: str, is_drawn: bool = False) -> Callable[[Decorated
             "--save",
             type=OutputPath(),
             metavar="FILE",
-            help=f"Save the picture too, atomically. Its ending sets the format: {', '.join(SUFFIXES)}. "
+            help="Save the picture too, atomically. Its ending sets the format: .svg, .png, .pdf. "
             "Requires matplotlib: pip install 'gradeval[plot]'.",
         ),
         drawing(
@@ -102,38 +101,31 @@ def picture_options(*tables: str, is_drawn: bool = False) -> Callable[[Decorated
     )
 
 
-def _plot(
-    job: Job,
-    draw: Callable[[Progress], Picture],
-    *read: str,
-    save: str | None,
-    size: tuple[float, float] | None,
-    ascii: bool | None = None,
-) -> int:
-    """Draw a picture, print it, and save it. read: files that are read, though no argument of type File names
-    them. ascii: None for a picture that is not drawn in characters.
+def _plot(job: Job, draw: Callable[[Progress], Picture], options: dict[str, Any], *read: str) -> int:
+    """Draw a picture, print it, and save it. options: those of the picture are taken out before it is drawn.
+    read: files that are read, though no argument of type File names them.
     """
+    from gradeval.commands.plot.picture import drawing, format_of, without_glyphs
+
+    save, size, ascii = options.pop("save"), options.pop("size"), options.pop("ascii", None)
     if save is None and size is not None:
         raise click.UsageError("--size requires --save.")
-    file, kind = None, ""
+    file, kind, data, warnings = None, "", b"", []
     job.open(*read)
     if save is not None:  # what would prevent it is an error before anything is read
         kind = format_of(save, "--save")
-        check_matplotlib()
+        drawing()
         file = job.output_file(save, input_files(*read), "--save")
         if job.file is not None and os.path.realpath(job.file.path) == os.path.realpath(save):
             raise click.UsageError("--output and --save name the same file.")
     with job.running() as progress:
         picture = draw(progress)
-    data, warnings = b"", list[str]()
     if file is not None:
-        from gradeval.commands.plot.file import image, without_glyphs
-
-        data, missing = image(picture, kind, size)
+        data, missing = drawing().image(picture, kind, size)
         warnings = [without_glyphs(missing)] if missing else []
     if not job.passes(picture.notices, picture.runs_read, warnings):
         return 2
-    how: dict[str, Any] = {} if ascii is None else {"ascii": ascii or (job.on_terminal and _lacks_blocks())}
+    how = {} if ascii is None else {"ascii": ascii or (job.on_terminal and _lacks_blocks())}
     how |= {"table": job.table, "digits": job.digits, "spreadsheet": job.spreadsheet, **job.style}
     text = picture.render(job.format, **how)
     if file is not None:
@@ -188,9 +180,6 @@ def queries_command(
     metrics: tuple[str, ...],
     baseline: str | None,
     confidence: float,
-    save: str | None,
-    size: tuple[float, float] | None,
-    ascii: bool,
     **options: Any,
 ) -> int:
     """The value of each query, the highest first; of several runs, differences from a baseline.
@@ -201,9 +190,9 @@ def queries_command(
     check_runs(runs, options["features"])
     labelled = with_baseline(runs, baseline)
 
-    def draw(progress: Progress) -> Picture:
-        from gradeval.commands.plot.queries import METRIC, draw_queries
+    from gradeval.commands.plot.queries import METRIC, draw_queries
 
+    def draw(progress: Progress) -> Picture:
         return draw_queries(
             qrels,
             labelled or [(None, qrels)],
@@ -215,7 +204,7 @@ def queries_command(
             query_ids=job.chosen,
         )
 
-    return _plot(job, draw, *(path for _, path in labelled), save=save, size=size, ascii=ascii)
+    return _plot(job, draw, options, *(path for _, path in labelled))
 
 
 @plot_command.command(
@@ -253,9 +242,6 @@ def curve_command(
     at: str | None,
     log: bool,
     confidence: float,
-    save: str | None,
-    size: tuple[float, float] | None,
-    ascii: bool,
     **options: Any,
 ) -> int:
     """The mean of a metric at each cutoff, with its t interval.
@@ -265,10 +251,10 @@ def curve_command(
     """
     check_runs(runs, options["features"])
 
-    def draw(progress: Progress) -> Picture:
-        from gradeval.commands.plot.curve import METRIC, curves_of, draw_curve
-        from gradeval.tables.run_names import labelled
+    from gradeval.commands.plot.curve import METRIC, curves_of, draw_curve
+    from gradeval.tables.run_names import labelled
 
+    def draw(progress: Progress) -> Picture:
         return draw_curve(
             qrels,
             [labelled(run) for run in runs] or [(None, qrels)],
@@ -280,7 +266,7 @@ def curve_command(
             query_ids=job.chosen,
         )
 
-    return _plot(job, draw, save=save, size=size, ascii=ascii)
+    return _plot(job, draw, options)
 
 
 @plot_command.command(
@@ -307,8 +293,6 @@ def phi_command(
     qrels: str,
     drawn: tuple[str, ...],
     metrics: tuple[str, ...],
-    save: str | None,
-    size: tuple[float, float] | None,
     **options: Any,
 ) -> int:
     """φ of nDCGφ by grade, with its control points: lowest, median, whisker, highest.
@@ -317,13 +301,13 @@ def phi_command(
     the grade or a higher one. --query draws φ of one query, or of several.
     """
 
-    def draw(progress: Progress) -> Picture:
-        from gradeval.commands.plot.phi import METRIC, draw_phi, phi_spec
+    from gradeval.commands.plot.phi import METRIC, draw_phi, phi_spec
 
+    def draw(progress: Progress) -> Picture:
         spec = phi_spec(metrics or METRIC)
         return draw_phi(qrels, spec, Options.of(**options), queries=drawn, watch=progress.watch)
 
-    return _plot(job, draw, save=save, size=size)
+    return _plot(job, draw, options)
 
 
 @plot_command.command(
@@ -345,8 +329,6 @@ def phi_command(
 def swaps_picture_command(
     job: Job,
     metrics: tuple[str, ...],
-    save: str | None,
-    size: tuple[float, float] | None,
     **options: Any,
 ) -> int:
     """The curves of 'gradeval study swaps': metrics after 0, 1, 2 … random swaps in an ideal ranking.
@@ -355,10 +337,10 @@ def swaps_picture_command(
     metric that does not depend on the number of relevance levels has the same curve for all.
     """
 
-    def draw(progress: Progress) -> Picture:
-        from gradeval.commands.plot.swaps import swaps
-        from gradeval.commands.study.swaps import METRICS
+    from gradeval.commands.plot.swaps import swaps
+    from gradeval.commands.study.swaps import METRICS
 
+    def draw(progress: Progress) -> Picture:
         return swaps(metrics or METRICS, **options, progress=progress.steps)
 
-    return _plot(job, draw, save=save, size=size)
+    return _plot(job, draw, options)

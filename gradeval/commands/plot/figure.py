@@ -57,6 +57,7 @@ _METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": "gradeval"},
     "pdf": {"CreationDate": None, "Creator": "gradeval", "Producer": None},
 }
+_MOST_INCHES = 100.0
 _POINTS = 72  # in an inch
 _ALONE, _WIDE, _SMALL, _SMALLER = (
     (5.0, 3.2),
@@ -79,8 +80,10 @@ _MANY = 6  # panels, of which three are side by side
 _STEPS = [1, 2, 5, 10]  # between the numbers of an axis
 
 
-def drawn(picture: Picture, format: str, size: tuple[float, float] | None = None) -> tuple[bytes, str]:
-    """The picture in a format of matplotlib, and the characters that its font lacks."""
+def image(picture: Picture, format: str, size: tuple[float, float] | None = None) -> tuple[bytes, str]:
+    """The picture in a format of matplotlib, and the characters that its font lacks. Raises OptionError."""
+    if size is not None and not all(0 < inches <= _MOST_INCHES for inches in size):
+        raise OptionError(f"size must be width and height in inches, up to {_MOST_INCHES:g}, not {size}")
     with _plain_settings(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure = _figure(picture, size)

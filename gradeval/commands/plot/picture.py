@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
@@ -13,7 +14,7 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.commands.compare.result import PairComparison
 from gradeval.commands.study.tables import Study
-from gradeval.errors import OptionError, described
+from gradeval.errors import GradevalError, OptionError, described
 from gradeval.options import CONFIDENCE
 from gradeval.statistics.intervals import Interval, t_interval
 from gradeval.statistics.tests import mean_and_sd
@@ -106,8 +107,46 @@ class Picture(Study):
 
         Requires matplotlib: pip install 'gradeval[plot]'. Raises GradevalError.
         """
-        # by name, since what draws pictures imports them
-        import_module("gradeval.commands.plot.file").save(self, os.fspath(path), size)
+        from gradeval.formats.output import OutputFile
+
+        path = os.fspath(path)
+        format = format_of(path)
+        file = OutputFile(path, (), "save")
+        data, missing = drawing().image(self, format, size)
+        if missing:
+            warnings.warn(without_glyphs(missing), stacklevel=2)
+        try:
+            file.write(data)
+        except OSError as error:
+            raise GradevalError(f"{path} cannot be written ({error.strerror or error})") from None
+
+
+def format_of(path: str, option: str = "save") -> str:
+    """'svg', 'png' or 'pdf', by the ending of the path. Raises OptionError."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in (".svg", ".png", ".pdf"):
+        what = f"unknown ending '{ending}'" if ending else "no ending"
+        raise OptionError(f"{option} {path}: {what}. The endings are .svg, .png and .pdf")
+    return ending[1:]
+
+
+def drawing() -> Any:
+    """The module that draws with matplotlib. Raises GradevalError where that is not installed."""
+    try:
+        with warnings.catch_warnings():
+            # those of matplotlib's modules, which --strict would make errors, are not about results
+            warnings.simplefilter("ignore")
+            return import_module("gradeval.commands.plot.figure")
+    except ImportError:
+        raise GradevalError(
+            "matplotlib, which saves pictures, is not installed. Install it with pip install 'gradeval[plot]'"
+        ) from None
+
+
+def without_glyphs(missing: str) -> str:
+    """The warning about characters that the font lacks."""
+    shown = missing if len(missing) <= 10 else missing[:10] + "…"
+    return f"the font of saved pictures lacks {shown}, shown as boxes; label the runs with NAME=RUN"
 
 
 def checked_confidence(percent: Any) -> float:

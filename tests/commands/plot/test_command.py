@@ -183,7 +183,7 @@ def test_characters_without_a_glyph():
 
 def test_without_matplotlib(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.delitem(sys.modules, "gradeval.commands.plot.figure", raising=False)
     assert fails("plot", "phi", "q", "--save", "x.svg") == (
         "gradeval: matplotlib, which saves pictures, is not installed. "
         "Install it with pip install 'gradeval[plot]'"

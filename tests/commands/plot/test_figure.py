@@ -14,11 +14,12 @@ import pytest
 from helpers import each
 
 import gradeval
-from gradeval.commands.plot.file import format_of, image, without_glyphs
+from gradeval.commands.plot.picture import format_of, without_glyphs
 from gradeval.errors import GradevalError, OptionError
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib (gradeval[plot]) is not installed")
 figure = import_module("gradeval.commands.plot.figure")
+image = figure.image
 
 SEARCH = Path(__file__).parents[3] / "sample_data" / "search"
 QRELS = str(SEARCH / "qrels.txt")
