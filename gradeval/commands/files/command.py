@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -23,9 +22,6 @@ from gradeval.cli.options import (
 from gradeval.cli.types import File, Integer, IntegerOrAll, OutputPath
 from gradeval.notices import many
 from gradeval.options import Options
-
-if TYPE_CHECKING:
-    from gradeval.commands.files.convert import Converted
 
 VALIDATE_EPILOG = """\b
 Examples:
@@ -95,7 +91,7 @@ _role = click.Choice(("qrels", "run"))
 @other("--strict", is_flag=True, help="Treat warnings as errors: exit with code 2.")
 @with_job(REPORTS, otherwise="table")
 def validate_command(
-    job: Job, files: tuple[str, ...], role: str | None, max_errors: int | None, **given: Any
+    job: Job, files: tuple[str, ...], role: str | None, max_errors: int | None, **options: Any
 ) -> int:
     """Check QRELS and RUNs without scoring them.
 
@@ -106,7 +102,6 @@ def validate_command(
     if not files:
         raise click.UsageError("Missing argument '[QRELS] [RUN]...': no files given.")
     job.open()
-    options = {name: value for name, value in given.items() if value is not None}
     with job.running() as progress:
         from gradeval.commands.files.validate import validate_files
 
@@ -148,7 +143,7 @@ def convert_command(
     top: int | None,
     ties: str | None,
     qrels: str | None,
-    **given: Any,
+    **options: Any,
 ) -> int:
     """Convert the qrels or the run IN to another format, and write OUT atomically.
 
@@ -166,25 +161,22 @@ def convert_command(
     if target == "-" and out.on_terminal() and not WRITERS[conversion.to].is_compressible:
         raise click.UsageError(f"a {conversion.to} file is not for a terminal: name OUT.")
     file = job.output_file(target, input_files(), "OUT")
-    options = Options.of(**{name: value for name, value in given.items() if value is not None})
+    chosen = Options.of(**options)
     opened, *letor = (Source(path) for path in (source, qrels) if path is not None)
     with job.running() as progress, out.stream(file) as sink:
         for file_read in (opened, *letor):
             progress.watch(file_read)
-        done = convert_file(opened, sink, "" if file is None else target, conversion, options, *letor)
-    if not job.quiet:
-        job.report(f"{severity}: {opened.name}: {what}" for severity, what in _remarks(done, conversion.to))
-    return 0
-
-
-def _remarks(done: Converted, to: str) -> Iterator[tuple[str, str]]:
-    """The severity and the text of what was not kept, or is read by some programs only."""
+        done = convert_file(opened, sink, "" if file is None else target, conversion, chosen, *letor)
+    remarks = []
     if done.duplicates:
         what = many(done.duplicates, "duplicate judgment", "duplicate judgments")
-        yield "warning", f"{what} with the same grade, written once"
+        remarks.append(f"warning: {opened.name}: {what} with the same grade, written once")
     if done.subtopics:
         what = many(done.subtopics, "judgment of a further subtopic", "judgments of further subtopics")
-        yield "note", f"{what}; the highest grade of a document is written"
-    if done.real and to == "trec":
+        remarks.append(f"note: {opened.name}: {what}; the highest grade of a document is written")
+    if done.real and conversion.to == "trec":
         what = many(done.real, "grade is no integer", "grades are no integers")
-        yield "warning", f"{what}; trec_eval reads integers only"
+        remarks.append(f"warning: {opened.name}: {what}; trec_eval reads integers only")
+    if not job.quiet:
+        job.report(remarks)
+    return 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Ints
 from gradeval.arrays.hashing import KeySet
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, described
@@ -60,12 +60,10 @@ class Conversion:
             raise OptionError(f"ties must be trec or input, not {described(self.ties)}")
         if self.top is not None:
             whole("top", self.top, 1, MOST)
-        if self.tag is not None and (not isinstance(self.tag, str) or not _is_tag(self.tag)):
+        if self.tag is not None and not (
+            isinstance(self.tag, str) and re.fullmatch(r"[^ \t\r\n\0]+", self.tag)
+        ):
             raise OptionError(f"tag must be a string without spaces, not {described(self.tag)}")
-
-
-def _is_tag(tag: str) -> bool:
-    return bool(tag) and not set(tag) & set(" \t\r\n\0")
 
 
 class Converted(NamedTuple):
@@ -106,8 +104,8 @@ def convert(
     conversion = Conversion(to or format_by_ending(name), role, sort, top, tag, ties)
     letor = None if qrels is None else Source(qrels)
     chosen = Options.of(**options)
-    inputs = [one for one in (path, None if letor is None else letor.path, chosen.groups) if one is not None]
-    file = OutputFile(name, inputs, "target")
+    inputs = (path, None if letor is None else letor.path, chosen.groups)
+    file = OutputFile(name, [read for read in inputs if read is not None], "target")
     try:
         with file.stream() as sink:
             return convert_file(Source(path), sink, name, conversion, chosen, letor)
@@ -151,9 +149,8 @@ def convert_file(
     if conversion.tag is not None and (role, conversion.to) != ("run", "trec"):
         raise OptionError("tag is for runs that are written as trec: others have none")
     check_columns([source], options)
-    files = open_file(
-        source, role, options, _letor_of(source, role, options, qrels), _Problems(source.name, role)
-    )
+    letor = _letor_of(source, role, options, qrels)
+    files = open_file(source, role, options, letor, _Problems(source.name, role))
     if len(files) > 1:
         raise OptionError("choose one feature: a file holds one run")
 
@@ -165,7 +162,7 @@ def convert_file(
             batches = work.batches()
             first = next(batches)  # whose block has the tag
             writer.write(chain([first], batches), opened, work.given())
-        return work.converted()
+        return Converted(role, work.queries, work.rows, work.duplicates, work.real, work.subtopics)
 
     return with_fewer(write, options.jobs or default_jobs())
 
@@ -219,42 +216,39 @@ class _Conversion:
 
     def __init__(self, file: File, conversion: Conversion, writer: Writer, jobs: int) -> None:
         self.file, self.conversion, self.writer, self.jobs = file, conversion, writer, jobs
-        self.problems = _Problems(file.source.name, file.role)
+        self.name, self.role = file.source.name, file.role
+        self.problems = _Problems(self.name, self.role)
         self.tag: bytes | None = None
         self.left_out = False
         self.queries = self.rows = self.duplicates = self.real = self.subtopics = 0
 
     def given(self) -> Given:
-        if self.conversion.tag is not None:
-            return Given(self.file.role, os.fsencode(self.conversion.tag))
-        return Given(self.file.role, self.tag or b"gradeval")
-
-    def converted(self) -> Converted:
-        counts = self.queries, self.rows, self.duplicates, self.real, self.subtopics
-        return Converted(self.file.role, *counts)
+        tag = self.conversion.tag
+        return Given(self.role, (self.tag or b"gradeval") if tag is None else os.fsencode(tag))
 
     def batches(self) -> Iterator[Batch]:
         """Raises InputError(s) at the end where something is wrong, after a part of the batches."""
-        if self.file.role == "qrels":
-            yield from self._checked([self._whole()])
-        else:
-            is_together = self._is_together()
-            yield from self._checked(self._by_query() if is_together else [self._whole()])
+        by_query = self.role == "run" and self._is_together()
+        for rows in self._by_query() if by_query else self._whole():
+            for wrong in self._wrong(rows):
+                self.problems.add(wrong)
+            batch = self._batch(rows)
+            self.problems.refuse(self.writer.refused(batch, self.given()))
+            if not self.problems.found.total:
+                self.queries += len(batch.queries)
+                self.rows += len(batch.value)
+                yield batch
         self.problems.check()
         if not self.rows:
-            raise self._no_data()
-
-    def _no_data(self) -> InputError:
-        return no_data(self.file.source.name, self.problems.lines, self.left_out)
+            raise no_data(self.name, self.problems.lines, self.left_out)
 
     def _parts(self) -> Iterator[Columns]:
         """The blocks of the file, with the lines counted from its beginning."""
         table = self.file.table
-        self.problems = _Problems(self.file.source.name, self.file.role)
-        made = ordered_map(table.columns, table.source.blocks(), self.jobs)
-        for before, part in self.problems.until_enough(made):
-            if self.tag is None and part.tag:
-                self.tag = part.tag
+        self.problems = _Problems(self.name, self.role)
+        blocks = ordered_map(table.columns, table.source.blocks(), self.jobs)
+        for before, part in self.problems.until_enough(blocks):
+            self.tag = self.tag or part.tag
             self.left_out |= part.left_out
             yield part._replace(line=part.line + before, lines=0)
 
@@ -262,9 +256,9 @@ class _Conversion:
         """Whether the lines of each query are together."""
         seen, last = KeySet(), b""
         for part in self._parts():
-            if not len(part.queries):
-                continue
             queries = part.queries
+            if not len(queries):
+                continue
             if queries[0] == last:
                 queries = queries.take(slice(1, None))
             last = part.queries[len(part.queries) - 1]
@@ -274,51 +268,27 @@ class _Conversion:
             seen.add(keys)
         return True
 
-    def _whole(self) -> Rows:
+    def _whole(self) -> Iterator[Rows]:
         parts = [part.light() for part in self._parts()]
-        if not any(len(part.value) for part in parts):
-            self.problems.check()
-            raise self._no_data()
-        return Rows.of(self.file.source.name, parts, self.jobs)
+        if any(len(part.value) for part in parts):
+            yield Rows.of(self.name, parts, self.jobs)
 
     def _by_query(self) -> Iterator[Rows]:
         """Rows of whole queries, a block at a time."""
-        name = self.file.source.name
-        cut: list[Columns] = []  # of a query that may continue
+        last_query: list[Columns] = []  # its rows so far: it may continue in the next block
         for part in self._parts():
-            count = len(part.queries)
-            if not count:
+            last = len(part.queries) - 1
+            if last < 0:
                 continue
-            ends = 1 if cut and cut[0].queries[0] == part.queries[0] else 0
-            if ends:
-                cut.append(_part(part, 0, 1))
-            if cut and (count > 1 or not ends):
-                yield Rows.of(name, [one.light() for one in cut])
-                cut = []
-            if count > ends:
-                if count - 1 > ends:
-                    yield Rows.of(name, [_part(part, ends, count - 1).light()])
-                cut = [_compact(_part(part, count - 1, count))]
-            elif ends:
-                cut[-1] = _compact(cut[-1])
-        if cut:
-            yield Rows.of(name, [one.light() for one in cut])
-
-    def _checked(self, found: Any) -> Iterator[Batch]:
-        """The batches of rows, while nothing is wrong with them."""
-        for rows in found:
-            for wrong in self._wrong(rows):
-                self.problems.add(wrong)
-            batch = self._batch(rows)
-            self.problems.refuse(self.writer.refused(batch, self.given()))
-            if self.problems.found.total:
-                continue
-            self.queries += len(batch.queries)
-            self.rows += len(batch.value)
-            yield batch
+            if last or (last_query and last_query[0].queries[0] != part.queries[0]):
+                yield Rows.of(self.name, [*last_query, *([_part(part, 0, last)] if last else [])])
+                last_query = []
+            last_query.append(_part(part, last, last + 1))
+        if last_query:
+            yield Rows.of(self.name, last_query)
 
     def _wrong(self, rows: Rows) -> Iterator[LineProblems]:
-        if self.file.role == "qrels":
+        if self.role == "qrels":
             yield rows.out_of_range()
             yield rows.conflicts()
             self.duplicates, self.subtopics = len(rows.again), len(rows.more)
@@ -334,18 +304,19 @@ class _Conversion:
             yield LineProblems.of(line[rows.again], what)
 
     def _batch(self, rows: Rows) -> Batch:
-        line = rows.line()
-        qrels = rows.qrels
-        if self.file.role == "qrels":
+        line, qrels = rows.line(), rows.qrels
+        ties = self.conversion.ties or "input"
+        if self.role == "qrels":
             qrels, line = rows.without_duplicates(), line[rows.kept()]
             self.real = int(np.count_nonzero(qrels.grade != np.rint(qrels.grade)))
-        batch = Batch(
-            qrels.queries, qrels.offsets, qrels.documents, qrels.grade, np.zeros(len(line), np.int64), line
-        )
-        ties = format_of(self.file.kind).ties if self.file.role == "run" else "input"
-        order = _ranking(batch, self.conversion.ties or ties)
-        starts = np.repeat(batch.bounds[:-1], np.diff(batch.bounds))
-        batch.rank[order] = np.arange(len(line)) - starts + 1
+        else:
+            ties = self.conversion.ties or format_of(self.file.kind).ties
+        rank = np.empty(len(line), np.int64)
+        batch = Batch(qrels.queries, qrels.offsets, qrels.documents, qrels.grade, rank, line)
+        query = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
+        by_tie = batch.documents.descending(query) if ties == "trec" else np.arange(len(query))
+        order = by_tie[np.lexsort((-batch.value[by_tie], query[by_tie]))]
+        rank[order] = np.arange(len(line)) - batch.bounds[query] + 1
         if self.conversion.sort:
             batch = batch.take(order)
         if self.conversion.top is not None:
@@ -353,26 +324,14 @@ class _Conversion:
         return batch
 
 
-def _ranking(batch: Batch, ties: str) -> Ints:
-    """The rows of each query from the highest value; equal ones by document id descending, or in file order."""
-    query = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
-    rows = batch.documents.descending(query) if ties == "trec" else np.arange(len(query))
-    order: Ints = rows[np.lexsort((-batch.value[rows], query[rows]))]
-    return order
-
-
 def _part(columns: Columns, first: int, last: int) -> Columns:
-    """Queries first:last."""
+    """Queries first:last, which keep the ids of no others alive."""
     start, end = int(columns.bounds[first]), int(columns.bounds[last])
-    return columns._replace(
+    part = columns._replace(
         queries=columns.queries.take(slice(first, last)),
         bounds=columns.bounds[first : last + 1] - start,
         documents=columns.documents.take(slice(start, end)),
         value=columns.value[start:end],
         line=columns.line[start:end],
     )
-
-
-def _compact(columns: Columns) -> Columns:
-    """The same rows, which keep no other memory alive."""
-    return columns._replace(queries=columns.queries.compact(), documents=columns.documents.compact())
+    return part.light()

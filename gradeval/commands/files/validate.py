@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,13 @@ from gradeval.arrays import Bools
 from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import Ids
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.commands.files.result import FileReport, Issues, QrelsFacts, RunFacts, Validation
-from gradeval.commands.files.survey import AllProblems, Collected, LetorProblems, ObservedSource, Surveyed
+from gradeval.commands.files.facts import AllProblems, Collected, CountedRun, ObservedSource
+from gradeval.commands.files.report import FileReport, Issues, QrelsFacts, RunFacts, Validation
 from gradeval.errors import InputError, InputErrors, OptionError, first_names
 from gradeval.evaluation.findings import FIRST_RANKS, judged_share, qrels_notices
+from gradeval.evaluation.outcome import no_common_query
 from gradeval.formats.detect import AS_OTHER, format_of, role_of
-from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, Problems, misread, shown, with_hint
+from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, misread, no_data, shown, with_hint
 from gradeval.formats.sources import Source
 from gradeval.notices import many
 from gradeval.options import Options, whole
@@ -27,9 +28,13 @@ from gradeval.tables.load import File, check_columns, open_file
 from gradeval.tables.qrels import Qrels, Rows
 from gradeval.tables.reduction import Reduced, collect
 
+if TYPE_CHECKING:
+    from gradeval.formats.letor import Letor
+
 DEFAULT_MAX_ERRORS = 10_000
 MAX_ERRORS = 10**9
 _SHOWN_IDS = 5  # of queries that a warning names
+_NO_QRELS = Qrels("", Ids.of([]), np.zeros(1, np.int64), Ids.of([]), np.empty(0))
 
 
 def validate(
@@ -51,12 +56,10 @@ def validate(
     if qrels is None and not paths:
         raise OptionError("no files given")
     limit = MAX_ERRORS if max_errors is None else whole("max_errors", max_errors, 0, MAX_ERRORS)
-    checked = _Checked(Options.of(**options), limit, watch)
-    check_columns([*([] if qrels is None else [qrels]), *paths], checked.options)
-    reports = [] if qrels is None else [checked.qrels(ObservedSource(qrels))]
-    for path in paths:
-        reports += checked.run(ObservedSource(path))
-    return Validation(tuple(reports))
+    roles: list[str | None] = ["run"] * len(paths)
+    if qrels is not None:
+        paths, roles = [qrels, *paths], ["qrels", *roles]
+    return _Checks(Options.of(**options), limit, watch).validation(paths, roles)
 
 
 def validate_files(
@@ -72,29 +75,12 @@ def validate_files(
     role: 'qrels' or 'run', what all files are. Of several files the first is the qrels where its content may be
     either; one file must then have a role. Raises OptionError.
     """
-    order = ORDER if role is None else AS_OTHER[role]
-    checked = _Checked(Options.of(**options), MAX_ERRORS if max_errors is None else max_errors, watch, order)
-    sources = [ObservedSource(path) for path in paths]
-    check_columns(paths, checked.options)
-    reports: list[FileReport] = []
-    for place, source in enumerate(sources):
-        try:
-            own = role or ("run" if place else _first_role(source, checked.options, len(sources)))
-        except (InputError, InputErrors) as error:
-            reports.append(_unread(source, "", error))
-            continue
-        reports += [checked.qrels(source)] if own == "qrels" else checked.run(source)
-    return Validation(tuple(reports))
+    limit = MAX_ERRORS if max_errors is None else max_errors
+    checks = _Checks(Options.of(**options), limit, watch, ORDER if role is None else AS_OTHER[role])
+    return checks.validation(paths, [role or ("run" if index else None) for index in range(len(paths))])
 
 
-def _first_role(source: Source, options: Options, files: int) -> str:
-    role = role_of(source, options)
-    if role is None and files == 1:
-        raise InputError(source.name, "the file may be qrels or a run", hint="Say which with --as qrels|run")
-    return role or "qrels"
-
-
-class _Checked:
+class _Checks:
     """Checks files one after another; the qrels are kept for the runs. order: that of diagnostics.Problems."""
 
     def __init__(
@@ -103,30 +89,62 @@ class _Checked:
         self.options, self.limit, self.watch, self.order = options, limit, watch, order
         self.jobs = options.jobs or default_jobs()
         self.judgments: Qrels | None = None
-        self.file: File | None = None
+        self.letor: Letor | None = None
 
-    def qrels(self, source: ObservedSource) -> FileReport:
-        opened = self._open(source, "qrels")
-        if isinstance(opened, FileReport):
-            return opened
-        [(file, _)] = opened
-        self.file = file
-        problems = AllProblems(source.name, "qrels", self.limit, self.order)
+    def validation(self, paths: Sequence[Any], roles: Sequence[str | None]) -> Validation:
+        """roles: 'qrels' or 'run', None for the role of the content."""
+        sources = [ObservedSource(path) for path in paths]
+        check_columns(paths, self.options)
+        reports: list[FileReport] = []
+        for source, role in zip(sources, roles, strict=True):
+            try:
+                used = role or self._role(source, len(sources))
+            except (InputError, InputErrors) as error:
+                reports.append(self._unread(source, "", error))
+                continue
+            reports += self._reports(source, used)
+        return Validation(tuple(reports))
+
+    def _role(self, source: Source, files: int) -> str:
+        role = role_of(source, self.options)
+        if role is None and files == 1:
+            hint = "Say which with --as qrels|run"
+            raise InputError(source.name, "the file may be qrels or a run", hint=hint)
+        return role or "qrels"
+
+    def _reports(self, source: ObservedSource, role: str) -> Iterator[FileReport]:
+        """A report of the file, or of each chosen feature of a LETOR file."""
+        if self.watch is not None:
+            self.watch(source)
+        problems = self._problems(source, role, must_be_right=True)
         try:
-            parts = [part for _, part in problems.until_enough(self._parts(file))]
+            files = open_file(source, role, self.options, self.letor, problems, with_ranks=True)
         except (InputError, InputErrors) as error:
-            return _unread(source, "qrels", error, file.kind, problems)
+            yield self._unread(source, role, error, problems=problems)
+            return
+        for file in files:
+            yield self._qrels(source, file) if role == "qrels" else self._run(source, file, problems)
+
+    def _problems(self, source: Source, role: str, must_be_right: bool = False) -> AllProblems:
+        return AllProblems(source.name, role, self.limit, self.order, must_be_right)
+
+    def _qrels(self, source: ObservedSource, file: File) -> FileReport:
+        self.letor = file.letor
+        problems = self._problems(source, "qrels")
+        try:
+            blocks = ordered_map(file.table.columns, file.table.source.blocks(), self.jobs)
+            parts = [part for _, part in problems.until_enough(blocks)]
+        except (InputError, InputErrors) as error:
+            return self._unread(source, "qrels", error, file.kind, problems)
         if not any(len(part.value) for part in parts):
             return self._report(source, file, problems, None)
         unrated = sum(part.unrated for part in parts)
         rows = Rows.of(source.name, parts, self.jobs)  # which takes them
         for wrong in (rows.out_of_range(), rows.conflicts()):
             problems.add(wrong)
-        qrels = rows.without_duplicates()
-        self.judgments = qrels
-        without = ~Segments(qrels.offsets).max(
-            is_relevant(qrels.grade, self.options.rel).astype(np.float64)
-        ).astype(bool)
+        qrels = self.judgments = rows.without_duplicates()
+        relevant = is_relevant(qrels.grade, self.options.rel).astype(np.float64)
+        without = ~Segments(qrels.offsets).max(relevant).astype(bool)
         grades, counts = np.unique(rows.qrels.grade, return_counts=True)
         facts = QrelsFacts(
             len(qrels.queries),
@@ -144,59 +162,35 @@ class _Checked:
             warnings.add(_of_queries(qrels, without, "has no relevant document", "have no relevant document"))
         return self._report(source, file, problems, facts, warnings)
 
-    def run(self, source: ObservedSource) -> list[FileReport]:
-        opened = self._open(source, "run")
-        if isinstance(opened, FileReport):
-            return [opened]
-        return [self._run(source, file, problems) for file, problems in opened]
-
     def _run(self, source: ObservedSource, file: File, problems: AllProblems) -> FileReport:
         qrels = self.judgments or _NO_QRELS
-        begun: list[AllProblems] = []
 
-        def begin() -> tuple[Surveyed, Problems]:
-            begun.append(AllProblems(source.name, "run", self.limit, self.order))
-            return Surveyed(qrels, self.limit), begun[-1]
+        def begin() -> tuple[CountedRun, AllProblems]:
+            nonlocal problems
+            problems = self._problems(source, "run")
+            return CountedRun(qrels, self.limit), problems
 
         table = file.table
         try:
-            found = with_fewer(lambda jobs: collect(table.source, table.columns, begin, jobs), self.jobs)
+            run = with_fewer(lambda jobs: collect(table.source, table.columns, begin, jobs), self.jobs)
         except (InputError, InputErrors) as error:
-            return _unread(source, "run", error, file.kind, begun[-1] if begun else problems, file.name)
-        problems = begun[-1]
-        problems.errors.join(found.duplicates)
-        if not found.documents:
+            return self._unread(source, "run", error, file.kind, problems, file.name)
+        problems.errors.join(run.duplicates)
+        if not run.documents:
             return self._report(source, file, problems, None)
-        reduced = found.reduced()
-        has_qrels, has_common = self.judgments is not None, bool((reduced.retrieved > 0).any())
+        reduced = run.reduced()
         share, extra = None, reduced.extra
         if extra.lines:
             what = f"{many(extra.lines, 'line has', 'lines have')} more than 6 fields, this one first"
-            found.against.add(Problem(extra.first, what, "What follows the tag is ignored"))
-        if has_common:
+            run.against.add(Problem(extra.first, what, "What follows the tag is ignored"))
+        if (reduced.retrieved > 0).any():
             share = judged_share(qrels, reduced, np.ones(len(qrels.queries), bool), FIRST_RANKS)
             for problem in _coverage(qrels, reduced):
-                found.against.add(problem)
-        elif has_qrels:
-            from gradeval.evaluation.outcome import no_common_query
-
-            found_none = no_common_query(source.name, qrels.path)
-            problems.errors.add(Problem(None, found_none.what, found_none.hint))
-        return self._report(source, file, problems, found.facts(has_qrels, share), found.against)
-
-    def _open(self, source: ObservedSource, role: str) -> list[tuple[File, AllProblems]] | FileReport:
-        if self.watch is not None:
-            self.watch(source)
-        problems = LetorProblems(source.name, role, self.limit, self.order)
-        letor = None if self.file is None else self.file.letor
-        try:
-            files = open_file(source, role, self.options, letor, problems, with_ranks=True)
-        except (InputError, InputErrors) as error:
-            return _unread(source, role, error, "", problems)
-        return [(file, problems) for file in files]
-
-    def _parts(self, file: File) -> Any:
-        return ordered_map(file.table.columns, file.table.source.blocks(), self.jobs)
+                run.against.add(problem)
+        elif self.judgments is not None:
+            nothing = no_common_query(source.name, qrels.path)
+            problems.errors.add(Problem(None, nothing.what, nothing.hint))
+        return self._report(source, file, problems, run.facts(self.judgments is not None, share), run.against)
 
     def _report(
         self,
@@ -216,20 +210,18 @@ class _Checked:
         if " and " in about.line_ends:
             warnings.add(Problem(None, f"lines end in {about.line_ends}"))
         if facts is None and not problems.errors.kinds:
-            lines = problems.lines
-            what = "the file is empty" if not lines else "no data: all lines are blank or comments"
-            problems.errors.add(Problem(None, what))
+            problems.errors.add(Problem(None, no_data(source.name, problems.lines).what))
         errors = problems.errors.issues()
         if other is not None:
-            errors = Issues.of(Problem(other.line, other.what, other.hint))
+            problem = Problem(other.line, other.what, other.hint)
+            errors = Issues((problem,), 1, {problem.kind: 1})
         elif problems.found.first and errors.first:
             first = errors.first[0]._replace(hint=with_hint(problems).hint or errors.first[0].hint)
             errors = replace(errors, first=(first, *errors.first[1:]))
-        path = f"{source.name}:{file.name}" if file.name else source.name
-        given = self.options.qrels_format if file.role == "qrels" else self.options.run_format
-        why = f"given with --{file.role}-format" if given else format_of(file.kind).why
+        chosen = self.options.qrels_format if file.role == "qrels" else self.options.run_format
+        why = f"given with --{file.role}-format" if chosen else format_of(file.kind).why
         return FileReport(
-            path,
+            _path(source, file.name),
             file.role,
             file.kind,
             why,
@@ -240,12 +232,32 @@ class _Checked:
             problems.end,
         )
 
+    def _unread(
+        self,
+        source: Source,
+        role: str,
+        error: InputError | InputErrors,
+        kind: str = "",
+        problems: AllProblems | None = None,
+        name: str = "",
+    ) -> FileReport:
+        """The report of a file that cannot be read, or not to its end."""
+        problems = problems or AllProblems(source.name, role, MAX_ERRORS)
+        if not (problems.must_be_right and problems.errors.kinds):  # which the error repeats
+            for of_line in error.errors if isinstance(error, InputErrors) else [error]:
+                line = None if of_line.line is None else of_line.line - 1
+                problems.errors.add(Problem(line, of_line.what, of_line.hint))
+        return FileReport(_path(source, name), role, kind, errors=problems.errors.issues())
 
-def _of_queries(qrels: Qrels, chosen: Bools, one: str, more: str) -> Problem:
-    """A problem of some queries. one, more: what is the case with a query, and with several."""
+
+def _path(source: Source, name: str) -> str:
+    return f"{source.name}:{name}" if name else source.name
+
+
+def _of_queries(qrels: Qrels, chosen: Bools, singular: str, plural: str) -> Problem:
     rows = np.flatnonzero(chosen)
     ids = first_names(map(shown, qrels.queries.take(rows[: _SHOWN_IDS + 1]).tolist()), _SHOWN_IDS)
-    return Problem(None, f"{many(len(rows), f'query {one}', f'queries {more}')}: {ids}")
+    return Problem(None, f"{many(len(rows), f'query {singular}', f'queries {plural}')}: {ids}")
 
 
 def _coverage(qrels: Qrels, reduced: Reduced) -> Iterator[Problem]:
@@ -274,23 +286,3 @@ def _same_grade(rows: Rows) -> LineProblems:
         return f"document {document} is judged before, in line {int(line[first[i]]) + 1}, with the same grade"
 
     return LineProblems.of(line[again], what)
-
-
-def _unread(
-    source: Source,
-    role: str,
-    error: InputError | InputErrors,
-    kind: str = "",
-    problems: AllProblems | None = None,
-    name: str = "",
-) -> FileReport:
-    """The report of a file that cannot be read, or not to its end."""
-    collected = problems.errors if problems is not None else Collected(MAX_ERRORS)
-    if not (isinstance(problems, LetorProblems) and collected.kinds):  # whose error has these
-        for one in error.errors if isinstance(error, InputErrors) else [error]:
-            collected.add(Problem(None if one.line is None else one.line - 1, one.what, one.hint))
-    path = f"{source.name}:{name}" if name else source.name
-    return FileReport(path, role, kind, errors=collected.issues())
-
-
-_NO_QRELS = Qrels("", Ids.of([]), np.zeros(1, np.int64), Ids.of([]), np.empty(0))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from plain import pipe
 
 import gradeval
-from gradeval.commands.files.result import QrelsFacts, RunFacts
+from gradeval.commands.files.report import QrelsFacts, RunFacts
 from gradeval.commands.files.validate import validate_files
 from gradeval.errors import OptionError
 from gradeval.formats.sources import Source
