@@ -10,13 +10,14 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gradeval.arrays.threads import default_jobs, ordered_map
 from gradeval.commands.batch.manifest import Collection, Manifest, manifest_of, read_manifest
-from gradeval.commands.batch.result import Batch, BatchCollection, Cell, Key, Value, is_as_written
+from gradeval.commands.batch.result import Batch, Cell, Key, Value, is_as_written
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import PairComparison, Verdict
@@ -28,7 +29,7 @@ from gradeval.commands.compare.values import (
     judged_spec,
     without_judged,
 )
-from gradeval.errors import GradevalError, InputError, InputErrors, MetricError, OptionError, UnknownQueryError
+from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnknownQueryError
 from gradeval.evaluation import evaluate_all, with_saved
 from gradeval.evaluation.results import FailedRun, Results
 from gradeval.evaluation.runs import Runs, SavedResult
@@ -36,8 +37,8 @@ from gradeval.formats.letor import group_sizes
 from gradeval.formats.lines import parse_json, read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind
-from gradeval.options import DEFAULT_METRICS, Options
-from gradeval.registry.spec import Spec, parse
+from gradeval.options import Options
+from gradeval.registry.spec import parse
 from gradeval.statistics.corrections import holm
 from gradeval.version import __version__
 
@@ -111,45 +112,24 @@ def evaluate_batch(
     """
     if baseline is not None and baseline not in manifest.systems:
         raise OptionError(f"no system {baseline} for the baseline: they are {', '.join(manifest.systems)}")
-    collections = tuple(
-        BatchCollection(collection.name, collection.qrels, _specs(manifest, collection))
-        for collection in manifest.collections
-    )
-    order = tuple(parse(manifest.metrics)) if manifest.metrics else ()
     jobs = jobs or default_jobs()
-    rows = [
-        _CollectionCells(manifest, collection, of.specs, baseline, jobs)
-        for collection, of in zip(manifest.collections, collections, strict=True)
-    ]
+    rows = [_CollectionCells(manifest, collection, baseline, jobs) for collection in manifest.collections]
     # all unchanged cells are known first, so that an interrupted batch loses none of them
-    cells = {(row.name, system): cell for row in rows for system, cell in row.unchanged(earlier or {}).items()}
+    cells = {cell.key: cell for row in rows for cell in row.unchanged(earlier or {})}
 
     def result() -> Batch:
-        keys = ((row.name, system) for row in rows for system in manifest.systems)
+        keys = ((collection.name, system) for collection in manifest.collections for system in manifest.systems)
         corrected = _corrected({key: cells[key] for key in keys if key in cells})
-        return Batch(manifest.path, manifest.systems, collections, corrected, baseline, pool, order)
+        return Batch(
+            manifest.path, manifest.systems, manifest.collections, corrected, baseline, pool, manifest.specs
+        )
 
     for row in rows:
-        systems = [system for system in manifest.systems if (row.name, system) not in cells]
-        evaluated = row.evaluated(systems, watch, on_cell)
-        cells.update({(row.name, system): cell for system, cell in evaluated.items()})
+        systems = [system for system in manifest.systems if (row.collection.name, system) not in cells]
+        cells.update((cell.key, cell) for cell in row.evaluated(systems, watch, on_cell))
         if on_collection is not None:
             on_collection(result())
     return result()
-
-
-def _specs(manifest: Manifest, collection: Collection) -> tuple[Spec, ...]:
-    """The metrics of a collection: those with a summary that is a number."""
-    if not collection.metrics:
-        return tuple(comparable(parse(DEFAULT_METRICS)))
-    try:
-        specs = parse(collection.metrics)
-        for spec in specs:
-            if spec.metric.text or not spec.metric.has_summary:
-                raise MetricError(f"{spec} has no summary value")
-    except MetricError as error:
-        raise InputError(manifest.path, f"metrics of {collection.name}: {error}") from None
-    return tuple(specs)
 
 
 def _corrected(cells: Mapping[Key, Cell]) -> dict[Key, Cell]:
@@ -168,55 +148,54 @@ def _corrected(cells: Mapping[Key, Cell]) -> dict[Key, Cell]:
 class _CollectionCells:
     """The cells of one collection: those of an earlier output that are unchanged, the others evaluated."""
 
-    def __init__(
-        self, manifest: Manifest, collection: Collection, specs: Sequence[Spec], baseline: str | None, jobs: int
-    ) -> None:
-        self.name, self.qrels, self.runs = collection.name, collection.qrels, collection.runs
-        self.manifest, self.specs, self.baseline, self.jobs = manifest, specs, baseline, jobs
+    def __init__(self, manifest: Manifest, collection: Collection, baseline: str | None, jobs: int) -> None:
+        self.manifest, self.collection, self.baseline = manifest, collection, baseline
+        self.qrels, self.specs = collection.qrels, collection.specs
         self.options = collection.options.replace(jobs=jobs)
-        self.compared = without_judged(comparable(specs))
+        self.compared = without_judged(comparable(self.specs))
         deciding = {name: value for name, value in self.options.to_dict().items() if name != "features"}
         self.settings = json.loads(json.dumps(deciding))  # tuples are lists there
 
     def path(self, system: str) -> str:
-        return self.runs.get(system, self.qrels)
+        return self.collection.runs.get(system, self.qrels)
 
     def exists(self, system: str) -> bool:
         """Whether there is a run, or a file to take the feature of."""
         return system in self.manifest.features or os.path.exists(self.path(system))
 
-    def cell(self, system: str, **more: Any) -> Cell:
-        return Cell(self.name, system, self.path(system), **more)
+    def cell(self, system: str, **fields: Any) -> Cell:
+        return Cell(self.collection.name, system, self.path(system), **fields)
 
-    def unchanged(self, earlier: Mapping[Key, Cell]) -> dict[str, Cell]:
-        """The earlier cells, by system, that would be the same again."""
-        known: dict[str, Cell] = {}
-        for system in self.manifest.systems:
-            cell = earlier.get((self.name, system))
-            if cell is None or cell.status != "done":
-                continue
-            if cell.options == self.settings and cell.values.keys() == {*map(str, self.specs)}:
-                known[system] = replace(cell, path=self.path(system))
-        if not known:
-            return {}
-        systems = [*known] if self.baseline is None else [*known, self.baseline]
+    def unchanged(self, earlier: Mapping[Key, Cell]) -> list[Cell]:
+        """The earlier cells that would be the same again."""
+        metrics, compared = {*map(str, self.specs)}, {*map(str, self.compared)}
+        known = [earlier.get((self.collection.name, system)) for system in self.manifest.systems]
+        cells = [
+            replace(cell, path=self.path(cell.system))
+            for cell in known
+            if cell and (cell.status, cell.options, {*cell.values}) == ("done", self.settings, metrics)
+        ]
+        if not cells:
+            return []
+        systems = {cell.system for cell in cells} | ({self.baseline} if self.baseline else set())
         paths = sorted({self.qrels, *map(self.path, systems)})
-        sha256 = dict(zip(paths, ordered_map(_sha256, paths, self.jobs), strict=True))
-        of_baseline = None if self.baseline is None else sha256[self.path(self.baseline)]
-        unchanged: dict[str, Cell] = {}
-        for system, cell in known.items():
-            if (cell.sha256, cell.qrels_sha256) != (sha256[cell.path], sha256[self.qrels]):
-                continue
-            if cell.groups_sha256 not in (None, self.groups_sha256()):
-                continue
-            if of_baseline is None or system == self.baseline:  # nothing to compare with
-                unchanged[system] = replace(cell, comparisons={}, baseline=None, baseline_sha256=None)
-                continue
-            is_same = (cell.baseline, cell.baseline_sha256) == (self.baseline, of_baseline)
-            if is_same and cell.comparisons.keys() == {*map(str, self.compared)}:
-                unchanged[system] = cell
+        sha256 = dict(zip(paths, ordered_map(_sha256, paths, self.options.jobs), strict=True))
+        baseline = None if self.baseline is None else (self.baseline, sha256[self.path(self.baseline)])
+
+        def is_same(cell: Cell) -> bool:
+            hashes = (cell.sha256, cell.qrels_sha256) == (sha256[cell.path], sha256[self.qrels])
+            return hashes and cell.groups_sha256 in (None, self.groups_sha256)
+
+        unchanged = []
+        for cell in filter(is_same, cells):
+            if baseline is None or baseline[1] is None or cell.system == self.baseline:
+                # there is nothing to compare with
+                unchanged.append(replace(cell, comparisons={}, baseline=None, baseline_sha256=None))
+            elif ((cell.baseline, cell.baseline_sha256), {*cell.comparisons}) == (baseline, compared):
+                unchanged.append(cell)
         return unchanged
 
+    @cached_property
     def groups_sha256(self) -> str | None:
         """The hash of the group sizes that qrels without qid are read with."""
         try:
@@ -229,7 +208,7 @@ class _CollectionCells:
         systems: Sequence[str],
         watch: Callable[[Source], None] | None,
         on_cell: Callable[[Cell], None] | None,
-    ) -> dict[str, Cell]:
+    ) -> list[Cell]:
         """The cells of these systems, evaluated."""
         cells: dict[str, Cell] = {}
         of_baseline: Results | None = None
@@ -260,7 +239,7 @@ class _CollectionCells:
                 add(self.cell(system, status="missing"))
         if existing and self.baseline is not None and self.exists(self.baseline):
             # it comes first: the others are compared with it as soon as they are evaluated
-            existing = [self.baseline, *(system for system in existing if system != self.baseline)]
+            existing = list(dict.fromkeys([self.baseline, *existing]))
         for part, runs, options in self.parts(existing):
             try:
                 qrels, opened = with_saved(self.qrels, runs)
@@ -287,27 +266,28 @@ class _CollectionCells:
             of_qrels = tuple(notice for notice in results.notices if notice.subject not in {*names, ""})
             for name in names & cells.keys():
                 cells[name] = replace(cells[name], notices=(*of_qrels, *cells[name].notices))
-        return cells
+        return list(cells.values())
 
     def parts(self, systems: Sequence[str]) -> list[tuple[Sequence[str], Runs, Options]]:
         """The systems that are files and those that are features, and what is evaluated; the baseline first."""
-        places = self.manifest.features
-        files = [system for system in systems if system not in places]
-        features = [system for system in systems if system in places]
+        numbers = self.manifest.features
+        files = [system for system in systems if system not in numbers]
+        features = [system for system in systems if system in numbers]
         parts: list[tuple[Sequence[str], Runs, Options]] = []
         if files:
             parts.append((files, [(system, self.path(system)) for system in files], self.options))
         if features:
-            options = self.options.replace(features=tuple(places[system] for system in features))
+            options = self.options.replace(features=tuple(numbers[system] for system in features))
             parts.append((features, [(None, self.qrels)], options))
         return parts[::-1] if features and features[0] == self.baseline else parts
 
     def failed(self, system: str, error: GradevalError) -> Cell:
         """The cell of a system that cannot be evaluated; the errors name a file."""
+        name = self.collection.name
         if isinstance(error, UnknownQueryError):
-            error = error.in_file(self.manifest.path, f"{self.name}: ")
+            error = error.in_file(self.manifest.path, f"{name}: ")
         elif not isinstance(error, (InputError, InputErrors)):
-            error = InputError(self.manifest.path, f"{self.name}: {error}")
+            error = InputError(self.manifest.path, f"{name}: {error}")
         return self.cell(system, status="failed", errors=tuple(str(error).split("\n")))
 
     def failed_systems(self, failed: FailedRun, cells: Mapping[str, Cell]) -> list[str]:
@@ -322,33 +302,33 @@ class _CollectionCells:
     def done(self, results: Results, of_baseline: Results | None) -> Cell:
         """The cell of the one run of the results."""
         [run] = results.runs
-        comparisons = {}
+        values = {
+            str(spec): Value(results.mean(0, spec), run.queries - results.undefined(0, spec))
+            for spec in self.specs
+        }
+        listed = {"", *values}  # not Judged@k, which is evaluated besides
+        compared: dict[str, Any] = {}
         if of_baseline is not None and run.name != self.baseline and self.compared:
             both = replace(of_baseline, runs=(*of_baseline.runs, run), notices=())
             pairs = compare_values(QueryValues.of(both, self.compared), TEST).comparisons
-            comparisons = {pair.metric: pair for pair in pairs}
+            compared = {"baseline": self.baseline, "baseline_sha256": of_baseline.runs[0].sha256}
+            compared["comparisons"] = {pair.metric: pair for pair in pairs}
         judged = Judged.of(results)
-        asked = {"", *map(str, self.specs)}  # not Judged@k, which is evaluated besides
         return self.cell(
             run.name,
             sha256=run.sha256,
             qrels_sha256=results.qrels_sha256,
             options=self.settings,
-            values={
-                str(spec): Value(results.mean(0, spec), run.queries - results.undefined(0, spec))
-                for spec in self.specs
-            },
-            comparisons=comparisons,
-            baseline=self.baseline if comparisons else None,
-            baseline_sha256=of_baseline.runs[0].sha256 if comparisons and of_baseline is not None else None,
+            values=values,
             notices=tuple(
-                replace(notice, subject=f"{self.name}/{run.name}")
+                replace(notice, subject=f"{self.collection.name}/{run.name}")
                 for notice in results.notices
-                if notice.metric in asked or notice.kind is Kind.JUDGED_SHARE
+                if notice.metric in listed or notice.kind is Kind.JUDGED_SHARE
             ),
             groups_sha256=results.groups_sha256,
             judged={} if judged is None else {judged.name: float(judged.means[0])},
             depths=run.depths,
+            **compared,
         )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradeval.commands.batch.cells import TEST
-from gradeval.commands.batch.manifest import AVERAGE, POOL
-from gradeval.commands.batch.result import Batch, BatchCollection
+from gradeval.commands.batch.manifest import AVERAGE, POOL, Collection
+from gradeval.commands.batch.result import Batch
 from gradeval.commands.compare.layout import BETTER, WORSE, letters, significance
 from gradeval.errors import visible
 from gradeval.registry.spec import Spec
@@ -69,9 +69,7 @@ def _grids(batch: Batch, digits: Digits, with_letters: bool) -> Iterator[Grid]:
         yield Grid(spec.display, tuple(head), list(zip(labels, *columns, strict=True)))
 
 
-def _column(
-    batch: Batch, collection: BatchCollection, spec: Spec, digits: Digits, with_letters: bool
-) -> list[Cell]:
+def _column(batch: Batch, collection: Collection, spec: Spec, digits: Digits, with_letters: bool) -> list[Cell]:
     cells = [batch.cells.get((collection.name, system)) for system in batch.systems]
     pairs = [cell.comparisons[str(spec)] for cell in cells if cell and str(spec) in cell.comparisons]
     marks = significance(batch.systems, pairs, with_letters)

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gradeval.arrays import cached_property
+from gradeval.commands.batch.manifest import Collection
 from gradeval.commands.compare.result import PairComparison
 from gradeval.commands.compare.values import Judged, differs_by_depth
 from gradeval.errors import GradevalError, MetricError, first_names
@@ -66,6 +67,10 @@ class Cell:
     errors: tuple[str, ...] = ()
     depths: tuple[int, int, int, int, int] | None = None
 
+    @property
+    def key(self) -> Key:
+        return self.collection, self.system
+
     def to_dict(self) -> dict[str, Any]:
         """The cell as in JSON. Its checksum shows --resume whether it was edited."""
         content = {
@@ -114,15 +119,6 @@ def _checksum(content: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class BatchCollection:
-    """A collection of a batch. specs: its metrics."""
-
-    name: str
-    qrels: str
-    specs: tuple[Spec, ...]
-
-
-@dataclass(frozen=True, eq=False)
 class Batch(Printable):
     """Collections × systems. path: of the manifest. baseline: the system that others are compared with.
 
@@ -134,7 +130,7 @@ class Batch(Printable):
 
     path: str
     systems: tuple[str, ...]
-    collections: tuple[BatchCollection, ...]
+    collections: tuple[Collection, ...]
     cells: Mapping[Key, Cell] = field(repr=False)
     baseline: str | None = None
     pool: bool = False
@@ -146,7 +142,7 @@ class Batch(Printable):
         specs = [spec for collection in self.collections for spec in collection.specs]
         return tuple(dict.fromkeys([*(spec for spec in self.order if spec in specs), *specs]))
 
-    def having(self, spec: Spec) -> tuple[BatchCollection, ...]:
+    def having(self, spec: Spec) -> tuple[Collection, ...]:
         """The collections that have the metric."""
         return tuple(collection for collection in self.collections if spec in collection.specs)
 
@@ -193,7 +189,7 @@ class Batch(Printable):
         of_cells = (notice for collection in self.collections for notice in self._of_collection(collection))
         return tuple(dict.fromkeys([*self._missing(), *self._without_baseline(), *self._judged(), *of_cells]))
 
-    def _of_collection(self, collection: BatchCollection) -> Iterator[Notice]:
+    def _of_collection(self, collection: Collection) -> Iterator[Notice]:
         """The notices of its cells, and that their runs differ in depth, each metric's with the collection."""
         cells = [cell for (name, _), cell in self.cells.items() if name == collection.name]
         depths = [(cell.system, cell.depths) for cell in cells]

@@ -54,10 +54,14 @@ def test_everything() -> None:
     assert found.systems == ("bm25", "my dense", "feature1", "feature3", "feature4")
     assert found.features == {"feature1": 1, "feature3": 3, "feature4": 4}
     covid, other = found.collections
-    assert (covid.name, covid.qrels, covid.metrics) == ("covid", "sub/qrels/covid.txt", ("nDCG@10", "AP"))
+    assert (covid.name, covid.qrels, [*map(str, covid.specs)]) == (
+        "covid",
+        "sub/qrels/covid.txt",
+        ["nDCG@10", "AP"],
+    )
     assert covid.runs == {"bm25": "sub/runs/bm25.covid", "my dense": "sub/d/covid/my dense"}
     assert (covid.options.rel, covid.options.query_ids) == (2, ("q1", "q2"))
-    assert (other.name, other.qrels, other.metrics) == ("a b", "sub/other.txt", ("RR",))
+    assert (other.name, other.qrels, [*map(str, other.specs)]) == ("a b", "sub/other.txt", ["RR"])
     assert other.runs == {"bm25": "sub/x.run", "my dense": "sub/d/a b/my dense"}
     assert (other.options.rel, other.options.groups) == (1, "sub/sizes")
 
@@ -67,7 +71,7 @@ def test_lists_of_names() -> None:
                  'collections = ["a", "b"]\n')  # fmt: skip
     assert [one.qrels for one in found.collections] == ["q/a", "q/b"]
     assert found.collections[1].runs == {"x": "/r/b/x", "y": "/r/b/y"}
-    assert found.collections[0].metrics == ()
+    assert found.specs == () and len(found.collections[0].specs) > 3
 
 
 GOOD = {
