@@ -6,7 +6,7 @@ printed. The writers (table, tsv, csv, json, jsonl, md, latex) know documents an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
@@ -164,8 +164,9 @@ class Document:
     """The parts of what is printed, each made when a format asks for it; None for those that do not exist.
 
     blocks: for people (table, md, latex). rows: for programs (tsv, csv). content: the object of json. records:
-    the objects of jsonl, or Rows whose texts are JSON. columns: rows without a head (trec). is_log: whether it
-    is printed where a runner of a CI service reads commands, so that no line may be one.
+    the objects of jsonl, or Rows whose texts are JSON. columns: rows without a head (trec). page: the text of
+    html, which has no other format beside it. is_log: whether it is printed where a runner of a CI service
+    reads commands, so that no line may be one.
     """
 
     def __init__(
@@ -176,20 +177,25 @@ class Document:
         content: Callable[[], Mapping[str, Any]] | None = None,
         records: Callable[[], Iterable[Mapping[str, Any]] | Rows] | None = None,
         columns: Callable[[], Iterable[Rows]] | None = None,
+        page: Callable[[], str] | None = None,
         is_log: bool = False,
     ) -> None:
         self.blocks, self.rows, self.content, self.records = blocks, rows, content, records
-        self.columns, self.is_log = columns, is_log
+        self.columns, self.page, self.is_log = columns, page, is_log
 
     @property
-    def formats(self) -> Iterator[str]:
+    def formats(self) -> list[str]:
         """The formats that the document can be written in."""
-        return (name for name, writer in WRITERS.items() if getattr(self, writer.part) is not None)
+        if self.page is not None:
+            return ["html"]
+        return [name for name, writer in WRITERS.items() if getattr(self, writer.part) is not None]
 
     def write(self, how: RenderOptions) -> str:
         """The document in the format of `how`, with '\\n' at the end of each line. Raises OptionError."""
         if not isinstance(how.format, str) or how.format not in self.formats:
             raise OptionError(f"unknown format '{how.format}': choose from {', '.join(self.formats)}")
+        if self.page is not None:
+            return self.page()
         writer = WRITERS[how.format]
         part = getattr(self, writer.part)()
         text: str = getattr(import_module(f"gradeval.render.{writer.module}"), f"write_{how.format}")(part, how)
@@ -225,10 +231,11 @@ class Printable:
     """
 
     layout: ClassVar[str]
+    default_format: ClassVar[str] = "table"
 
     def render(
         self,
-        format: str = "table",
+        format: str | None = None,
         *,
         digits: Digits = 4,
         colour: bool = False,
@@ -236,7 +243,7 @@ class Printable:
         spreadsheet: bool = False,
         **what: Any,
     ) -> str:
-        """The result as text in one of its formats, with '\\n' at the end of each line.
+        """The result as text in one of its formats, by default a table, with '\\n' at the end of each line.
 
         digits: decimals, or 'full' for the shortest representation that round-trips; json and jsonl are always
         exact. colour, width: of tables: terminal codes, and the width of the terminal (None: no limit).
@@ -244,6 +251,7 @@ class Printable:
         to print; the arguments of the layout's document(). Raises OptionError.
         Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
         """
+        format = self.default_format if format is None else format
         how = RenderOptions(checked_digits(digits), colour, width, spreadsheet, format)
         document: Document = import_module(self.layout).document(self, how, **what)
         return document.write(how)

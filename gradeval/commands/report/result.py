@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,8 +31,7 @@ from gradeval.formats.sources import Source
 from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.statistics.intervals import Interval, t_interval
-from gradeval.statistics.tests import mean_and_sd, summarize
+from gradeval.render.document import Printable
 from gradeval.tables.load import is_path, open_qrels, source_of
 
 DIFFERING = 10  # documents of a query that make the difference between runs
@@ -45,41 +43,28 @@ JUDGED = "Judged@5,10,20,100"
 class ExplainedValue(NamedTuple):
     """How one value comes about.
 
-    explanation: with the documents of the selection only. adds: what each document of the query adds to the
-    value, None for nothing. others: whether further documents add.
+    explanation: with those documents only that are shown of the query. selection: those that are shown of this
+    explanation. others: whether further documents add to the value.
     """
 
     explanation: Explanation
     selection: Selection
-    adds: tuple[float | None, ...]
     others: bool
 
 
 class ExplainedQuery(NamedTuple):
     """How the values of one query come about.
 
-    documents: (id, grade) of those that are shown of any run by any metric. of_runs: these in each run; None
-    for unjudged ones that it did not retrieve. values: for each run, by each metric. A run of which only values
-    are known has nothing in any of them.
+    documents: (id, grade) of those that are shown of any run by any metric. values: for each run, by each
+    metric; nothing for a run of which only values are known.
     """
 
     documents: tuple[tuple[str, float | None], ...]
-    of_runs: tuple[tuple[Document | None, ...], ...]
     values: tuple[tuple[ExplainedValue, ...], ...]
 
 
-class Pair(NamedTuple):
-    """The differences of two runs by one metric: run - baseline, in the metric's unit; queries that got better,
-    stayed equal, got worse."""
-
-    difference: float
-    better: int
-    equal: int
-    worse: int
-
-
-@dataclass(frozen=True, eq=False)
-class Report:
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Printable):
     """The contents of a report.
 
     results: the values, with those of the coverage. values: those of the metrics to compare, for the queries
@@ -87,7 +72,12 @@ class Report:
     some of the queries.
     titles: document -> text. title: of the page. command: that made it, '' if none did. saved: whether all runs
     are saved results, whose documents are not known.
+
+    render() makes the page: HTML that needs nothing else. It requires jinja2 (gradeval[report]).
     """
+
+    layout = "gradeval.commands.report.layout"
+    default_format = "html"
 
     results: Results
     values: QueryValues
@@ -100,34 +90,11 @@ class Report:
     notices: tuple[Notice, ...] = ()
     saved: bool = False
 
-    def pairs(self, baseline: int, run: int) -> list[Pair]:
-        """The differences of two runs, given by their positions, by each metric."""
-        pairs = []
-        of_metrics = self.values.differences(baseline, run)
-        for column, differences in zip(self.values.metrics, of_metrics, strict=True):
-            about = summarize(differences)
-            better, worse = (about.wins, about.losses) if column.sign > 0 else (about.losses, about.wins)
-            pairs.append(Pair(about.mean, better, about.ties, worse))
-        return pairs
-
-    def interval(self, run: int, m: int) -> Interval:
-        """The confidence interval of a mean: Student's t."""
-        values = self.values.values[run, m]
-        mean, sd = mean_and_sd(values[~np.isnan(values)])
-        n = int((~np.isnan(values)).sum())
-        return t_interval(mean, sd / n**0.5, n - 1, self.options.alpha) if n > 1 else (np.nan, np.nan)
-
-    def render(self, *, digits: int | Literal["full"] = 4) -> str:
-        """The page: HTML that needs nothing else. Requires jinja2 (gradeval[report]).
-
-        digits: decimals, or 'full' for the shortest representation that round-trips.
-        """
-        html: str = import_module("gradeval.commands.report.layout").page(self, digits=digits)
-        return html
-
     def __repr__(self) -> str:
         counts = f"runs={len(self.values.runs)}, metrics={len(self.values.metrics)}"
         return f"Report({counts}, queries={len(self.values.queries)})"
+
+    __str__ = __repr__
 
 
 def report(
@@ -289,24 +256,19 @@ def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
     for of_metric in zip(*filter(None, of_runs), strict=True):
         shown |= {document.id: document.grade for document in _differing(of_metric)}
 
-    def documents(of_run: Sequence[Explanation]) -> tuple[Document | None, ...]:
+    values = []
+    for of_run, of_selections in zip(of_runs, selections, strict=True):
         every = of_run[0].documents if of_run else Documents.of([])
         rows = [row for row, name in enumerate(Texts(every.ids)) if name in shown]
-        by_id = {document.id: document for document in every.take(np.array(rows, np.int64))}
-        return tuple(map(by_id.get, shown))
-
-    def value(explanation: Explanation, selection: Selection) -> ExplainedValue:
-        adds = {document.id: added for document, added in explanation.contributions.items()}
-        others = any(added and name not in shown for name, added in adds.items())
-        return ExplainedValue(
-            _shortened(explanation, selection), selection, tuple(map(adds.get, shown)), others
-        )
-
-    return ExplainedQuery(
-        tuple(shown.items()),
-        tuple(map(documents, of_runs)),
-        tuple(tuple(map(value, *of_run)) for of_run in zip(of_runs, selections, strict=True)),
-    )
+        documents = every.take(np.array(rows, np.int64))
+        of_metrics = []
+        for explanation, selection in zip(of_run, of_selections, strict=True):
+            others = any(
+                adds and document.id not in shown for document, adds in explanation.contributions.items()
+            )
+            of_metrics.append(ExplainedValue(_shortened(explanation, documents), selection, others))
+        values.append(tuple(of_metrics))
+    return ExplainedQuery(tuple(shown.items()), tuple(values))
 
 
 def _differing(explanations: Sequence[Explanation]) -> list[Document]:
@@ -324,21 +286,20 @@ def _differing(explanations: Sequence[Explanation]) -> list[Document]:
     return [documents[name] for name in largest[:DIFFERING]]
 
 
-def _shortened(explanation: Explanation, selection: Selection) -> Explanation:
-    """The explanation without the documents that are not shown."""
-    shown = set(selection.documents)
+def _shortened(explanation: Explanation, documents: Documents) -> Explanation:
+    """The explanation with these of its documents only."""
+    shown, positions = set(documents), explanation.positions
     # a term without a document says that the ideal ranking is not one of the documents
     terms, ideal = (
         None if of is None else tuple(term for term in of if term.document in shown or term.document is None)
         for of in (explanation.terms, explanation.ideal)
     )
-    positions = explanation.positions
+    if positions is not None:
+        positions = {document: positions[document] for document in documents if document in positions}
     return replace(
         explanation,
-        documents=Documents.of(selection.documents),
-        positions=None
-        if positions is None
-        else {document: positions[document] for document in shown if document in positions},
+        documents=documents,
+        positions=positions,
         terms=terms,
         ideal=ideal,
         changes=tuple(change for change in explanation.changes if change.document in shown),

@@ -87,8 +87,8 @@ def test_it_filters(browser: Browser, html: Path, report: Report) -> None:
     assert "nDCG@10, 11 of 50 queries." in browser.run("document.getElementById('status').textContent")
     assert browser.run("document.querySelectorAll('#chart rect').length") == 11
     browser.choose("filter", "")
-    pair = report.pairs(0, 1)[0]
-    for kind, count in (("better", pair.better), ("equal", pair.equal), ("worse", pair.worse)):
+    pair = report.comparison.find("dense", "nDCG@10")
+    for kind, count in (("better", pair.won), ("equal", pair.tied), ("worse", pair.lost)):
         browser.choose("kind", kind)
         assert len(browser.rows()) == count
     browser.choose("filter", "nowhere")

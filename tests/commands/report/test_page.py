@@ -260,14 +260,12 @@ def test_one_query() -> None:
 def test_one_run() -> None:
     found = gradeval.report(QRELS, RUNS[0], "nDCG@10")
     page = Page(found.render())
-    low, high = found.interval(0, 0)
+    values = found.values.values[0, 0]
+    half = 2.00957524 * values.std(ddof=1) / np.sqrt(len(values))  # t of 49 degrees of freedom
     assert page.tables["Means of bm25"] == [
         ["metric", "mean", "95 % interval"],
-        ["nDCG@10", "0.5903", f"[{low:.4f}, {high:.4f}]"],
+        ["nDCG@10", "0.5903", f"[{values.mean() - half:.4f}, {values.mean() + half:.4f}]"],
     ]
-    values = found.values.values[0, 0]
-    half = 2.0096 * values.std(ddof=1) / np.sqrt(len(values))  # t of 49 degrees of freedom
-    assert (high - low) / 2 == pytest.approx(half, rel=1e-4)
     assert "select" in [name for name, _ in page.elements]
     assert not [of for _, of in page.elements if of.get("id") in ("run", "baseline", "kind")]
 
