@@ -1,6 +1,7 @@
-"""The README describes the program correctly: its commands are run, its lists and examples compared.
+"""README and the guide describe the program correctly: their examples are run, their tables and lists compared.
 
-`python tests/test_readme.py` updates the output of its commands, and the table of formats.
+Commands and Python lines are run in the order of a page, in a copy of sample_data/search.
+`python tests/test_readme.py` updates the output of the commands.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +34,27 @@ from gradeval.registry.pages import page
 from gradeval.render import WRITERS
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "gradeval" / "guide").glob("*.md")))
-TEXT = "\n".join(page.read_text("utf-8") for page in PAGES)
-COLUMNS = 100
+PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "gradeval/guide").glob("*.md")))}
+TEXT = "\n".join(path.read_text("utf-8") for path in PAGES.values())
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ENVIRONMENT = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "xterm", "LC_ALL": "C.UTF-8"}
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="its commands are for a POSIX shell")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the commands are for a POSIX shell")
 
 
-def blocks(kind: str) -> list[str]:
-    return [text for found, text in BLOCK.findall(TEXT) if found == kind]
+@contextmanager
+def samples() -> Iterator[None]:
+    """A copy of the sample data, whose search is the current folder."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(shutil.copytree(ROOT / "sample_data", Path(folder, "sample_data")) / "search")
+        for name, value in ENVIRONMENT.items():
+            patch.setenv(name, value)
+        patch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+        yield
+
+
+def blocks(kind: str, text: str = TEXT) -> list[str]:
+    return [content for name, content in BLOCK.findall(text) if name == kind]
 
 
 def commands(block: str) -> Iterator[tuple[str, str]]:
@@ -51,106 +64,80 @@ def commands(block: str) -> Iterator[tuple[str, str]]:
         yield command, output
 
 
-COMMANDS = [one for block in blocks("console") for one in commands(block)]
-
-
-ENVIRONMENT = {"COLUMNS": str(COLUMNS), "NO_COLOR": "1", "TERM": "xterm", "LC_ALL": "C.UTF-8"}
-
-
-def bash(script: str, given: bytes = b"") -> bytes:
-    """What a script writes to standard output; gradeval is a process of its own there."""
-    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
-    more = {"env": os.environ | ENVIRONMENT | {"PATH": path}, "stdout": subprocess.PIPE, "timeout": 60}
-    return subprocess.run(["bash", "-c", script], cwd=ROOT, input=given, check=False, **more).stdout
+def bash(script: str, stdin: bytes = b"") -> bytes:
+    """Standard output of a script; gradeval is a process of its own there."""
+    done = subprocess.run(["bash", "-c", script], input=stdin, stdout=subprocess.PIPE, timeout=60, check=False)
+    return done.stdout
 
 
 def run(command: str) -> str:
-    """What a command shows on a terminal without colours: standard error, then standard output.
+    """Standard error and standard output of a command on a terminal without colours.
 
-    gradeval runs in this process, and bash does the rest: what it makes of the words, and other programs.
+    gradeval runs in this process; bash expands its arguments and runs other programs.
     """
     if "<(" in command or "2>&1" in command:
         return bash(command).decode()
-    pipeline, *then = re.split("(?=; echo | && echo )", command)
-    stages = re.split(r" \| ", pipeline)
-    said, shown, code = "", b"", 0
-    for place, stage in enumerate(stages, 1):
+    pipeline, *rest = re.split("(?=; echo | && echo )", command)
+    stages = pipeline.split(" | ")
+    err, out, code = "", b"", 0
+    for number, stage in enumerate(stages, 1):
         program, _, words = stage.partition(" ")
         if program != "gradeval":
-            shown = bash(stage, shown)
+            out = bash(stage, out)
             continue
         args = bash(f"printf '%s\\0' {words}").decode().split("\0")[:-1]
-        with pytest.MonkeyPatch.context() as patch, tempfile.NamedTemporaryFile() as file:
-            patch.chdir(ROOT)
-            for name, value in ENVIRONMENT.items():
-                patch.setenv(name, value)
-            file.write(shown)
-            file.flush()
-            code, out, err = gradeval(*args, stdin=file.name, terminal=place == len(stages))
-        said, shown = said + err, out.encode()
-    return said + (shown + b"".join(bash(f"(exit {code}){more}") for more in then)).decode()
+        with tempfile.NamedTemporaryFile() as stdin:
+            stdin.write(out)
+            stdin.flush()
+            done = gradeval(*args, stdin=stdin.name, terminal=number == len(stages))
+        code, err, out = done.code, err + done.err, done.out.encode()
+    return err + (out + b"".join(bash(f"(exit {code}){script}") for script in rest)).decode()
 
 
-def row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |\n"
+def shown(text: str) -> str:
+    """A page with what its commands print now."""
+
+    def with_outputs(match: re.Match[str]) -> str:
+        if match[1] != "console":
+            return match[0]
+        return "```console\n" + "".join(f"$ {line}\n{run(line)}" for line, _ in commands(match[2])) + "```"
+
+    return BLOCK.sub(with_outputs, text)
 
 
-def under(head: str) -> str:
-    """The rows of the table with this head line."""
-    start = TEXT.index(head) + len(head)
-    return TEXT[start : TEXT.index("\n\n", start) + 1]
+@pytest.mark.parametrize("name", PAGES)
+def test_examples(name: str) -> None:
+    text = PAGES[name].read_text("utf-8")
+    report: list[str] = []
+    with samples():
+        assert shown(text) == text
+        example = doctest.DocTestParser().get_doctest("\n".join(blocks("pycon", text)), {}, name, name, 0)
+        doctest.DocTestRunner().run(example, out=report.append)
+    assert report == []
 
 
-def head(*cells: str) -> str:
-    return row(*cells) + row(*["---"] * len(cells))
+def test_readme_is_short() -> None:
+    assert len(PAGES["README.md"].read_text("utf-8").splitlines()) <= 300
 
 
-FORMAT_TABLE = head("format", "description", "ending of `-o`")
+def test_links() -> None:
+    """Each leads to a file, and to a heading of it."""
+    for path in PAGES.values():
+        for target, heading in re.findall(r"\]\(([\w./-]*)(?:#([\w-]+))?\)", path.read_text("utf-8")):
+            file = path.parent / target if target else path
+            assert file.exists(), (path, target)
+            if heading:
+                headings = re.findall(r"^#+ (.*)$", file.read_text("utf-8"), re.MULTILINE)
+                anchors = {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings}
+                assert heading in anchors, (path, target, heading)
 
 
-def test_formats_are_those_of_the_code():
-    rows = [re.split(r" *\| *", line) for line in under(FORMAT_TABLE).splitlines()]
-    endings = {name: f"`{writer.ending}`" if writer.ending else "" for name, writer in WRITERS.items()}
-    assert {cells[1].strip("`"): cells[3] for cells in rows} == endings
+def test_every_command_of_ours_is_run() -> None:
+    for block in blocks("sh"):
+        assert not re.search(r"^gradeval ", block, re.MULTILINE)
 
 
-def test_metrics_that_are_named_exist():
-    load()
-    lists = re.findall(r"^- [a-z ]+: (`.*`)$", TEXT, re.MULTILINE)
-    names = [name for one in lists for name in re.findall(r"`(\w+)`", one)]
-    assert len(lists) == 5
-    assert len(set(names)) == len(names)
-    assert set(names) <= set(REGISTRY)
-    assert {one.split("@")[0] for one in DEFAULT_METRICS.split()} - {"num_q"} <= set(names)
-
-
-def test_groups_that_are_named_are_those_of_the_code():
-    [named] = re.findall(r"The groups (.*) are trec_eval's", TEXT)
-    assert set(re.findall(r"`(\w+)`", named)) == set(TREC_EVAL)
-    [named] = re.findall(r"The groups (.*) are\nwhat", TEXT)
-    assert set(re.findall(r"`([\w-]+)`", named)) == set(BENCHMARKS)
-
-
-def test_default_metrics_are_named():
-    assert f"`{DEFAULT_METRICS}`" in TEXT
-
-
-def test_there_are_commands():
-    assert len(COMMANDS) > 10
-
-
-def cases() -> list[Any]:
-    """The commands with their outputs; a study of swaps takes seconds: tests/commands/study has a small one."""
-    marks = {command: [pytest.mark.slow] * ("study swaps" in command) for command, _ in COMMANDS}
-    return [pytest.param(*one, marks=marks[one[0]], id=one[0][:60]) for one in COMMANDS]
-
-
-@pytest.mark.parametrize("command, output", cases())
-def test_command_shows_this(command, output):
-    assert run(command) == output
-
-
-[GATE] = [command for command, _ in COMMANDS if "good enough" in command]
+GATE = [line for block in blocks("console") for line, _ in commands(block) if "good enough" in line][0]
 
 
 @pytest.mark.parametrize(
@@ -166,28 +153,55 @@ def test_command_shows_this(command, output):
         (
             {  # undefined: all grades are equal
                 "nDCG@10": "rankDCG",
-                "sample_data/search/qrels.txt": "<(printf '401 0 a 1\\n')",
-                "sample_data/search/hybrid.run": "<(printf '401 Q0 a 1 2 t\\n')",
+                "qrels.txt": "<(printf '401 0 a 1\\n')",
+                "hybrid.run": "<(printf '401 Q0 a 1 2 t\\n')",
             },
             False,
         ),
     ],
 )
-def test_the_recipe_for_ci(change, passes):
+def test_the_gate_of_readme(change: dict[str, str], passes: bool) -> None:
     """It passes only if the run has a value that is high enough, for all queries."""
     command = GATE
     for old, new in change.items():
         assert old in command
         command = command.replace(old, new)
-    assert run(command).endswith("good enough\n") == passes
+    with samples():
+        assert run(command).endswith("good enough\n") == passes
 
 
-def test_every_command_of_ours_is_run():
-    for block in blocks("sh"):
-        assert not re.search(r"^gradeval ", block, re.MULTILINE)
+def table(*head: str) -> list[list[str]]:
+    """The cells of the rows of the table with this head line."""
+    lines = f"| {' | '.join(head)} |\n| {' | '.join(['---'] * len(head))} |\n"
+    rows = TEXT[TEXT.index(lines) + len(lines) :].partition("\n\n")[0].splitlines()
+    return [re.split(r" *(?<!\\)\| *", row)[1:-1] for row in rows]
 
 
-def test_every_option_is_named():
+def test_formats_are_those_of_the_code() -> None:
+    endings = {name: f"`{writer.ending}`" if writer.ending else "" for name, writer in WRITERS.items()}
+    assert {
+        name.strip("`"): ending for name, _, ending in table("format", "description", "ending of `-o`")
+    } == endings
+
+
+def test_metrics_that_are_named_exist() -> None:
+    load()
+    lists = re.findall(r"^- [a-z ]+: (`.*`)$", TEXT, re.MULTILINE)
+    names = [name for line in lists for name in re.findall(r"`(\w+)`", line)]
+    assert len(lists) == 5
+    assert len(set(names)) == len(names)
+    assert set(names) <= set(REGISTRY)
+    assert {metric.split("@")[0] for metric in DEFAULT_METRICS.split()} - {"num_q"} <= set(names)
+    assert f"`{DEFAULT_METRICS}`" in TEXT
+
+
+def test_groups_that_are_named_are_those_of_the_code() -> None:
+    for after, groups in (("are trec_eval's", TREC_EVAL), ("are\\s+what\\s+benchmarks\\s+report", BENCHMARKS)):
+        [names] = re.findall(rf"The\s+groups\s+([^.]*?)\s+{after}", TEXT)
+        assert set(re.findall(r"`([\w-]+)`", names)) == set(groups)
+
+
+def test_every_option_is_named() -> None:
     missing = [
         option
         for command in (eval_command, compare_command, gate_command, batch_command)
@@ -199,39 +213,30 @@ def test_every_option_is_named():
     assert missing == []
 
 
-def test_options_that_are_named_exist():
-    there_are = {option for param in eval_command.params for option in param.opts}
-    named = set(re.findall(r"`(--?[a-zA-Z-]+)", under(row("group", "option", "description"))))
-    assert named - {"-h", "--help", "--version"} == there_are - {"qrels", "runs"}
+def test_options_that_are_named_exist() -> None:
+    options = {option for param in eval_command.params for option in param.opts}
+    cells = " ".join(row[1] for row in table("group", "option", "description"))
+    named = set(re.findall(r"`(--?[a-zA-Z-]+)", cells))
+    assert named - {"-h", "--help", "--version"} == options - {"qrels", "runs"}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion(shell):
+def test_completion(shell: str) -> None:
     """tests/cli/test_completion.py has the scripts."""
     assert any(f"_GRADEVAL_COMPLETE={shell}_source gradeval" in block for block in blocks("sh"))
 
 
-def test_python_examples(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    text = "\n".join(blocks("pycon"))
-    example = doctest.DocTestParser().get_doctest(text, {}, "README", "README.md", 0)
-    assert len(example.examples) > 5
-    report: list[str] = []
-    result = doctest.DocTestRunner().run(example, out=report.append)
-    assert result.failed == 0, "".join(report)
-
-
-def test_the_metric_that_is_added():
+def test_the_metric_that_is_added() -> None:
     """It passes its own test and those that find it by themselves."""
     function, test = blocks("python")
-    added: dict[str, Any] = {"__name__": "readme"}
+    names: dict[str, Any] = {"__name__": "readme"}
     with own_metrics_only():
-        exec(function, added)
-        exec(test, added)
-        added["test_graded_reciprocal_rank"]()
+        exec(function, names)
+        exec(test, names)
+        names["test_graded_reciprocal_rank"]()
         each, metric = test_metric.TestEach(), REGISTRY["GRR"]
-        for one in (each.test_page, each.test_example, each.test_parameters):
-            one(metric)
+        for check in (each.test_page, each.test_example, each.test_parameters):
+            check(metric)
         assert len(metric.invariants) == 3
         for invariant in metric.invariants:
             test_invariants.try_out(invariant, [metric], examples(times=0.2))
@@ -239,24 +244,14 @@ def test_the_metric_that_is_added():
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
-def test_make_has_the_commands_that_are_named():
+def test_make_has_the_commands_that_are_named() -> None:
     help_text = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     named = set(re.findall(r"\bmake (demo|test|thorough|lint|bench|clean|help)\b", TEXT))
     assert {"demo", "test", "thorough", "lint", "bench"} <= named
     assert named <= set(re.findall(r"make (\w+)", help_text))
 
 
-def write() -> None:
-    """The pages with what the program shows now."""
-
-    def shown(match: re.Match[str]) -> str:
-        if match[1] != "console":
-            return match[0]
-        return "```console\n" + "".join(f"$ {one}\n{run(one)}" for one, _ in commands(match[2])) + "```"
-
-    for path in PAGES:
-        path.write_text(BLOCK.sub(shown, path.read_text("utf-8")), "utf-8")
-
-
 if __name__ == "__main__":
-    write()
+    with samples():
+        for file in PAGES.values():
+            file.write_text(shown(file.read_text("utf-8")), "utf-8")

@@ -281,8 +281,8 @@ def test_the_guide(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     command = section[section.index("$ gradeval spark") + 2 :].partition("\n")[0].split()
     known = {option for param in spark_command.params for option in param.opts}
     assert {word for word in command if word.startswith("-")} <= known
-    monkeypatch.chdir(root)
-    shown, _, output = section[section.index("$ gradeval spark sample") + 2 :].partition("\n")
+    monkeypatch.chdir(sample)
+    shown, _, output = section[section.index("$ gradeval spark qrels.txt") + 2 :].partition("\n")
     assert gradeval(*shlex.split(shown)[1:]).out == output.partition("```")[0]
 
 
