@@ -128,6 +128,10 @@ class MetricError(GradevalError):
         super().__init__(what + (f": {hint}" if hint else ""))
 
 
+class NoExpectedValueError(MetricError):
+    """A metric without a closed form of its expected value over the orders of tied scores."""
+
+
 class OptionError(GradevalError):
     """An invalid option, or options that are mutually exclusive."""
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats
 from gradeval.arrays.numbers import natural_log
-from gradeval.errors import MetricError
+from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
@@ -112,6 +112,8 @@ def _named(spec: Spec) -> Iterator[None]:
     """Name the metric in what is raised: grades are in a range where only its parameters can be too large."""
     try:
         yield
+    except NoExpectedValueError:  # names the metric already
+        raise
     except MetricError as error:
         raise MetricError(f"{spec}: {error}") from None
     except FloatingPointError:

@@ -24,7 +24,22 @@ _CANCELS = 1e-9  # below this the subtraction in 2^grade - 1 loses more than hal
 
 def one_each(hits: Hits, normalizer: Floats | Ints | float = 1.0) -> Terms:
     """Each hit adds 1."""
-    return Terms(hits.segments, hits.rows, 1.0, normalizer, has_relevant=hits.relevant > 0)
+    return Terms(
+        hits.segments,
+        hits.rows,
+        1.0,
+        normalizer,
+        has_relevant=hits.relevant > 0,
+        weight_at=np.ones_like,
+        cutoff=hits.cutoff,
+    )
+
+
+def hit_count(judgments: Judgments, hits: Hits) -> Floats:
+    """The expected number of hits of each query of Judgments.tied, (Q,)."""
+    terms = judgments.expected(one_each(hits))
+    assert terms is not None
+    return terms.total
 
 
 def before_rows(within: Segments, after: Floats, first: float | Floats) -> Floats:
@@ -139,7 +154,8 @@ def dcg(judgments: Judgments, gain: Gain, cutoff: int | None, kind: str | float 
         found, rank = judgments.segments.take(rows), judgments.rank[rows]
         gained = gain.of(judgments.grade[rows], found.query)
         terms = DiscountedTerms.of(found, rows, rank, gained, discount(rank, kind))
-        return replace(terms, discount_at=partial(discount, kind=kind))
+        divisor = partial(discount, kind=kind)
+        return replace(terms, discount_at=divisor, weight_at=lambda rank: 1 / divisor(rank))
 
     return judgments.once(("dcg", gain.name, kind), make).top(cutoff)
 
@@ -166,6 +182,8 @@ def normalized_dcg(
     local: bool = False,
 ) -> Terms:
     """DCG / ideal DCG. local: the ideal ranking contains the documents retrieved only."""
+    if local:
+        judgments.check_depth_divides_no_ties()
     table = judgments.found if local else judgments
     best = ideal_dcg(table, gain, kind)
 

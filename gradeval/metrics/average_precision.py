@@ -5,16 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
+from gradeval.arrays.numbers import quotient
 from gradeval.arrays.segments import Segments
 from gradeval.registry.invariants import BINARY_IS_AP, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
+from gradeval.tables.tied import TieGroups, precision_sums
+
+
+def _expected_ap(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Floats:
+    hits = judgments.hits(rel, cutoff)
+    groups = TieGroups.of(judgments, hits.rows, cutoff)
+    found = groups.within.lengths.astype(np.float64)
+    total = precision_sums(groups, found * groups.before(found), found, found * (found - 1) / 2)
+    return quotient(total, hits.relevant)
 
 
 @metric(
     "AP",
+    expected=_expected_ap,
     invariants=[IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE.unless("rel"), PROMOTION_HELPS],
     aliases=["MAP"],
     example="AP(rel=2)@100",
@@ -40,8 +51,18 @@ def average_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: C
     return Terms(hits.segments, hits.rows, hits.precision, hits.relevant)
 
 
+def _expected_mu_ap(judgments: Judgments) -> Floats:
+    rows, own, relevant = _weighted(judgments)
+    groups = TieGroups.of(judgments, rows)
+    level, weight = judgments.level[rows], groups.within.sum(own)
+    whole = groups.within.sum(_credit(judgments.segments.take(rows), level, own))
+    within = groups.within.sum(_credit(groups.within, level, own))
+    return quotient(precision_sums(groups, whole - within, weight, within - weight), relevant)
+
+
 @metric(
     "µAP",
+    expected=_expected_mu_ap,
     invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
     aliases=["muMAP"],
     needs_relevant=True,
@@ -66,16 +87,27 @@ def mu_average_precision(judgments: Judgments) -> Terms:
     # A document s not below r counts in the precision at r in each AP(rel=t) with t up to the lower grade of
     # the two. With W(g) the sum of d_i / R_i over the levels up to g, µAP is then a sum over the documents r
     # of (sum over s of the smaller of W(r) and W(s)) / rank(r): one pass over pairs for all levels together.
-    rows = np.flatnonzero((judgments.grade > 0) & judgments.is_retrieved)
+    rows, own, relevant = _weighted(judgments)
     found = judgments.segments.take(rows)
+    credit = _credit(found, judgments.level[rows], own)
+    return Terms(found, rows, credit / judgments.rank[rows], relevant)
+
+
+def _weighted(judgments: Judgments) -> tuple[Ints, Floats, Ints]:
+    """The rows of the documents retrieved with a grade above 0, the weight W of each, and R of each query."""
+    rows = np.flatnonzero((judgments.grade > 0) & judgments.is_retrieved)
     weight, relevant = _level_weights(judgments)
-    own = weight[judgments.level[rows] + judgments.levels.offsets[found.query]]
-    credit = own.copy()
-    for order, groups, upper, before in found.bit_planes(judgments.level[rows]):
-        shared = own[order]
+    return rows, weight[judgments.level[rows] + judgments.levels.offsets[judgments.query[rows]]], relevant
+
+
+def _credit(within: Segments, level: Ints, weight: Floats) -> Floats:
+    """The sum over the rows of the segment up to and with each row of the smaller weight of the two, (N,)."""
+    credit: Floats = weight.copy()
+    for order, groups, upper, before in within.bit_planes(level):
+        shared = weight[order]
         lower_sum = groups.running_sum(np.where(upper, 0.0, shared))
         credit[order] += np.where(upper, lower_sum, shared * before)
-    return Terms(found, rows, credit / judgments.rank[rows], relevant)
+    return credit
 
 
 def _level_weights(judgments: Judgments) -> tuple[Floats, Ints]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
+from gradeval.metrics._kernels import hit_count
 from gradeval.registry.invariants import IDEAL_IS_ONE, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel
@@ -69,7 +70,12 @@ def inferred_average_precision(judgments: Judgments, *, rel: Rel | None = None) 
     return Terms(hits.segments, hits.rows, precision, hits.relevant)
 
 
-@metric("unj", invariants=[SCALE_FREE], higher_is_better=None)
+def _expected_unjudged(judgments: Judgments, *, cutoff: int) -> Floats:
+    judged = hit_count(judgments, judgments.hits(0.0, cutoff))
+    return (np.minimum(judgments.retrieved, cutoff) - judged) / cutoff
+
+
+@metric("unj", invariants=[SCALE_FREE], higher_is_better=None, expected=_expected_unjudged)
 def unjudged(judgments: Judgments, *, cutoff: Cutoff) -> Floats:
     """Share of unjudged documents in the first ranks: other metrics are unreliable where it is high.
 

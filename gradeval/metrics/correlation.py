@@ -43,6 +43,7 @@ def _correlation(judgments: Judgments, within: Segments, order: Ints, parts: Flo
     invariants=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
     undefined=True,
     aliases=["kendall"],
+    order_free=True,
 )
 def kendall(judgments: Judgments) -> Terms:
     """Kendall's τ-b between score and grade, over the judged documents retrieved.
@@ -109,6 +110,7 @@ def _products(judgments: Judgments, x: Floats, y: Floats) -> Terms:
     invariants=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
     undefined=True,
     aliases=["spearman"],
+    order_free=True,
 )
 def spearman(judgments: Judgments) -> Terms:
     """Spearman's ρ between score and grade, over the judged documents retrieved.
@@ -139,6 +141,7 @@ def spearman(judgments: Judgments) -> Terms:
     range=(-1, 1),
     invariants=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
     undefined=True,
+    order_free=True,
 )
 def pearson(judgments: Judgments) -> Terms:
     """Pearson's r between score and grade, over the judged documents retrieved.
@@ -173,6 +176,7 @@ def pearson(judgments: Judgments) -> Terms:
         UNJUDGED_IGNORED,
     ],
     undefined=True,
+    order_free=True,
 )
 def area_under_curve(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     """Area under the ROC curve: the probability that a relevant document is ranked above a non-relevant one.

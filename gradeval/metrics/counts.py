@@ -17,7 +17,7 @@ from gradeval.tables.terms import Terms
 COUNT: dict[str, Any] = {"range": (0, None), "kind": Kind.COUNT, "higher_is_better": None}
 
 
-@metric("num_q", invariants=[SCALE_FREE, UNJUDGED_IGNORED], constant=True, **COUNT)
+@metric("num_q", invariants=[SCALE_FREE, UNJUDGED_IGNORED], constant=True, order_free=True, **COUNT)
 def query_count(judgments: Judgments) -> Floats:
     """Number of queries.
 
@@ -32,7 +32,7 @@ def query_count(judgments: Judgments) -> Floats:
     return np.ones(judgments.segments.count)
 
 
-@metric("num_ret", invariants=[SCALE_FREE], **COUNT)
+@metric("num_ret", invariants=[SCALE_FREE], order_free=True, **COUNT)
 def retrieved_count(judgments: Judgments) -> Terms:
     """Number of documents retrieved.
 
@@ -53,7 +53,7 @@ def retrieved_count(judgments: Judgments) -> Terms:
     )
 
 
-@metric("num_rel", invariants=[SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], **COUNT)
+@metric("num_rel", invariants=[SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], order_free=True, **COUNT)
 def relevant_judged_count(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
     """Number of relevant documents.
 

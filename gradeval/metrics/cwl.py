@@ -115,7 +115,11 @@ def insq(
     gaining, rows, rank, gain = _gaining(judgments, min_rel, max_rel, n)
     start = np.array([2 * T])
     inspected = start**2 * _inverse_squares(start, start + n)
-    return Terms(gaining, rows, gain * (2 * T / (2 * T + rank - 1)) ** 2, inspected[0])
+
+    def weight(rank: Floats) -> Floats:
+        return (2 * T / (2 * T + rank - 1)) ** 2
+
+    return Terms(gaining, rows, gain * weight(rank), inspected[0], weight_at=weight, cutoff=n)
 
 
 @metric("BPM", check=_check, example="BPM(T=2,max_rel=3)@10")
@@ -165,7 +169,8 @@ def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, 
     """
     gaining, rows, rank, gain = _gaining(judgments, min_rel, max_rel, cutoff)
     perfect = np.cumsum(1 / log2(np.arange(2.0, cutoff + 2)))[-1]
-    return replace(DiscountedTerms.of(gaining, rows, rank, gain, log2(rank + 1)), normalizer=perfect)
+    terms = DiscountedTerms.of(gaining, rows, rank, gain, log2(rank + 1))
+    return replace(terms, normalizer=perfect, weight_at=lambda rank: 1 / log2(rank + 1), cutoff=cutoff)
 
 
 Sums = Callable[[Floats], Floats]

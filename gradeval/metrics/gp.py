@@ -29,7 +29,7 @@ def _shares(judgments: Judgments, which: Bools) -> Terms:
         ranked = 2.0 + len(rows) - np.arange(len(rows))  # above all shares
         order = segments.descending(np.where(missed, share, ranked))
         rows, share = rows[order], share[order]
-    return Terms(segments, rows, share)
+    return Terms(segments, rows, share, weight_at=np.ones_like)
 
 
 @metric("gP", invariants=[SCALE_FREE, PROMOTION_HELPS])
@@ -46,7 +46,7 @@ def generalized_precision(judgments: Judgments, *, cutoff: Cutoff | None = None)
     Source: Kekäläinen and Järvelin, "Using graded relevance assessments in IR evaluation", JASIST 2002.
     """
     number = judgments.retrieved if cutoff is None else cutoff
-    return replace(_shares(judgments, judgments.top(cutoff)), normalizer=number)
+    return replace(_shares(judgments, judgments.top(cutoff)), normalizer=number, cutoff=cutoff)
 
 
 @metric("gR", invariants=[SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
@@ -63,4 +63,5 @@ def generalized_recall(judgments: Judgments, *, cutoff: Cutoff | None = None) ->
     Source: Kekäläinen and Järvelin, "Using graded relevance assessments in IR evaluation", JASIST 2002.
     """
     judged = _shares(judgments, judgments.grade > 0)
-    return replace(_shares(judgments, judgments.top(cutoff)), normalizer=judged.total, ideal=lambda: judged)
+    shares = _shares(judgments, judgments.top(cutoff))
+    return replace(shares, normalizer=judged.total, ideal=lambda: judged, cutoff=cutoff)

@@ -31,4 +31,5 @@ def judged(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """
     retrieved = judgments.retrieved if cutoff is None else np.minimum(judgments.retrieved, cutoff)
     rows = np.flatnonzero(judgments.top(cutoff))
-    return Terms(judgments.segments.take(rows), rows, 1.0, retrieved)
+    within = judgments.segments.take(rows)
+    return Terms(within, rows, 1.0, retrieved, weight_at=np.ones_like, cutoff=cutoff)

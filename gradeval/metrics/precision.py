@@ -8,12 +8,13 @@ import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.arrays.numbers import quotient, ratio
-from gradeval.metrics._kernels import one_each
+from gradeval.metrics._kernels import hit_count, one_each
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
+from gradeval.tables.tied import first_hits
 
 Weight = Annotated[
     float, positive("the weight of recall relative to precision: the square of van Rijsbergen's beta")
@@ -63,7 +64,14 @@ def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> T
     return one_each(hits, hits.relevant)
 
 
-@metric("F", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
+def _expected_f(judgments: Judgments, *, rel: float | None = None, x: float = 1.0, cutoff: int) -> Floats:
+    """F is linear in the number of hits: (x + 1) hits / (x R + k)."""
+    hits = judgments.hits(rel, cutoff)
+    found = hit_count(judgments, hits)
+    return harmonic(found / cutoff, quotient(found, hits.relevant), x)
+
+
+@metric("F", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True, expected=_expected_f)
 def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, cutoff: Cutoff) -> Floats:
     """F-measure of precision and recall.
 
@@ -115,7 +123,13 @@ def set_recall(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     return one_each(hits, hits.relevant)
 
 
-@metric("set_F", invariants=[SCALE_FREE.unless("rel")], example="set_F(x=0.5)", needs_relevant=True)
+@metric(
+    "set_F",
+    invariants=[SCALE_FREE.unless("rel")],
+    example="set_F(x=0.5)",
+    needs_relevant=True,
+    order_free=True,
+)
 def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0) -> Floats:
     """F-measure of the retrieved set.
 
@@ -131,7 +145,7 @@ def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1
     return harmonic(ratio(hits.count, judgments.retrieved), quotient(hits.count, hits.relevant), x)
 
 
-@metric("set_map", invariants=[SCALE_FREE.unless("rel")], needs_relevant=True)
+@metric("set_map", invariants=[SCALE_FREE.unless("rel")], needs_relevant=True, order_free=True)
 def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
     """Precision times recall of the retrieved set.
 
@@ -181,10 +195,16 @@ def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: 
     return one_each(hits, np.minimum(cutoff, hits.relevant))
 
 
+def _expected_success(judgments: Judgments, *, rel: float | None = None, cutoff: int) -> Floats:
+    queries, _, probability = first_hits(judgments, rel, cutoff)
+    return np.minimum(queries.sum(probability), 1.0)
+
+
 @metric(
     "Success",
     invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS],
     example="Success@5",
+    expected=_expected_success,
 )
 def success(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Success: whether a relevant document is retrieved.
@@ -200,7 +220,17 @@ def success(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> 
     return one_each(judgments.hits(rel).first.top(cutoff))
 
 
-@metric("RR", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], aliases=["MRR"])
+def _expected_rr(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Floats:
+    queries, rank, probability = first_hits(judgments, rel, cutoff)
+    return queries.sum(probability / rank)
+
+
+@metric(
+    "RR",
+    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS],
+    aliases=["MRR"],
+    expected=_expected_rr,
+)
 def reciprocal_rank(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Reciprocal rank.
 

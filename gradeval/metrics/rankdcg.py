@@ -29,6 +29,7 @@ from gradeval.tables.terms import DiscountedTerms, Terms
         UNJUDGED_IGNORED,
     ],
     undefined=True,
+    order_free=True,
 )
 def rank_dcg(judgments: Judgments) -> Terms:
     """Rank discounted cumulated gain.

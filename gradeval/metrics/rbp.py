@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from math import log
 from typing import Annotated, Any
 
@@ -91,9 +92,11 @@ def rank_biased_precision(
     Returns float64 (Q,), in [0, 1]; 0 where no retrieved document has a gain. Unitless.
     Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
     """
+    weight = partial(reach_probability, p=p)
     if rel is not None or gain == "binary":
         hits = judgments.hits(rel, cutoff)
-        return Terms(hits.segments, hits.rows, reach_probability(hits.rank, p), scale=1 - p)
+        value = reach_probability(hits.rank, p)
+        return Terms(hits.segments, hits.rows, value, scale=1 - p, weight_at=weight, cutoff=cutoff)
     table, worth = graded(judgments, gain)
     within = table.segments
     gained = worth.of(table.grade, within.query)
@@ -105,7 +108,8 @@ def rank_biased_precision(
     rows = np.flatnonzero(table.top(cutoff) & (judgments.grade >= 0))
     retrieved = within.take(rows)
     shares = (gained[rows] - lowest[retrieved.query]) / (largest - lowest)[retrieved.query]
-    return Terms(retrieved, rows, shares * reach_probability(table.rank[rows], p), scale=1 - p)
+    value = shares * weight(table.rank[rows])
+    return Terms(retrieved, rows, value, scale=1 - p, weight_at=weight, cutoff=cutoff)
 
 
 @metric("rbp_resid", higher_is_better=None)

@@ -14,7 +14,7 @@ Length = Annotated[int, positive_integer("the number of ranks shown", example="2
 _NOT_IN_POOL, _NOT_JUDGED, _ZERO, _HIGHER = b"-.0>"
 
 
-@metric("runid", kind=Kind.TEXT, constant=True)
+@metric("runid", kind=Kind.TEXT, constant=True, order_free=True)
 def run_id(judgments: Judgments) -> Strings:
     """Run tag.
 

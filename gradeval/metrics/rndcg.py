@@ -147,7 +147,7 @@ def trec_eval_9_ndcg(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     return normalized_dcg(*graded(judgments, gain), None, "letor")
 
 
-@metric("ideal_dcg", range=(0, None), invariants=[UNJUDGED_IGNORED])
+@metric("ideal_dcg", range=(0, None), invariants=[UNJUDGED_IGNORED], order_free=True)
 def ideal_discounted_cumulated_gain(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     """Discounted cumulated gain of the ideal ranking.
 

@@ -27,7 +27,9 @@ Weights = Annotated[
 Size = Annotated[float, at_least(0.0, "the number of documents in the collection, for the last weight")]
 
 
-@metric("scaled_utility", invariants=[SCALE_FREE.unless("rel")], example="scaled_utility(s=50)")
+@metric(
+    "scaled_utility", invariants=[SCALE_FREE.unless("rel")], example="scaled_utility(s=50)", order_free=True
+)
 def scaled_utility(
     judgments: Judgments, *, rel: Rel | None = None, a: Gained = 3.0, b: Lost = -2.0, s: Tolerated = 100.0
 ) -> Floats:
@@ -54,6 +56,7 @@ def scaled_utility(
     range=(None, None),
     invariants=[SCALE_FREE.unless("rel")],
     example="utility(weights=3/-2/0/0)",
+    order_free=True,
 )
 def set_utility(
     judgments: Judgments,

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, cached_property
-from gradeval.errors import MetricError
+from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.registry.invariants import Invariant
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
 from gradeval.tables.judgments import Judgments
@@ -56,6 +56,9 @@ class Metric:
     check: raises ValueError for parameters that cannot be combined.
     constant: its value is the same for every query, so it is printed in the summary only.
     example: the spec that its page shows; by default, its name with the required parameters.
+    order_free: whether the order of tied scores does not change its values.
+    expected: Judgments.tied, and parameters -> the mean of the values over all orders of tied scores, (Q,), NaN
+    as in the values; for a metric whose Terms do not give it.
     """
 
     display: str
@@ -70,6 +73,8 @@ class Metric:
     check: Callable[[Mapping[str, Any]], None] | None = None
     constant: bool = False
     example: str = ""
+    order_free: bool = False
+    expected: Function | None = None
 
     @cached_property
     def name(self) -> str:
@@ -176,7 +181,8 @@ class Metric:
         """
         if self.text:
             return np.full(judgments.segments.count, np.nan), None
-        found: Floats | Terms = self._values(judgments, **params)
+        with_ties = judgments.first is not None
+        found: Floats | Terms = (self._expected if with_ties else self._values)(judgments, **params)
         values = found.values() if isinstance(found, Terms) else found
         if not self.needs_relevant:
             return values, None
@@ -194,6 +200,21 @@ class Metric:
     def texts(self, judgments: Judgments, **params: Any) -> list[str]:
         """The strings of a metric of kind TEXT, one for each query."""
         return list(map(str, self._values(judgments, **params)))
+
+    def _expected(self, judgments: Judgments, *, judged_only: bool = False, **params: Any) -> Any:
+        """The values or terms expected over all orders of tied scores."""
+        if judged_only:
+            judgments = judgments.once("judged_only", judgments.judged_only)
+        if self.order_free:
+            judgments.check_depth_divides_no_ties()
+            return self.function(judgments, **params)
+        if self.expected is not None:
+            return self.expected(judgments.tied, **params)
+        found = self.function(judgments.tied, **params)
+        found = judgments.tied.expected(found) if isinstance(found, Terms) else None
+        if found is None or (self.is_count and (found.values() % 1).any()):
+            raise NoExpectedValueError(f"{self.name} has no expected value over the orders of tied scores")
+        return found
 
     def _values(self, judgments: Judgments, *, judged_only: bool = False, **params: Any) -> Any:
         if judged_only:

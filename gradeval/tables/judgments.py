@@ -9,8 +9,10 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
+from gradeval.errors import MetricError
 from gradeval.tables.ideal import Ideal, Recalling, is_relevant
 from gradeval.tables.qrels import Qrels
+from gradeval.tables.terms import Terms
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -18,13 +20,14 @@ class Hits:
     """The relevant documents that a run retrieved, in rank order within their queries.
 
     rows: of the table of judgments, int64 (H,). segments: the Q queries they belong to. rank: float64 (H,).
-    relevant: how many relevant documents were judged for each query, int64 (Q,).
+    relevant: how many relevant documents were judged for each query, int64 (Q,). cutoff: of top().
     """
 
     rows: Ints
     segments: Segments
     rank: Floats
     relevant: Ints
+    cutoff: float | Floats | Ints | None = None
 
     @cached_property
     def seen(self) -> Ints:
@@ -52,11 +55,11 @@ class Hits:
             return self
         last = cutoff[self.segments.query] if isinstance(cutoff, np.ndarray) else cutoff
         kept = np.flatnonzero(self.rank <= last)
-        return self if len(kept) == len(self.rows) else self.take(kept)
+        return replace(self if len(kept) == len(self.rows) else self.take(kept), cutoff=cutoff)
 
     def take(self, kept: Ints) -> Hits:
         """Only these, in ascending order."""
-        return Hits(self.rows[kept], self.segments.take(kept), self.rank[kept], self.relevant)
+        return Hits(self.rows[kept], self.segments.take(kept), self.rank[kept], self.relevant, self.cutoff)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,6 +76,8 @@ class Judgments(Recalling):
     tag: the run tag. scale: the distinct grades of the whole qrels, ascending, (K,), so that a part of a
     collection scores as it would within the whole; by default those of this table.
     no_relevant: the value of a metric that needs a relevant document for a query without one.
+    first, last: for values expected over the orders of tied scores, the ranks of the first and the last
+    document with the score of each row, (N,), inf where not retrieved. depth: the number of ranks that count.
     """
 
     segments: Segments
@@ -85,6 +90,9 @@ class Judgments(Recalling):
     tag: str = ""
     scale: Floats = None  # type: ignore[assignment]  # set below if not given
     no_relevant: float = 0.0
+    first: Floats | None = None
+    last: Floats | None = None
+    depth: float = np.inf
 
     def __post_init__(self) -> None:
         if self.scale is None:
@@ -241,6 +249,37 @@ class Judgments(Recalling):
 
         return self.once(("hits", level), find).top(cutoff)
 
+    def with_ties(self, first: Floats, last: Floats) -> Judgments:
+        """The table for expected values. first, last: of each judgment of the qrels."""
+        return replace(self, first=first[self.document], last=last[self.document])._sharing(self)
+
+    @cached_property
+    def tied(self) -> Judgments:
+        """The ranking in which each document has the first rank of its group of tied scores."""
+        assert self.first is not None
+        rank = np.where(self.first <= self.depth, self.first, np.inf)
+        return replace(self, rank=rank)._sharing(self)
+
+    def expected(self, terms: Terms) -> Terms | None:
+        """The terms of this ranking, Judgments.tied, expected over the orders of tied scores."""
+        assert self.first is not None and self.last is not None
+        return terms.expected(self.first, self.last, self.depth)
+
+    def _sharing(self, other: Judgments) -> Judgments:
+        """This table, which has the grades of the other."""
+        self.__dict__["best"] = other.best
+        return self
+
+    def check_depth_divides_no_ties(self) -> None:
+        """Raise MetricError where documents with the same score are above and below the depth."""
+        if self.first is None or self.last is None:
+            return
+        if ((self.first <= self.depth) & (self.last > self.depth)).any():
+            raise MetricError(
+                "no expected value where --depth divides documents with tied scores",
+                hint="Leave out --depth, or give another --ties",
+            )
+
     def judged_only(self) -> Judgments:
         """The ranking with unjudged documents removed (condensed list).
 
@@ -254,6 +293,13 @@ class Judgments(Recalling):
         order = np.empty(len(kept), np.int64)
         order[self.segments.offsets[self.query] + np.where(kept, first, last)] = np.arange(len(kept))
         kept = kept[order]
+        ties: dict[str, Any] = {}
+        if self.first is not None:
+            self.check_depth_divides_no_ties()
+            groups = self.segments.ties(np.where(kept, self.first[order], np.inf))
+            rank = self.segments.place[groups.offsets[:-1]][groups.query] + 1.0
+            last = rank + groups.lengths[groups.query] - 1
+            ties = {"first": np.where(kept, rank, np.inf), "last": np.where(kept, last, np.inf)}
         return replace(
             self,
             grade=self.grade[order],
@@ -261,6 +307,7 @@ class Judgments(Recalling):
             score=np.where(kept, self.score[order], -np.inf),
             document=self.document[order],
             retrieved=retrieved,
+            **ties,
         )
 
     def cut(self, depth: int) -> Judgments:
@@ -271,4 +318,5 @@ class Judgments(Recalling):
             rank=np.where(kept, self.rank, np.inf),
             score=np.where(kept, self.score, -np.inf),
             retrieved=np.minimum(self.retrieved, depth),
+            depth=float(depth),
         )

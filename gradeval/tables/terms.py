@@ -26,6 +26,8 @@ class Terms:
     has_relevant: which queries have a document that is relevant to the metric, (Q,); by default those whose
     normalizer is not 0. unjudged: what each document adds that was retrieved and is not judged, and so has no
     row; the base has it with the opposite sign.
+    weight_at: where a term is a number of its document times a weight of its rank, the weights of any ranks.
+    cutoff: the last rank whose document has a term, (Q,), or one number for all; None where all have.
     """
 
     segments: Segments
@@ -37,6 +39,8 @@ class Terms:
     ideal: Callable[[], Terms] | None = None
     has_relevant: Bools | None = None
     unjudged: float = 0.0
+    weight_at: Callable[[Floats], Floats] | None = None
+    cutoff: float | Floats | Ints | None = None
 
     @cached_property
     def total(self) -> Floats:
@@ -57,6 +61,27 @@ class Terms:
     def values(self) -> Floats:
         """The value of each query, (Q,)."""
         return ratio(self.scale * (self.total - self.base), self.normalizer)
+
+    def expected(self, first: Floats, last: Floats, depth: float) -> Terms | None:
+        """The terms in expectation over the orders of tied documents; None without weight_at.
+
+        The terms are those of a ranking in which each document has the first rank of its group. first, last:
+        the ranks of the group of each row of its table, (N,). depth: of the ranking.
+        """
+        if self.weight_at is None:
+            return None
+        first, last = first[self.row], last[self.row]
+        limit = np.inf if self.cutoff is None else self.cutoff
+        limit = limit[self.segments.query] if isinstance(limit, np.ndarray) else limit
+        rows = np.flatnonzero(last > first)
+        counted = np.minimum(last, np.minimum(limit, depth))[rows].astype(np.int64)
+        above, size = first[rows].astype(np.int64) - 1, (last - first)[rows] + 1
+        weights = self.weight_at(np.arange(1.0, counted.max(initial=0) + 1))
+        total = np.append(0.0, np.cumsum(weights))
+        value = np.array(np.broadcast_to(self.value, first.shape), np.float64)
+        mean = (total[counted] - total[above]) / size
+        value[rows] *= np.divide(mean, weights[above], out=np.zeros(len(rows)), where=weights[above] != 0)
+        return replace(self, value=value)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -91,9 +116,10 @@ class DiscountedTerms(Terms):
             return self
         kept = np.flatnonzero(self.rank <= cutoff)
         if len(kept) == len(self.rank):
-            return self
+            return replace(self, cutoff=cutoff)
         return replace(
             self,
+            cutoff=cutoff,
             segments=self.segments.take(kept),
             row=self.row.take(kept),
             value=self.value.take(kept),

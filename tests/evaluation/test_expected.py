@@ -1,0 +1,83 @@
+"""--ties expected: the mean over all orders of tied scores, against an enumeration of them."""
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gradeval.arrays.segments import Segments
+from gradeval.errors import NoExpectedValueError
+from gradeval.evaluation.score import score
+from gradeval.registry.spec import parse
+from gradeval.tables.judgments import Judgments
+
+LINEAR = "CG@3 DCG nDCG@3 nDCG(gain=exp)@2 nDCG(discount=letor) NDCNG@3 nDCGphi JKnDCG@3 ndcg_p gP@3 gR@2 rbp"
+COUNTED = "P@2 R@3 relative_P@2 F@3 Rprec Rprec_mult@0.5 Judged@2 unj@3 num_rel set_P set_F num_rel_ret"
+OTHERS = "SDCG(max_rel=3)@3 INSQ(max_rel=3) rbp(rel=1)@2 AP AP@2 AP(rel=2)@3 muAP RR RR@2 Success@1 Success@3"
+CASCADES = "ERR ERR@2 ERR(gain=linear)@3 nERR@3 iRBU@2 Q Q@2 Q(beta=3,gain=exp)@3 rankDCG tau AUC"
+SPECS = parse(f"{LINEAR} {COUNTED} {OTHERS} {CASCADES} nDCG(judged_only=True)@2 AP(judged_only=True)@2")
+
+
+@st.composite
+def rankings(draw):
+    """Groups of tied documents, each a grade or None where it is not judged, and documents not retrieved."""
+    grades = st.sampled_from([None, -1.0, 0.0, 1.0, 2.0, 3.0])
+    groups = draw(st.lists(st.lists(grades, min_size=1, max_size=4), max_size=3))
+    return groups, draw(st.lists(st.sampled_from([0.0, 1.0, 3.0]), max_size=2))
+
+
+def table(groups, missed, order=None):
+    """The judgments of a ranking of groups, in one of their orders."""
+    listed = [grade for group in groups for grade in group]
+    ends = np.cumsum([0, *map(len, groups)])
+    places = order or range(len(listed))
+    rows = []
+    for rank, position in enumerate(places, 1):
+        group = int(np.searchsorted(ends, position, "right")) - 1
+        if listed[position] is not None:
+            rows.append((listed[position], rank, -group, position, ends[group] + 1, ends[group + 1]))
+    rows += [(grade, np.inf, -np.inf, 100 + i, np.inf, np.inf) for i, grade in enumerate(missed)]
+    columns = np.array(rows, float).reshape(-1, 6).T
+    grade, rank, scores, document, first, last = columns
+    made = Judgments(
+        Segments(np.array([0, len(rows)])), grade, rank, scores, document.astype(int), np.array([len(listed)])
+    )
+    return made, first, last
+
+
+def orders(groups):
+    """All orders of the documents, tied ones in any order."""
+    start = np.cumsum([0, *map(len, groups)])
+    each = [permutations(range(start[g], start[g + 1])) for g in range(len(groups))]
+    return [[i for part in parts for i in part] for parts in product(*map(list, each))]
+
+
+@given(rankings())
+def test_the_mean_over_all_orders(ranking):
+    groups, missed = ranking
+    made, first, last = table(groups, missed)
+    expected = score(replaced(made, first, last), SPECS)[:, 0]
+    every = [score(table(groups, missed, order)[0], SPECS)[:, 0] for order in orders(groups)]
+    for spec, value, values in zip(SPECS, expected, np.array(every).T, strict=True):
+        np.testing.assert_allclose(value, values.mean(), rtol=0, atol=1e-12, err_msg=str(spec))
+
+
+def replaced(made, first, last):
+    from dataclasses import replace
+
+    return replace(made, first=first, last=last)
+
+
+def test_the_example_of_the_definitions():
+    made, first, last = table([[10.0, 0.0, 0.0, 1.0, 5.0]], [])
+    values = score(replaced(made, first, last), parse("DCG nDCG"))
+    np.testing.assert_allclose(values[:, 0], [9.435069, 0.690979], atol=5e-7)
+
+
+@pytest.mark.parametrize("name", ["bpref", "infAP", "iprec_at_recall@0.5", "G"])
+def test_no_closed_form(name):
+    made, first, last = table([[1.0, 0.0]], [])
+    with pytest.raises(NoExpectedValueError):
+        score(replaced(made, first, last), parse(name))
