@@ -16,7 +16,8 @@ from gradeval.errors import GRADE_RANGE, GradevalError, OptionError, described, 
 
 DEFAULT_METRICS = "num_q muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
 QUERIES = ("judged", "both")
-TIES = ("trec", "input", "best", "worst")
+EXPECTED = "expected"  # the mean over all orders of tied scores
+TIES = ("trec", "input", "best", "worst", EXPECTED)
 DEFAULT_TIES = "trec"
 LETOR_TIES = "input"  # of features and scores, as in Eval-Score-3.0 and LightGBM
 NO_RELEVANT = {"0": 0.0, "1": 1.0, "skip": math.nan}
@@ -384,11 +385,12 @@ class Options(OptionTable):
         "--ties",
         METRICS,
         "Order of tied scores: by document id descending (trec, as in trec_eval), as in the file "
-        "(input), or by grade, highest (best) or lowest (worst) first. Default: input for features and "
-        "scores of LETOR files, else trec, with a warning if it can change a value.",
+        "(input), or by grade, highest (best) or lowest (worst) first; or the mean of the values over all "
+        "orders (expected). Default: input for features and scores of LETOR files, else trec, with a warning "
+        "if it can change a value.",
         python="the order of tied scores, 'trec' (by document id descending), 'input' (as in the file), "
-        "'best' or 'worst' (by grade); None: 'input' for features and scores of LETOR files, else "
-        "'trec', with a notice if another order could change a value",
+        "'best' or 'worst' (by grade), or the mean of the values over all orders ('expected'); None: 'input' "
+        "for features and scores of LETOR files, else 'trec', with a notice if that could change a value",
     )
     tie_range: bool = option(
         FLAG,

@@ -31,9 +31,10 @@ from gradeval.evaluation.runs import (
     plan,
     separate_runs,
 )
+from gradeval.evaluation.ties import check_expected
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice
-from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.options import DEFAULT_METRICS, EXPECTED, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.load import (
     Run,
@@ -109,6 +110,8 @@ class Evaluator:
         hashes: bool = False,
         query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
     ) -> None:
+        if options.ties == EXPECTED:
+            check_expected(specs)
         self._watch, self._hashes = watch, hashes
         self._jobs = options.jobs or default_jobs()
         self._given = open_qrels(qrels, options, self._prepare)

@@ -29,7 +29,7 @@ from gradeval.evaluation.ties import TRIALS, Spread, spread
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import shown
 from gradeval.notices import Kind, Notice, is_accepted
-from gradeval.options import NO_RELEVANT, Options
+from gradeval.options import EXPECTED, NO_RELEVANT, Options
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run
@@ -44,9 +44,14 @@ Judge = Callable[[slice | Ints, Floats], Judgments]
 
 
 def judgments_of(
-    qrels: Qrels, reduced: Reduced, queries: slice | Ints, options: Options, tag: str
+    qrels: Qrels,
+    reduced: Reduced,
+    queries: slice | Ints,
+    options: Options,
+    tag: str,
+    ties: tuple[Floats, Floats] | None = None,
 ) -> Judgments:
-    """The table of these queries, prepared."""
+    """The table of these queries, prepared. ties: Ties.ends(), for values expected over the orders of ties."""
     judgments = Judgments.of(
         qrels,
         queries,
@@ -57,7 +62,7 @@ def judgments_of(
         tag,
         NO_RELEVANT[options.no_relevant_rule],
     )
-    return prepared(judgments, options)
+    return prepared(judgments if ties is None else judgments.with_ties(*ties), options)
 
 
 def prepared(judgments: Judgments, options: Options) -> Judgments:
@@ -90,8 +95,10 @@ class Outcome(NamedTuple):
 def judge_of(qrels: Qrels, reduced: Reduced, options: Options, tag: str = "") -> Judge:
     """Makes the judgments of some queries with the ranks of all rows: those of the run, or other ones."""
 
+    ties = reduced.ties.ends(reduced.rank) if options.ties == EXPECTED else None
+
     def judge(queries: slice | Ints, rank: Floats) -> Judgments:
-        return judgments_of(qrels, reduced._replace(rank=rank), queries, options, tag)
+        return judgments_of(qrels, reduced._replace(rank=rank), queries, options, tag, ties)
 
     return judge
 
@@ -180,6 +187,7 @@ def outcome_of_reduced(
     jobs = jobs if len(qrels.grade) > _FEW else 1
     found = score_queries(qrels, judge, reduced.rank, specs, jobs)
     counted = wanted & has_lines if options.queries == "both" else wanted
+    judge = judge_of(qrels, reduced, options.replace(ties=None), tag)  # the orders of ties, one by one
     ties: Spread | None = None
     if options.tie_range:
         ties = spread(qrels, reduced, counted, specs, found, judge, options.depth, jobs)

@@ -18,9 +18,11 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.hashing import mix
 from gradeval.arrays.segments import Segments, distinct, stable_order
 from gradeval.arrays.threads import ordered_map
+from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.evaluation.score import Scored, scored
 from gradeval.registry.invariants import PROMOTION_HELPS
-from gradeval.registry.spec import Spec
+from gradeval.registry.metric import REGISTRY, load
+from gradeval.registry.spec import Spec, parse
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE, Qrels
 from gradeval.tables.ranking import Ties
@@ -177,6 +179,32 @@ def spread(
             attempt(others, sample)
     changes |= high - low > _SAME * np.maximum(np.abs(high), np.abs(low))
     return Spread(tied, low, high, changes, undefined, whole)
+
+
+def check_expected(specs: Sequence[Spec]) -> None:
+    """Raise MetricError where a metric has no expected value over the orders of tied scores."""
+    without = [str(spec) for spec in specs if not _has_expected(spec)]
+    if without:
+        load()
+        having = [m.name for m in REGISTRY.values() if m.is_ours and _has_expected(parse(m.usage)[0])]
+        raise MetricError(
+            f"no expected value over the orders of tied scores: {', '.join(without)}",
+            hint=f"these have one: {', '.join(having)}",
+        )
+
+
+def _has_expected(spec: Spec) -> bool:
+    """Whether the metric has a value for a ranking of two tied documents."""
+    two = np.array([0, 2])
+    rank, score = np.array([1.0, 2.0]), np.zeros(2)
+    ranking = Judgments(Segments(two), np.array([1.0, 0.0]), rank, score, two // 2, two[1:])
+    try:
+        spec.metric.values(ranking.with_ties(np.ones(2), np.full(2, 2.0)), **spec.params)
+    except NoExpectedValueError:
+        return False
+    except MetricError:  # of these grades
+        pass
+    return spec.metric.order_free or not spec.metric.text
 
 
 def rises(spec: Spec, scale: Floats, depth: int | None = None) -> bool:

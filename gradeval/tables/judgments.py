@@ -297,9 +297,9 @@ class Judgments(Recalling):
         if self.first is not None:
             self.check_depth_divides_no_ties()
             groups = self.segments.ties(np.where(kept, self.first[order], np.inf))
-            rank = self.segments.place[groups.offsets[:-1]][groups.query] + 1.0
-            last = rank + groups.lengths[groups.query] - 1
-            ties = {"first": np.where(kept, rank, np.inf), "last": np.where(kept, last, np.inf)}
+            start = self.segments.place[groups.offsets[:-1]][groups.query] + 1.0
+            end = start + groups.lengths[groups.query] - 1
+            ties = {"first": np.where(kept, start, np.inf), "last": np.where(kept, end, np.inf)}
         return replace(
             self,
             grade=self.grade[order],

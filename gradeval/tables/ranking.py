@@ -96,6 +96,12 @@ class Ties(NamedTuple):
     first: Ints
     last: Ints
 
+    def ends(self, rank: Floats) -> tuple[Floats, Floats]:
+        """The ranks of the first and the last document with the score of each judgment; these are its ranks."""
+        first, last = rank.copy(), rank.copy()
+        first[self.row], last[self.row] = self.first, self.last
+        return first, last
+
 
 NO_TIES = Ties(*[np.empty(0, np.int64)] * 3)
 
@@ -182,8 +188,9 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     """Rank the documents of whole queries, and find the judged ones among them.
 
     Documents are ranked by score descending. Equal scores are ordered by document id descending as bytes
-    (ties='trec', trec_eval's rule), in file order ('input', or REVERSED), or by grade, the highest ('best') or
-    the lowest ('worst') first, unjudged documents as grade 0, then as 'trec'.
+    (ties='trec', trec_eval's rule; 'expected', where the order decides nothing), in file order ('input', or
+    REVERSED), or by grade, the highest ('best') or the lowest ('worst') first, unjudged documents as grade 0,
+    then as 'trec'.
     """
     lengths = np.diff(lines.bounds)
     judged = np.flatnonzero(lines.query < len(qrels.queries))
@@ -293,7 +300,7 @@ def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints
         group = np.repeat(matters, lengths)
         members = line_at[positions]
         order = lines.documents.take(members).descending(group)
-        if ties != "trec":
+        if ties in ("best", "worst"):
             grades = np.zeros(len(score))
             grades[hit_position] = grade
             by = grades[positions] if ties == "worst" else -grades[positions]
