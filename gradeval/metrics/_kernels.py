@@ -22,22 +22,20 @@ LARGEST_EXPONENT = 1000.0  # the gains of eight million documents, all of 2^1000
 _CANCELS = 1e-9  # below this the subtraction in 2^grade - 1 loses more than half of the digits
 
 
-def one_each(hits: Hits, normalizer: Floats | Ints | float = 1.0) -> Terms:
-    """Each hit adds 1."""
+def one_each(
+    hits: Hits, normalizer: Floats | Ints | float = 1.0, cutoff: float | Floats | Ints | None = None
+) -> Terms:
+    """Each hit in the first ranks adds 1."""
+    hits, has_relevant = hits.top(cutoff), hits.relevant > 0
+    rows, weight_at = hits.rows, np.ones_like
     return Terms(
-        hits.segments,
-        hits.rows,
-        1.0,
-        normalizer,
-        has_relevant=hits.relevant > 0,
-        weight_at=np.ones_like,
-        cutoff=hits.cutoff,
+        hits.segments, rows, 1.0, normalizer, has_relevant=has_relevant, weight_at=weight_at, cutoff=cutoff
     )
 
 
-def hit_count(judgments: Judgments, hits: Hits) -> Floats:
+def hit_count(judgments: Judgments, rel: float | None, cutoff: int | None) -> Floats:
     """The expected number of hits of each query of Judgments.tied, (Q,)."""
-    terms = judgments.expected(one_each(hits))
+    terms = judgments.expected(one_each(judgments.hits(rel), cutoff=cutoff))
     assert terms is not None
     return terms.total
 

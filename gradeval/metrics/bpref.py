@@ -71,7 +71,7 @@ def inferred_average_precision(judgments: Judgments, *, rel: Rel | None = None) 
 
 
 def _expected_unjudged(judgments: Judgments, *, cutoff: int) -> Floats:
-    judged = hit_count(judgments, judgments.hits(0.0, cutoff))
+    judged = hit_count(judgments, 0.0, cutoff)
     return (np.minimum(judgments.retrieved, cutoff) - judged) / cutoff
 
 

@@ -86,7 +86,7 @@ def relevant_retrieved_count(
     Returns float64 (Q,), at least 0; the summary is their sum. Unit: documents.
     Source: trec_eval.
     """
-    return one_each(judgments.hits(rel, cutoff))
+    return one_each(judgments.hits(rel), cutoff=cutoff)
 
 
 @metric("num_nonrel_judged_ret", invariants=[SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], **COUNT)

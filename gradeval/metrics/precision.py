@@ -42,7 +42,7 @@ def precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
-    return one_each(judgments.hits(rel, cutoff), cutoff)
+    return one_each(judgments.hits(rel), cutoff, cutoff)
 
 
 @metric(
@@ -60,15 +60,14 @@ def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> T
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
-    hits = judgments.hits(rel, cutoff)
-    return one_each(hits, hits.relevant)
+    hits = judgments.hits(rel)
+    return one_each(hits, hits.relevant, cutoff)
 
 
 def _expected_f(judgments: Judgments, *, rel: float | None = None, x: float = 1.0, cutoff: int) -> Floats:
     """F is linear in the number of hits: (x + 1) hits / (x R + k)."""
-    hits = judgments.hits(rel, cutoff)
-    found = hit_count(judgments, hits)
-    return harmonic(found / cutoff, quotient(found, hits.relevant), x)
+    found = hit_count(judgments, rel, cutoff)
+    return harmonic(found / cutoff, quotient(found, judgments.hits(rel).relevant), x)
 
 
 @metric("F", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True, expected=_expected_f)
@@ -191,8 +190,8 @@ def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley, trec_eval.
     """
-    hits = judgments.hits(rel, cutoff)
-    return one_each(hits, np.minimum(cutoff, hits.relevant))
+    hits = judgments.hits(rel)
+    return one_each(hits, np.minimum(cutoff, hits.relevant), cutoff)
 
 
 def _expected_success(judgments: Judgments, *, rel: float | None = None, cutoff: int) -> Floats:

@@ -44,7 +44,7 @@ def r_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
     """
     hits = judgments.hits(rel)
-    return one_each(hits.top(hits.relevant), hits.relevant)
+    return one_each(hits, hits.relevant, hits.relevant)
 
 
 @metric("Rprec_mult", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
@@ -61,7 +61,7 @@ def r_precision_at_multiple(judgments: Judgments, *, rel: Rel | None = None, mul
     """
     hits = judgments.hits(rel)
     cutoff = np.floor(multiple * hits.relevant + 0.9)
-    return one_each(hits.top(cutoff), cutoff)
+    return one_each(hits, cutoff, cutoff)
 
 
 def interpolated(judgments: Judgments, rel: float | None, recall: float, rounding: str) -> Floats:

@@ -20,14 +20,13 @@ class Hits:
     """The relevant documents that a run retrieved, in rank order within their queries.
 
     rows: of the table of judgments, int64 (H,). segments: the Q queries they belong to. rank: float64 (H,).
-    relevant: how many relevant documents were judged for each query, int64 (Q,). cutoff: of top().
+    relevant: how many relevant documents were judged for each query, int64 (Q,).
     """
 
     rows: Ints
     segments: Segments
     rank: Floats
     relevant: Ints
-    cutoff: float | Floats | Ints | None = None
 
     @cached_property
     def seen(self) -> Ints:
@@ -55,11 +54,11 @@ class Hits:
             return self
         last = cutoff[self.segments.query] if isinstance(cutoff, np.ndarray) else cutoff
         kept = np.flatnonzero(self.rank <= last)
-        return replace(self if len(kept) == len(self.rows) else self.take(kept), cutoff=cutoff)
+        return self if len(kept) == len(self.rows) else self.take(kept)
 
     def take(self, kept: Ints) -> Hits:
         """Only these, in ascending order."""
-        return Hits(self.rows[kept], self.segments.take(kept), self.rank[kept], self.relevant, self.cutoff)
+        return Hits(self.rows[kept], self.segments.take(kept), self.rank[kept], self.relevant)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -192,7 +192,7 @@ def test_is_path(tmp_path):
         ({"rel": "2"}, "rel must be a finite number, not '2'"),
         ({"zero_grade": math.inf}, "zero_grade must be a finite number, not inf"),
         ({"queries": "all"}, "queries must be judged or both, not 'all'"),
-        ({"ties": "random"}, "ties must be trec or input or best or worst, not 'random'"),
+        ({"ties": "random"}, "ties must be trec or input or best or worst or expected, not 'random'"),
         ({"qrels_format": "xml"}, f"qrels_format must be {' or '.join(QRELS_FORMATS)}, not 'xml'"),
         ({"run_format": "xml"}, f"run_format must be {' or '.join(RUN_FORMATS)}, not 'xml'"),
         ({"features": "x"}, "features must be numbers and ranges such as 1,5,9-12, not 'x'"),
