@@ -25,7 +25,7 @@ from gradeval.evaluation.outcome import judge_of, judgments_of, score_queries
 from gradeval.evaluation.runs import check_labels, names_of_runs, separate_runs
 from gradeval.evaluation.score import scored
 from gradeval.formats.sources import Source
-from gradeval.options import Options
+from gradeval.options import EXPECTED, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.load import Run, check_columns, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels
@@ -110,6 +110,8 @@ def explain_run(
         raise OptionError(
             "query and worst are mutually exclusive" if worst else "no query given: query, or worst, chooses it"
         )
+    if options.ties == EXPECTED:
+        raise OptionError(f"ties={EXPECTED} is a mean over all orders: an explanation shows the ranks of one")
     labelled = [run, against] if against else [run]
     check_labels(labelled)
     judged, groups = _opened(qrels, labelled, options, watch)
@@ -142,8 +144,11 @@ def explain_runs(
 ) -> Iterator[list[list[Explanation]]]:
     """For each query, the explanations by each run, by each metric; those of one query are in memory at a time.
 
-    A LETOR file is as many runs as it has features chosen.
+    A LETOR file is as many runs as it has features chosen. Where the values are those expected over all orders
+    of ties, the default order is explained.
     """
+    if options.ties == EXPECTED:
+        options = options.replace(ties=None)
     judged, groups = _opened(qrels, labelled, options)
     runs = [run for group in groups for run in group]
     positions = _positions(judged, queries)
