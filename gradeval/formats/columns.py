@@ -168,6 +168,10 @@ class Columns(NamedTuple):
             rank=None if self.rank is None else self.rank[rows],
         )
 
+    def without_rows(self, problems: LineProblems) -> Columns:
+        """No rows, since their problems are why the file is not used."""
+        return self.take(np.zeros(len(self.value), bool))._replace(problems=problems)
+
     def of_queries(self, wanted: IdIndex) -> Columns:
         """Only the rows of these queries, which keep no other memory alive."""
         groups = np.flatnonzero(wanted.find(self.queries) >= 0)

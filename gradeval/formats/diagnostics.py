@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
@@ -78,6 +78,13 @@ class LineProblems(NamedTuple):
         return cls(first, len(lines), bad=len(distinct(lines)), every=every)
 
     @classmethod
+    def listed(cls, problems: Sequence[Problem], final: bool = False) -> LineProblems:
+        first = tuple(sorted(problems, key=_line)[:SHOWN])
+        every = partial(iter, problems) if len(problems) > SHOWN else None
+        bad = len({problem.line for problem in problems})
+        return cls(first, len(problems), final, bad, every=every)
+
+    @classmethod
     def joined(cls, parts: Iterable[LineProblems]) -> LineProblems:
         parts = list(parts)
         first = sorted(chain(*(part.first for part in parts)), key=_line)[:SHOWN]
@@ -99,6 +106,9 @@ class LineProblems(NamedTuple):
         return self._replace(
             rows=rows, head=block.bytes[: min(block.size, HEAD)].tobytes() if block.first else b""
         )
+
+
+NOTHING = LineProblems()
 
 
 def _line(problem: Problem) -> int:

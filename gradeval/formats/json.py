@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from gradeval.arrays import Bools, Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, named
 from gradeval.formats.columns import Columns, FileBlocks, Table
-from gradeval.formats.diagnostics import LineProblems, Problem, shown
+from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
 from gradeval.formats.memory import object_ids, object_numbers
 from gradeval.formats.scan import LF, binary_data, floats
 from gradeval.formats.sources import Source
@@ -60,8 +59,8 @@ class Part(NamedTuple):
     """Members of an object: whole queries with their documents.
 
     text: `size` bytes and PAD more. quotes: those around strings. skipped: lines before the first member that
-    no part has. first, last: whether it has the first and the last member. error: what follows it. again: the
-    keys of members that an earlier member has, each with its place.
+    no part has. first, last: whether it has the first and the last member. again: the members whose keys an
+    earlier member has. error: what is wrong behind the last member, and a hint.
     """
 
     text: Bytes
@@ -70,8 +69,8 @@ class Part(NamedTuple):
     skipped: int
     first: bool
     last: bool
-    error: Problem | None = None
-    again: tuple[tuple[int, bytes], ...] = ()
+    again: LineProblems
+    error: tuple[str, str] | None
 
 
 def reason(error: json.JSONDecodeError) -> str:
@@ -118,27 +117,20 @@ def braces(text: Bytes, quotes: Ints, depth: int) -> tuple[Ints, Ints]:
 
 
 def are_numbers(text: Bytes, start: Ints, length: Ints) -> bool:
-    """Whether fields that float() reads are numbers of JSON, which do not begin with +, a point or 00.
+    """Whether fields that float() reads, in the order of the text, are numbers of JSON.
 
-    After a point they have digits.
+    These do not begin with +, a point or 00, and have a digit behind a point.
     """
-    if (text[start + length - 1] == _DOT).any() or _have_bare_point(text, start, length):
-        return False
-    first = text[start]
-    others = np.flatnonzero(first - _ZERO - 1 > 8)  # as bytes, which wrap around: all but 1, 2, … 9
-    if not len(others):
-        return True
-    at = start[others] + (first[others] == _MINUS)
-    digit = text[at] - _ZERO
-    return bool(((digit <= 9) & ((digit > 0) | (text[at + 1] - _ZERO > 9))).all())
-
-
-def _have_bare_point(text: Bytes, start: Ints, length: Ints) -> bool:
-    """Whether an exponent follows a point in one of the fields, which are in the order of the text."""
     points = np.flatnonzero(text[:-1] == _DOT)
     points = points[(text[points + 1] | 0x20) == ord("e")]
     field = np.searchsorted(start, points, "right") - 1
-    return bool((points < start[field] + length[field])[field >= 0].any())
+    if (text[start + length - 1] == _DOT).any() or (points < start[field] + length[field])[field >= 0].any():
+        return False
+    first = text[start]
+    others = np.flatnonzero(first - _ZERO - 1 > 8)  # as bytes, which wrap around: all but 1, 2, … 9
+    at = start[others] + (first[others] == _MINUS)
+    digit = text[at] - _ZERO
+    return bool(((digit <= 9) & ((digit > 0) | (text[at + 1] - _ZERO > 9))).all())
 
 
 def skip(text: Bytes, at: Ints, step: int) -> Ints:
@@ -152,18 +144,21 @@ def skip(text: Bytes, at: Ints, step: int) -> Ints:
 def table(source: Source, number: str, options: Options) -> Table:
     """Raises InputError where the file is no object, or an MTEB file needs a choice."""
     beginning = next(source.chunks(_EXAMINED)).tobytes()
-    found = _BEGINNING.match(beginning)
-    if found is None:
+    brace = _BEGINNING.match(beginning)
+    if brace is None:
         what = "the file is empty" if not beginning.strip() else "this is not a JSON object"
         hint = "Needed is {query: {document: number}}; write a list of objects one a line: jq -c '.[]'"
         raise InputError(source.name, what, line=1, hint=hint)
     reject_saved(beginning, source.name, number)
-    offset, is_whole = found.end(), True
-    if is_predictions(source, beginning):
+    first_key = _FIRST_KEY.match(beginning)
+    begins_with_model = first_key is not None and first_key[1] == MTEB_KEY  # which MTEB writes first
+    if begins_with_model or (_NESTED.match(beginning) and MTEB_KEY.decode() in _subsets(source)[0]):
+        _, splits = _subsets(source)
         if number == "grade":
-            raise not_qrels(source)
-        offset, is_whole = chosen_split(source, options.split), False
-    file = _File(source, offset, is_whole, number)
+            raise InputError(source.name, "this is a predictions file of MTEB, not qrels")
+        file = _File(source, _chosen_split(source.name, splits, options.split), False, number)
+    else:
+        file = _File(source, brace.end(), True, number)
     return Table(file, file.columns)
 
 
@@ -177,69 +172,57 @@ class _File(FileBlocks):
     def blocks(self) -> Iterator[Part]:
         chunks = self.source.chunks(_CHUNK)
         to_skip, skipped = self.offset, 0
-        pending = np.empty(0, np.uint8)
+        text = np.empty(0, np.uint8)
         first = True
         seen: set[bytes] = set()
-        for read in chunks:
-            chunk = read[to_skip:]
-            skipped += int(np.count_nonzero(read[:to_skip] == LF))
-            to_skip = max(0, to_skip - len(read))
-            text = np.concatenate([pending, chunk]) if len(pending) else chunk
+        for chunk in chunks:
+            skipped += int(np.count_nonzero(chunk[:to_skip] == LF))
+            text = np.concatenate([text, chunk[to_skip:]])
+            to_skip = max(0, to_skip - len(chunk))
             quotes = string_quotes(text)
             at, depth = braces(text, quotes, 1)
-            opens = at[(depth == 2) & (text[at] == OPEN)]
             closed = np.flatnonzero(depth == 0)[:1]
-            if len(closed):
-                end = int(at[closed[0]])
-                error = self._after(text[end + 1 :], chunks) if self.is_whole else None
-                if first and error is None and not text[:end].tobytes().strip(SPACE.encode()):
-                    raise InputError(self.name, "no data: the object is empty")
-                again = _again(text, quotes, opens[opens < end], seen)
-                yield _part(text[:end], quotes, skipped, first, True, error, again)
-                return
             ends = at[(depth == 1) & (STEP[text[at]] < 0)]
-            if not len(ends):
-                pending = text
+            if not len(closed) and not len(ends):
                 continue
-            cut = int(ends[-1]) + 1
-            again = _again(text, quotes, opens[opens < cut], seen)
-            yield _part(text[:cut], quotes, skipped, first, False, again=again)
-            pending, first, skipped = text[cut:].copy(), False, 0
-        line = int(np.count_nonzero(pending == LF))
-        error = Problem(line, NOT_CLOSED, "Fetch the file again")
-        yield _part(pending, _NONE, skipped, first, True, error)
+            end = int(at[closed[0]]) if len(closed) else int(ends[-1]) + 1
+            error = self._following(text[end + 1 :], chunks) if len(closed) else None
+            if len(closed) and first and error is None and not text[:end].tobytes().strip(SPACE.encode()):
+                raise InputError(self.name, "no data: the object is empty")
+            opens = at[(depth == 2) & (text[at] == OPEN) & (at < end)]
+            again = _again(text, quotes, opens, seen, skipped)
+            yield _part(text[:end], quotes, skipped, first, len(closed) > 0, again, error)
+            if len(closed):
+                return
+            text, first, skipped = text[end:].copy(), False, 0
+        yield _part(text, _NONE, skipped, first, True, error=(NOT_CLOSED, "Fetch the file again"))
 
-    def _after(self, rest: Bytes, chunks: Iterator[Bytes]) -> Problem | None:
-        """The problem that something follows the object."""
-        while not rest.tobytes().strip(SPACE.encode()):
+    def _following(self, rest: Bytes, chunks: Iterator[Bytes]) -> tuple[str, str] | None:
+        """The error that something follows the object, where nothing may."""
+        while self.is_whole:
+            if rest.tobytes().strip(SPACE.encode()):
+                return MORE, "For an object a line, give --run-format jsonl or --qrels-format jsonl"
             following = next(chunks, None)
             if following is None:
-                return None
+                break
             rest = following
-        hint = "For an object a line, give --run-format jsonl or --qrels-format jsonl"
-        return Problem(0, MORE, hint)
+        return None
 
     def columns(self, part: Part) -> Columns:
         text = part.text[: part.size]
         lines = int(np.count_nonzero(text == LF)) + part.skipped
-        if not text.all():
-            line = int(np.count_nonzero(text[: int(text.argmin())] == LF))
-            return Columns.failed(lines, part.first, part.last, binary_data(b"", line + part.skipped))
-        wrong = not_utf8(text.tobytes())
-        if wrong is not None:
-            line = int(np.count_nonzero(text[: wrong[0]] == LF))
-            return Columns.failed(lines, part.first, part.last, Problem(line + part.skipped, wrong[1]))
-        if part.error is not None and not part.size:
-            return Columns.failed(lines, part.first, part.last, part.error)
+        raw = text.tobytes()
+        if (nul := raw.find(b"\0")) >= 0:
+            problem = binary_data(b"", raw.count(b"\n", 0, nul) + part.skipped)
+            return Columns.failed(lines, part.first, part.last, problem)
+        if (wrong := not_utf8(raw)) is not None:
+            problem = Problem(raw.count(b"\n", 0, wrong[0]) + part.skipped, wrong[1])
+            return Columns.failed(lines, part.first, part.last, problem)
         columns = plain_columns(part, lines) or exact_columns(part, lines, self.number)
-        if part.again and not columns.problems.total:
-            of_line = np.array([np.count_nonzero(text[:place] == LF) for place, _ in part.again], np.int64)
-            again = [f"query {shown(key)} is in the object twice" for _, key in part.again]
-            problems = LineProblems.of(of_line + part.skipped, lambda i: again[i])
-            return columns.take(np.zeros(len(columns.value), bool))._replace(problems=problems)
+        if part.again.total and not columns.problems.total:
+            columns = columns.without_rows(part.again)
         if part.error is not None and not columns.problems.total:
-            error = part.error._replace(line=lines if part.error.line == 0 else part.error.line)
-            return Columns.failed(lines, part.first, part.last, error)
+            return Columns.failed(lines, part.first, part.last, Problem(lines, *part.error))
         return columns.light() if self.number == "grade" else columns
 
 
@@ -249,31 +232,27 @@ def _part(
     skipped: int,
     first: bool,
     last: bool,
-    error: Problem | None = None,
-    again: tuple[tuple[int, bytes], ...] = (),
+    again: LineProblems = NOTHING,
+    error: tuple[str, str] | None = None,
 ) -> Part:
     padded = np.concatenate([text, np.zeros(PAD, np.uint8)])
     quotes = quotes[: int(np.searchsorted(quotes, len(text)))]
-    return Part(padded, len(text), quotes, skipped, first, last, error, again)
+    return Part(padded, len(text), quotes, skipped, first, last, again, error)
 
 
-def _again(text: Bytes, quotes: Ints, opens: Ints, seen: set[bytes]) -> tuple[tuple[int, bytes], ...]:
-    """The keys that were seen before, each with its place. opens: the braces behind keys; seen: gains these."""
+def _again(text: Bytes, quotes: Ints, opens: Ints, seen: set[bytes], skipped: int) -> LineProblems:
+    """The keys that were seen before. opens: the braces behind keys; seen: gains these."""
     behind = np.searchsorted(quotes, opens)
     behind = behind[behind >= 2]  # other text is not valid, which its part reports
-    starts, whole = quotes[behind - 2].tolist(), text.tobytes()
-    keys = [whole[start + 1 : end] for start, end in zip(starts, quotes[behind - 1].tolist(), strict=True)]
-    if b"\\" in whole:
-        keys = list(map(_unescaped, keys))
+    starts, whole = quotes[behind - 2], text.tobytes()
+    ends = quotes[behind - 1].tolist()
+    keys = [_unescaped(whole[start + 1 : end]) for start, end in zip(starts.tolist(), ends, strict=True)]
     if len(new := set(keys)) == len(keys) and seen.isdisjoint(new):
         seen |= new
-        return ()
-    found = []
-    for start, key in zip(starts, keys, strict=True):
-        if key in seen:
-            found.append((start, key))
-        seen.add(key)
-    return tuple(found)
+        return NOTHING
+    rows = [row for row, key in enumerate(keys) if key in seen or seen.add(key)]  # type: ignore[func-returns-value]
+    line = np.searchsorted(np.flatnonzero(text == LF), starts[rows]) + skipped
+    return LineProblems.of(line, lambda i: f"query {shown(keys[rows[i]])} is in the object twice")
 
 
 def _unescaped(key: bytes) -> bytes:
@@ -350,167 +329,85 @@ def _decoded(text: Bytes, size: int, opening: Ints, closing: Ints) -> Ids | None
     return Ids.joined([ids, Ids.of(decoded)]).take(row)
 
 
-class _Invalid(Exception):
-    """place: in the text. path: of the keys around it."""
+class _Object(tuple[tuple[str, Any], ...]):
+    """The members of a JSON object, in which a key may be twice."""
 
-    def __init__(self, what: str, place: int) -> None:
-        self.what, self.place = what, place
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 def exact_columns(part: Part, lines: int, number: str) -> Columns:
-    """The rows of any part, which is UTF-8, read value by value."""
+    """The rows of any part, which is UTF-8, as the json module reads it."""
     text = part.text[: part.size].tobytes().decode()
-    queries: list[str] = []
-    counts: list[int] = []
-    documents: list[str] = []
-    values: list[Any] = []
-    places: list[int] = []
-    wrong: list[tuple[int, str]] = []
-    error = None
+    opened = "{" if part.first else '{"":{}'
     try:
-        for query, place, value in _members(text, part.first):
-            if not isinstance(value, list):
-                wrong.append((place, f"{_path(query)}: {described(value)} is not an object of documents"))
-                continue
-            if value:
-                queries.append(query)
-                counts.append(len(value))
-            for document, at, one in value:
-                documents.append(document)
-                places.append(at)
-                values.append(one)
-    except _Invalid as invalid:
-        error = invalid
-    line_ends = np.array([end.start() for end in re.finditer("\n", text)], np.int64)
-    line = np.searchsorted(line_ends, np.array(places, np.int64)) + part.skipped
-    owner = np.repeat(np.arange(len(queries)), counts)
-    bounds = np.append(0, np.cumsum(counts)).astype(np.int64)
+        members = json.loads(opened + text + "}", object_pairs_hook=_Object)[not part.first :]
+    except json.JSONDecodeError as error:
+        place = error.pos - len(opened)
+        where = f"{error.msg.removesuffix(' at')} at {named(text[place : place + 20])}"
+        what = NOT_CLOSED if place >= len(text) else f"not valid JSON ({where})"
+        line = text.count("\n", 0, max(place, 0)) + part.skipped
+        return Columns.failed(lines, part.first, part.last, Problem(line, what))
+    except RecursionError:
+        problem = Problem(part.skipped, "the JSON is nested too deeply")
+        return Columns.failed(lines, part.first, part.last, problem)
+    line_of_query, line = _lines_of_keys(part)
+    sizes = [len(documents) if isinstance(documents, _Object) else 0 for _, documents in members]
+    starts = np.cumsum([0, *sizes])
+    wrong = [  # each with the row at which it is
+        (row, Problem(at, f"{_path(query)}: {described(documents)} is not an object of documents"))
+        for row, at, (query, documents) in zip(starts.tolist(), line_of_query, members, strict=False)
+        if not isinstance(documents, _Object)
+    ]
+    members = [member for member, size in zip(members, sizes, strict=True) if size]
+    queries, rows = [query for query, _ in members], [*chain.from_iterable(rows for _, rows in members)]
+    bounds = np.unique(starts)
     query_ids, wrong_query = object_ids(queries, "query id")
-    document_ids, wrong_document = object_ids(documents, "document id")
-    numbers, wrong_number = object_numbers(values, number)
+    document_ids, wrong_document = object_ids([document for document, _ in rows], "document id")
+    values, wrong_number = object_numbers([value for _, value in rows], number)
     for problem in wrong_query.all():
-        number_of_query = problem.line or 0
-        path = _path(queries[number_of_query])
-        wrong.append((places[bounds[number_of_query]], f"{path}: {problem.what}"))
+        query = problem.line or 0
+        row = int(bounds[query])
+        wrong.append((row, Problem(int(line[row]), f"{_path(queries[query])}: {problem.what}")))
     for problem in chain(wrong_document.all(), wrong_number.all()):
         row = problem.line or 0
-        path = _path(queries[owner[row]], documents[row])
-        wrong.append((places[row], f"{path}: {problem.what}"))
-    if error is not None:
-        wrong.append((error.place, error.what))
-    columns = Columns(query_ids, bounds, document_ids, numbers, line, lines, part.first, part.last)
+        path = _path(queries[int(np.searchsorted(bounds, row, "right")) - 1], rows[row][0])
+        wrong.append((row, Problem(int(line[row]), f"{path}: {problem.what}")))
+    columns = Columns(query_ids, bounds, document_ids, values, line, lines, part.first, part.last)
     if not wrong:
         return columns
     wrong.sort(key=itemgetter(0))
-    of_line = np.searchsorted(line_ends, np.array([place for place, _ in wrong], np.int64)) + part.skipped
-    problems = LineProblems.of(of_line, lambda i: wrong[i][1])._replace(final=error is not None)
-    return columns.take(np.zeros(len(numbers), bool))._replace(problems=problems)
+    return columns.without_rows(LineProblems.listed([problem for _, problem in wrong]))
+
+
+def _lines_of_keys(part: Part) -> tuple[list[int], Ints]:
+    """The lines of the queries, and those of the documents, in a part that is valid."""
+    text, closing = part.text, part.quotes[1::2]
+    at, depths = braces(text[: part.size], part.quotes, 1)
+    depth = np.append(1, depths)[np.searchsorted(at, closing)]
+    depth[text[skip(text, closing + 1, 1)] != COLON] = 0
+    line = np.searchsorted(np.flatnonzero(text[: part.size] == LF), closing) + part.skipped
+    return line[depth == 1].tolist(), line[depth == 2]
 
 
 def _path(*keys: str) -> str:
     return "$" + "".join(f"[{named(key)}]" for key in keys)
 
 
-def _members(text: str, is_first: bool) -> Iterator[tuple[str, int, Any]]:
-    """(query, place, [(document, place, value)]) of each member; other values as json reads them."""
-    at = _past(text, 0)
-    while at < len(text):
-        if not is_first:
-            at = _past(text, _expect(text, at, ",", "a comma between members"))
-        is_first = False
-        place = at
-        key, at = _key(text, at)
-        if text[at : at + 1] != "{":
-            value, at = _value(text, at)
-            yield key, place, value if not isinstance(value, list) else str(value)
-        else:
-            documents = []
-            at = _past(text, at + 1)
-            if text[at : at + 1] == "}":
-                at += 1
-            else:
-                while True:
-                    of_document = at
-                    document, at = _key(text, at)
-                    value, at = _value(text, at)
-                    documents.append((document, of_document, value))
-                    at = _past(text, at)
-                    if text[at : at + 1] == "}":
-                        at += 1
-                        break
-                    at = _past(text, _expect(text, at, ",", "a comma between members"))
-            yield key, place, documents
-        at = _past(text, at)
-
-
-def _past(text: str, at: int) -> int:
-    while at < len(text) and text[at] in SPACE:
-        at += 1
-    return at
-
-
-def _expect(text: str, at: int, char: str, what: str) -> int:
-    if text[at : at + 1] == char:
-        return at + 1
-    if at >= len(text):
-        raise _Invalid(NOT_CLOSED, at)
-    raise _Invalid(f"not valid JSON: {what} is expected before {named(text[at : at + 20])}", at)
-
-
-def _key(text: str, at: int) -> tuple[str, int]:
-    """A key, and where its value begins."""
-    at = _expect(text, at, '"', "a key in double quotes")
-    try:
-        key, at = scanstring(text, at)
-    except json.JSONDecodeError as error:
-        raise _Invalid(f"not valid JSON ({reason(error)})", error.pos) from None
-    at = _expect(text, _past(text, at), ":", "a colon behind the key")
-    return key, _past(text, at)
-
-
-def _value(text: str, at: int) -> tuple[Any, int]:
-    try:
-        return _DECODER.raw_decode(text, at)
-    except json.JSONDecodeError as error:
-        if at >= len(text):
-            raise _Invalid(NOT_CLOSED, at) from None
-        raise _Invalid(f"not valid JSON ({reason(error)})", error.pos) from None
-    except RecursionError:
-        raise _Invalid("the JSON is nested too deeply", at) from None
-
-
-_DECODER = json.JSONDecoder()
-
-
-def is_predictions(source: Source, beginning: bytes) -> bool:
-    """Whether a JSON file is one of MTEB: it has the key of the model, which MTEB writes first."""
-    first = _FIRST_KEY.match(beginning)
-    if first is not None and first[1] == MTEB_KEY:
-        return True
-    return _NESTED.match(beginning) is not None and MTEB_KEY.decode() in _subsets(source)[0]
-
-
-def not_qrels(source: Source) -> InputError:
-    """The error of a predictions file that is given as qrels. Raises that of one that is cut off."""
-    _subsets(source)
-    return InputError(source.name, "this is a predictions file of MTEB, not qrels")
-
-
-def chosen_split(source: Source, split: str | None) -> int:
+def _chosen_split(name: str, splits: Mapping[tuple[str, str], int], split: str | None) -> int:
     """The offset of the queries of a split in MTEB's file. Raises InputError where a choice is needed."""
-    _, splits = _subsets(source)
-    names = [f"{subset}/{name}" for subset, name in splits]
+    names = [*map("/".join, splits)]
     wanted = [
         offset
-        for (subset, name), offset in splits.items()
-        if split is None or split in (subset, name, f"{subset}/{name}")
+        for (subset, of_subset), offset in splits.items()
+        if split is None or split in (subset, of_subset, f"{subset}/{of_subset}")
     ]
     if len(wanted) == 1:
         return wanted[0]
     has = f"the file has {', '.join(map(named, names))}" if names else "the file has none"
     if wanted:
-        raise InputError(source.name, f"several splits: {has}", hint="Choose one with --split SUBSET/SPLIT")
-    raise InputError(source.name, f"no split {named(split)}: {has}" if split else f"no predictions: {has}")
+        raise InputError(name, f"several splits: {has}", hint="Choose one with --split SUBSET/SPLIT")
+    raise InputError(name, f"no split {named(split)}: {has}" if split else f"no predictions: {has}")
 
 
 def _subsets(source: Source) -> tuple[set[str], dict[tuple[str, str], int]]:
@@ -530,7 +427,9 @@ def _subsets(source: Source) -> tuple[set[str], dict[tuple[str, str], int]]:
             raise InputError(source.name, MORE)
         opens = (depths <= 3) & (depths >= 2) & (text[at] == OPEN)
         for place, level in zip(at[opens].tolist(), depths[opens].tolist(), strict=True):
-            key = _key_before(text, quotes, place)
+            behind = int(np.searchsorted(quotes, place))
+            written = text[quotes[behind - 2] + 1 : quotes[behind - 1]].tobytes() if behind > 1 else b""
+            key = _unescaped(written).decode("utf-8", "surrogateescape")
             if level == 2:
                 keys.add(key)
                 subset = key
@@ -547,15 +446,3 @@ def _subsets(source: Source) -> tuple[set[str], dict[tuple[str, str], int]]:
     if pending.tobytes().strip(SPACE.encode()):
         raise InputError(source.name, MORE)
     return keys, found
-
-
-def _key_before(text: Bytes, quotes: Ints, place: int) -> str:
-    """The last string before a place."""
-    at = int(np.searchsorted(quotes, place))
-    if at < 2:
-        return ""
-    key = text[int(quotes[at - 2]) : int(quotes[at - 1]) + 1].tobytes().decode("utf-8", "surrogateescape")
-    try:
-        return str(json.loads(key))
-    except ValueError:
-        return key

@@ -23,7 +23,7 @@ from gradeval.arrays.numbers import integer_ids
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import GradevalError, InputError, described, named, printable
 from gradeval.formats.columns import Columns, grouped
-from gradeval.formats.diagnostics import LineProblems, Problem, shown
+from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
 from gradeval.formats.scan import NUMBER
 from gradeval.notices import many
 
@@ -34,9 +34,6 @@ A_TIME = "is a time, neither text nor number. Cast it to one of these"
 ROWS = "each row must be (query, document, number)"
 _NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.int32}
 _SEPARATOR = "\0"  # no id has one, as in files
-
-
-NOTHING = LineProblems()
 
 
 class Values(Protocol):

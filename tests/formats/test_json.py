@@ -89,7 +89,7 @@ def test_a_key_that_comes_twice(line, put):
     assert read(put((nested + nested.replace('"a"', '"b"')).encode()))[0] == [("q", "a", 1.0), ("q", "b", 1.0)]
 
 
-CONTROL = "not valid JSON (Invalid control character"
+CONTROL = "not valid JSON (Invalid control character"  # and where
 
 
 @pytest.mark.parametrize("char", [b"\x01", b"\t", b"\x1f"])
@@ -97,8 +97,8 @@ CONTROL = "not valid JSON (Invalid control character"
 def test_control_characters_in_strings(char, number, put):
     """They are escapes in JSON, however the other values are written; between its tokens, spaces."""
     for text in (b'{"q":\n{"a": %b, "b%b": 1}}', b'{"q":\n{"a": %b, "\\u00e9%b": 1}}'):
-        assert errors_of(put(text % (number, char))) == [f"2: {CONTROL})"]
-    assert errors_of(put(b'{"q%b": {"a": %b}}' % (char, number))) == [f"1: {CONTROL})"]
+        assert errors_of(put(text % (number, char)))[0].startswith(f"2: {CONTROL} at ")
+    assert errors_of(put(b'{"q%b": {"a": %b}}' % (char, number)))[0].startswith(f"1: {CONTROL} at ")
     for key in (b"docid", b"tag"):
         line = b'{"qid": "q", "docid": "c", "score": %b, "tag": "t"}\n' % number
         wrong = line.replace(b'"%b": "' % key, b'"%b": "%b' % (key, char))

@@ -325,7 +325,7 @@ MORE = "there is more after the end of the JSON object. For an object a line, gi
 A_LIST = "Needed is {query: {document: number}}; write a list of objects one a line: jq -c '.[]'"
 RANKS = "Ranks must be 1, 2, … for each query in the order of the file"
 THREE = "where a line has 3, separated by tabs (query passage rank)"
-COMMA = "not valid JSON: a comma between members is expected before"
+COMMA = "not valid JSON (Expecting ',' delimiter at"
 IN_QUOTES = ". A field with ',' in it must be in double quotes"
 A_LINE = b'{"qid": "q", "pid": "a", "score": 1}\n'
 EITHER = " the file may be of format msmarco or ranklib. Give its format: --run-format msmarco or ranklib"
@@ -355,9 +355,9 @@ QRELS_FIRST = "The qrels come first, then the runs"
             """1: $['s']: 3 is not an object of documents"""]),
         (b'{\n"q": {\n"a": 1,\n"b": NaN}}', "score", ["4: $['q']['b']: the score nan is not a finite number"]),
         (b'{"q": {"a": 1, "b": 2}', "score", [f"1: {INCOMPLETE}"]),
-        (b'{"q": {"a": 1, "b', "score", ["1: not valid JSON (Unterminated string)"]),
-        (b'{"q": {"a": 1 "b": 2}}', "score", [f"1: {COMMA} '\"b\": 2}}'"]),
-        (b'{"q": {"a": 1,}}', "score", ["1: not valid JSON: a key in double quotes is expected before '}'"]),
+        (b'{"q": {"a": 1, "b', "score", ["1: not valid JSON (Unterminated string starting at '\"b')"]),
+        (b'{"q": {"a": 1 "b": 2}}', "score", [f"1: {COMMA} '\"b\": 2}}')"]),
+        (b'{"q": {"a": 1,}}', "score", ["1: not valid JSON (Expecting property name enclosed in double quotes at '}')"]),
         (b'{"q": {"a": 1}} {"r": {"a": 1}}', "score", [
             f"1: {MORE} or --qrels-format jsonl"]),
         (b'{"q": {"a\\u0000": 1}}', "score", [
