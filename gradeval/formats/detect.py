@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Bytes
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats.diagnostics import Problems, no_data
-from gradeval.formats.scan import CR, HASH, LF, SPACE, tokenize
+from gradeval.formats.scan import HASH
 from gradeval.formats.sources import ARROW, PARQUET, Source
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
 
 _FIELD = re.compile(rb"[^ \t]+")
+_MAY_BE_LETOR = re.compile(rb"[ \t#]")
 _FEATURE = re.compile(rb"(?:qid|\d+):\S*")
 _LINES = 10_000  # lines of data that are examined
 _BEGINNING = 1 << 16  # bytes of a line that are examined
@@ -104,31 +104,24 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
             return kinds[0]
     size = seen = 0
     for block in source.blocks(_BEGINNING):
-        text = block.bytes[: block.size]
-        if not size and len(text):
-            kinds = _begun(text[:_BEGINNING].tobytes(), options)
+        text = block.bytes[: block.size].tobytes()
+        if not size and (kinds := _begun(text[:_BEGINNING], options)):
             if len(kinds) > 1:
                 hint = f"Give its format: --run-format {' or '.join(kinds)}"
                 hint += ", or --qrels-format trec" if "trec" in kinds else ""
                 raise InputError(source.name, f"the file may be of format {' or '.join(kinds)}", hint=hint)
-            if kinds:
-                return kinds[0]
+            return kinds[0]
         size += len(text)
-        lines = np.where(text == CR, LF, text)  # a bare CR ends a line too, so that the right reader rejects it
-        first = _first_data(lines)
-        if first is None:
-            continue
-        lines = lines[first:]
-        if not seen:
-            kind = _format_of(lines, 0)
-            if kind != "scores":
-                return kind
-        count, has_letor = _scan_for_letor(lines, _LINES - seen)
-        if has_letor:
-            return "letor"
-        seen += count
-        if seen == _LINES:
-            break
+        for line in text.replace(b"\r", b"\n").split(b"\n"):  # a bare CR: the right reader rejects it
+            if seen and not _MAY_BE_LETOR.search(line):
+                seen += bool(line)
+            elif line and line[0] != HASH and (line := line.strip(b" \t")) and line[0] != HASH:
+                kind = _format_of(line[:_BEGINNING])
+                if kind == "letor" or (not seen and kind != "scores"):
+                    return kind
+                seen += 1
+            if seen == _LINES:
+                return "scores"
     if not seen:
         raise no_data(source.name, size)
     return "scores"
@@ -139,34 +132,8 @@ def _begun(text: bytes, options: Options) -> list[str]:
     return [row.name for row in FORMATS if row.begins(text, options)]
 
 
-def _first_data(text: Bytes) -> int | None:
-    """The offset of the first line that is neither blank nor a comment."""
-    starts = np.append(0, np.flatnonzero(text == LF) + 1)[:-1]
-    first = text[starts]
-    other = starts[(first != LF) & (first != HASH)]
-    if not len(other) or text[other[0]] > SPACE:
-        return int(other[0]) if len(other) else None
-    text = text[other[0] :]
-    tokens = tokenize(text)
-    first_tokens = tokens.start[tokens.first[tokens.counts > 0]]
-    data = first_tokens[text[first_tokens] != HASH]
-    return int(other[0] + data[0]) if len(data) else None
-
-
-def _scan_for_letor(text: Bytes, most: int) -> tuple[int, bool]:
-    """How many of the next lines are data, at most `most`, and whether one of them is a LETOR line."""
-    tokens = tokenize(text)
-    data = np.flatnonzero(tokens.counts)
-    data = data[text[tokens.start[tokens.first[data]]] != HASH][:most]
-    candidate = tokens.counts > 1
-    candidate[np.searchsorted(tokens.line_end, np.flatnonzero(text == HASH))] = True
-    starts = tokens.start[tokens.first[data[candidate[data]]]].tolist()
-    return len(data), any(_format_of(text, start) == "letor" for start in starts)
-
-
-def _format_of(text: Bytes, start: int) -> str:
-    """The format of the line at this offset, which has no leading spaces."""
-    line = text[start : start + _BEGINNING].tobytes().split(b"\n", 1)[0]
+def _format_of(line: bytes) -> str:
+    """The format of the beginning of a line, without the spaces around it."""
     fields = _FIELD.findall(line.split(b"#", 1)[0])
     if len(line) == _BEGINNING and len(fields) > 2:
         fields.pop()  # it may be cut off

@@ -1,4 +1,7 @@
-"""Collects what is wrong with a file: the first few problems as errors with their lines, then a count."""
+"""Collects what is wrong with a file: the first few problems as errors with their lines, then a count.
+
+A file that is something else than it was given as is one error, with a hint that names what it looks like.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,15 @@ _EXPECTED = {
     "score": "a score",
     "letor": "a line of LETOR",
 }
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_COLUMN = re.compile(  # what the columns of a table are called, in lower case and with '_' for '-', ' ' and '.'
+    r"qid|(query|topic|q)(_?(id|no|num|number))?|qno"
+    r"|did|pid|iid|(doc|document|corpus|passage|item|product)(_?(id|no))?"
+    r"|grade|rel|relevance|label|rating|(score|sim|similarity|pred|prediction)s?|rank|position"
+)
+_IGNORED = re.compile(r"#|sep=.$")  # comments, and what Excel writes above a header
+_NESTED = re.compile(r'\{\s*"(\\.|[^"\\])*"\s*:\s*\{')
+_LETOR = re.compile(r"[-+.\d]+\s+(qid:\S+|\d+:[-+.\d]+)(\s|$)")
 _VARIABLE = re.compile(r"'.*'|\b\d+( fields?)?")  # what differs between problems of the same kind
 
 
@@ -208,8 +220,6 @@ def misread(problems: Problems) -> InputError | None:
     """The error of a file that seems to be something else, None for any other: no line is right, or most lines
     are wrong, in several ways, from the first on.
     """
-    from gradeval.formats.looks import look
-
     found, rows = problems.found, problems.rows
     if not (problems.role in _EXPECTED and rows and found.first) or found.final:
         return None
@@ -227,19 +237,16 @@ def misread(problems: Problems) -> InputError | None:
         what = f"{line} is not {_EXPECTED[problems.role]}, nor are most of the {lines}"
     else:
         return None
-    option = "--qrels-format" if problems.role in ("qrels", "letor") else "--run-format"
-    hint = hint or f"Is this the right file? If so, give its format with {option}"
+    hint = hint or f"Is this the right file? If so, give its format with {_option(problems.role)}"
     return InputError(problems.path, what, line=first.line + 1, hint=hint)
 
 
 def with_hint(problems: Problems) -> Problem:
     """The first problem, with a hint if it is in a header line."""
-    from gradeval.formats.looks import is_header
-
     first = problems.found.first[0]
     if first.hint or first.line is None or not (problems.has_good and _begins_with(problems.head, first)):
         return first
-    if not is_header(problems.head.decode("utf-8", "replace").split("\n")[first.line]):
+    if not _is_header(problems.head.decode("utf-8", "replace").split("\n")[first.line]):
         return first
     command = "tail -n +2" if first.line == 0 else f"sed {first.line + 1}d"
     return first._replace(hint=f"This seems to be a header line; remove it with {command}")
@@ -256,6 +263,108 @@ def _begins_with(head: bytes, problem: Problem) -> bool:
     lines = enumerate(head.split(b"\n"))
     data = (n for n, line in lines if line.strip() and not line.lstrip().startswith(b"#"))
     return next(data, None) == problem.line
+
+
+def look(head: bytes, role: str, order: str) -> str:
+    """A hint that names what a text file looks like, and what reads it; '' if it is unknown.
+
+    head: its first bytes. role: what it was given as: 'qrels', 'run', or what else its lines are. order: what
+    to do where it is qrels given as a run, or a run given as qrels.
+    """
+    text = head.decode("utf-8", "replace")
+    text = text.rpartition("\n")[0] or text  # what follows the last line end may be a part of a line
+    stripped = [line.strip(" \t\r") for line in text.split("\n")]
+    lines = [line for line in stripped if line and not _IGNORED.match(line)]
+    if not lines:
+        return ""
+    first, option = lines[0], _option(role)
+    if re.match(r"<[?!a-zA-Z]", first) and ">" in text:
+        return "This looks like XML or HTML. Is this the right file?"
+    if re.match(r"\[\s*([\"{}\[\]]|[-\d]|$)", first):
+        return "This looks like a JSON array; write {query: {document: number}}, or an object a line"
+    if re.match(r"\{\s*([\"{}\[\]]|[-\d]|$)", first):
+        if all(line[0] == "{" and line[-1] == "}" for line in lines) and not _NESTED.match(first):
+            return f"This looks like JSON Lines; {option} jsonl reads it"
+        return f"This looks like JSON; {option} json reads it"
+    numbers = [_NUMBER.fullmatch(line) is not None for line in lines]
+    if all(numbers):
+        return "Scores, one per line, need a LETOR file as qrels"
+    cells = [re.split("[ \t]+", line) for line in lines]
+    if len(lines) > 1 and all(numbers[1:]) and len(cells[0]) == 1:
+        return "This looks like scores, one per line, below a header line; remove it with tail -n +2"
+    if all(map(_LETOR.match, lines)):
+        return "This looks like a LETOR file; --qrels-format and --run-format letor read it"
+    counts = {len(row) for row in cells}
+    if counts == {4} and role != "qrels" and all(_NUMBER.fullmatch(row[3]) for row in cells):
+        return f"This looks like qrels; {order}" if role == "run" else "This looks like TREC qrels"
+    if counts <= {5, 6} and role != "run" and all(_NUMBER.fullmatch(row[4]) for row in cells):
+        return f"This looks like a run; {order}" if role == "qrels" else "This looks like a TREC run"
+    return _look_of_table(lines, role, stripped.index(first))
+
+
+def _look_of_table(lines: Sequence[str], role: str, before: int) -> str:
+    """Columns with a separator, and with or without a header line. before: how many lines precede them."""
+    counts = ((separator, {line.count(separator) for line in lines}) for separator in "\t,;|")
+    separator = next((separator for separator, count in counts if len(count) == 1 and count != {0}), None)
+    cells = [[cell.strip() for cell in line.split(separator)] for line in lines]
+    count = len(cells[0])
+    if count < 2 or any(len(row) != count for row in cells):
+        return ""
+    names, has_number = named(", ".join(cells[0])), any(map(_NUMBER.fullmatch, cells[0]))
+    if sum(map(_is_column, cells[0])) > 1 and not has_number:
+        if separator is None:
+            kind = f"This looks like a table with a header line ({names})"
+            return f"{kind}; separate its columns with tabs or commas"
+        is_beir = separator == "\t" and [*map(str.lower, cells[0])] == ["query-id", "corpus-id", "score"]
+        format_ = "beir" if is_beir else "tsv" if separator == "\t" else "csv"
+        kind = "BEIR's qrels" if is_beir else f"{format_.upper()} with a header line ({names})"
+        if before:  # the formats with a header begin with it
+            return f"This looks like {kind}; remove what is before it with tail -n +{before + 1}"
+        return f"This looks like {kind}; {_option(role)} {format_} reads it"
+    if separator and count > 2 and not has_number and len(cells) > 1:
+        if not any(map(_NUMBER.fullmatch, cells[1])):
+            return ""
+        columns = f"query=NAME,document=NAME,{'grade' if role == 'qrels' else 'score'}=NAME"
+        return f"This looks like a table with a header line ({names}); use --columns {columns}"
+    if count == 3 and all(_NUMBER.fullmatch(row[2]) for row in cells):
+        return _look_of_three(cells, role, separator)
+    if separator in (None, "\t") or count < 3 or not any(map(_NUMBER.fullmatch, cells[-1])):
+        return ""
+    return "This looks like CSV; put a header line with the names of its columns before it"
+
+
+def _look_of_three(cells: Sequence[Sequence[str]], role: str, separator: str | None) -> str:
+    """Query, document and number, without a header. A rank taken for a score reverses the ranking."""
+    numbers: dict[str, list[str]] = {}
+    for query, _, number in cells:
+        numbers.setdefault(query, []).append(number)
+    may_be_ranks = role == "run" and max(map(len, numbers.values())) > 1
+    for of_query in numbers.values():
+        places = sorted(int(number) if number.isdecimal() else -1 for number in of_query)
+        may_be_ranks &= places in ([*range(len(places))], [*range(1, len(places) + 1)])
+    if separator is None:  # no format has three columns between spaces
+        columns = "$1, 0, $2, $3" if role == "qrels" else '$1, "Q0", $2, 0, $3, "run"'
+        hint, rank = f"convert it with awk '{{print {columns}}}'", "-$3 in place of $3"
+    else:
+        header = ("query_id", "doc_id", "relevance" if role == "qrels" else "score")
+        written = ("<TAB>" if separator == "\t" else separator).join(header)
+        hint, rank = f"put the header line {written} before it", "rank in place of score"
+    hint += f" ({rank} if the numbers are ranks)" if may_be_ranks else ""
+    return f"This looks like lines 'query document number'; {hint}"
+
+
+def _is_header(line: str) -> bool:
+    """Whether a line has the names of columns, and no number."""
+    fields = re.split("[ \t]+", line.strip())
+    return sum(map(_is_column, fields)) >= min(2, len(fields)) and not any(map(_NUMBER.fullmatch, fields))
+
+
+def _is_column(name: str) -> bool:
+    return _COLUMN.fullmatch(re.sub("[-. ]", "_", name.strip("\"'").lower())) is not None
+
+
+def _option(role: str) -> str:
+    return "--qrels-format" if role in ("qrels", "letor") else "--run-format"
 
 
 def no_data(path: str, lines: int, left_out: bool = False) -> InputError:

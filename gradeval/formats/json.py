@@ -346,14 +346,14 @@ def exact_columns(part: Part, lines: int, number: str) -> Columns:
         place = error.pos - len(opened)
         where = f"{error.msg.removesuffix(' at')} at {named(text[place : place + 20])}"
         what = NOT_CLOSED if place >= len(text) else f"not valid JSON ({where})"
-        line = text.count("\n", 0, max(place, 0)) + part.skipped
-        return Columns.failed(lines, part.first, part.last, Problem(line, what))
+        problem = Problem(text.count("\n", 0, max(place, 0)) + part.skipped, what)
+        return Columns.failed(lines, part.first, part.last, problem)
     except RecursionError:
         problem = Problem(part.skipped, "the JSON is nested too deeply")
         return Columns.failed(lines, part.first, part.last, problem)
     line_of_query, line = _lines_of_keys(part)
     sizes = [len(documents) if isinstance(documents, _Object) else 0 for _, documents in members]
-    starts = np.cumsum([0, *sizes])
+    starts: Ints = np.cumsum([0, *sizes])
     wrong = [  # each with the row at which it is
         (row, Problem(at, f"{_path(query)}: {described(documents)} is not an object of documents"))
         for row, at, (query, documents) in zip(starts.tolist(), line_of_query, members, strict=False)
@@ -361,7 +361,7 @@ def exact_columns(part: Part, lines: int, number: str) -> Columns:
     ]
     members = [member for member, size in zip(members, sizes, strict=True) if size]
     queries, rows = [query for query, _ in members], [*chain.from_iterable(rows for _, rows in members)]
-    bounds = np.unique(starts)
+    bounds: Ints = np.unique(starts)
     query_ids, wrong_query = object_ids(queries, "query id")
     document_ids, wrong_document = object_ids([document for document, _ in rows], "document id")
     values, wrong_number = object_numbers([value for _, value in rows], number)

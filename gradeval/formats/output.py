@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import stat
 import sys
@@ -15,6 +16,8 @@ from gradeval.errors import OptionError
 from gradeval.options import GROUP_SUFFIXES
 from gradeval.process import write_all
 
+_STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+_DESCRIPTOR = re.compile(r"/dev/(?:stdout|stderr|fd/(\d+))")
 _BLOCK = 1 << 20  # bytes of a temporary file that are written at a time
 _IN_MEMORY = 8 << 20  # bytes of what is written at the end that need no temporary file
 
@@ -71,27 +74,24 @@ class OutputFile:
             return "it is a directory"
         if is_plain and (problem := _as_input(self.path, about, inputs)):
             return problem
-        target = _followed(self.path)
-        folder, name = os.path.split(target)
-        if _holds_descriptors(folder):
-            if folder == os.path.realpath("/dev/fd") and name.isdecimal():
-                self._descriptor = int(name)
-                os.write(self._descriptor, b"")  # raises what would be raised later
-                return ""
-            is_plain = False
-        if not os.path.isdir(folder):
+        if descriptor := _DESCRIPTOR.fullmatch(self.path):
+            self._descriptor = _STREAMS.get(self.path) or int(descriptor[1])
+            os.write(self._descriptor, b"")  # raises what would be raised later
+            return ""
+        target = os.path.realpath(self.path)
+        folder = os.path.dirname(target)
+        if not os.path.isdir(folder) or self.path.endswith("/"):
             return f"directory {folder} does not exist"
         if about is not None and not os.access(self.path, os.W_OK):
             return "permission denied"
-        if not is_plain:
-            return "" if about else "no such file"
-        try:
-            _try_to_make_a_file(folder)
-        except OSError as error:
-            return f"cannot create a file in {folder} ({error.strerror or error})"
-        if about is not None and _mount(target) != _mount(folder):
-            return "it is a mount point and cannot be replaced. Redirect standard output to it"
-        self._replaced = target
+        if is_plain:
+            self._replaced = target
+            try:
+                import tempfile
+
+                tempfile.TemporaryFile(dir=folder).close()
+            except OSError as error:
+                return f"cannot create a file in {folder} ({error.strerror or error})"
         return ""
 
 
@@ -128,41 +128,6 @@ def _is_file(about: os.stat_result, path: str) -> bool:
         return sys.stdin is not None and os.path.samestat(about, os.fstat(sys.stdin.fileno()))
     except (OSError, ValueError):
         return False
-
-
-def _followed(path: str) -> str:
-    """Where the links of the path lead, but no further than to a descriptor, such as /dev/fd/1."""
-    while True:
-        folder, name = os.path.split(path)
-        folder = os.path.realpath(folder)
-        path = os.path.join(folder, name)
-        if _holds_descriptors(folder) or not os.path.islink(path):
-            return path
-        path = os.path.join(folder, os.readlink(path))
-
-
-def _holds_descriptors(folder: str) -> bool:
-    """Whether it is /dev/fd or its like: what its entries name is open somewhere, and cannot be replaced."""
-    about, ours = _stat(folder), _stat("/dev/fd")
-    return about is not None and ours is not None and about.st_dev == ours.st_dev
-
-
-def _try_to_make_a_file(folder: str) -> None:
-    import tempfile
-
-    tempfile.TemporaryFile(dir=folder).close()
-
-
-def _mount(path: str) -> str:
-    """The mount that the path is on, as Linux numbers them; '' where it is unknown."""
-    with suppress(AttributeError, OSError):
-        handle = os.open(path, os.O_PATH | os.O_NOFOLLOW)
-        try:
-            with open(f"/proc/self/fdinfo/{handle}") as lines:
-                return next((line for line in lines if line.startswith("mnt_id:")), "")
-        finally:
-            os.close(handle)
-    return ""
 
 
 @contextmanager

@@ -14,8 +14,7 @@ from helpers import each
 
 import gradeval
 from gradeval.errors import InputError, InputErrors
-from gradeval.formats.diagnostics import ORDER
-from gradeval.formats.looks import look
+from gradeval.formats.diagnostics import ORDER, look
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
 RUN = {"q1": {"a": 2.5, "b": 1.5}, "q2": {"c": 0.5}}
@@ -55,16 +54,18 @@ TABLES = {  # (role, text): the hint, of which the reader or the header line is 
     (
         "run",
         lines([row[:3] for row in RANKED]),
-    ): "a run of MS MARCO (query document rank); --run-format msmarco reads it",
+    ): "lines 'query document number'; put the header line query_id<TAB>doc_id<TAB>score before it"
+    " (rank in place of score if the numbers are ranks)",
     (
         "run",
         lines([row[:3] for row in RANKED], " "),
-    ): "a run of MS MARCO (query document rank); "
-    """convert it with awk '{print $1, "Q0", $2, $3, -$3, "run"}'""",
+    ): """lines 'query document number'; convert it with awk '{print $1, "Q0", $2, 0, $3, "run"}'"""
+    " (-$3 in place of $3 if the numbers are ranks)",
     (
         "run",
         lines([row[:3] for row in RANKED], "|"),
-    ): "a run of MS MARCO (query document rank); put the header line query_id|doc_id|rank before it",
+    ): "lines 'query document number'; put the header line query_id|doc_id|score before it"
+    " (rank in place of score if the numbers are ranks)",
     (
         "run",
         lines([(q, d, s) for q, d, _, s in RANKED], " "),
@@ -87,23 +88,12 @@ TABLES = {  # (role, text): the hint, of which the reader or the header line is 
     ("run", JSONL): "JSON Lines; --run-format jsonl reads it",
 }
 FROM_0 = [(q, d, r - 1) for q, d, r, _ in RANKED]
-RANKS_OR_SCORES = "lines 'query document rank' or 'query document score'; "
-RANKLIB = "scores of RankLib (query index score)"
 OTHERS = {
     (
         "run",
-        lines(FROM_0),
-    ): f"{RANKS_OR_SCORES}put the header line query_id<TAB>doc_id<TAB>rank before it if the numbers are ranks, "
-    "query_id<TAB>doc_id<TAB>score if they are scores",
-    (
-        "run",
-        lines(FROM_0[::-1], " "),
-    ): f"{RANKS_OR_SCORES}if the numbers are ranks, convert it with "
-    """awk '{print $1, "Q0", $2, 0, -$3, "run"}'; if they are scores, with """
-    """awk '{print $1, "Q0", $2, 0, $3, "run"}'""",
-    ("run", "7\t0\tnan\n7\t1\t0.5\n8\t0\t2\n"): f"{RANKLIB}; --run-format ranklib reads it",
-    ("run", "7\t1\t3.5\n7\t2\t0.5\n"): f"{RANKLIB}, whose indices begin with 0; if they are document ids, "
-    "put the header line query_id<TAB>doc_id<TAB>score before it",
+        lines(FROM_0[::-1], ";"),
+    ): "lines 'query document number'; put the header line query_id;doc_id;score before it"
+    " (rank in place of score if the numbers are ranks)",
     (
         "run",
         "sep=;\nqid;docno;score\nq1;a;2.5\n",
@@ -159,7 +149,11 @@ def test_lines_before_a_header(before: str, tmp_path: Path) -> None:
 def test_what_the_hint_says_is_right(role: str, text: str, tmp_path: Path) -> None:
     """The file, read or changed as the hint says, is evaluated as the original data."""
     (tmp_path / "given").write_text(text)
-    hint = TABLES[role, text]
+    hint, _, of_ranks = TABLES[role, text].partition(
+        " (-$3 in" if " (-$3 in" in TABLES[role, text] else " (rank"
+    )
+    if of_ranks:
+        hint = hint.replace("0, $3", "0, -$3").replace("score", "rank")
     options = {}
     if found := re.search(r"--(qrels|run)-format (\w+)", hint):
         options = {f"{found[1]}_format": found[2]}
