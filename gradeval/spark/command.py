@@ -130,7 +130,7 @@ def spark_command(
     job.open(*(file for path in input_files() for file in local_files(path)), more=(_VALUES,))
     _check_printed(job.format, bool(how), options)
 
-    from gradeval.commands.compare.values import comparable
+    from gradeval.commands.compare.result import comparable
     from gradeval.formats.csv import OPTION
     from gradeval.registry.spec import parse
     from gradeval.spark.compare import chosen_options

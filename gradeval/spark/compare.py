@@ -10,11 +10,12 @@ import numpy as np
 
 from gradeval.commands.compare.compare import notices_of, notices_of_sections, pair_comparison, pairs_of
 from gradeval.commands.compare.options import MAXT, OF_SUMS, CompareOptions
-from gradeval.commands.compare.result import Comparison, Section
-from gradeval.commands.compare.values import (
+from gradeval.commands.compare.result import (
     ComparedMetric,
+    Comparison,
     Judged,
     QueryValues,
+    Section,
     check_comparable,
     comparable,
     differs_by_depth,

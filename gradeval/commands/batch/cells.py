@@ -20,11 +20,12 @@ from gradeval.commands.batch.manifest import Collection, Manifest, manifest_of, 
 from gradeval.commands.batch.result import Batch, Cell, Key, Value, is_as_written
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
-from gradeval.commands.compare.result import PairComparison, Verdict
-from gradeval.commands.compare.values import (
+from gradeval.commands.compare.result import (
     ComparedMetric,
     Judged,
+    PairComparison,
     QueryValues,
+    Verdict,
     comparable,
     judged_spec,
     without_judged,

@@ -13,8 +13,7 @@ import numpy as np
 
 from gradeval.arrays import cached_property
 from gradeval.commands.batch.manifest import Collection
-from gradeval.commands.compare.result import PairComparison
-from gradeval.commands.compare.values import Judged, differs_by_depth
+from gradeval.commands.compare.result import Judged, PairComparison, differs_by_depth
 from gradeval.errors import GradevalError, MetricError, first_names
 from gradeval.evaluation.findings import quantiles_of, with_depths
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines

@@ -12,7 +12,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,21 +22,20 @@ from gradeval.commands.compare.options import MAXT, TUKEY, CompareOptions, split
 from gradeval.commands.compare.result import (
     POWER,
     Change,
+    ComparedMetric,
     Comparison,
+    Judged,
     PairComparison,
     Power,
+    QueryValues,
     Section,
     Verdict,
-)
-from gradeval.commands.compare.values import (
-    ComparedMetric,
-    Judged,
-    QueryValues,
     check_comparable,
     comparable,
     comparable_metrics,
     is_judged,
     judged_spec,
+    lowest,
     without_judged,
 )
 from gradeval.errors import InputError, first_names
@@ -49,13 +47,16 @@ from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.statistics.anova import TwoWayAnova, randomized_tukey_hsd, two_way_anova
+from gradeval.statistics.anova import randomized_tukey_hsd, two_way_anova
 from gradeval.statistics.corrections import CORRECTIONS, maxt
 from gradeval.statistics.intervals import agreeing
 from gradeval.statistics.power import queries_needed, smallest_effect_size
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import NO_P as NO_P_BY_DESIGN
 from gradeval.statistics.tests import Outcome, Summary, paired_tests, summarize, without_p
+
+Pairs = Sequence[tuple[int, int]]
+"""(baseline, run) of each comparison, as positions."""
 
 
 @CompareOptions.document
@@ -150,9 +151,8 @@ def compare_values(
     if len(values.runs) < 2:
         raise InputError("runs", f"there is {len(values.runs) or 'no'} run", hint="Give two runs or more")
     pairs = tuple(pairs_of(values, options))
-    sampling = Sampling(options.samples, options.seed, options.jobs or default_jobs())
     parts, of_groups = _parts(values, options)
-    sections = tuple(_section(group, part, pairs, options, sampling) for group, part in parts)
+    sections = tuple(_section(group, part, pairs, options) for group, part in parts)
     changes = tuple(change for group, part in parts for change in _changes(group, part, pairs, options))
     of_judged = [] if judged is None else judged.notices(values.runs)
     notices = (*notices, *notices_of_sections(sections), *of_groups, *of_judged)
@@ -162,7 +162,6 @@ def compare_values(
 
 
 def pairs_of(values: QueryValues, options: CompareOptions) -> Iterator[tuple[int, int]]:
-    """(baseline, run) of each comparison."""
     runs = range(len(values.runs))
     if options.all_pairs:
         yield from ((first, second) for first in runs for second in runs if first < second)
@@ -180,9 +179,7 @@ def _parts(
         return parts, []
     position = {query: q for q, query in enumerate(values.queries)}
     grouped = np.zeros(len(position), np.bool_)
-    unknown: dict[str, None] = {}
     for group, queries in options.by:
-        unknown.update(dict.fromkeys(query for query in queries if query not in position))
         chosen = np.zeros(len(position), np.bool_)
         chosen[[position[query] for query in queries if query in position]] = True
         grouped |= chosen
@@ -191,36 +188,27 @@ def _parts(
     if len(parts) == 1:
         raise InputError("groups", "none of their queries is among those compared", hint="Check the query ids")
     counted = ~np.isnan(values.values).all(axis=(0, 1))
-    left = np.flatnonzero(counted & ~grouped).tolist()
-    notices = []
-    if left:
-        ids = tuple(values.queries[q] for q in left[:MAX_QUERIES])
-        notices.append(Notice(Kind.UNGROUPED, "", len(left), queries=ids))
-    if unknown:
-        ids = tuple(list(unknown)[:MAX_QUERIES])
-        notices.append(Notice(Kind.UNKNOWN_GROUPED, "", len(unknown), queries=ids))
-    return parts, notices
+    ungrouped = [values.queries[q] for q in np.flatnonzero(counted & ~grouped).tolist()]
+    unknown = dict.fromkeys(query for _, queries in options.by for query in queries if query not in position)
+    kinds = {Kind.UNGROUPED: ungrouped, Kind.UNKNOWN_GROUPED: list(unknown)}
+    return parts, [
+        Notice(kind, "", len(ids), queries=tuple(ids[:MAX_QUERIES])) for kind, ids in kinds.items() if ids
+    ]
 
 
-def _section(
-    group: str | None,
-    values: QueryValues,
-    pairs: Sequence[tuple[int, int]],
-    options: CompareOptions,
-    sampling: Sampling,
-) -> Section:
+def _section(group: str | None, values: QueryValues, pairs: Pairs, options: CompareOptions) -> Section:
     ordered = values.select(values.by_id)
-    compared = _tukey if options.test == TUKEY else _by_pairs
-    anova: tuple[TwoWayAnova, ...] = ()
-    if options.anova:
-        anova = tuple(two_way_anova(ordered.values[:, m].T) for m in range(len(values.metrics)))
+    sampling = Sampling(options.samples, options.seed, options.jobs or default_jobs())
+    tested = _tukey if options.test == TUKEY else _by_pairs
+    of_metrics = [ordered.values[:, m].T for m in range(len(values.metrics))] if options.anova else []
     counted = int((~np.isnan(values.values)).any(axis=(0, 1)).sum())
-    return Section(group, counted, values.means, compared(ordered, pairs, options, sampling), anova)
+    comparisons = tuple(tested(ordered, pairs, options, sampling))
+    return Section(group, counted, values.means, comparisons, tuple(map(two_way_anova, of_metrics)))
 
 
 def _by_pairs(
-    values: QueryValues, pairs: Sequence[tuple[int, int]], options: CompareOptions, sampling: Sampling
-) -> tuple[PairComparison, ...]:
+    values: QueryValues, pairs: Pairs, options: CompareOptions, sampling: Sampling
+) -> Iterator[PairComparison]:
     """The comparisons by a test of each pair of runs, corrected for all of them together."""
     differences = np.concatenate([values.differences(*pair) for pair in pairs]).T
     outcomes = paired_tests(options.test, differences, options.alpha, sampling)
@@ -228,26 +216,22 @@ def _by_pairs(
         p = maxt(differences, sampling)
     else:
         p = CORRECTIONS[options.used_correction](np.array([outcome.p for outcome in outcomes]))
-    keys = [(pair, m) for pair in pairs for m in range(len(values.metrics))]
-    return tuple(
-        _of_pair(values, pair, m, column, outcome, p_corrected, options)
-        for (pair, m), column, outcome, p_corrected in zip(
-            keys, differences.T, outcomes, p.tolist(), strict=True
-        )
-    )
+    keys = ((pair, m) for pair in pairs for m in range(len(values.metrics)))
+    for (pair, m), column, outcome, p_corrected in zip(keys, differences.T, outcomes, p.tolist(), strict=True):
+        yield _of_pair(values, pair, m, column, outcome, p_corrected, options)
 
 
 def _tukey(
-    values: QueryValues, pairs: Sequence[tuple[int, int]], options: CompareOptions, sampling: Sampling
-) -> tuple[PairComparison, ...]:
+    values: QueryValues, pairs: Pairs, options: CompareOptions, sampling: Sampling
+) -> Iterator[PairComparison]:
     """The comparisons by Tukey's test, metric by metric, for the queries where all runs have a value."""
-    by_metric: list[list[PairComparison]] = []
+    tests = []
     for m in range(len(values.metrics)):
         of_metric = values.values[:, m].T
-        hsd = randomized_tukey_hsd(of_metric, options.alpha, sampling)
         part = values.select(~np.isnan(of_metric).any(axis=1))
-        comparisons = []
-        for baseline, run in pairs:
+        tests.append((part, randomized_tukey_hsd(of_metric, options.alpha, sampling)))
+    for baseline, run in pairs:
+        for m, (part, hsd) in enumerate(tests):
             column = part.differences(baseline, run)[m]
             outcome, p = without_p(column), math.nan
             if outcome is None:
@@ -255,9 +239,7 @@ def _tukey(
                 interval = difference - hsd.margin, difference + hsd.margin
                 low, high = agreeing(interval, p, options.alpha, difference)
                 outcome = Outcome(math.nan, low, high, difference, hsd.method)
-            comparisons.append(_of_pair(part, (baseline, run), m, column, outcome, p, options))
-        by_metric.append(comparisons)
-    return tuple(chain.from_iterable(zip(*by_metric, strict=True)))
+            yield _of_pair(part, (baseline, run), m, column, outcome, p, options)
 
 
 def _of_pair(
@@ -273,15 +255,7 @@ def _of_pair(
     means = [math.fsum(paired[r]) / len(paired[r]) if paired[r] else math.nan for r in pair]
     baseline, run = (values.runs[r] for r in pair)
     summary = summarize(differences)
-    power = None
-    if options.power:
-        smallest = math.nan
-        if not math.isnan(summary.effect_size):
-            smallest = smallest_effect_size(summary.n, options.alpha, POWER) * summary.sd
-        power = Power(smallest, queries_needed(summary.effect_size, options.alpha, POWER))
-    return pair_comparison(
-        run, baseline, values.metrics[m], means, summary, outcome, p_corrected, options, power
-    )
+    return pair_comparison(run, baseline, values.metrics[m], means, summary, outcome, p_corrected, options)
 
 
 def pair_comparison(
@@ -293,7 +267,6 @@ def pair_comparison(
     outcome: Outcome,
     p_corrected: float,
     options: CompareOptions,
-    power: Power | None = None,
 ) -> PairComparison:
     """The outcome of a test of a run. means: of the baseline and of the run. summary: of the differences."""
     # significant where the corrected p is below alpha; of the bootstrap, where the interval leaves out 0
@@ -304,58 +277,56 @@ def pair_comparison(
     verdict: Verdict = ""
     if significant and outcome.estimate:
         verdict = "better" if (outcome.estimate > 0) == (column.sign > 0) else "worse"
-    won, lost = (summary.wins, summary.losses) if column.sign > 0 else (summary.losses, summary.wins)
+    power = None
+    if options.power:
+        has_p = not math.isnan(summary.effect_size)
+        smallest = smallest_effect_size(summary.n, options.alpha, POWER) * summary.sd if has_p else math.nan
+        power = Power(smallest, queries_needed(summary.effect_size, options.alpha, POWER))
+    won, lost = (summary.wins, summary.losses)[:: column.sign]
     return PairComparison(
-        run,
-        baseline,
-        column.name,
-        summary.n,
-        means[0],
-        means[1],
-        summary.mean,
-        summary.sd,
-        outcome.low,
-        outcome.high,
-        outcome.estimate,
-        outcome.p,
-        p_corrected,
-        summary.effect_size,
-        won,
-        summary.ties,
-        lost,
-        verdict,
-        outcome.method,
-        outcome.reason,
-        power,
+        run=run,
+        baseline=baseline,
+        metric=column.name,
+        n=summary.n,
+        baseline_mean=means[0],
+        mean=means[1],
+        difference=summary.mean,
+        sd=summary.sd,
+        p_corrected=p_corrected,
+        effect_size=summary.effect_size,
+        won=won,
+        tied=summary.ties,
+        lost=lost,
+        verdict=verdict,
+        power=power,
+        **vars(outcome),
     )
 
 
-def _changes(
-    group: str | None, values: QueryValues, pairs: Sequence[tuple[int, int]], options: CompareOptions
-) -> Iterator[Change]:
+def _changes(group: str | None, values: QueryValues, pairs: Pairs, options: CompareOptions) -> Iterator[Change]:
     """The queries of a group that got worse, and better, by most; those of equal change by id."""
     if not options.worst and not options.best:
         return
-    ordered = values.select(values.by_id)
+    by_id = values.by_id
     for baseline, run in pairs:
         for m, (column, differences) in enumerate(
-            zip(values.metrics, ordered.differences(baseline, run), strict=True)
+            zip(values.metrics, values.differences(baseline, run), strict=True)
         ):
-            gain = column.sign * np.nan_to_num(differences)
-            # rounding must not decide which of two equal changes is the larger one
-            gain = np.round(gain / (np.abs(gain).max(initial=0.0) or 1.0), 12)
-            for kind, count, signed in (("worst", options.worst, gain), ("best", options.best, -gain)):
-                order = np.argsort(signed, kind="stable")[:count]
-                for rank, q in enumerate(order[signed[order] < 0].tolist(), 1):
+            for kind, count, sign in (
+                ("worst", options.worst, column.sign),
+                ("best", options.best, -column.sign),
+            ):
+                changed = (q for q in lowest(sign * differences, by_id, count) if sign * differences[q] < 0)
+                for rank, q in enumerate(changed, 1):
                     yield Change(
                         kind,  # type: ignore[arg-type]
                         values.runs[run],
                         values.runs[baseline],
                         column.name,
                         rank,
-                        ordered.queries[q],
-                        float(ordered.values[baseline, m, q]),
-                        float(ordered.values[run, m, q]),
+                        values.queries[q],
+                        float(values.values[baseline, m, q]),
+                        float(values.values[run, m, q]),
                         float(differences[q]),
                         group,
                     )

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from string import ascii_lowercase
 from typing import Any
 
+import numpy as np
+
 from gradeval.commands.compare.options import ALL, MAXT, RANDOM_TESTS, TUKEY
 from gradeval.commands.compare.result import (
     MEAN_DIFFERENCE,
@@ -396,7 +398,8 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
     if chosen.test in RANDOM_TESTS or chosen.used_correction == "maxt":
         seed = "" if all(method.startswith("all") for method in drawn) else f"; seed {chosen.seed}"
         sentences.append(f"Samples: {', '.join(drawn) or 'none'}{seed}.")
-    fewest, most = comparison.sizes
+    counts = (~np.isnan(comparison.values.values)).sum(axis=2)
+    fewest, most = int(counts.min()), int(counts.max())
     if fewest < most:
         sentences.append(
             f"Means: of each run over its own {fewest:,} to {most:,} queries with a value; "

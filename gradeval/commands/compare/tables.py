@@ -18,8 +18,7 @@ import numpy as np
 
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
-from gradeval.commands.compare.result import Comparison
-from gradeval.commands.compare.values import LARGEST, ComparedMetric, QueryValues
+from gradeval.commands.compare.result import LARGEST, ComparedMetric, Comparison, QueryValues
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, first_names, named
 from gradeval.evaluation.runs import Planned, check_labels, names_of, separate_runs
 from gradeval.formats.csv import is_number, is_query_name, query_column

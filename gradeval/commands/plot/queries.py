@@ -10,8 +10,7 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
 from gradeval.commands.compare.options import CompareOptions
-from gradeval.commands.compare.result import PairComparison
-from gradeval.commands.compare.values import QueryValues
+from gradeval.commands.compare.result import PairComparison, QueryValues
 from gradeval.commands.plot.picture import Axis, Bars, Panel, Picture, checked_confidence, interval_of_mean
 from gradeval.commands.study.tables import Row, Table
 from gradeval.evaluation.evaluator import complete

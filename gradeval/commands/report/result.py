@@ -17,8 +17,7 @@ import numpy as np
 from gradeval.arrays.strings import Texts
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
 from gradeval.commands.compare.options import EXPLAINED, CompareOptions, split_options
-from gradeval.commands.compare.result import Comparison
-from gradeval.commands.compare.values import QueryValues
+from gradeval.commands.compare.result import Comparison, QueryValues
 from gradeval.commands.explain.explain import explain_runs
 from gradeval.commands.explain.result import Document, Documents, Explanation, Selection
 from gradeval.commands.explain.titles import titles_of

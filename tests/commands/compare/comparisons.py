@@ -8,8 +8,7 @@ import numpy as np
 
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
-from gradeval.commands.compare.result import Comparison
-from gradeval.commands.compare.values import ComparedMetric, QueryValues
+from gradeval.commands.compare.result import ComparedMetric, Comparison, QueryValues
 
 NAN = math.nan
 QUERIES = 9  # so that all sign flips are tried

@@ -17,8 +17,7 @@ from scipy import stats
 from statistics_examples import SAKAI, TEN_QUERIES
 
 from gradeval.commands.compare.options import CORRECTIONS, TESTS
-from gradeval.commands.compare.result import POWER
-from gradeval.commands.compare.values import ComparedMetric, QueryValues
+from gradeval.commands.compare.result import POWER, ComparedMetric, QueryValues
 from gradeval.errors import GradevalError, InputError, MetricError
 from gradeval.notices import Kind
 from gradeval.statistics import corrections, tests

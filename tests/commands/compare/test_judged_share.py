@@ -12,7 +12,7 @@ from helpers import each
 import gradeval
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
-from gradeval.commands.compare.values import Judged
+from gradeval.commands.compare.result import Judged
 from gradeval.commands.report.layout import _coverage
 from gradeval.evaluation import evaluate_all
 from gradeval.notices import Kind

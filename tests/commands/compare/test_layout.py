@@ -16,8 +16,7 @@ from gradeval.commands.compare.command import FORMATS
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.layout import interval, letters
 from gradeval.commands.compare.options import CompareOptions
-from gradeval.commands.compare.result import Comparison
-from gradeval.commands.compare.values import ComparedMetric, Judged, QueryValues
+from gradeval.commands.compare.result import ComparedMetric, Comparison, Judged, QueryValues
 from gradeval.errors import OptionError
 from gradeval.notices import Kind, Notice
 from gradeval.render.numbers import probability, signed

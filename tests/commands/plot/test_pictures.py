@@ -14,7 +14,7 @@ from scipy.stats import t as student
 import gradeval
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
-from gradeval.commands.compare.values import QueryValues
+from gradeval.commands.compare.result import QueryValues
 from gradeval.commands.plot.curve import curves_of, expanded
 from gradeval.commands.plot.phi import MEDIAN, POOLED
 from gradeval.commands.plot.queries import of_pairs
