@@ -32,13 +32,14 @@ def _word(block: Bytes, start: Ints, length: Ints) -> Words:
 class Ids:
     """A column of byte strings without NUL bytes: the start of each in a shared block, and its length.
 
-    block: uint8, at least PAD bytes longer than the end of the last id. start, length: int64 (N,).
+    block: uint8, at least PAD bytes longer than the end of the last id. start, length: int64 (N,). known_keys:
+    keys(), where the reader has them already.
     """
 
-    __slots__ = ("block", "length", "start")
+    __slots__ = ("block", "known_keys", "length", "start")
 
-    def __init__(self, block: Bytes, start: Ints, length: Ints) -> None:
-        self.block, self.start, self.length = block, start, length
+    def __init__(self, block: Bytes, start: Ints, length: Ints, known_keys: Words | None = None) -> None:
+        self.block, self.start, self.length, self.known_keys = block, start, length, known_keys
 
     @classmethod
     def of(cls, strings: Sequence[bytes]) -> Ids:
@@ -80,7 +81,8 @@ class Ids:
 
     def take(self, rows: Ints | Bools | slice) -> Ids:
         """Some of the rows, still in the same block."""
-        return Ids(self.block, self.start[rows], self.length[rows])
+        keys = None if self.known_keys is None else self.known_keys[rows]
+        return Ids(self.block, self.start[rows], self.length[rows], keys)
 
     def light(self) -> Ids:
         """The same column, as words without a block if its ids are short."""
@@ -100,6 +102,8 @@ class Ids:
 
     def keys(self) -> Words:
         """A 64-bit key of each row: equal ids have equal keys, different ids almost always different ones."""
+        if self.known_keys is not None:
+            return self.known_keys
         if len(self) > _AT_ONCE:
             parts = (self.take(slice(a, a + _AT_ONCE)) for a in range(0, len(self), _AT_ONCE))
             return np.concatenate([part.keys() for part in parts])

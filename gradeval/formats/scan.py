@@ -256,7 +256,7 @@ def floats(text: Ids) -> tuple[Floats, Ints]:
         start = start + signed
     view = words(block)
     digits, count = _leading_digits(view[start])
-    mantissa = _number(digits << (_64 - (count << _3)))
+    mantissa = eight_digits(digits << (_64 - (count << _3)))
     at = start + count.view(np.int64)
     decimals = np.zeros(len(start), np.int64)
     has_point = block[at] == DOT
@@ -271,7 +271,7 @@ def floats(text: Ids) -> tuple[Floats, Ints]:
         value = mantissa[rows]
         fits = (value <= _ROOM[places]) & (count > 0)
         value *= _POWERS[places]
-        value += _number(digits << (_64 - (count << _3)))
+        value += eight_digits(digits << (_64 - (count << _3)))
         mantissa[rows] = value
         decimals[rows] += places
         hard[rows] = ~fits
@@ -310,7 +310,7 @@ def _chosen(rows: Bools) -> Ints | slice:
 def leading_integers(block: Bytes, start: Ints) -> tuple[Ints, Ints]:
     """The integer at each offset, of up to eight digits, and how many digits it has."""
     digits, count = _leading_digits(words(block)[start])
-    number = _number(digits << (_64 - (count << _3)))
+    number = eight_digits(digits << (_64 - (count << _3)))
     return number.astype(np.int64), count.astype(np.int64)
 
 
@@ -329,7 +329,7 @@ def _leading_digits(word: Words) -> tuple[Words, Words]:
     return digits, stop
 
 
-def _number(digits: Words) -> Words:
+def eight_digits(digits: Words) -> Words:
     """Eight digits, one a byte with the first one lowest, as a number: pairs, then fours, then all."""
     pairs: Words = digits * _10
     pairs += digits >> _8

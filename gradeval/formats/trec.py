@@ -9,8 +9,9 @@ from functools import partial
 
 import numpy as np
 
-from gradeval.arrays import Words
+from gradeval.arrays import Ints, Words
 from gradeval.arrays.strings import Ids
+from gradeval.formats import template
 from gradeval.formats.columns import Columns, ExtraFields, FileBlocks, RankCheck, Table, grouped
 from gradeval.formats.diagnostics import LineProblems, shown
 from gradeval.formats.scan import CR, LF, SPACE, Rows, bare_cr_pattern, floats, split, split_at_tabs, unreadable
@@ -77,9 +78,12 @@ def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:
     as_trec_eval: whether a line may hold anything behind its score, and a CR separates fields.
     """
     # the rank column decides nothing; in the first block it is compared with the scores
+    if not block.too_long and (usual := template.run_columns(block)):
+        columns, ranks = usual
+        return columns._replace(ranks=_rank_check(columns, columns.line, ranks)) if block.first else columns
     rows = split(block.bytes, block.size, (0, 2, 4, 3) if block.first else (0, 2, 4), 5)
     columns = _run_columns(block, rows, as_trec_eval)
-    return columns._replace(ranks=_rank_check(rows) if block.first else RankCheck())
+    return columns._replace(ranks=_rank_check(columns, rows.line, rows.fields[3])) if block.first else columns
 
 
 def ranked_columns(block: Block) -> Columns:
@@ -141,18 +145,22 @@ def _split_fields(block: Block, rows: Rows) -> Iterator[LineProblems]:
     yield LineProblems.of(lines, what, "Remove it, or end the line there")
 
 
-def _rank_check(rows: Rows) -> RankCheck:
-    """Whether ranks rise with scores, or the two columns are exchanged, in the first lines of a run."""
-    queries, _, scores, ranks = (field.take(slice(_CHECKED)) for field in rows.fields)
-    (score, bad_scores), (rank, bad_ranks) = floats(scores), floats(ranks)
-    if len(bad_scores) or len(bad_ranks) or not len(score):
+def _rank_check(columns: Columns, line: Ints, ranks: Ids) -> RankCheck:
+    """Whether ranks rise with scores, or the two columns are exchanged, in the first lines of a run.
+
+    line, ranks: of all rows; those with a bad score are not in the columns.
+    """
+    count = min(len(line), _CHECKED)
+    rank, bad_ranks = floats(ranks.take(slice(count)))
+    if not count or len(bad_ranks) or not np.array_equal(columns.line[:count], line[:count]):
         return RankCheck()
-    starts = np.append(0, queries.changes())
+    score, starts = columns.value[:count], columns.bounds[:-1]
+    starts = starts[starts < count]
     rises = np.append(np.sign(np.diff(rank)) * np.sign(np.diff(score)), 0.0)
     rises[starts[1:] - 1] = 0  # of two queries
     balance = np.add.reduceat(rises, starts)
-    size = np.diff(np.append(starts, len(score)))
-    is_place = np.logical_and.reduceat(score == np.arange(1, len(score) + 1) - np.repeat(starts, size), starts)
+    size = np.diff(np.append(starts, count))
+    is_place = np.logical_and.reduceat(score == np.arange(1, count + 1) - np.repeat(starts, size), starts)
     exchanged = is_place & np.logical_or.reduceat(rank != np.floor(rank), starts) & (size > 1)
     contradicting = (balance > 0) | exchanged
     return RankCheck(int(np.count_nonzero(contradicting)), int(np.count_nonzero((balance != 0) | exchanged)))

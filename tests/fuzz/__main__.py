@@ -20,6 +20,7 @@ from .workers import Found, Tally, attack_of, one, run
 
 ATTACKS = {
     "numbers": "text fields against float()",
+    "template": "the quick scanner of runs against the general one",
     "options": "metrics and options against a slow pipeline",
     "library": "the Python function against the slow pipeline",
     "damage": "damaged files of every format",
