@@ -298,7 +298,7 @@ def load() -> None:
 def import_family(family: str) -> list[Metric]:
     """The metrics of a built-in family, registered."""
     module = import_module(f"gradeval.metrics.{family}").__name__
-    metrics = [metric for metric in DECLARED if metric.function.__module__ == module]
+    metrics = [metric for metric in DECLARED if metric.is_ours and metric.function.__module__ == module]
     REGISTRY.update({metric.name: metric for metric in metrics})
     return metrics
 

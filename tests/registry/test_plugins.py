@@ -9,7 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 from typing import Annotated
 
 import numpy as np
@@ -25,7 +25,6 @@ from gradeval.registry.invariants import PROMOTION_HELPS, Condition
 from gradeval.registry.metric import REGISTRY, Kind, Metric, load, metric
 from gradeval.registry.pages import page, table
 from gradeval.registry.params import Cutoff, Param, flag, number
-from gradeval.registry.plugins import contained
 from gradeval.registry.spec import load_plugins, parse
 from gradeval.tables import qrels
 from gradeval.tables.terms import DiscountedTerms, Terms
@@ -69,7 +68,8 @@ def raising(error):
 
 
 def changing(judgments):
-    judgments.grade[:] = 0
+    for column in (judgments.grade, judgments.rank, judgments.score, judgments.retrieved):
+        column[:] = 0
     return judgments.retrieved
 
 
@@ -88,7 +88,6 @@ FAILING = {
     "ZeroDivisionError: division by zero": lambda judgments: 1 / 0,
     r"RuntimeError: two lines \x1b[31m": raising(RuntimeError("two\nlines \x1b[31m")),
     "FloatingPointError: divide by zero encountered in divide": setting,
-    "ValueError: assignment destination is read-only": changing,
 }
 
 
@@ -408,22 +407,9 @@ def test_a_buffer_that_is_used_again(plugin):
     assert results.values(0, "Toy").tolist() == [2, 2, 0]
 
 
-def test_the_table_is_its_own(plugin):
-    """Also where it makes the arrays writeable, or changes what is cached in the table."""
-
-    def toy(judgments):
-        for column in list(vars(judgments).values()):
-            if isinstance(column, np.ndarray):
-                assert not column.flags.writeable
-                column.flags.writeable = True
-                column[:] = 0
-        judgments.ideal[:] = 0
-        judgments.highest[:] = 0
-        judgments.segments.lengths[:] = 0
-        return judgments.once(("hits", None), lambda: judgments.retrieved)
-
+def test_the_columns_are_its_own(plugin):
     expected = evaluated(OTHERS).means.tolist()[0]
-    plugin(declaring("Toy", toy))
+    plugin(declaring("Toy", changing))
     assert evaluated(f"AP Toy {OTHERS}").means.tolist()[0][2:] == expected[1:]
 
 
@@ -665,29 +651,3 @@ def test_an_installed_plugin(installed):
     done = installed("metrics", "ToyGian")
     assert (done.returncode, done.stdout) == (2, "")
     assert "gradeval: ToyGian: did you mean ToyGain@2?\n" in done.stderr
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_process_that_is_forked_while_a_thread_runs_a_plugin():
-    """It has no such thread, which would give standard output back."""
-    has_begun, may_end = Event(), Event()
-
-    def wait():
-        has_begun.set()
-        may_end.wait(60)
-
-    before = sys.stdout
-    thread = Thread(target=contained("", wait))
-    thread.start()
-    assert has_begun.wait(60)
-    child = os.fork()
-    if not child:
-        is_restored = sys.stdout is before
-        is_diverted = contained("", lambda: sys.stdout is sys.stderr)()
-        os._exit(0 if is_restored and is_diverted and sys.stdout is before else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert sys.stdout is sys.stderr
-    may_end.set()
-    thread.join()
-    assert sys.stdout is before
