@@ -49,11 +49,7 @@ class SectionedCommand(Command):
 def sectioned_command(name: str, short_help: str, epilog: str | None = None) -> Callable[..., click.Command]:
     """click.command for a command whose options have headings."""
     return click.command(
-        name,
-        cls=SectionedCommand,
-        short_help=short_help,
-        options_metavar="[OPTIONS]",
-        epilog=epilog,
+        name, cls=SectionedCommand, short_help=short_help, options_metavar="[OPTIONS]", epilog=epilog
     )
 
 
@@ -133,13 +129,7 @@ def row_options(
 def metric_option(about: str) -> Callable[[Decorated], Decorated]:
     """The metrics. about: the help."""
     return measure(
-        "-m",
-        "--metric",
-        "metrics",
-        multiple=True,
-        metavar="NAME",
-        shell_complete=complete_metric,
-        help=about,
+        "-m", "--metric", "metrics", multiple=True, metavar="NAME", shell_complete=complete_metric, help=about
     )
 
 

@@ -37,9 +37,7 @@ SUMMARY = "all"
 
 
 @click.command(
-    "ir_measures",
-    cls=AbbreviatedCommand,
-    short_help="Evaluate with the measures and output of ir_measures.",
+    "ir_measures", cls=AbbreviatedCommand, short_help="Evaluate with the measures and output of ir_measures."
 )
 @click.argument("qrels", type=File())
 @click.argument("run", type=File())

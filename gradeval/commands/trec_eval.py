@@ -34,51 +34,23 @@ DIFFERENCES = tuple(
             "reads it as a number without an error",
             "stops with the line number",
         ),
-        (
-            "a grade of 1.9, or `-l 1.9`",
-            "reads it as 1",
-            "uses it",
-        ),
-        (
-            "`-l x`, `-M x`, `-N x`, `-M 2.9`, `-N 1e3`",
-            "reads it as 0, 2 or 1",
-            "stops",
-        ),
-        (
-            "`-l -1`",
-            "counts unjudged documents as relevant",
-            "stops",
-        ),
-        (
-            "`-M 0`, `-N -1`",
-            "evaluates no document; uses -1",
-            "stops",
-        ),
-        (
-            "a value that a measure or a group does not take, `map.5`, `official.5`",
-            "ignores it",
-            "stops",
-        ),
+        ("a grade of 1.9, or `-l 1.9`", "reads it as 1", "uses it"),
+        ("`-l x`, `-M x`, `-N x`, `-M 2.9`, `-N 1e3`", "reads it as 0, 2 or 1", "stops"),
+        ("`-l -1`", "counts unjudged documents as relevant", "stops"),
+        ("`-M 0`, `-N -1`", "evaluates no document; uses -1", "stops"),
+        ("a value that a measure or a group does not take, `map.5`, `official.5`", "ignores it", "stops"),
         (
             "a value out of range, `iprec_at_recall.1.5`, `rbp.p=2`, `relstring.0`",
             "calculates with it",
             "stops",
         ),
-        (
-            "gains less than 1 apart, `ndcg.1=0.3,2=0.6`",
-            "confuses them",
-            "uses them as given",
-        ),
+        ("gains less than 1 apart, `ndcg.1=0.3,2=0.6`", "confuses them", "uses them as given"),
         (
             "`dcg` or `ideal_dcg` beside `ndcg`, if one has gains, `dcg.1=2`",
             "confuses their gains or crashes",
             "uses separate gains",
         ),
-        (
-            "`ndcg_p`",
-            "does not have it, though it is in its source",
-            "evaluates it",
-        ),
+        ("`ndcg_p`", "does not have it, though it is in its source", "evaluates it"),
         (
             "a duplicate document of a query",
             "stops without a line number",
@@ -94,11 +66,7 @@ DIFFERENCES = tuple(
             "stops with exit code 4 at the first of them, without a summary",
             "excludes them from the mean, as trec_eval 9 did, and warns, with exit code 0",
         ),
-        (
-            "`-c` without common queries",
-            "prints zeros",
-            "stops, since it is almost certainly a mistake",
-        ),
+        ("`-c` without common queries", "prints zeros", "stops, since it is almost certainly a mistake"),
         (
             "`-c` with a missing query, for `utility`, `rbp_resid` and `relstring` with values, `relstring.5`",
             "inserts a document for it",
@@ -114,36 +82,16 @@ DIFFERENCES = tuple(
             "stops if it is the first, crashes if all are below -1",
             "counts it as a query without relevant documents",
         ),
-        (
-            "`rbp`",
-            "scales gains by an uninitialized variable",
-            "scales by the largest gain of the query",
-        ),
-        (
-            "`Rndcg` if no relevant document has a gain (`-l 0`)",
-            "prints nan",
-            "prints 0",
-        ),
+        ("`rbp`", "scales gains by an uninitialized variable", "scales by the largest gain of the query"),
+        ("`Rndcg` if no relevant document has a gain (`-l 0`)", "prints nan", "prints 0"),
         (
             "`iprec_at_recall`, `11pt_avg` with `-J` if no judged document is retrieved",
             "prints nan",
             "prints 0",
         ),
-        (
-            "`-R prefs` and other formats, `-D 1`",
-            "reads preferences; prints details",
-            "stops",
-        ),
-        (
-            "run lines without a tag, compressed files, gradeval's metrics, `MAP`",
-            "stops",
-            "evaluates them",
-        ),
-        (
-            "errors",
-            "exits with code 1, 2, 4 or 255",
-            "exits with code 2",
-        ),
+        ("`-R prefs` and other formats, `-D 1`", "reads preferences; prints details", "stops"),
+        ("run lines without a tag, compressed files, gradeval's metrics, `MAP`", "stops", "evaluates them"),
+        ("errors", "exits with code 1, 2, 4 or 255", "exits with code 2"),
         (
             "`-h`, `-v`",
             "describes all measures; prints the version to standard error",
@@ -174,11 +122,7 @@ class _Only(click.ParamType):  # type: ignore[type-arg]
         return self.only
 
 
-@click.command(
-    "trec_eval",
-    cls=_Command,
-    short_help="Evaluate with the options and output of trec_eval.",
-)
+@click.command("trec_eval", cls=_Command, short_help="Evaluate with the options and output of trec_eval.")
 @click.argument("qrels", type=File())
 @click.argument("run", type=File())
 @click.option(
@@ -252,25 +196,13 @@ class _Only(click.ParamType):  # type: ignore[type-arg]
     help="Format of the judgments.",
 )
 @click.option(
-    "-T",
-    "--Results_format",
-    type=_Only("trec_results"),
-    metavar="trec_results",
-    help="Format of the run.",
+    "-T", "--Results_format", type=_Only("trec_results"), metavar="trec_results", help="Format of the run."
 )
 @click.option(
-    "-D",
-    "--Debug_level",
-    type=_Only("0", ": there is no debugging output"),
-    metavar="0",
-    help="Ignored.",
+    "-D", "--Debug_level", type=_Only("0", ": there is no debugging output"), metavar="0", help="Ignored."
 )
 @click.option("-o", "old_output", is_flag=True, help="Ignored, as in trec_eval.")
-@click.option(
-    "--Output_old_results_format",
-    metavar="X",
-    help="Ignored; takes a value, as in trec_eval.",
-)
+@click.option("--Output_old_results_format", metavar="X", help="Ignored; takes a value, as in trec_eval.")
 @version_option("-v", "--version", more=f", as trec_eval {VERSION}")
 def trec_eval_command(
     qrels: str,

@@ -67,8 +67,7 @@ def exp2_gain(grade: Floats) -> Floats:
     highest = grade.max(initial=0.0)
     if highest > LARGEST_EXPONENT:
         raise MetricError(
-            f"gain=exp: the gain 2^{highest:g} is too large",
-            hint="NDCNG and nDCGphi accept grades of any size",
+            f"gain=exp: the gain 2^{highest:g} is too large", hint="NDCNG and nDCGphi accept grades of any size"
         )
     return _small_gains(np.exp2(np.maximum(grade, 0.0)) - 1, grade, 1.0)
 
@@ -172,12 +171,7 @@ def ideal_dcg(judgments: Judgments, gain: Gain, kind: str | float = "log2") -> D
 
 
 def normalized_dcg(
-    judgments: Judgments,
-    gain: Gain,
-    cutoff: int | None,
-    kind: str | float = "log2",
-    *,
-    local: bool = False,
+    judgments: Judgments, gain: Gain, cutoff: int | None, kind: str | float = "log2", *, local: bool = False
 ) -> Terms:
     """DCG / ideal DCG. local: the ideal ranking contains the documents retrieved only."""
     if local:

@@ -168,13 +168,7 @@ def pearson(judgments: Judgments) -> Terms:
 
 @metric(
     "AUC",
-    invariants=[
-        IDEAL_IS_ONE,
-        SCALE_FREE.unless("rel"),
-        PROMOTION_HELPS,
-        REVERSE_IS_ZERO,
-        UNJUDGED_IGNORED,
-    ],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
     undefined=True,
     order_free=True,
 )

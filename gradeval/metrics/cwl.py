@@ -124,12 +124,7 @@ def insq(
 
 @metric("BPM", check=_check, example="BPM(T=2,max_rel=3)@10")
 def bejeweled_player_model(
-    judgments: Judgments,
-    *,
-    T: Target = 1.0,
-    min_rel: MinRel = 0.0,
-    max_rel: MaxRel,
-    cutoff: Cutoff,
+    judgments: Judgments, *, T: Target = 1.0, min_rel: MinRel = 0.0, max_rel: MaxRel, cutoff: Cutoff
 ) -> Terms:
     """Bejeweled player model: a user who stops when the target gain is reached, or at the cutoff.
 

@@ -81,8 +81,7 @@ Ideal = Annotated[
     ),
 ]
 MaxGrade = Annotated[
-    float,
-    positive("the largest grade of the scale, for ideal=max", without="the largest grade in the qrels"),
+    float, positive("the largest grade of the scale, for ideal=max", without="the largest grade in the qrels")
 ]
 
 

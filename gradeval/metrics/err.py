@@ -196,10 +196,7 @@ def _expected_irbu(
 
 
 @metric(
-    "iRBU",
-    invariants=[PROMOTION_HELPS.where(GAIN_RISES)],
-    example="iRBU(p=0.95)@10",
-    expected=_expected_irbu,
+    "iRBU", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="iRBU(p=0.95)@10", expected=_expected_irbu
 )
 def intentwise_rank_biased_utility(
     judgments: Judgments,

@@ -11,11 +11,7 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
 
-@metric(
-    "Judged",
-    invariants=[SCALE_FREE, PROMOTION_HELPS],
-    higher_is_better=None,
-)
+@metric("Judged", invariants=[SCALE_FREE, PROMOTION_HELPS], higher_is_better=None)
 def judged(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     """Share of judged documents among those retrieved.
 

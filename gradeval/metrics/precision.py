@@ -123,11 +123,7 @@ def set_recall(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
 
 
 @metric(
-    "set_F",
-    invariants=[SCALE_FREE.unless("rel")],
-    example="set_F(x=0.5)",
-    needs_relevant=True,
-    order_free=True,
+    "set_F", invariants=[SCALE_FREE.unless("rel")], example="set_F(x=0.5)", needs_relevant=True, order_free=True
 )
 def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0) -> Floats:
     """F-measure of the retrieved set.

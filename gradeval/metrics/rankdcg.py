@@ -21,13 +21,7 @@ from gradeval.tables.terms import DiscountedTerms, Terms
 
 @metric(
     "rankDCG",
-    invariants=[
-        IDEAL_IS_ONE,
-        SCALE_FREE,
-        PROMOTION_HELPS,
-        REVERSE_IS_ZERO,
-        UNJUDGED_IGNORED,
-    ],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
     undefined=True,
     order_free=True,
 )

@@ -53,8 +53,7 @@ BinaryWorth = Annotated[
     ),
 ]
 Level = Annotated[
-    float,
-    REL.but(about="as gain=binary, with this relevance threshold", without="determined by gain="),
+    float, REL.but(about="as gain=binary, with this relevance threshold", without="determined by gain=")
 ]
 
 

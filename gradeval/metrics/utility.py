@@ -59,11 +59,7 @@ def scaled_utility(
     order_free=True,
 )
 def set_utility(
-    judgments: Judgments,
-    *,
-    rel: Rel | None = None,
-    weights: Weights = (1.0, -1.0, 0.0, 0.0),
-    size: Size = 0.0,
+    judgments: Judgments, *, rel: Rel | None = None, weights: Weights = (1.0, -1.0, 0.0, 0.0), size: Size = 0.0
 ) -> Terms:
     """Utility of the documents retrieved and of those not retrieved.
 

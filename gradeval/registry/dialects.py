@@ -243,15 +243,8 @@ NAMES: dict[str, dict[str, str]] = {
         "ndcg_score(k)": "nDCG",
         "roc_auc_score": "AUC",
     },
-    "SciPy": {
-        "kendalltau": "tau",
-        "pearsonr": "pearson",
-        "spearmanr": "rho",
-    },
-    "NTCIREVAL": {
-        "MSnDCG@k": "nDCG@k",
-        "Q-measure": "Q",
-    },
+    "SciPy": {"kendalltau": "tau", "pearsonr": "pearson", "spearmanr": "rho"},
+    "NTCIREVAL": {"MSnDCG@k": "nDCG@k", "Q-measure": "Q"},
 }
 
 
