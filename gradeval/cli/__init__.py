@@ -16,29 +16,29 @@ import click
 
 from gradeval import process
 from gradeval.cli import output as out
-from gradeval.cli.command import Command, version_option
+from gradeval.cli.options import Command, version_option
 from gradeval.errors import GradevalError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# the module of each command, imported when it is used
+# name -> (its module, imported when it is used; its usage in the help of `gradeval`, '' if left out there)
 COMMANDS = {
-    "batch": "gradeval.commands.batch.command",
-    "compare": "gradeval.commands.compare.command",
-    "convert": "gradeval.commands.files.command",
-    "eval": "gradeval.commands.eval",
-    "explain": "gradeval.commands.explain.command",
-    "gate": "gradeval.commands.gate.command",
-    "guide": "gradeval.commands.guide",
-    "ir_measures": "gradeval.commands.ir_measures",
-    "metrics": "gradeval.commands.metrics",
-    "plot": "gradeval.commands.plot.command",
-    "report": "gradeval.commands.report.command",
-    "spark": "gradeval.spark.command",
-    "study": "gradeval.commands.study.command",
-    "trec_eval": "gradeval.commands.trec_eval",
-    "validate": "gradeval.commands.files.command",
+    "eval": ("gradeval.commands.eval", ""),
+    "compare": ("gradeval.commands.compare.command", "[OPTIONS] QRELS RUN RUN..."),
+    "explain": ("gradeval.commands.explain.command", "[OPTIONS] QRELS RUN"),
+    "gate": ("gradeval.commands.gate.command", "[OPTIONS] QRELS RUN"),
+    "batch": ("gradeval.commands.batch.command", "[OPTIONS] MANIFEST"),
+    "guide": ("gradeval.commands.guide", "[TOPIC]"),
+    "metrics": ("gradeval.commands.metrics", "[NAME]..."),
+    "plot": ("gradeval.commands.plot.command", "PICTURE [OPTIONS]..."),
+    "report": ("gradeval.commands.report.command", "[OPTIONS] QRELS RUN..."),
+    "spark": ("gradeval.spark.command", "[OPTIONS] QRELS RUN..."),
+    "study": ("gradeval.commands.study.command", "STUDY [OPTIONS]..."),
+    "validate": ("gradeval.commands.files.command", "[OPTIONS] [QRELS] [RUN]..."),
+    "convert": ("gradeval.commands.files.command", "[OPTIONS] IN OUT"),
+    "trec_eval": ("gradeval.commands.trec_eval", ""),
+    "ir_measures": ("gradeval.commands.ir_measures", ""),
 }
 EPILOG = """\b
 Examples:
@@ -71,7 +71,7 @@ INTERRUPTED = 128 + signal.SIGINT
 
 
 def _command(name: str) -> click.Command:
-    command: click.Command = getattr(import_module(COMMANDS[name]), f"{name}_command")
+    command: click.Command = getattr(import_module(COMMANDS[name][0]), f"{name}_command")
     return command
 
 
@@ -79,43 +79,32 @@ class _EvalByDefault(Command, click.Group):
     """A group in which `gradeval QRELS RUN` means `gradeval eval QRELS RUN`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return _command(cmd_name) if cmd_name in COMMANDS else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["gradeval.args"] = list(args)
-        own = {option for param in self.get_params(ctx) for option in param.opts}
+        options = {option for param in self.get_params(ctx) for option in param.opts}
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help(), err=True)
             ctx.exit(2)
-        if args and args[0] not in COMMANDS and args[0] not in own:
+        if args and args[0] not in COMMANDS and args[0] not in options:
             if not (ctx.resilient_parsing or args[0].startswith("-") or os.path.exists(args[0])):
-                self._suggest(args[0])
+                from difflib import get_close_matches
+
+                for near in get_close_matches(args[0], COMMANDS, n=1):
+                    what = f"'{args[0]}' is neither a file nor a command. Did you mean '{near}'?"
+                    raise click.UsageError(what)
             args = ["eval", *args]
         return super().parse_args(ctx, args)
 
-    def _suggest(self, name: str) -> None:
-        from difflib import get_close_matches
-
-        for near in get_close_matches(name, COMMANDS, n=1):
-            raise click.UsageError(f"'{name}' is neither a file nor a command. Did you mean '{near}'?")
-
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage("gradeval", "[OPTIONS] QRELS RUN...")
-        formatter.write_usage("gradeval", "compare [OPTIONS] QRELS RUN RUN...", prefix="       ")
-        formatter.write_usage("gradeval", "explain [OPTIONS] QRELS RUN", prefix="       ")
-        formatter.write_usage("gradeval", "gate [OPTIONS] QRELS RUN", prefix="       ")
-        formatter.write_usage("gradeval", "batch [OPTIONS] MANIFEST", prefix="       ")
-        formatter.write_usage("gradeval", "guide [TOPIC]", prefix="       ")
-        formatter.write_usage("gradeval", "metrics [NAME]...", prefix="       ")
-        formatter.write_usage("gradeval", "plot PICTURE [OPTIONS]...", prefix="       ")
-        formatter.write_usage("gradeval", "report [OPTIONS] QRELS RUN...", prefix="       ")
-        formatter.write_usage("gradeval", "spark [OPTIONS] QRELS RUN...", prefix="       ")
-        formatter.write_usage("gradeval", "study STUDY [OPTIONS]...", prefix="       ")
-        formatter.write_usage("gradeval", "validate [OPTIONS] [QRELS] [RUN]...", prefix="       ")
-        formatter.write_usage("gradeval", "convert [OPTIONS] IN OUT", prefix="       ")
+        for name, (_, usage) in COMMANDS.items():
+            if usage:
+                formatter.write_usage("gradeval", f"{name} {usage}", prefix="       ")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         _command("eval").format_options(ctx, formatter)
@@ -127,13 +116,11 @@ class _EvalByDefault(Command, click.Group):
         """Completions of the first word: options of the group and of eval, files, commands."""
         from click.shell_completion import CompletionItem
 
-        found = super().shell_complete(ctx, incomplete) if incomplete else []
-        if incomplete.startswith("-"):
-            names = [item.value for item in found]
-            return found + [
-                item for item in _command("eval").shell_complete(ctx, incomplete) if item.value not in names
-            ]
-        return [CompletionItem(incomplete, type="file"), *found]
+        items = super().shell_complete(ctx, incomplete) if incomplete else []
+        if not incomplete.startswith("-"):
+            return [CompletionItem(incomplete, type="file"), *items]
+        of_eval = _command("eval").shell_complete(ctx, incomplete)
+        return list({item.value: item for item in (*of_eval, *items)}.values())
 
 
 @click.group(
@@ -182,9 +169,15 @@ def run(args: Sequence[str] | None = None) -> int:
     except click.UsageError as error:
         path = error.ctx.command_path.split() if error.ctx is not None else []
         has_own_help = path[1:2] not in ([], ["eval"], ["metrics"])
-        asked = " ".join(path) if has_own_help else "gradeval"
-        hint = "" if type(error) is click.BadParameter else f" Try '{asked} --help'."
-        message = (_with_typos(error) if isinstance(error, click.NoSuchOption) else error).format_message()
+        command = " ".join(path) if has_own_help else "gradeval"
+        hint = "" if type(error) is click.BadParameter else f" Try '{command} --help'."
+        if isinstance(error, click.NoSuchOption):  # click suggests options that are no typo of it
+            from gradeval.registry.spec import nearest
+
+            known = {name.lstrip("-"): name for name in error.possibilities or ()}
+            near = nearest(error.option_name.lstrip("-"), known)  # dashes are no letters that match
+            error = click.NoSuchOption(error.option_name, possibilities=[known[near]] if near else [])
+        message = error.format_message()
         stop = "" if message.endswith((".", "?")) else "."  # click leaves it out here and there
         return _failed(f"gradeval: {message}{stop}{hint}")
     except GradevalError as error:
@@ -199,15 +192,6 @@ def run(args: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _failed("gradeval: out of memory")
     return code if isinstance(code, int) else 0
-
-
-def _with_typos(error: click.NoSuchOption) -> click.NoSuchOption:
-    """The error, which suggests an option only where the unknown one is a typo of it."""
-    from gradeval.registry.spec import nearest
-
-    known = {name.lstrip("-"): name for name in error.possibilities or ()}
-    near = nearest(error.option_name.lstrip("-"), known)  # dashes are no letters that match
-    return click.NoSuchOption(error.option_name, possibilities=[known[near]] if near else [])
 
 
 def _failed(text: str) -> int:

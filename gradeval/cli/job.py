@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, update_wrapper
@@ -14,7 +15,7 @@ from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.types import File, OutputPath
 from gradeval.errors import OptionError, UnknownQueryError
-from gradeval.notices import Kind, Notice
+from gradeval.notices import Kind, Notice, lines
 from gradeval.options import parse_ids
 from gradeval.render import Digits
 
@@ -44,7 +45,7 @@ def with_job(
 
 
 class Job:
-    """The part of a command that all commands share. Warnings of other code are treated as ours.
+    """The part of a command that all commands share.
 
     formats: those of the command. file: of --output; None for standard output, and until open(). format: of the
     output.
@@ -70,7 +71,8 @@ class Job:
         self.format = ""
         self.progress: Progress | None = None
         self._reported: set[str] = set()
-        out.treat_warnings(self.quiet, self.strict)
+        if self.quiet or self.strict:  # the warnings of other code, such as a plugin's, are treated as ours
+            warnings.simplefilter("error" if self.strict else "ignore")
 
     # --- before anything is read
 
@@ -158,8 +160,11 @@ class Job:
 
         runs: how many are evaluated. warnings: others than notices.
         """
-        asked = self.query_ids.warnings if self.query_ids else ()
-        return out.passes([*asked, *warnings], notices, runs, self.quiet, self.strict, self.allow)
+        notices, texts = list(notices), [*(self.query_ids.warnings if self.query_ids else ()), *warnings]
+        faults = [notice for notice in notices if not notice.informational]
+        notes = lines((notice for notice in notices if notice.informational), runs)
+        is_wrong = bool(texts) or any(notice.kind not in self.allow for notice in faults)
+        return out.passes_with((*texts, *lines(faults, runs)), notes, is_wrong, self.quiet, self.strict)
 
     @property
     def on_terminal(self) -> bool:
@@ -169,8 +174,12 @@ class Job:
     @property
     def style(self) -> dict[str, Any]:
         """How tables are drawn: with colours, and no wider than the terminal."""
-        colour = self.on_terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-        return {"colour": colour, "width": out.columns() if self.on_terminal else None}
+        if not self.on_terminal:
+            return {"colour": False, "width": None}
+        from shutil import get_terminal_size
+
+        is_plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+        return {"colour": not is_plain, "width": get_terminal_size().columns}
 
     def print(self, result: Printable | Callable[..., Document], **what: Any) -> None:
         """Write the result, or the document of this layout, in the format of the command. what: to print."""

@@ -5,28 +5,26 @@ from __future__ import annotations
 import codecs
 import errno
 import sys
-import warnings as python_warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from gradeval.errors import GradevalError, InputError, InputErrors, inert, printable, visible_rows
-from gradeval.notices import Kind, Notice, lines
 
 if TYPE_CHECKING:
-    from gradeval.evaluation.results import FailedRun
     from gradeval.formats.output import OutputFile
 
 
 def echo_error(line: str) -> None:
-    """A line on standard error, if anyone is there to read it: that no one is must not cost the results."""
-    if sys.stderr is not None:
-        with suppress(OSError, ValueError):
-            _put(sys.stderr, f"{inert(printable(line))}\n".encode(sys.stderr.encoding, "backslashreplace"))
+    """A line on standard error, without commands for the runner of a CI service."""
+    command_runner(f"{inert(printable(line))}\n")
 
 
 def command_runner(lines: str) -> None:
-    """Lines for the runner of a CI service, which reads commands in what is printed."""
+    """Lines on standard error for the runner of a CI service, which reads commands in what is printed.
+
+    That no one is there to read them must not cost the results.
+    """
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
             _put(sys.stderr, lines.encode(sys.stderr.encoding, "backslashreplace"))
@@ -51,38 +49,13 @@ def report(error: GradevalError) -> None:
         echo_error(ours + line)
 
 
-def report_failed(failed: Iterable[FailedRun]) -> None:
-    """Print the errors of runs, each once."""
-    for error in {str(one.error): one.error for one in failed}.values():
-        report(error)
-
-
-def treat_warnings(quiet: bool, strict: bool) -> None:
-    """Let the warnings of other code, such as a plugin's, be treated as ours."""
-    if quiet or strict:
-        python_warnings.simplefilter("error" if strict else "ignore")
-
-
-def passes(
-    warnings: Sequence[str],
-    notices: Iterable[Notice],
-    runs: int,
-    quiet: bool,
-    strict: bool,
-    allow: Sequence[Kind],
-) -> bool:
-    """Print the warnings and notices; whether the command may go on, since with --strict they are errors."""
-    notices = list(notices)
-    faults = [notice for notice in notices if not notice.informational]
-    notes = lines((notice for notice in notices if notice.informational), runs)
-    is_wrong = bool(warnings) or any(notice.kind not in allow for notice in faults)
-    return passes_with((*warnings, *lines(faults, runs)), notes, is_wrong, quiet, strict)
-
-
 def passes_with(
     warnings: Iterable[str], notes: Iterable[str], is_wrong: bool, quiet: bool, strict: bool
 ) -> bool:
-    """The same with the lines to print. is_wrong: whether one of the warnings is an error with --strict."""
+    """Print the lines; whether the command may go on, since with --strict warnings are errors.
+
+    is_wrong: whether one of the warnings is an error then.
+    """
     if not quiet or strict:
         for warning in warnings:
             echo_error(f"warning: {warning}")
@@ -97,13 +70,6 @@ def passes_with(
 def on_terminal() -> bool:
     """Whether standard output is one."""
     return sys.stdout is not None and sys.stdout.isatty()
-
-
-def columns() -> int:
-    """How wide the terminal is."""
-    import shutil
-
-    return shutil.get_terminal_size().columns
 
 
 def write(text: str, file: OutputFile | None = None, *, styled: bool = False) -> None:
@@ -137,7 +103,7 @@ def stream(file: OutputFile | None = None) -> Iterator[BinaryIO]:
     if file is None and sys.stdout is None:
         raise GradevalError("standard output cannot be written (it is closed)")
     written = _visible if on_terminal() else iter
-    with _naming(file), delayed(_raw_stdout, written) if file is None else file.stream() as sink:
+    with _naming(file), delayed(_stdout, written) if file is None else file.stream() as sink:
         yield sink
 
 
@@ -159,13 +125,17 @@ def _naming(file: OutputFile | None) -> Iterator[None]:
 
 
 @contextmanager
-def _raw_stdout() -> Iterator[Any]:
-    sys.stdout.flush()
-    yield getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
+def _stdout() -> Iterator[Any]:
+    yield _flushed(sys.stdout)
 
 
 def _put(stream: TextIO, data: bytes) -> None:
     from gradeval.process import write_all
 
+    write_all(_flushed(stream), data)
+
+
+def _flushed(stream: TextIO) -> Any:
+    """The unbuffered file of a stream."""
     stream.flush()
-    write_all(getattr(stream.buffer, "raw", stream.buffer), data)
+    return getattr(stream.buffer, "raw", stream.buffer)

@@ -1,7 +1,9 @@
-"""The types of option values, and their errors."""
+"""The types of option values, their errors, and the completion of names of metrics, measures and families."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,8 +14,6 @@ from gradeval.options import parse_number
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
-
-    from gradeval.render import Digits
 
 
 class File(click.ParamType):  # type: ignore[type-arg]
@@ -37,25 +37,24 @@ class OutputPath(File):
 
 
 class Integer(click.ParamType):  # type: ignore[type-arg]
-    """An integer in a range."""
+    """An integer in a range, or one of the words, each with its value."""
 
-    name = "N"
+    def __init__(self, minimum: int, maximum: int, **words: Any) -> None:
+        self.minimum, self.maximum, self.words = minimum, maximum, words
+        self.name = "|".join(["N", *words])
 
-    def __init__(self, minimum: int, maximum: int) -> None:
-        self.minimum, self.maximum = minimum, maximum
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, int):
             return value
+        if value in self.words:
+            return self.words[value]
         digits = value.removeprefix("-")
-        if (
-            digits.isascii()
-            and digits.isdigit()
-            and len(digits) < 20
-            and self.minimum <= int(value) <= self.maximum
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 20) or not (
+            self.minimum <= int(value) <= self.maximum
         ):
-            return int(value)
-        self.fail(f"'{value}' is not an integer from {self.minimum} to {self.maximum}.", param, ctx)
+            words = "".join(f" or '{word}'" for word in self.words)
+            self.fail(f"'{value}' is not an integer from {self.minimum} to {self.maximum}{words}.", param, ctx)
+        return int(value)
 
 
 class Percentage(click.ParamType):  # type: ignore[type-arg]
@@ -74,36 +73,6 @@ class Percentage(click.ParamType):  # type: ignore[type-arg]
         if not self.minimum <= number <= self.maximum:
             self.fail(f"'{value}' is not a percentage from {self.minimum:g} to {self.maximum:g}.", param, ctx)
         return number
-
-
-class DigitsOrFull(Integer):
-    """A number of decimals, or full."""
-
-    name = "N|full"
-
-    def __init__(self) -> None:
-        super().__init__(0, 100)
-
-    def convert(  # type: ignore[override]
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Digits:
-        if value == "full":
-            return "full"
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter:
-            self.fail(f"'{value}' is not an integer from 0 to {self.maximum} or 'full'.", param, ctx)
-
-
-class IntegerOrAll(Integer):
-    """An integer in a range, or all: None."""
-
-    name = "N|all"
-
-    def convert(  # type: ignore[override]
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | None:
-        return None if value == "all" else super().convert(value, param, ctx)
 
 
 class Kinds(click.ParamType):  # type: ignore[type-arg]
@@ -144,3 +113,74 @@ class Finite(click.ParamType):  # type: ignore[type-arg]
         if not is_grade(number):
             self.fail(f"'{value}' is out of range: grades are {GRADE_RANGE}.", param, ctx)
         return number
+
+
+_LAST = re.compile(r"(?s)(.*(?:\s|,(?!\d))|)(.*)")  # a comma before a digit is between cutoffs
+
+
+def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The completions of a metric name, the last of several: our names, aliases, trec_eval's, groups."""
+    return _completed(incomplete, _ours())
+
+
+def complete_trec_eval(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The completions of a measure of trec_eval, or of a gradeval metric."""
+    from gradeval.registry.dialects import MEASURES, TREC_EVAL
+    from gradeval.registry.metric import REGISTRY
+
+    ours = _ours()
+    measures = {name: REGISTRY[measure.metric].summary for name, measure in MEASURES.items()}
+    return _completed(incomplete, measures | {name: group.about for name, group in TREC_EVAL.items()} | ours)
+
+
+def complete_ir_measures(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The completions of a measure of ir_measures, or of a gradeval metric."""
+    from gradeval.registry.dialects import IR_MEASURES
+    from gradeval.registry.spec import metric_of
+
+    ours = _ours()
+    return _completed(incomplete, {name: metric_of(name).summary for name in IR_MEASURES} | ours)
+
+
+def complete_family(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The first words of the names of families: bash would take a name with spaces as several."""
+    from click.shell_completion import CompletionItem
+
+    from gradeval.registry.metric import FAMILIES
+
+    words = {name.split()[0]: name for name in FAMILIES.values()}
+    return [
+        CompletionItem(word, help=name)
+        for word, name in sorted(words.items(), key=lambda pair: pair[0].lower())
+        if word.lower().startswith(incomplete.lower())
+    ]
+
+
+def _ours() -> dict[str, str]:
+    """The names that -m accepts, with a line about each."""
+    from gradeval.registry.dialects import GROUPS, names_of
+    from gradeval.registry.metric import REGISTRY, load
+
+    load()
+    names = {metric.name: metric.summary for metric in REGISTRY.values()}
+    for metric in REGISTRY.values():
+        for name in (*metric.aliases, *names_of(metric.name)):
+            names.setdefault(name, metric.summary)
+    return names | {name: group.about for name, group in GROUPS.items()}
+
+
+def _completed(incomplete: str, names: Mapping[str, str]) -> list[CompletionItem]:
+    """The names that begin as the last of several; names that differ in case only are offered once."""
+    from click.shell_completion import CompletionItem
+
+    from gradeval.registry.spec import fold
+
+    match = _LAST.fullmatch(incomplete)
+    assert match is not None  # it matches every text
+    before, last = match.groups()
+    found: dict[str, tuple[str, str]] = {}
+    is_parameter = before.count("(") > before.count(")")
+    for name, about in () if is_parameter else names.items():
+        if fold(name).startswith(fold(last)):
+            found.setdefault(fold(name), (name, about))
+    return [CompletionItem(before + name, help=about) for name, about in found.values()]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradeval.cli.completion import complete_metric
 from gradeval.cli.job import Job, check_runs, expand_runs, with_job
 from gradeval.cli.options import (
     input_options,
@@ -23,7 +22,7 @@ from gradeval.cli.options import (
     row_options,
     sectioned_command,
 )
-from gradeval.cli.types import File, Integer
+from gradeval.cli.types import File, Integer, complete_metric
 from gradeval.errors import InputError, named
 from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gradeval.cli import output as out
-from gradeval.cli.command import Command
 from gradeval.cli.job import Job, with_job
+from gradeval.cli.options import Command
 from gradeval.errors import OptionError
 
 if TYPE_CHECKING:

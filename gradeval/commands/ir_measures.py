@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,9 @@ import click
 
 from gradeval import process
 from gradeval.cli import output as out
-from gradeval.cli.command import AbbreviatedCommand
-from gradeval.cli.completion import complete_ir_measures
-from gradeval.cli.types import File, Integer
+from gradeval.cli.job import Job, input_files, with_job
+from gradeval.cli.options import AbbreviatedCommand
+from gradeval.cli.types import File, Integer, complete_ir_measures
 from gradeval.errors import MetricError
 from gradeval.notices import Kind
 
@@ -55,7 +54,9 @@ SUMMARY = "all"
 @click.option("-o", "--output_format", type=click.Choice(("tsv", "jsonl")), default="tsv", show_default=True)
 @click.option("--provider", metavar="NAME", help="Ignored: gradeval has no providers.")
 @click.option("--quiet", is_flag=True, help="Do not print warnings.")
+@with_job()
 def ir_measures_command(
+    job: Job,
     qrels: str,
     run: str,
     measures: tuple[str, ...],
@@ -64,7 +65,6 @@ def ir_measures_command(
     no_summary: bool,
     output_format: str,
     provider: str | None,
-    quiet: bool,
 ) -> int:
     """Evaluate RUN with MEASURES in the notation of ir_measures, and print its output format.
 
@@ -74,16 +74,13 @@ def ir_measures_command(
     """
     if no_summary and not by_query:
         raise click.UsageError("-n requires -q: nothing would be printed.")
-    if [qrels, run].count("-") > 1:
-        raise click.UsageError("'-' can be given once only: there is one standard input.")
+    input_files()
 
     from gradeval.evaluation import evaluate_all
     from gradeval.options import Options
     from gradeval.registry.measures import parse_ir_measures
     from gradeval.registry.spec import parse
 
-    if quiet:
-        warnings.simplefilter("ignore")  # of other code, such as a plugin's
     process.imported()
     asked = parse_ir_measures(measures)
     for one in asked:
@@ -93,27 +90,27 @@ def ir_measures_command(
     results = evaluate_all(qrels, [(None, run)], specs, Options())
     for failed in results.failed:
         raise failed.error
-    if not quiet:
-        # an undefined value is counted as 0, or left out, as ir_measures does
-        told = [notice for notice in results.notices if notice.kind in TOLD]
-        out.passes((), told, 1, quiet, strict=False, allow=())
-        if output_format == "jsonl" and places != PLACES:
-            out.echo_error("warning: --places has no effect on jsonl")
+    # an undefined value is counted as 0, or left out, as ir_measures does
+    job.passes([notice for notice in results.notices if notice.kind in TOLD], 1)
+    if output_format == "jsonl" and places != PLACES and not job.quiet:
+        out.echo_error("warning: --places has no effect on jsonl")
     results = _without_gaps(results, alone={one.spec.metric.name for one in asked} == {"Accuracy"})
-    names = [(one.printed, specs.index(one.spec)) for one in asked]
-    rows = []
-    if by_query:
-        columns = [(name, results.runs[0].values[m].tolist()) for name, m in names]
-        rows += [
-            (query, name, of[q])
-            for q, query in enumerate(results.queries)
-            for name, of in columns
-            if of[q] == of[q]
-        ]
+    metrics = [(measure.printed, specs.index(measure.spec)) for measure in asked]
+    values = results.runs[0].values.tolist()
+    rows = [
+        (query, name, values[m][q])
+        for q, query in enumerate(results.queries if by_query else ())
+        for name, m in metrics
+        if values[m][q] == values[m][q]
+    ]
     if not no_summary:
-        rows += [(SUMMARY, name, results.mean(0, m)) for name, m in names]
-    write = _tsv if output_format == "tsv" else _jsonl
-    out.write("".join(write(query if by_query else None, name, value, places) for query, name, value in rows))
+        rows += [(SUMMARY, name, results.mean(0, m)) for name, m in metrics]
+    job.write(
+        "".join(
+            _line(query if by_query else None, name, value, places, output_format)
+            for query, name, value in rows
+        )
+    )
     return 0
 
 
@@ -132,13 +129,11 @@ def _without_gaps(results: Results, alone: bool) -> Results:
     return replace(results, runs=(replace(run, values=values),))
 
 
-def _tsv(query: str | None, name: str, value: float, places: int) -> str:
+def _line(query: str | None, name: str, value: float, places: int, format: str) -> str:
+    if format == "jsonl":
+        import json
+
+        row = {} if query is None else {"query_id": query}
+        return json.dumps({**row, "measure": name, "value": value}) + "\n"
     number = repr(value) if places == -1 else f"{value:.{places}f}"
     return "\t".join([*([] if query is None else [query]), name, number]) + "\n"
-
-
-def _jsonl(query: str | None, name: str, value: float, places: int) -> str:
-    import json
-
-    row = {} if query is None else {"query_id": query}
-    return json.dumps({**row, "measure": name, "value": value}) + "\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from gradeval.cli.command import Command
-from gradeval.cli.completion import complete_family, complete_metric
+from gradeval.cli.options import Command
+from gradeval.cli.types import complete_family, complete_metric
 
 
 @click.command("metrics", cls=Command)

@@ -19,7 +19,7 @@ from gradeval.cli.options import (
     section,
     sectioned_command,
 )
-from gradeval.cli.types import File, Integer, IntegerOrAll, OutputPath
+from gradeval.cli.types import File, Integer, OutputPath
 from gradeval.notices import many
 from gradeval.options import Options
 
@@ -69,7 +69,7 @@ _role = click.Choice(("qrels", "run"))
 @_checks("--as", "role", type=_role, help="What all FILES are. Default: by the content.")
 @_checks(
     "--max-errors",
-    type=IntegerOrAll(0, 10**9),
+    type=Integer(0, 10**9, all=None),
     default=10_000,
     metavar="N|all",
     help="How many errors, and how many warnings, are listed for each file; all are counted. Default: 10000.",

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gradeval.cli import output as out
-from gradeval.cli.command import Command, CommandGroup
 from gradeval.cli.job import Job, check_runs, expand_runs, input_files, with_job
 from gradeval.cli.options import (
+    Command,
+    CommandGroup,
     SectionedCommand,
     input_options,
     measure_options,

@@ -10,9 +10,10 @@ import click
 from click.core import ParameterSource
 
 from gradeval.cli import output as out
-from gradeval.cli.command import Command, CommandGroup
 from gradeval.cli.job import Job, check_runs, expand_runs, with_job
 from gradeval.cli.options import (
+    Command,
+    CommandGroup,
     input_options,
     metric_option,
     other_options,
