@@ -73,7 +73,7 @@ def test_options_are_completed(line: str) -> None:
         ("--qu", ["--queries", "--query-ids", "--quiet"]),
         ("q r --ju", ["--judged-only"]),
         ("-f j", ["json", "jsonl"]),
-        ("q r --ties ", ["trec", "input", "best", "worst"]),
+        ("q r --ties ", ["trec", "input", "best", "worst", "expected"]),
         ("--queries b", ["both"]),
         ("q r --run-format ", [*RUN_FORMATS]),
         ("q r -m zzz", []),
