@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from cli.command import gradeval
@@ -168,6 +169,63 @@ def test_the_gate_of_readme(change: dict[str, str], passes: bool) -> None:
         command = command.replace(old, new)
     with samples():
         assert run(command).endswith("good enough\n") == passes
+
+
+def ci_file(name: str) -> str:
+    """The block of the page on CI for the file of this name."""
+    [text] = [
+        text for _, text in BLOCK.findall(PAGES["ci.md"].read_text("utf-8")) if text.startswith(f"# {name}\n")
+    ]
+    return text
+
+
+def ci(commands: str | list[str], system: str) -> subprocess.CompletedProcess[str]:
+    """Run commands of CI, but for the one that installs gradeval, where rank.sh prints the run of a system."""
+    lines = [commands] if isinstance(commands, str) else commands
+    assert lines == [commands] or lines.count("pip install ./third_party/gradeval") == 1
+    Path("rank.sh").write_text(f"#!/bin/sh\ncat {system}.run\n")
+    Path("rank.sh").chmod(0o755)
+    Path("new.run").unlink(missing_ok=True)
+    script = "\n".join(line for line in lines if not line.startswith("pip "))
+    return subprocess.run(["sh", "-ec", script], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
+def test_examples_for_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    yaml = pytest.importorskip("yaml")
+    with samples():
+        for name in ("gates.toml", "Makefile"):
+            Path(name).write_text(ci_file(name))
+        done = ci("make -s baseline", "hybrid")
+        assert (done.returncode, done.stdout) == (0, "")
+        done = ci("make -s gate", "bm25")
+        assert done.returncode == 2  # make's, for any error
+        assert "gate failed: 3 of 6 checks did not hold (3 failed)" in done.stdout
+        done = ci("make -s gate", "nowhere")
+        assert done.returncode == 2 and not Path("new.run").exists()
+
+        workflow = yaml.safe_load(ci_file(".github/workflows/ranking.yml"))
+        assert {*workflow} == {"name", True, "permissions", "jobs"}  # to YAML 1.1 'on' is true
+        assert workflow[True] == "pull_request"
+        [job] = workflow["jobs"].values()
+        assert {*job} == {"runs-on", "steps"}
+        assert all(("run" in step) != ("uses" in step) for step in job["steps"])
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+        done = ci([step["run"] for step in job["steps"] if "run" in step], "hybrid")
+        assert done.returncode == 0, done.stderr
+        assert "::notice title=gradeval gate::gate held: 6 of 6 checks held" in done.stderr
+        assert "**gate held: 6 of 6 checks held**" in Path("summary.md").read_text()
+        [upload] = [step for step in job["steps"] if "upload" in step.get("uses", "")]
+        assert Path(upload["with"]["path"]).is_file() and upload["if"] == "always()"
+
+        [job] = yaml.safe_load(ci_file(".gitlab-ci.yml")).values()
+        assert {*job} == {"image", "variables", "script", "artifacts"}
+        done = ci(job["script"], "dense")  # which lacks two queries
+        assert done.returncode == 2
+        assert done.stdout.splitlines()[-1] == "the gate could not decide: 6 of 6 checks could not be judged"
+        assert job["artifacts"]["when"] == "always"
+        report = ElementTree.parse(job["artifacts"]["reports"]["junit"]).getroot()
+        assert report.attrib["errors"] == "6"
 
 
 def table(*head: str) -> list[list[str]]:
