@@ -9,6 +9,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,11 +20,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import click
 import pytest
 from cli.command import gradeval
 from helpers import examples, own_metrics_only
 from registry import test_invariants, test_metric
 
+from gradeval.cli import app
 from gradeval.commands.batch.command import batch_command
 from gradeval.commands.compare.command import compare_command
 from gradeval.commands.eval import eval_command
@@ -136,6 +139,16 @@ def test_links() -> None:
 def test_every_command_of_ours_is_run() -> None:
     for block in blocks("sh"):
         assert not re.search(r"^gradeval ", block, re.MULTILINE)
+
+
+def test_options_of_commands_in_sentences_exist() -> None:
+    for line in re.findall(r"(?<!`)`gradeval ([^`]+)`", BLOCK.sub("", TEXT)):
+        words = shlex.split(line.replace(r"\|", "|"))
+        command = app.get_command(click.Context(app), words[0]) or eval_command
+        commands = [command, *getattr(command, "commands", {}).values()]
+        options = {option for each in commands for param in each.params for option in param.opts} | {"--help"}
+        unknown = {word for word in words if re.match("--?[a-zA-Z]", word)} - options
+        assert not unknown, (line, unknown)
 
 
 GATE = next(line for block in blocks("console") for line, _ in commands(block) if "good enough" in line)
