@@ -14,7 +14,7 @@ from hypothesis import settings
 
 from gradeval.arrays.segments import Segments
 from gradeval.registry import spec
-from gradeval.registry.metric import DECLARED, REGISTRY, load
+from gradeval.registry.metric import REGISTRY, UNCHECKED, load
 from gradeval.registry.spec import parse
 from gradeval.tables.judgments import Judgments
 
@@ -31,11 +31,10 @@ NEEDED = {"cutoff": "3", "max_rel": "3", "recall": "0.5", "multiple": "0.6"}
 def own_metrics_only() -> Iterator[Callable[[], None]]:
     """Metrics that are declared or loaded within are forgotten at the end, and where it is called."""
     spec._names()
-    declared, registered, names = len(DECLARED), dict(REGISTRY), dict(spec._NAMES._metrics)
+    registered, names = dict(REGISTRY), dict(spec._NAMES._metrics)
 
     def forget() -> None:
-        del DECLARED[declared:]
-        spec._looked_at = declared
+        UNCHECKED.clear()
         for known, before in ((REGISTRY, registered), (spec._NAMES._metrics, names)):
             known.clear()
             known.update(before)

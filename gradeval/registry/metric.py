@@ -230,8 +230,8 @@ def in_ascii(name: str) -> str:
     return "".join(_GREEK.get(letter, letter) for letter in name)
 
 
-DECLARED: list[Metric] = []
-"""Every metric as declared, by gradeval, other packages or the program."""
+UNCHECKED: list[Metric] = []
+"""Metrics declared by other packages or the program, until registry/spec.py checks them."""
 
 REGISTRY: dict[str, Metric] = {}
 """The metrics that can be used, by name: gradeval's after load(); registry/spec.py adds those of plugins."""
@@ -246,7 +246,11 @@ def metric(name: str, **fields: Any) -> Callable[[_Declared], _Declared]:
     """
 
     def declare(function: _Declared) -> _Declared:
-        DECLARED.append(Metric(name, function, **fields))
+        declared = Metric(name, function, **fields)
+        if declared.is_ours:
+            REGISTRY[declared.name] = declared
+        else:
+            UNCHECKED.append(declared)
         return function
 
     return declare
@@ -284,23 +288,17 @@ def family_of(module: str) -> str:
 
 @cache
 def load() -> None:
-    """Import all built-in families, and register their metrics in the order of FAMILIES."""
-    for family in FAMILIES:
-        import_family(family)
-    order = {f"gradeval.metrics.{family}": position for position, family in enumerate(FAMILIES)}
-    ours = [metric for metric in DECLARED if metric.is_ours]
-    ours.sort(key=lambda metric: order[metric.function.__module__])
+    """Import all built-in families, and put their metrics in the order of FAMILIES."""
+    ours = {metric.name: metric for family in FAMILIES for metric in import_family(family)}
     others = {name: metric for name, metric in REGISTRY.items() if not metric.is_ours}
     REGISTRY.clear()
-    REGISTRY.update({metric.name: metric for metric in ours} | others)
+    REGISTRY.update(ours | others)
 
 
 def import_family(family: str) -> list[Metric]:
-    """The metrics of a built-in family, registered."""
+    """The metrics of a built-in family, in the order of its module."""
     module = import_module(f"gradeval.metrics.{family}").__name__
-    metrics = [metric for metric in DECLARED if metric.is_ours and metric.function.__module__ == module]
-    REGISTRY.update({metric.name: metric for metric in metrics})
-    return metrics
+    return [metric for metric in REGISTRY.values() if metric.function.__module__ == module]
 
 
 @cache

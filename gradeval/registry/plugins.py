@@ -138,6 +138,7 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
         function=contained(prefix, compute),
         invariants=[*map(conditioned, metric.invariants)],
         check=None if metric.check is None else contained(prefix, metric.check, (ValueError,)),
+        expected=None if metric.expected is None else contained(prefix, metric.expected),
         undefined=True,
     )
     safe.__dict__["params"] = (*map(parsing, params), JUDGED_ONLY)  # fills the cached property
@@ -208,6 +209,8 @@ def _checked_declaration(metric: Metric) -> tuple[Param, ...]:
         ("undefined", "true or false", isinstance(metric.undefined, bool)),
         ("needs_relevant", "true or false", isinstance(metric.needs_relevant, bool)),
         ("constant", "true or false", isinstance(metric.constant, bool)),
+        ("order_free", "true or false", isinstance(metric.order_free, bool)),
+        ("expected", "a function or None", metric.expected is None or callable(metric.expected)),
         ("check", "a function or None", metric.check is None or callable(metric.check)),
         ("example", "a string of one line", _is_line(metric.example)),
     ):

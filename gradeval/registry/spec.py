@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
+from threading import RLock
 from typing import Any, NamedTuple
 
 from gradeval.errors import MetricError, described
@@ -25,7 +26,7 @@ from gradeval.registry.dialects import (
     to_theirs,
     translated,
 )
-from gradeval.registry.metric import DECLARED, REGISTRY, Metric, homes, import_family, in_ascii, load
+from gradeval.registry.metric import REGISTRY, UNCHECKED, Metric, homes, import_family, in_ascii, load
 from gradeval.registry.params import Param
 
 
@@ -206,7 +207,7 @@ def _dotted_or_plugin(text: str) -> list[Spec] | None:
 
 def _suggest(text: str) -> None:
     """Raise MetricError if the text stands for a metric in a notation that is not parsed."""
-    for name in filter(None, map(_parseable, meant(text, _NAMES))):
+    for name in filter(None, map(_parseable, _meant(text))):
         raise MetricError(text, hint=f"did you mean {name}?")
 
 
@@ -232,7 +233,8 @@ def dotted(text: str) -> list[Spec] | None:
         return None
     for separator, (name, found, values) in ((".", text.partition(".")), ("_", text.rpartition("_"))):
         metric, takes = _NAMES.get(fold(name)), measure_of(name)
-        if not found or metric is None or (separator == "_" and _is_name(text)):
+        is_name = separator == "_" and (fold(text) in _NAMES or named(text))  # of gradeval or another tool
+        if not found or metric is None or is_name:
             continue
         if takes is None or not takes.param:
             hint = _at_cutoff(metric, name, values)
@@ -242,14 +244,15 @@ def dotted(text: str) -> list[Spec] | None:
         except ValueError:
             hint = _at_cutoff(metric, name, values) or f"{name}.{takes.example}"
             raise MetricError(f"{text}: {name} takes {takes.pairs} after '{separator}'", hint=hint) from None
-        return [_spec(metric, _dotted_values(metric, texts, text), text) for texts in given]
+        return [
+            _spec(
+                metric,
+                {key: _dotted_value(metric.by_name[key], value, text) for key, value in texts.items()},
+                text,
+            )
+            for texts in given
+        ]
     return None
-
-
-def _is_name(text: str) -> bool:
-    """Whether the whole text is a name, of gradeval or of another tool."""
-
-    return fold(text) in _NAMES or bool(named(text))
 
 
 def _at_cutoff(metric: Metric, name: str, values: str) -> str:
@@ -259,18 +262,6 @@ def _at_cutoff(metric: Metric, name: str, values: str) -> str:
     names = names_of(metric.name)
     cut = [f"{cut}." for cut in names if MEASURES[cut].param == "cutoff"]
     return f"did you mean {cut[0] if cut and name in names else name + '@'}{values}?"
-
-
-def _dotted_values(metric: Metric, texts: Mapping[str, str], text: str) -> dict[str, Any]:
-    """Values with trec_eval's separators; messages use these separators too."""
-    params = {}
-    for name, value in texts.items():
-        try:
-            params[name] = metric.by_name[name].parse(to_ours(value.strip()))
-        except ValueError as error:
-            must = to_theirs(str(error))
-            raise MetricError(f"{text}: {name} must be {must}, not '{value.strip()}'") from None
-    return params
 
 
 def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
@@ -299,6 +290,16 @@ def _value(param: Param, value: str, text: str) -> Any:
         raise MetricError(f"{text}: {param.name} must be {error}, not '{value.strip()}'") from None
     except MetricError as error:  # of a plugin
         raise MetricError(f"{text}: {error}") from None
+
+
+def _dotted_value(param: Param, value: str, text: str) -> Any:
+    """The value with trec_eval's separators, which messages use too."""
+    try:
+        return param.parse(to_ours(value.strip()))
+    except ValueError as error:
+        raise MetricError(
+            f"{text}: {param.name} must be {to_theirs(str(error))}, not '{value.strip()}'"
+        ) from None
 
 
 def _param(metric: Metric, key: str, value: str, text: str) -> tuple[Param, str]:
@@ -362,8 +363,7 @@ def _homes() -> dict[str, str]:
 
 
 _NAMES = _Names()
-_ADMITTED: dict[Metric, tuple[Metric | None, list[str]]] = {}
-_looked_at = 0  # how many of DECLARED were registered or ignored
+_REGISTERING = RLock()
 
 
 def _names() -> Mapping[str, Metric]:
@@ -371,32 +371,25 @@ def _names() -> Mapping[str, Metric]:
 
     Raises MetricError, once, for a metric that the program declares itself and that is ignored.
     """
-    failed = _register()
+    failed = _register() if UNCHECKED else []
     if failed:
         raise MetricError("; ".join(failed))
     return _NAMES
 
 
 def _register() -> list[str]:
-    """Register what other packages or the program declared since; a line for each metric or name ignored.
+    """Register what other packages or the program declared since; a line for each metric or name ignored."""
+    from gradeval.registry.plugins import admitted  # a start without them does not pay for it
 
-    Threads may do so at a time: each ends with the same metrics.
-    """
-    global _looked_at  # noqa: PLW0603
     failed: list[str] = []
-    count = len(DECLARED)
-    for declared in DECLARED[_looked_at:count]:
-        if not declared.is_ours:
-            from gradeval.registry.plugins import admitted  # a start without them does not pay for it
-
-            metric, ignored = _ADMITTED.get(declared) or _ADMITTED.setdefault(
-                declared, admitted(declared, _owner)
-            )
+    with _REGISTERING:
+        while UNCHECKED:
+            metric, ignored = admitted(UNCHECKED[0], _owner)
             failed += ignored
             if metric is not None:
                 REGISTRY[metric.name] = metric
                 _NAMES.add(metric)
-    _looked_at = max(_looked_at, count)
+            del UNCHECKED[0]
     return failed
 
 
@@ -431,32 +424,28 @@ def load_plugins() -> tuple[str, ...]:
     return tuple(failed)
 
 
-def _ignored(failed: Sequence[str]) -> str:
-    """The errors of plugins, in short: the first, and how many more there are."""
-    if not failed:
-        return ""
-    first = failed[0] if len(failed[0]) <= _LONGEST else failed[0][:_LONGEST] + "…"
-    more = f"; 'gradeval metrics' reports {len(failed) - 1} more" if len(failed) > 1 else ""
-    return f" ({first}{more})"
-
-
 def _named(name: str, text: str) -> Metric:
-    unread = () if fold(name) in _NAMES else load_plugins()  # one of them may be the metric's home
+    if fold(name) in _NAMES:
+        return _NAMES[fold(name)]
+    broken = load_plugins()  # one of them may be the metric's home
     if fold(name) in _NAMES:
         return _NAMES[fold(name)]
     _suggest(text)
     stem = re.sub(_TAIL, "", name)
     near = nearest(fold(stem), [*_NAMES, *GROUPS, *(alias.name.lower() for alias in aliases())])
-    spelled = next((own for own in REGISTRY if fold(own) == near), near or "")
+    spelled = next((known for known in REGISTRY if fold(known) == near), near or "")
     meant = spelled if spelled in GROUPS else text.replace(stem, spelled, 1)
     if meant == text:  # the name is right, what follows it is not
         raise MetricError(f"{text}: the cutoff is given more than once", hint=f"for example {spelled}@5")
+    ignored = ""
+    if broken:
+        first = broken[0] if len(broken[0]) <= _LONGEST else broken[0][:_LONGEST] + "…"
+        others = f"; 'gradeval metrics' reports {len(broken) - 1} more" if len(broken) > 1 else ""
+        ignored = f" ({first}{others})"
     suggested = _parseable(meant) if near else ""
-    if not suggested:
-        raise MetricError(
-            f"{text}: unknown metric", hint=f"'gradeval metrics' lists the metrics{_ignored(unread)}"
-        )
-    raise MetricError(text, hint=f"did you mean {suggested}?{_ignored(unread)}")
+    if suggested:
+        raise MetricError(text, hint=f"did you mean {suggested}?{ignored}")
+    raise MetricError(f"{text}: unknown metric", hint=f"'gradeval metrics' lists the metrics{ignored}")
 
 
 # The notation as text
@@ -477,27 +466,12 @@ def split(text: str) -> list[str]:
 
 def parts_of(text: str) -> tuple[str, str, str | None]:
     """'nDCG(gain=exp)@10' -> 'nDCG', 'gain=exp', '10'; None where there is no '@'."""
-    opened, closed = text.find("("), text.rfind(")")
-    if opened < 0:
-        if closed >= 0:
-            raise MetricError(f"{text}: ')' without '('")
-        name, at, cutoffs = text.partition("@")
-        inside = ""
-    else:
-        if closed < opened:
-            raise MetricError(f"{text}: '(' is not closed")
-        name, inside, rest = text[:opened], text[opened + 1 : closed], text[closed + 1 :]
-        for char in "()":
-            if char in inside:
-                raise MetricError(f"{text}: '{char}' inside the parentheses")
-        if "@" in name:
-            raise MetricError(f"{text}: the cutoff comes last", hint=example("nDCG(gain=exp)@10"))
-        left, at, cutoffs = rest.partition("@")
-        if left:
-            raise MetricError(f"{text}: '{left}' after ')'", hint=example("nDCG(gain=exp)@10"))
-    if not name:
-        raise MetricError(f"{text}: the metric name is missing", hint=example("nDCG@10"))
-    return name, inside, cutoffs if at else None
+    parts = re.fullmatch(r"([^()@]+)(?:\(([^()]*)\))?(?:@([^()]*))?", text)
+    if parts is None:
+        raise MetricError(
+            f"{text}: it is not of the form NAME(name=value,…)@k", hint=example("nDCG(gain=exp)@10")
+        )
+    return parts[1], parts[2] or "", parts[3]
 
 
 def items_of(inside: str) -> list[tuple[str, str | None]]:
@@ -563,37 +537,37 @@ _AT_THE_END = r"(.*[^\d,._-])([-._]?)(\d[\d,]*)"  # a cutoff: nDCG10, nDCG-10
 _KEYS = {"rel": ("l",)}  # options of trec_eval for parameters
 
 
-def meant(text: str, metrics: Mapping[str, Metric]) -> Iterator[str]:
+def _meant(text: str) -> Iterator[str]:
     """Names in our notation that a text may stand for: 'nDCG_exp' -> 'nDCG(gain=exp)', 'map-l2' -> 'AP(rel=2)'.
 
-    metrics: by their names in lower case. A name may still be wrong, as where the metric has no cutoff.
+    A name may still be wrong, as where the metric has no cutoff.
     """
     end = min((text + "(").index("("), (text + "@").index("@"))
     name, rest = text[:end], text[end:]
-    known = _known(name, "@" in rest, metrics)
+    known = _known(name, "@" in rest)
     if known:
         yield known + rest
     ending = re.fullmatch(_AT_THE_END, name) if "@" not in rest else None
     if ending:
         stem, separator, cutoffs = ending.groups()
-        known = _known(stem, True, metrics)
-        is_dotted = separator in (".", "_") and stem.lower() in metrics  # trec_eval's notation
-        if known and not is_dotted and not _has_numbers(stem, metrics):
+        known = _known(stem, True)
+        is_dotted = separator in (".", "_") and stem.lower() in _NAMES  # trec_eval's notation
+        if known and not is_dotted and not _has_numbers(stem):
             yield f"{known}{rest}@{cutoffs}"
     for separator in re.finditer("[-_.:]", name):
-        metric = metrics.get(name[: separator.start()].lower())
+        metric = _NAMES.get(name[: separator.start()].lower())
         texts = metric and _written_value(metric, name[separator.end() :])
         if metric and texts:
             written = metric.written(metric.name, texts)
             yield f"{written[:-1]},{rest[1:]}" if rest.startswith("(") else written + rest
 
 
-def _known(name: str, has_cutoff: bool, metrics: Mapping[str, Metric]) -> str | None:
+def _known(name: str, has_cutoff: bool) -> str | None:
     """A known name that differs in hyphens and underscores only, in our notation."""
     word = _plain(name)
     if word in _WORDS:
         return _WORDS[word]
-    for key, metric in metrics.items():
+    for key, metric in _NAMES.items():
         if _plain(key) == word:
             return metric.name if has_cutoff or key == metric.name.lower() else key
     fitting = [alias for alias in aliases() if _plain(alias.name) == word and not alias.param]
@@ -604,9 +578,9 @@ def _plain(name: str) -> str:
     return re.sub(r"(?<=\w)[-_](?=\w)", "", name.lower())
 
 
-def _has_numbers(stem: str, metrics: Mapping[str, Metric]) -> bool:
+def _has_numbers(stem: str) -> bool:
     """Whether digits can be part of a name that begins so, as in NERR8, F1 and rbp.95."""
-    known = (*metrics, *(alias.name for alias in aliases()))
+    known = (*_NAMES, *(alias.name for alias in aliases()))
     return any(re.fullmatch(re.escape(_plain(stem)) + r"\.?\d+", _plain(name)) for name in known)
 
 

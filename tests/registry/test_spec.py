@@ -168,15 +168,20 @@ def test_suggestion(text, hint):
 @each(
     ("text", "what"),
     [
-        ("AP)", "')' without '('"),
-        ("AP(", "'(' is not closed"),
-        ("AP(rel=2", "'(' is not closed"),
-        ("AP)(", "'(' is not closed"),
-        ("AP((rel=2))", "inside the parentheses"),
-        ("AP(rel=2)x", "'x' after ')'"),
-        ("AP@5(rel=2)", "the cutoff comes last"),
-        ("@10", "the metric name is missing"),
-        ("(rel=2)", "the metric name is missing"),
+        *(
+            (text, "it is not of the form NAME(name=value,…)@k: for example nDCG(gain=exp)@10")
+            for text in (
+                "AP)",
+                "AP(",
+                "AP(rel=2",
+                "AP)(",
+                "AP((rel=2))",
+                "AP(rel=2)x",
+                "AP@5(rel=2)",
+                "@10",
+                "(rel=2)",
+            )
+        ),
         ("nDCG@", "cutoff must be a positive integer, not ''"),
         ("nDCG@0", "cutoff must be a positive integer, not '0'"),
         ("nDCG@-1", "not '-1'"),

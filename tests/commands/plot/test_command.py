@@ -47,7 +47,7 @@ def test_formats_say_the_same(call):
 @each("call", [call for name, call in CALLS.items() if name not in ("phi", "phi of queries", "swaps")])
 def test_the_picture_is_the_default(call, monkeypatch):
     """Everywhere; with colours on a terminal, which may be a wide one."""
-    monkeypatch.setattr(out, "columns", lambda: 100)
+    monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     piped = plot(*call)
