@@ -133,9 +133,9 @@ def spark_command(
     from gradeval.commands.compare.result import comparable
     from gradeval.formats.csv import OPTION
     from gradeval.registry.spec import parse
-    from gradeval.spark.compare import chosen_options
     from gradeval.spark.files import Files, check_new, evaluate_files, resolved
     from gradeval.spark.frames import Request
+    from gradeval.spark.merge import chosen_options
     from gradeval.spark.sessions import (
         check_installed,
         engine_errors,

@@ -20,10 +20,10 @@ from gradeval.formats.json import reason, reject_saved
 from gradeval.formats.sources import Block
 from gradeval.formats.trec import qrels_columns, run_columns
 from gradeval.formats.write import text_column
-from gradeval.spark.compare import pairs_to_compare
-from gradeval.spark.frames import WRONG_LINE, Request, names_of, qrels_wire, run_wire
+from gradeval.spark.frames import WRONG_LINE, Request, column_names, qrels_wire, run_wire
+from gradeval.spark.kernel import NO_ROW
+from gradeval.spark.merge import pairs_to_compare
 from gradeval.spark.results import SparkResults
-from gradeval.spark.rows import NO_ROW
 from gradeval.spark.sessions import engine_errors, known_warnings_ignored
 from gradeval.tables.load import check_names
 from gradeval.tables.run_names import labelled, run_names, short_name
@@ -133,7 +133,9 @@ def evaluate_files(session: SparkSession, files: Files, request: Request) -> Spa
     inputs = [(files.qrels, options.qrels_format, "grade")]
     inputs += [(path, options.run_format, "score") for path in files.runs]
     tables = [(path, *opened(session, path, kind, number, request)) for path, kind, number in inputs]
-    check_names([(path, [] if kind == "trec" else names_of(frame)) for path, kind, frame in tables], options)
+    check_names(
+        [(path, [] if kind == "trec" else column_names(frame)) for path, kind, frame in tables], options
+    )
     wires = []
     for path, kind, frame in tables[1:]:
         if kind == "trec" and request.run_columns:
@@ -274,8 +276,8 @@ def _json_lines(path: str, text: DataFrame, first: str) -> DataFrame:
         .otherwise(F.concat(F.lit("the key '"), again, F.lit("' is in the object twice")))
     )
     wrong = _wrong(~is_valid | again.isNotNull() | is_nested, what, "value")
-    frame = text.select("*", members.alias(_LINE), wrong.alias(WRONG_LINE))
-    others = [name for name in text.columns if name != "value"]
+    others = [name for name in text.columns if name != "value"]  # of partitions
+    frame = text.select(members.alias(_LINE), wrong.alias(WRONG_LINE), *others)
     return frame.select(f"{_LINE}.*", WRONG_LINE, *others).drop(_LINE)
 
 

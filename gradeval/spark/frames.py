@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,33 +18,30 @@ from gradeval.formats.csv import ARGUMENT, Chosen, check_has, choose, simplified
 from gradeval.notices import Notice
 from gradeval.options import ROLES, Options, check_columns, read_option, whole
 from gradeval.registry.spec import Spec, usable
-from gradeval.spark.rows import DOCUMENT, NUMBER, PLACE, QUERY, RUN, Names
-from gradeval.spark.sessions import check_modules
+from gradeval.spark.kernel import DOCUMENT, NUMBER, PLACE, QRELS, QUERY, RUN, Names
+from gradeval.spark.sessions import check_installed
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-QRELS = -1  # in the place of the position of a run
 BUCKET_ROWS = 1 << 20  # at most about so many rows of qrels and runs together
 MOST_BUCKETS = 100_000
 FEWEST_ROWS = 1 << 16  # with fewer, a task takes longer to start than to run
 WRONG_LINE = "gradeval wrong line"  # a column of files: the error of a line, after NO_ROW
 _RUN_ROLES = ("run", "order")  # roles of columns that Options does not know
 _RUN_NAMES = ("run", "runname", "runid", "system")
-_INTEGERS = ("byte", "short", "integer", "long")
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _FRACTIONS = ("float", "double", "decimal")
 
 
 class Wire(NamedTuple):
     """A table as it is sent to the workers, without its buckets.
 
-    frame: with the columns of rows.read_rows(). has_integers: whether its query ids are integers. names: for
-    messages. by_rank: whether the numbers are ranks. run: the column with the names of the runs, None where
-    frame has their positions, or there is one run.
+    frame: with the columns of kernel.read_rows(). names: for messages. by_rank: whether the numbers are ranks.
+    run: the column with the names of the runs, None where frame has their positions, or there is one run.
     """
 
     frame: DataFrame
-    has_integers: bool
     names: Names
     by_rank: bool = False
     run: str | None = None
@@ -55,10 +53,10 @@ def qrels_wire(
     """The judgments. naming: how the user names a column. Raises InputError where a column is missing, or of a
     type that cannot be read.
     """
-    chosen = choose(names_of(frame), "grade", columns, path, naming)
+    chosen = choose(column_names(frame), "grade", columns, path, naming)
     types = _types(frame)
     wire = frame.select(*_row(types, chosen, "grade", path))
-    return Wire(wire, types[chosen.query] in _INTEGERS, Names(path, *column_labels(chosen, "grade")))
+    return Wire(wire, Names(path, *column_labels(chosen, "grade")))
 
 
 def run_wire(
@@ -71,7 +69,7 @@ def run_wire(
     """The runs of a frame. run_columns: the names of the columns of the roles 'run' and 'order'. naming: as in
     qrels_wire(). Raises InputError.
     """
-    names, types = names_of(frame), _types(frame)
+    names, types = column_names(frame), _types(frame)
     for name in run_columns.values():
         check_has(names, name, path)
     chosen = choose(names, "score", columns, path, naming)
@@ -91,17 +89,16 @@ def run_wire(
             place = _column(run_columns["order"]).cast("long")
         selected.append(place.alias(PLACE))
     labels = Names(path, *column_labels(chosen, "score"))
-    return Wire(frame.select(*selected), types[chosen.query] in _INTEGERS, labels, chosen.by_rank, run)
+    return Wire(frame.select(*selected), labels, chosen.by_rank, run)
 
 
-def names_of(frame: DataFrame) -> list[str]:
-    """The names of the columns of the user."""
+def column_names(frame: DataFrame) -> list[str]:
     return [name for name in frame.columns if name != WRONG_LINE]
 
 
 def _types(frame: DataFrame) -> dict[str, str]:
-    kinds = {field.name: type(field.dataType).__name__ for field in frame.schema.fields}
-    types = {name: kind.removesuffix("Type").lower() for name, kind in kinds.items()}
+    """The type of each column, without its parameters: char(3) and varchar(3) are strings."""
+    types = {name: re.split(r"[ (<]", kind)[0] for name, kind in frame.dtypes}
     return {name: "string" if kind in ("char", "varchar") else kind for name, kind in types.items()}
 
 
@@ -139,8 +136,17 @@ def _number(types: Mapping[str, str], name: str, what: str, path: str) -> Column
 def _column(name: str) -> Column:
     from pyspark.sql import functions as F
 
-    escaped = name.replace("`", "``")
-    return F.col(f"`{escaped}`")
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _alike(frames: Sequence[DataFrame]) -> list[DataFrame]:
+    """The frames, whose columns are strings where they are not of one type."""
+    from pyspark.sql import functions as F
+
+    types = [dict(frame.dtypes) for frame in frames]
+    differing = [name for name in (QUERY, DOCUMENT, NUMBER) if len({of[name] for of in types}) > 1]
+    strings = {name: F.col(name).cast("string") for name in differing}
+    return [frame.withColumns(strings) for frame in frames]
 
 
 def united(wires: list[Wire]) -> Wire:
@@ -149,19 +155,11 @@ def united(wires: list[Wire]) -> Wire:
 
     if len({wire.by_rank for wire in wires}) > 1:
         raise OptionError("some runs have scores and some have ranks: give all the same columns")
-    has_integers = all(wire.has_integers for wire in wires)
-    frames = [wire.frame.drop(RUN) for wire in wires]
+    frames = _alike([wire.frame.drop(RUN) for wire in wires])
     if len(wires) > 1:
-        types = [dict(frame.dtypes) for frame in frames]
-        strings = [] if has_integers else [QUERY]
-        for name, kind in ((DOCUMENT, "bigint"), (NUMBER, "double")):
-            if any(of_frame[name] != kind for of_frame in types):
-                strings.append(name)
-        for name in strings:
-            frames = [frame.withColumn(name, F.col(name).cast("string")) for frame in frames]
         frames = [frame.withColumn(RUN, F.lit(position)) for position, frame in enumerate(frames)]
     union = reduce(lambda above, below: above.unionByName(below), frames)
-    return wires[0]._replace(frame=union, has_integers=has_integers, run=None)
+    return wires[0]._replace(frame=union, run=None)
 
 
 def bucket_count(rows: int, cores: int) -> int:
@@ -182,11 +180,8 @@ def in_buckets(qrels: Wire, runs: Wire, buckets: int) -> DataFrame:
         frames[1] = frames[1].withColumn(RUN, F.lit(0))
     if PLACE in runs.frame.columns:
         frames[0] = frames[0].withColumn(PLACE, F.lit(None).cast(dict(runs.frame.dtypes)[PLACE]))
-    types = [dict(frame.dtypes) for frame in frames]
-    for name in (QUERY, DOCUMENT, NUMBER):
-        if types[0][name] != types[1][name]:
-            frames = [frame.withColumn(name, F.col(name).cast("string")) for frame in frames]
-    return frames[0].unionByName(frames[1]).repartition(buckets, QUERY)
+    judged, retrieved = _alike(frames)
+    return judged.unionByName(retrieved).repartition(buckets, QUERY)
 
 
 class Request(NamedTuple):
@@ -254,7 +249,7 @@ def checked_frames(qrels: Any, runs: Any) -> tuple[DataFrame, list[tuple[str | N
 
     Raises GradevalError for anything else, and without PySpark.
     """
-    check_modules()
+    check_installed(with_java=False)
     judged = _checked(qrels, "qrels")
     if isinstance(runs, (list, tuple)):
         hint = "Give a dict of data frames by the names of the runs, or one data frame with a column of runs"
@@ -278,7 +273,5 @@ def _checked(frame: Any, what: str) -> DataFrame:
     if isinstance(frame, (str, bytes, os.PathLike)):
         hint = "Read it with spark.read.parquet(PATH), or run 'gradeval spark QRELS RUN', which reads files"
         raise InputError(what, f"{described(frame)} is not a data frame of Spark", hint=hint)
-    kind, module = type(frame).__name__, type(frame).__module__.partition(".")[0]
-    kind = kind if module in ("builtins", "__main__") else f"{module}.{kind}"
     hint = "Give spark.createDataFrame(…), or use gradeval.evaluate(), which takes other data"
-    raise InputError(what, f"a {kind} is not a data frame of Spark", hint=hint)
+    raise InputError(what, f"a {type(frame).__name__} is not a data frame of Spark", hint=hint)

@@ -10,6 +10,7 @@ import math
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,26 +18,122 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import ranges, stable_order
 from gradeval.arrays.strings import Ids
-from gradeval.errors import GradevalError, InputErrors
+from gradeval.errors import GradevalError, InputError, InputErrors
 from gradeval.evaluation.findings import depth_counts, query_notices, relevance_notices
 from gradeval.evaluation.outcome import Noticed, Outcome, outcome_of_reduced
 from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import summands
+from gradeval.formats.arrow import Arrow, batches
 from gradeval.formats.columns import Columns
+from gradeval.formats.diagnostics import SHOWN, shown
 from gradeval.formats.write import text_column
 from gradeval.notices import Notice
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Spec
-from gradeval.spark.frames import QRELS
-from gradeval.spark.rows import DOCUMENT, NUMBER, QUERY, RUN, Names, TableRows, raised, read_rows
 from gradeval.statistics.tests import paired_differences
 from gradeval.tables.qrels import RESCALE, Qrels, Rows, out_of_range
 from gradeval.tables.ranking import Lines
 from gradeval.tables.reduction import Reduced, Total
 from gradeval.version import __version__
 
+QUERY, DOCUMENT, NUMBER, RUN, PLACE = "query", "document", "number", "run", "place"  # the columns of a table
+QRELS = -1  # in the place of the position of a run
+# a line of a file that is no row has as its query NO_ROW, the error, NO_ROW, and the line
+NO_ROW = "\0"
 RunValues = tuple[int, Ids, Floats]
 """The position of a run, the ids of its counted queries in a bucket, (n,), and their values, (M, n)."""
+
+
+class Names(NamedTuple):
+    """The names of a table and its values in messages. path: the table, '' for runs, which have names."""
+
+    path: str
+    query: str = "query id"
+    document: str = "document id"
+    number: str = "score"
+
+
+class RowError(NamedTuple):
+    """The error of a row. what: with its query and document."""
+
+    row: int
+    what: str
+    hint: str = ""
+
+
+class TableRows(NamedTuple):
+    """Rows as they are. queries, documents: ids, (n,). number: the grade or score, (n,). run: which run each is
+    of, and place: its place in the order of the run, (n,); None where the table does not have them.
+
+    errors: of the rows that cannot be read, ascending, and of which row each is.
+    """
+
+    queries: Ids
+    documents: Ids
+    number: Floats
+    run: Ints | None = None
+    place: Floats | Ints | None = None
+    errors: Sequence[RowError] = ()
+
+    def take(self, rows: Ints | Bools) -> TableRows:
+        """Some of the rows, without errors."""
+        place = None if self.place is None else self.place[rows]
+        return TableRows(self.queries.take(rows), self.documents.take(rows), self.number[rows], None, place)
+
+    def error(self, row: int, what: str, hint: str = "") -> RowError:
+        where = f"query {shown(self.queries[row])}, document {shown(self.documents[row])}"
+        return RowError(row, f"{where}: {what}", hint)
+
+
+def raised(path: str, errors: Sequence[RowError], total: int = 0) -> InputError | InputErrors:
+    """The errors of a table, of which there is at least one, as an exception. total: how many there are."""
+    first = [InputError(path, error.what, hint=error.hint) for error in errors[:SHOWN]]
+    total = total or len(errors)
+    return InputErrors(first, total) if total > 1 else first[0]
+
+
+def read_rows(table: Any, names: Names) -> TableRows:
+    """The rows of a table with the columns QUERY, DOCUMENT, NUMBER, and perhaps RUN and PLACE.
+
+    table: an object with Arrow's C stream.
+    """
+    parts = list(batches(table))
+    columns: dict[str, Arrow] = {
+        chunk.name: Arrow([part[position] for part in parts])
+        for position, chunk in enumerate(parts[0] if parts else ())
+    }
+    if not columns:  # no batch, and so no rows
+        return TableRows(Ids.of([]), Ids.of([]), np.empty(0))
+    everything = slice(None)
+    queries, wrong_query = columns[QUERY].ids(everything, names.query)
+    documents, wrong_document = columns[DOCUMENT].ids(everything, names.document)
+    number, wrong_number = columns[NUMBER].numbers(everything, names.number)
+    run: Ints | None = None
+    place: Floats | Ints | None = None
+    wrong = [wrong_query, wrong_document, wrong_number]
+    if RUN in columns:
+        run = columns[RUN].numbers(everything, RUN)[0].astype(np.int64)
+    if PLACE in columns:
+        place, wrong_place = columns[PLACE].numbers(everything, "place in the order of the run")
+        exact = [numbers for chunk in columns[PLACE].chunks if (numbers := chunk.numbers()) is not None]
+        if len(exact) == len(columns[PLACE].chunks):  # integers may have more digits than doubles
+            place = np.concatenate(exact)
+        wrong.append(wrong_place)
+    errors: dict[int, RowError] = {}  # the first error of each row
+    no_query, no_document = ({problem.line for problem in of.all()} for of in (wrong_query, wrong_document))
+    for problem in chain.from_iterable(problems.all() for problems in wrong):
+        row = problem.line or 0
+        if row in errors:
+            continue
+        where, what = [], problem.what
+        if row in no_document and queries[row].startswith(NO_ROW.encode()):
+            message, line = queries[row][1:].split(NO_ROW.encode(), 1)
+            where, what = [f"line {shown(line)}"], message.decode()
+        else:
+            where += [f"query {shown(queries[row])}"] if row not in no_query else []
+            where += [f"document {shown(documents[row])}"] if row not in no_document else []
+        errors[row] = RowError(row, ": ".join(filter(None, (", ".join(where), what))))
+    return TableRows(queries, documents, number, run, place, [errors[row] for row in sorted(errors)])
 
 
 class Job(NamedTuple):
@@ -65,10 +162,10 @@ class Part(NamedTuple):
 
     rows: how many the run has. counted: how many queries. in_run: how many evaluated queries the run has.
     has_judged: whether it retrieved a judged document. values: of each metric, (M,), logarithms for a geometric
-    mean; low, high: the same over the orders of ties, None without Options.tie_range. undefined: (M,). judged:
-    the share of the first ranks that is judged, summed over queries, and how many these are. depths: the
-    numbers of documents that queries have, and how many queries have each. short: for how many queries there
-    are fewer than a metric's cutoff, (M,). notices: with the bucket's numbers.
+    mean. ends: the lowest and highest over the orders of ties, none without Options.tie_range. undefined: (M,).
+    judged: the share of the first ranks that is judged, summed over queries, and how many these are. depths:
+    the numbers of documents that queries have, and how many queries have each. short: for how many queries
+    there are fewer than a metric's cutoff, (M,). notices: with the bucket's numbers.
     """
 
     rows: int
@@ -76,8 +173,7 @@ class Part(NamedTuple):
     in_run: int
     has_judged: bool
     values: Moments
-    low: Moments | None
-    high: Moments | None
+    ends: tuple[Moments, ...]
     undefined: Ints
     judged: tuple[float, int]
     depths: tuple[Ints, Ints]
@@ -88,13 +184,11 @@ class Part(NamedTuple):
 class Pair(NamedTuple):
     """The state of two runs, for the queries that have a value in both: of each metric, (M,).
 
-    differences: run - baseline. baseline, run: their values. won, lost: how many differences are above and
-    below 0. lowest, highest: the extreme differences, infinite where there are none.
+    moments: of the differences run - baseline, of the baseline, and of the run, (3, M). won, lost: how many
+    differences are above and below 0. lowest, highest: the extreme ones, infinite where there are none.
     """
 
-    differences: Moments
-    baseline: Moments
-    run: Moments
+    moments: Moments
     won: Ints
     lost: Ints
     lowest: Floats
@@ -106,9 +200,7 @@ class Pair(NamedTuple):
         differences = paired_differences(first, second)
         alone = np.isnan(differences)
         return cls(
-            Moments.of(differences),
-            Moments.of(np.where(alone, np.nan, first)),
-            Moments.of(np.where(alone, np.nan, second)),
+            Moments.of(np.where(alone, np.nan, [differences, first, second])),
             (differences > 0).sum(axis=1),
             (differences < 0).sum(axis=1),
             np.where(alone, np.inf, differences).min(axis=1, initial=np.inf),
@@ -118,37 +210,25 @@ class Pair(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[Pair]) -> Pair:
         """Of all parts, at least one, merged in the given order."""
+        moments, won, lost, lowest, highest = zip(*parts, strict=True)
         return cls(
-            Moments.joined([part.differences for part in parts]),
-            Moments.joined([part.baseline for part in parts]),
-            Moments.joined([part.run for part in parts]),
-            np.sum([part.won for part in parts], axis=0),
-            np.sum([part.lost for part in parts], axis=0),
-            np.min([part.lowest for part in parts], axis=0),
-            np.max([part.highest for part in parts], axis=0),
+            Moments.joined(moments),
+            np.sum(won, axis=0),
+            np.sum(lost, axis=0),
+            np.min(lowest, axis=0),
+            np.max(highest, axis=0),
         )
-
-
-class Failure(NamedTuple):
-    """Why the qrels or a run could not be evaluated: the first errors, and how many there are."""
-
-    errors: tuple[GradevalError, ...]
-    total: int
-
-    @classmethod
-    def of(cls, error: GradevalError) -> Failure:
-        return cls(tuple(error.errors), error.total) if isinstance(error, InputErrors) else cls((error,), 1)
 
 
 class Bucket(NamedTuple):
     """The state of a bucket.
 
-    runs: the state of each run, or why it failed; of none where the qrels failed. notices: of the qrels.
+    runs: the state of each run, or why it failed; none where the qrels failed. notices: of the qrels.
     known: which of Options.query_ids it has. pairs: those of the job, None where a run failed.
     """
 
-    runs: tuple[Part | Failure, ...] = ()
-    failure: Failure | None = None
+    runs: tuple[Part | GradevalError, ...] = ()
+    failure: GradevalError | None = None
     notices: tuple[Notice, ...] = ()
     known: tuple[str, ...] = ()
     pairs: tuple[Pair | None, ...] = ()
@@ -165,9 +245,9 @@ def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunVa
             raise GradevalError(f"{what}: install one version on both")
         judged, notices = _read_qrels(qrels, job)
     except GradevalError as error:
-        return Bucket(failure=Failure.of(error)), []
+        return Bucket(failure=error), []
     wanted, known = _wanted(judged, job.options.query_ids)
-    states: list[Part | Failure] = []
+    states: list[Part | GradevalError] = []
     outcomes: list[Outcome | None] = []
     values: list[RunValues] = []
     for run, rows in enumerate(_rows_of_runs(runs, job)):
@@ -179,7 +259,7 @@ def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunVa
             counted = outcome.result.counted
             values.append((run, judged.queries.take(counted), outcome.result.values[:, counted]))
         except GradevalError as error:
-            states.append(Failure.of(error))
+            states.append(error)
         outcomes.append(outcome)
     evaluated = [outcome for outcome in outcomes if outcome is not None]
     if evaluated and len(judged.queries):
@@ -187,10 +267,9 @@ def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunVa
         # as if much were judged: whether it is depends on all buckets
         of_relevance = relevance_notices(judged, job.specs, evaluated[0].empty, counted, job.options, 1.0)
         notices = (*notices, *of_relevance)
-    pairs = []
-    for first, second in ((outcomes[baseline], outcomes[run]) for baseline, run in job.pairs):
-        pairs.append(None if first is None or second is None else Pair.of(first, second))
-    return Bucket(tuple(states), None, notices, known, tuple(pairs)), values
+    of_pairs = ((outcomes[baseline], outcomes[run]) for baseline, run in job.pairs)
+    pairs = tuple(Pair.of(first, second) if first and second else None for first, second in of_pairs)
+    return Bucket(tuple(states), None, notices, known, pairs), values
 
 
 def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
@@ -281,8 +360,8 @@ def _reduced(rows: TableRows, qrels: Qrels, path: str, job: Job) -> Reduced:
         total.add(total.find(Lines.of(columns, qrels)), 0)
     if total.repeats.total:
         what = "duplicate document for its query"
-        error = raised(path, [rows.error(problem.line or 0, what) for problem in total.repeats.first])
-        raise InputErrors(error.errors, total.repeats.total) if isinstance(error, InputErrors) else error
+        errors = [rows.error(problem.line or 0, what) for problem in total.repeats.first]
+        raise raised(path, errors, total.repeats.total)
     return total.reduced()
 
 
@@ -303,25 +382,23 @@ def _part(rows: int, outcome: Outcome, reduced: Reduced, wanted: Bools, job: Job
     result, noticed = outcome.result, outcome.noticed()
     has_lines = reduced.retrieved > 0
     seen = int((result.counted & has_lines).sum())
-    low, high = (None, None) if result.tie_range is None else result.tie_range
+
+    def moments(values: Floats) -> Moments:
+        return Moments.of(summands(job.specs, values[:, result.counted]))
+
     return Part(
         rows,
         result.queries,
         int((wanted & has_lines).sum()),
         bool(np.isfinite(reduced.rank).any()),
-        _moments(result.values, result.counted, job.specs),
-        None if low is None else _moments(low, result.counted, job.specs),
-        None if high is None else _moments(high, result.counted, job.specs),
+        moments(result.values),
+        () if result.tie_range is None else tuple(map(moments, result.tie_range)),
         (result.counted & np.isnan(result.values)).sum(axis=1),
         (noticed.judged_share * seen, seen),
         depth_counts(reduced, result.counted, job.options.depth),
         noticed.short,
         noticed.notices,
     )
-
-
-def _moments(values: Floats, counted: Bools, specs: Sequence[Spec]) -> Moments:
-    return Moments.of(summands(specs, values[:, counted]))
 
 
 class Moments(NamedTuple):

@@ -1,16 +1,32 @@
-"""The states of all buckets, merged in the order of the partitions: the results of the whole."""
+"""The states of all buckets, merged in the order of the partitions: the results, and their comparison."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.errors import GradevalError, InputError, InputErrors, UnknownQueryError
+from gradeval.commands.compare.compare import notices_of, notices_of_sections, pair_comparison, pairs_of
+from gradeval.commands.compare.options import MAXT, OF_SUMS, CompareOptions
+from gradeval.commands.compare.result import (
+    ComparedMetric,
+    Comparison,
+    Judged,
+    QueryValues,
+    Section,
+    check_comparable,
+    comparable,
+    differs_by_depth,
+    is_judged,
+    share,
+    without_judged,
+)
+from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnknownQueryError
+from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.findings import (
     ENOUGH_JUDGED,
     first_ranks,
@@ -24,10 +40,14 @@ from gradeval.evaluation.results import FailedRun, Results, RunResult, Summary
 from gradeval.evaluation.score import summaries
 from gradeval.formats.diagnostics import SHOWN
 from gradeval.notices import MAX_QUERIES, Kind, Notice
-from gradeval.options import DEFAULT_TIES
+from gradeval.options import DEFAULT_TIES, check_known
 from gradeval.registry.metric import Kind as MetricKind
-from gradeval.registry.spec import Spec
-from gradeval.spark.kernel import Bucket, Failure, Job, Moments, Part
+from gradeval.registry.spec import Spec, parse
+from gradeval.spark.kernel import Bucket, Job, Moments, Pair, Part
+from gradeval.statistics.corrections import CORRECTIONS
+from gradeval.statistics.sampling import TOLERANCE
+from gradeval.statistics.tests import ALL_EQUAL, TOO_FEW_PAIRS, Outcome, t_outcome
+from gradeval.statistics.tests import Summary as TestSummary
 
 _LAST = Kind.JUDGED_SHARE  # of the notices of a run, as in an evaluation of files
 _KINDS = [*(kind for kind in Kind if kind is not _LAST), _LAST]
@@ -44,12 +64,6 @@ class QueriesOnCluster(Sequence[str]):
         raise _on_cluster()
 
     def __getitem__(self, position: Any) -> NoReturn:
-        raise _on_cluster()
-
-    def __iter__(self) -> NoReturn:
-        raise _on_cluster()
-
-    def __contains__(self, query: object) -> NoReturn:
         raise _on_cluster()
 
     def __repr__(self) -> str:
@@ -105,13 +119,16 @@ class SparkSummary(Results):
         return t_interval(float(self.means[r, m]), error, int(self.counts[r, m]) - 1, alpha)
 
 
-def joined_error(failures: Sequence[Failure]) -> GradevalError:
+def joined_error(failures: Sequence[GradevalError]) -> GradevalError:
     """The errors of all buckets as one: the first by their text, which the order of rows does not change."""
-    errors = [error for failure in failures for error in failure.errors]
+    errors: list[GradevalError] = []
+    total = 0
+    for failure in failures:
+        errors += failure.errors if isinstance(failure, InputErrors) else [failure]
+        total += failure.total if isinstance(failure, InputErrors) else 1
     wrong = [error for error in errors if isinstance(error, InputError)]
     if len(wrong) < len(errors):  # of a metric: the same for all buckets
         return min((error for error in errors if not isinstance(error, InputError)), key=str)
-    total = sum(failure.total for failure in failures)
     ordered = sorted(wrong, key=str)[:SHOWN]
     return InputErrors(ordered, total) if total > 1 else ordered[0]
 
@@ -140,7 +157,7 @@ def merged(buckets: Sequence[Bucket], job: Job, of_metrics: Sequence[Notice] = (
     metrics = [spec.metric for spec in job.specs]
     for r, (name, path) in enumerate(zip(job.runs, job.paths, strict=True)):
         states = [bucket.runs[r] for bucket in buckets]
-        failures = [state for state in states if isinstance(state, Failure)]
+        failures = [state for state in states if isinstance(state, GradevalError)]
         if failures:
             failed.append(FailedRun(path, joined_error(failures)))
             continue
@@ -184,9 +201,10 @@ def _result(name: str, path: str, parts: Sequence[Part], values: Moments, job: J
     no_values = np.empty((len(job.specs), 0))
     ranges: tuple[Floats, ...] = ()
     if job.options.tie_range:
-        lows = [part.low for part in parts if part.low is not None]
-        highs = [part.high for part in parts if part.high is not None]
-        ranges = tuple(_summaries(Moments.joined(ends), job.specs) for ends in (lows, highs))
+        ranges = tuple(
+            _summaries(Moments.joined(ends), job.specs)
+            for ends in zip(*(part.ends for part in parts), strict=True)
+        )
     counted = sum(part.counted for part in parts)
     undefined = np.sum([part.undefined for part in parts], axis=0)
     summary = Summary(counted, _summaries(values, job.specs), undefined, ranges, {})
@@ -278,3 +296,99 @@ def _with_ends(notice: Notice, parts: Sequence[Part], values: Moments, job: Job)
         low=end([None if tie is None else tie.low for tie in of_parts]),
         high=end([None if tie is None else tie.high for tie in of_parts]),
     )
+
+
+def chosen_options(values: Mapping[str, Any]) -> CompareOptions:
+    """The options of a comparison on Spark. Raises OptionError for those of other tests."""
+    for name in values:
+        if name not in OF_SUMS and name in CompareOptions.table:
+            raise OptionError(
+                f"{name} requires the values of all queries in one place. On Spark, runs are "
+                f"compared by the t-test, with the options {', '.join(OF_SUMS)}"
+            )
+    check_known(values, OF_SUMS)
+    options = CompareOptions.of(**values)
+    if options.used_correction == MAXT:
+        raise OptionError("the maxT correction requires the values of all queries in one place")
+    return options
+
+
+def pairs_to_compare(
+    runs: Sequence[str], paths: Sequence[str], options: CompareOptions
+) -> tuple[tuple[int, int], ...]:
+    """(baseline, run) of each comparison, as positions. Raises GradevalError."""
+    if len(runs) < 2:
+        raise InputError("runs", f"there is {len(runs)} run", hint="Give two runs or more")
+    return tuple(pairs_of(QueryValues((), tuple(runs), tuple(paths), (), np.empty((len(runs), 0, 0))), options))
+
+
+def comparison(
+    job: Job,
+    metrics: str | Iterable[str] | None,
+    options: CompareOptions,
+    run: Callable[[Job], Sequence[Bucket]],
+) -> Comparison:
+    """The runs compared. run: evaluates a job. Raises GradevalError."""
+    pairs = pairs_to_compare(job.runs, job.paths, options)
+    if metrics is None:
+        positions = [job.specs.index(spec) for spec in without_judged(comparable(job.specs))]
+    else:
+        evaluated = Results("", None, (), job.specs, ())
+        positions = [evaluated._metric(spec) for spec in parse(metrics)]
+        check_comparable([job.specs[m] for m in positions])
+    compared = tuple(ComparedMetric.of(job.specs[m]) for m in positions)
+    no_values = np.empty((len(job.runs), len(compared), 0))
+    values = QueryValues((), tuple(job.runs), tuple(job.paths), compared, no_values)
+    buckets = run(job._replace(pairs=pairs))
+    summary: SparkSummary = complete(merged(buckets, job))  # type: ignore[assignment]
+    keys, tested = [], []
+    for k, (baseline, other) in enumerate(pairs):
+        pair = Pair.joined([part for bucket in buckets for part in bucket.pairs[k : k + 1] if part is not None])
+        for column, m in zip(compared, positions, strict=True):
+            keys.append((job.runs[other], job.runs[baseline], column))
+            tested.append(_t_test(pair, m, options.alpha))
+    corrected = CORRECTIONS[options.used_correction](np.array([outcome.p for *_, outcome in tested])).tolist()
+    comparisons = tuple(
+        pair_comparison(*key, *test, p, options) for key, test, p in zip(keys, tested, corrected, strict=True)
+    )
+    is_summed = [spec.metric.is_summed for spec in job.specs]
+    means = np.where(is_summed, summary.means / summary.counts, summary.means)[:, positions]
+    sections = (Section(None, max(of_run.queries for of_run in summary.runs), means, comparisons, ()),)
+    judged = _judged(summary)
+    notices = (
+        *notices_of(summary, values),
+        *notices_of_sections(sections),
+        *(judged.notices(job.runs) if judged else ()),
+    )
+    shown = None if judged is None or judged.name in {column.name for column in compared} else judged
+    inputs = {"qrels": {"path": summary.qrels, "sha256": None}, "options": dict(summary.options)}
+    return Comparison(values, pairs, options, sections, (), shown, notices, inputs)
+
+
+def _judged(summary: SparkSummary) -> Judged | None:
+    """Judged.of() from the totals of the runs, None where they do not differ."""
+    for m, spec in reversed([*enumerate(summary.specs)]):
+        if is_judged(spec):
+            totals, counts = summary.means[:, m] * summary.counts[:, m], summary.counts[:, m]
+            shares = [share(summary, r, totals[r], counts[r]) for r in range(len(summary.runs))]
+            by_depth = differs_by_depth([run.depths for run in summary.runs], spec)
+            judged = Judged(str(spec), np.array(shares), by_depth)
+            return judged if judged.differs else None
+    return None
+
+
+def _t_test(pair: Pair, m: int, alpha: float) -> tuple[tuple[float, float], TestSummary, Outcome]:
+    """The paired t-test of a metric: the means of the baseline and the run, their differences, the outcome."""
+    moments = pair.moments
+    (mean, *means), sd, n = moments.mean[:, m].tolist(), float(moments.sd[0, m]), int(moments.size[0, m])
+    won, lost = int(pair.won[m]), int(pair.lost[m])
+    lowest, highest = float(pair.lowest[m]), float(pair.highest[m])
+    if n < 2:
+        outcome = Outcome(math.nan, math.nan, math.nan, mean, "", TOO_FEW_PAIRS)
+    elif highest - lowest <= TOLERANCE * max(abs(lowest), abs(highest)):
+        outcome = Outcome(math.nan, mean, mean, mean, "", ALL_EQUAL)
+    else:
+        outcome = t_outcome(n, mean, sd, alpha)
+    effect_size = math.nan if outcome.reason else mean / sd
+    summary = TestSummary(n, mean, sd, effect_size, won, n - won - lost, lost)
+    return (means[0], means[1]), summary, outcome

@@ -16,7 +16,6 @@ from gradeval.errors import InputError, named
 from gradeval.evaluation.evaluator import complete, with_levels
 from gradeval.formats.memory import object_numbers
 from gradeval.options import DEFAULT_METRICS, FILES, PROCESS, Options, check_known
-from gradeval.spark.compare import chosen_options, comparison, pairs_to_compare
 from gradeval.spark.frames import (
     Request,
     Wire,
@@ -27,9 +26,8 @@ from gradeval.spark.frames import (
     run_wire,
     united,
 )
-from gradeval.spark.kernel import Bucket, Job, arrow_table, evaluate_bucket, tables
-from gradeval.spark.merge import SparkSummary, merged, no_rows
-from gradeval.spark.rows import NUMBER, RUN
+from gradeval.spark.kernel import NUMBER, RUN, Bucket, Job, arrow_table, evaluate_bucket, tables
+from gradeval.spark.merge import SparkSummary, chosen_options, comparison, merged, no_rows, pairs_to_compare
 from gradeval.spark.sessions import known_warnings_ignored
 from gradeval.tables.load import check_names
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,16 +48,12 @@ appender.nowhere.name = nowhere
 _MODULES = ("pyspark", "pyarrow", "pandas")  # which PySpark itself requires
 
 
-def check_installed() -> None:
+def check_installed(*, with_java: bool = True) -> None:
     """Raise GradevalError without PySpark or Java."""
+    missing = [name for name in _MODULES if importlib.util.find_spec(name) is None]
     home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=os.path.join(home, "bin") if home else None)
-    check_modules([] if java else ["java"])
-
-
-def check_modules(missing: Sequence[str] = ()) -> None:
-    """Raise GradevalError without PySpark. missing: other requirements that are not there."""
-    missing = [*(name for name in _MODULES if importlib.util.find_spec(name) is None), *missing]
+    if with_java and not shutil.which("java", path=os.path.join(home, "bin") if home else None):
+        missing.append("java")
     if missing:
         raise GradevalError(f"{NEEDED} ({', '.join(missing)} not found)")
 
@@ -132,7 +128,6 @@ def _check_reachable(master: str) -> None:
 @contextmanager
 def opened_session(master: str | None, settings: Iterable[tuple[str, str]]) -> Iterator[SparkSession]:
     """A session as session() gives it, which is stopped at the end if it was started here."""
-    check_installed()
     from pyspark.sql import SparkSession
 
     before = SparkSession.getActiveSession()

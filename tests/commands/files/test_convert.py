@@ -191,12 +191,8 @@ def test_json_scores_are_floats_and_grades_integers(run, tmp_path):
 def test_sort_top_tag_ties(run, tmp_path):
     path = tmp_path / "y.run"
     gradeval.convert(run, path, sort=True, tag="new")
-    assert [line.split()[2:4] for line in path.read_text().splitlines()] == [
-        ["c", "1"],
-        ["b", "2"],
-        ["a", "3"],
-        ["a", "1"],
-    ]
+    rows = [line.split() for line in path.read_text().splitlines()]
+    assert [(row[2], row[3]) for row in rows] == [("c", "1"), ("b", "2"), ("a", "3"), ("a", "1")]
     assert path.read_text().split()[5] == "new"
     gradeval.convert(run, path, top=1)
     assert path.read_text() == "q1 Q0 c 1 1000 t\nq2 Q0 a 1 0.5 t\n"
@@ -241,46 +237,23 @@ def test_blocks_change_nothing(tmp_path, monkeypatch, size):
     assert exact(read(target, "run", "jsonl")) == exact(run)
 
 
-@pytest.mark.parametrize(
-    "name, text, to, message",
-    [
-        (
-            "x.run",
-            "1 Q0 a 1 x t\n1 Q0 b 1 1 t\n1 Q0 b 1 1 t\n",
-            "csv",
-            "x.run:1: the score 'x' is not a number",
-        ),
-        ("x.run", "1 Q0 a 1 1 t\n1 Q0 b 1 1 t\n1 Q0 b 1 1 t\n", "csv", "x.run:3: duplicate document 'b'"),
-        ("x.run", "1 Q0 a 1 1 t\n2 Q0 b 1 1 t\n1 Q0 a 1 1 t\n", "csv", "x.run:3: duplicate document 'a'"),
-        ("q", "1 0 a 1\n1 0 a 2\n", "csv", "q:2: document 'a' has grade 2 here and 1 before in line 1"),
-        (
-            "q",
-            "1 0 a 1\n1 0 b 1.5\n",
-            "msmarco",
-            "q:2: the grade 1.5 cannot be written: MS MARCO's are integers",
-        ),
-        (
-            "q.csv",
-            "qid,docid,grade\n1,a b,1\n",
-            "trec",
-            "q.csv:2: the document id 'a b' cannot be written: no spaces",
-        ),
-        ("q.csv", "qid,docid,grade\n#1,a,1\n", "trec", "q.csv:2: the query id '#1' cannot be written"),
-        (
-            "q.csv",
-            "qid,docid,grade\n1,a,1\n1,\xff,1\n",
-            "json",
-            "q.csv:3: the document id '\\xff' cannot be written",
-        ),
-        (
-            "q.csv",
-            'qid,docid,grade\n1,a"b,1\n1,"""a",1\n',
-            "beir",
-            "q.csv:3: the document id '\"a' cannot be written: no tabs or line ends, nor quotes",
-        ),
-        ("x", "\n", "csv", "x: no data"),
-    ],
-)
+WRONG = [
+    ("x.run", "1 Q0 a 1 x t\n1 Q0 b 1 1 t\n1 Q0 b 1 1 t\n", "csv", "x.run:1: the score 'x' is not a number"),
+    ("x.run", "1 Q0 a 1 1 t\n1 Q0 b 1 1 t\n1 Q0 b 1 1 t\n", "csv", "x.run:3: duplicate document 'b'"),
+    ("x.run", "1 Q0 a 1 1 t\n2 Q0 b 1 1 t\n1 Q0 a 1 1 t\n", "csv", "x.run:3: duplicate document 'a'"),
+    ("q", "1 0 a 1\n1 0 a 2\n", "csv", "q:2: document 'a' has grade 2 here and 1 before in line 1"),
+    ("q", "1 0 a 1\n1 0 b 1.5\n", "msmarco", "q:2: the grade 1.5 cannot be written: MS MARCO's are integers"),
+    ("q.csv", "qid,docid,grade\n1,a b,1\n", "trec", "q.csv:2: the document id 'a b' cannot be written"),
+    ("q.csv", "qid,docid,grade\n#1,a,1\n", "trec", "q.csv:2: the query id '#1' cannot be written"),
+    ("q.csv", "qid,docid,grade\n1,a,1\n1,\xff,1\n", "json",
+     "q.csv:3: the document id '\\xff' cannot be written"),
+    ("q.csv", 'qid,docid,grade\n1,a"b,1\n1,"""a",1\n', "beir",
+     "q.csv:3: the document id '\"a' cannot be written: no tabs or line ends, nor quotes"),
+    ("x", "\n", "csv", "x: no data"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, text, to, message", WRONG)
 def test_nothing_is_written_where_something_is_wrong(tmp_path, monkeypatch, name, text, to, message):
     monkeypatch.chdir(tmp_path)
     Path(name).write_bytes(text.encode("latin-1"))
@@ -408,19 +381,19 @@ def test_scores_of_letor_lines(tmp_path, scores):
     assert found.runs[0].values.tolist() == expected.runs[0].values.tolist()
 
 
-@pytest.mark.parametrize(
-    ("source", "qrels", "message"),
-    [
-        (
-            "0.5\n",
-            None,
-            "s: scores, one per line, need the LETOR file whose lines they are of. Give it with --qrels",
-        ),
-        ("1 Q0 a 1 1 t\n", LETOR, "qrels are for scores of LETOR lines only; s is of format trec"),
-        ("0.5\n", "1 0 a 1\n", "l: this is not a LETOR file. scores, one per line, are of the lines of one"),
-        ("0.5\n", LETOR, "s: there are 1 scores, but l has 3 lines of data"),
-    ],
-)
+REFUSED = [
+    (
+        "0.5\n",
+        None,
+        "s: scores, one per line, need the LETOR file whose lines they are of. Give it",
+    ),
+    ("1 Q0 a 1 1 t\n", LETOR, "qrels are for scores of LETOR lines only; s is of format trec"),
+    ("0.5\n", "1 0 a 1\n", "l: this is not a LETOR file. scores, one per line, are of the lines of one"),
+    ("0.5\n", LETOR, "s: there are 1 scores, but l has 3 lines of data"),
+]
+
+
+@pytest.mark.parametrize(("source", "qrels", "message"), REFUSED)
 def test_scores_that_are_refused(tmp_path, monkeypatch, source, qrels, message):
     monkeypatch.chdir(tmp_path)
     Path("s").write_text(source)

@@ -104,20 +104,16 @@ def test_facts(folder, judgments, run, size, jobs):
     assert facts.unjudged == len(set(by_query) - set(grades))
 
 
-def test_qrels_given_as_run(tmp_path):
-    path = tmp_path / "qrels.tsv"
-    path.write_text("query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t0\n")
-    _, report = gradeval.validate(path, path).files
-    [warning] = report.warnings.first
-    assert warning == (None, "every document is judged and its score is its grade", "Is this the qrels file?")
-
-
-def test_judged_share(tmp_path):
+def test_judged_documents(tmp_path):
     (tmp_path / "q").write_text("1 0 d3 1\n1 0 d12 1\n2 0 a 1\n3 0 a 1\n")
     run = "".join(f"1 Q0 d{n} {n} {-n} t\n" for n in range(1, 21)) + "2 Q0 a 1 1 t\n2 Q0 b 2 0 t\n"
     (tmp_path / "r").write_text(run)
     _, ranking = gradeval.validate(tmp_path / "q", tmp_path / "r").files
     assert ranking.facts.judged == pytest.approx((1 / 10 + 1 / 2) / 2)
+    (tmp_path / "x.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t0\n")
+    _, report = gradeval.validate(tmp_path / "x.tsv", tmp_path / "x.tsv").files
+    [warning] = report.warnings.first
+    assert warning == (None, "every document is judged and its score is its grade", "Is this the qrels file?")
 
 
 def test_every_error_is_listed_and_counted(tmp_path, monkeypatch):
@@ -210,14 +206,9 @@ def test_the_role_of_a_file_alone(tmp_path, text, role):
     assert report.role == role
     if not role:
         assert "qrels or a run" in report.errors.first[0].what
-
-
-def test_two_runs_without_qrels(tmp_path):
-    for name in "ab":
-        (tmp_path / name).write_text("1 Q0 a 1 1 t\n")
-    reports = validate_files([str(tmp_path / "a"), str(tmp_path / "b")]).files
-    assert [report.role for report in reports] == ["run", "run"]
-    assert all(report.facts.judged is None for report in reports)
+    if role == "run":
+        reports = validate_files([str(path), str(path)]).files
+        assert [(report.role, report.facts.judged) for report in reports] == [("run", None)] * 2
 
 
 @pytest.mark.parametrize(
@@ -239,30 +230,20 @@ def test_files_that_cannot_be_read(tmp_path, content, what):
     assert any(one.what.startswith(what) for one in validation.files[0].errors.first)
 
 
-def test_a_letor_file_with_errors(tmp_path):
-    path = tmp_path / "x.letor"
-    path.write_text("".join("x qid:1 1:1\n" for _ in range(30)) + "1 qid:1 1:1\n")
-    [report] = gradeval.validate(path).files
-    assert lines_of(report.errors) == [*range(1, 31)]
-
-
 def test_from_a_pipe():
     with pipe(b"1 Q0 a 1 1 t\n2 Q0 a 1 1 t\n1 Q0 a 1 1 t\n") as path:
         [report] = gradeval.validate(runs=path).files
     assert lines_of(report.errors) == [3]
 
 
-def test_relevance_threshold(tmp_path):
-    (tmp_path / "q").write_text("1 0 a 1\n2 0 a 2\n")
-    assert gradeval.validate(tmp_path / "q", rel=2).files[0].facts.without_relevant == 1
-
-
-@pytest.mark.parametrize("max_errors", [-1, "3", 1.5, True])
-def test_options(max_errors):
-    with pytest.raises(OptionError, match="max_errors"):
-        gradeval.validate(Path("q"), max_errors=max_errors)
+def test_options(tmp_path):
+    for max_errors in (-1, "3", 1.5, True):
+        with pytest.raises(OptionError, match="max_errors"):
+            gradeval.validate(Path("q"), max_errors=max_errors)
     with pytest.raises(OptionError, match="no files"):
         gradeval.validate()
+    (tmp_path / "q").write_text("1 0 a 1\n2 0 a 2\n")
+    assert gradeval.validate(tmp_path / "q", rel=2).files[0].facts.without_relevant == 1
 
 
 def test_a_file_of_another_kind_is_one_error(tmp_path):
@@ -292,10 +273,12 @@ def test_identical_ids_are_left_out(tmp_path):
     assert error.what == "no document is left: the id of each is that of its query"
 
 
-@pytest.mark.parametrize("line", ["x\n", "1\tx\t0.5\n"], ids=["scores", "ranklib"])
-def test_all_errors_of_scores_are_listed(tmp_path, line):
+def test_all_errors_of_letor_files_and_scores_are_listed(tmp_path):
     (tmp_path / "l").write_text("1 qid:1 1:1\n" * 30)
-    (tmp_path / "s").write_text(line * 30)
-    options = {"run_format": "scores" if line == "x\n" else "ranklib"}
-    _, report = gradeval.validate(tmp_path / "l", tmp_path / "s", **options).files
+    for line, kind in (("x\n", "scores"), ("1\tx\t0.5\n", "ranklib")):
+        (tmp_path / "s").write_text(line * 30)
+        _, report = gradeval.validate(tmp_path / "l", tmp_path / "s", run_format=kind).files
+        assert lines_of(report.errors) == list(range(1, 31))
+    (tmp_path / "l").write_text("x qid:1 1:1\n" * 30 + "1 qid:1 1:1\n")
+    [report] = gradeval.validate(tmp_path / "l").files
     assert lines_of(report.errors) == list(range(1, 31))

@@ -10,7 +10,6 @@ from cli.command import LETOR, QRELS, RUN, fails, gradeval
 from helpers import each
 
 from commands.groups import check_error, check_formats, check_help
-from gradeval.cli import output as out
 
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 with_matplotlib = pytest.mark.skipif(not HAS_MATPLOTLIB, reason="matplotlib (gradeval[plot]) is not installed")

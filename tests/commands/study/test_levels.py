@@ -16,16 +16,11 @@ RUNS = {
     "bad": {"q1": {"c": 4, "d": 3, "b": 2, "a": 1}, "q2": {"b": 2, "a": 1}},
     "same": {"q1": {"c": 4, "d": 3, "b": 2, "a": 1}, "q2": {"b": 2, "a": 1}},
 }
+DOCUMENTS = [(0, 1, 1.5, 4), (1, 2, 2.5, 1), (2, 3, 3.75, 2), (0, 0, 0, 3), (1, 1, 1.25, 5)]
 LETOR = "\n".join(
     f"{grade} qid:{query} 1:{tf} 2:{tfidf} 3:{other}"
     for query in (1, 2)
-    for grade, tf, tfidf, other in [
-        (0, 1, 1.5, 4),
-        (1, 2, 2.5, 1),
-        (2, 3, 3.75, 2),
-        (0, 0, 0, 3),
-        (1, 1, 1.25, 5),
-    ]
+    for grade, tf, tfidf, other in DOCUMENTS
 )
 
 
