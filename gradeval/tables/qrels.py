@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
-from gradeval.arrays.hashing import KeyTable, in_group
+from gradeval.arrays.hashing import KeyTable, salts
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids, repeats
 from gradeval.arrays.threads import ordered_map
@@ -65,9 +65,11 @@ class Qrels:
         """The keys of these queries' documents; the rows of duplicates, and of their first judgments."""
         offsets = self.offsets[queries.start : queries.stop + 1]
         documents = self.documents.take(slice(offsets[0], offsets[-1]))
-        query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        lengths = np.diff(offsets)
+        query = np.repeat(np.arange(len(lengths)), lengths)
         keys = documents.keys()
-        again, first = repeats(KeyTable(in_group(keys, query)), documents, query)
+        table = KeyTable(keys + np.repeat(salts(len(lengths)), lengths))
+        again, first = repeats(table, documents, query)
         return keys, again + offsets[0], first + offsets[0]
 
     @cached_property

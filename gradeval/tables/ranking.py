@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Floats, Ints, Words
-from gradeval.arrays.hashing import KeyTable, in_group
+from gradeval.arrays.hashing import KeyTable, salts
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import Ids, repeats
 from gradeval.formats.columns import Columns
@@ -215,7 +215,7 @@ def _identical_ids(lines: Lines, qrels: Qrels, table: KeyTable, query: Ints, seg
     """query, segment: the judged queries, in the qrels and in the lines. table: of the keys of documents."""
     if qrels.numbered:  # ids that are positions say nothing
         return NO_IDENTICAL_IDS
-    at = table.find(in_group(qrels.query_keys[query], segment))
+    at = table.find(qrels.query_keys[query] + salts(len(lines.query))[segment])
     hit = np.flatnonzero(at >= 0)
     hit = hit[lines.documents.same(at[hit], qrels.queries, query[hit])]
     if not len(hit):
@@ -235,11 +235,12 @@ def _pair_up(
 
     Equal keys are confirmed on the bytes.
     """
-    query = np.repeat(np.arange(len(lines.query)), np.diff(lines.bounds))
+    lengths, salt = np.diff(lines.bounds), salts(len(lines.query))
+    query = np.repeat(np.arange(len(lengths)), lengths)
     keys = lines.documents.keys()
-    table = KeyTable(in_group(keys, query))
+    table = KeyTable(keys + np.repeat(salt, lengths))
     again, first = repeats(table, lines.documents, query)
-    at = table.find(in_group(qrels.keys[row], segment))
+    at = table.find(qrels.keys[row] + salt[segment])
     hit = np.flatnonzero(at >= 0)
     at = at[hit]
     if lines.documents.short and qrels.short_documents:
@@ -273,7 +274,7 @@ def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints
         unsorted = distinct(np.searchsorted(bounds, rises, "right") - 1)
         lengths = bounds[unsorted + 1] - bounds[unsorted]
         rows = ranges(bounds[unsorted], lengths)
-        line_at[rows] = rows[_descending(score[rows], lengths)]
+        line_at[rows] = rows[_descending(score[rows], lengths, len(rises))]
         score = score[line_at]
         not_below = np.flatnonzero((score[1:] == score[:-1]) & ~starts[1:]) + 1
     position_of = np.empty(len(score), np.int64)
@@ -309,8 +310,21 @@ def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints
     return position_of[hits], tied_hits, first, last
 
 
-def _descending(score: Floats, lengths: Ints) -> Ints:
-    """The rows of queries of these lengths by score; equal scores stay in order."""
+def _descending(score: Floats, lengths: Ints, rises: int) -> Ints:
+    """The rows of queries of these lengths by score; equal scores stay in order.
+
+    rises: how many rows have a higher score than the row before.
+    """
+    if len(score) > 16 * rises and len(score) > 100 * len(lengths):
+        # a few sorted pieces of each query, which a stable sort merges in a fifth of the time of the others
+        ends = np.cumsum(lengths).tolist()
+        pieces = np.split(-score, ends[:-1])
+        return np.concatenate(
+            [
+                end - len(piece) + np.argsort(piece, kind="stable")
+                for end, piece in zip(ends, pieces, strict=True)
+            ]
+        )
     segments = Segments(np.append(0, np.cumsum(lengths)))
     order = segments.descending(score)  # ten times faster than np.lexsort, which would keep equal ones in order
     ties = segments.ties(score[order])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradeval.arrays import Bytes, Floats, Ints
-from gradeval.arrays.hashing import KeySet, KeyTable, in_group
+from gradeval.arrays.hashing import KeySet, KeyTable, salts
 from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import PAD, Ids, repeats
 from gradeval.arrays.threads import ordered_map
@@ -302,7 +302,8 @@ class _Part(NamedTuple):
 def _holds_enough(read: Columns, qrels: Qrels, enough: float) -> bool:
     """Whether a block has enough duplicate documents to stop reading."""
     query = np.repeat(query_indices(qrels, read.queries), np.diff(read.bounds))
-    again, _ = repeats(KeyTable(in_group(read.documents.keys(), query)), read.documents, query)
+    salt = salts(len(qrels.queries) + len(read.queries))  # of any index
+    again, _ = repeats(KeyTable(read.documents.keys() + salt[query]), read.documents, query)
     return len(again) >= enough
 
 

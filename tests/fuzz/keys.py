@@ -13,6 +13,7 @@ from unittest import mock
 import numpy as np
 
 from gradeval.arrays import Words, hashing, strings
+from gradeval.formats import template
 
 from . import data, slow
 from .call import check_values, gradeval
@@ -70,10 +71,6 @@ def key_of(text: bytes) -> int:
     for at in range(0, len(text), 8):
         state = mixed(state ^ word_of(text[at : at + 8]))
     return state
-
-
-def in_group(key: int, group: int) -> int:
-    return mixed((key + mixed(group)) & MASK)
 
 
 @dataclass(frozen=True)
@@ -144,7 +141,11 @@ def _crafted(rng: random.Random) -> dict[bytes, list[bytes]]:
     for group, (one, other) in enumerate(pairwise(queries)):
         # (query, document) pairs that meet in one key, though neither the queries' nor the documents' do
         for document in names[one][:2]:
-            key = (key_of(document) + mixed(group) - mixed(group + 1)) & MASK if len(document) % 8 == 0 else 0
+            key = (
+                (key_of(document) + mixed(mixed(group + 1)) - mixed(mixed(group + 2))) & MASK
+                if len(document) % 8 == 0
+                else 0
+            )
             if key:
                 names[other].append(with_key(rng, key, rng.choice([8, 16])))
     return {query: list(dict.fromkeys(documents)) for query, documents in names.items()}
@@ -166,6 +167,8 @@ def few_keys(bits: int, long: int) -> Iterator[None]:
     with (
         mock.patch.object(hashing, "mix", mix),
         mock.patch.object(strings, "mix", mix),
+        mock.patch.object(template, "mix", mix),
+        mock.patch.object(template, "_LONGEST", long // 8),
         mock.patch.object(strings, "hash", lambda text: hash(text) & int(kept), create=True),
         mock.patch.object(strings, "LONG", long),
         mock.patch.object(strings.Ids, "short", False),

@@ -45,6 +45,23 @@ def test_scores_fall():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("pieces", [1, 2, 3, 60])
+def test_queries_in_sorted_pieces(pieces):
+    """As where files are joined; with ties, and however many pieces there are."""
+    run = {}
+    for query, size in ((b"q", 240), (b"r", 121), (b"s", 300)):
+        lines = [(b"d%d" % n, float(n // 3)) for n in reversed(range(size))]
+        run[query] = [line for piece in range(pieces) for line in lines[piece::pieces]]
+    qrels = {query: dict.fromkeys([query + name for name, _ in lines], 1) for query, lines in run.items()}
+    run = {query: [(query + name, score) for name, score in lines] for query, lines in run.items()}
+    for ties in TIES:
+        ranks = ranks_of(qrels, run, ties)
+        for query, lines in run.items():
+            assert [ranks[name] for name in ranking(lines, qrels[query], ties)] == list(
+                range(1, len(lines) + 1)
+            )
+
+
 TIED = [(b"b", 1.0), (b"u", 1.0), (b"a", 1.0), (b"c", 2.0), (b"\xff", 1.0), (b"aa", 1.0), (b"d", 0.0)]
 GRADES = {b"a": 2, b"b": 1, b"aa": 0, b"\xff": -1, b"c": 0, b"d": 5}
 

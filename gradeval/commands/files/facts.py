@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Bytes, Ints
-from gradeval.arrays.hashing import KeyTable, in_group
+from gradeval.arrays.hashing import KeyTable, salts
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import repeats
 from gradeval.commands.files.report import Description, Issues, RunFacts
@@ -234,7 +234,7 @@ def _counts(lines: Lines, found: Found) -> _Counts:
     tied_queries = len(distinct(segments.query[ties.offsets[groups]]))
     again = first = np.empty(0, np.int64)
     if found.repeats.total:
-        keys = KeyTable(in_group(lines.documents.keys(), segments.query))
+        keys = KeyTable(lines.documents.keys() + salts(segments.count)[segments.query])
         again, first = repeats(keys, lines.documents, segments.query)
     return _Counts(
         np.diff(lines.bounds),
