@@ -2,36 +2,59 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.numbers import quotient
 from gradeval.arrays.segments import Segments
-from gradeval.registry.invariants import BINARY_IS_AP, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
+from gradeval.registry.invariants import BINARY_IS_AP, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, Condition
 from gradeval.registry.metric import metric
-from gradeval.registry.params import Cutoff, Rel
+from gradeval.registry.params import Cutoff, Rel, choice
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 from gradeval.tables.tied import TieGroups, precision_sums
 
+Norm = Annotated[
+    str, choice("the divisor: R, or the number of relevant documents that fit, min(R, k)", ("relevant", "min"))
+]
 
-def _expected_ap(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Floats:
+
+def _divisor(relevant: Ints, norm: str, cutoff: int | None) -> Ints:
+    return relevant if norm == "relevant" or cutoff is None else np.minimum(relevant, cutoff)
+
+
+def _expected_ap(
+    judgments: Judgments, *, rel: float | None = None, norm: str = "relevant", cutoff: int | None = None
+) -> Floats:
     hits = judgments.hits(rel, cutoff)
     groups = TieGroups.of(judgments, hits.rows, cutoff)
     found = groups.within.lengths.astype(np.float64)
     total = precision_sums(groups, found * groups.before(found), found, found * (found - 1) / 2)
-    return quotient(total, hits.relevant)
+    return quotient(total, _divisor(hits.relevant, norm, cutoff))
+
+
+_FITS = Condition(
+    "cutoff", "without @k or with norm=min", lambda given, _: given["cutoff"] is None or given["norm"] == "min"
+)
 
 
 @metric(
     "AP",
     expected=_expected_ap,
-    invariants=[IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE.unless("rel"), PROMOTION_HELPS],
+    invariants=[
+        IDEAL_IS_ONE.where(_FITS),
+        SCALE_FREE.unless("rel"),
+        PROMOTION_HELPS,
+    ],
     aliases=["MAP"],
     example="AP(rel=2)@100",
     needs_relevant=True,
 )
-def average_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
+def average_precision(
+    judgments: Judgments, *, rel: Rel | None = None, norm: Norm = "relevant", cutoff: Cutoff | None = None
+) -> Terms:
     """Average precision.
 
     Use when relevance is binary, judgments are nearly complete, and the user wants many relevant documents.
@@ -39,7 +62,8 @@ def average_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: C
 
     AP@k = (sum over the relevant documents retrieved in the first k ranks of P at their rank) / R, where R
     is the number of relevant documents in the qrels. Its mean over the queries is the mean average precision,
-    MAP.
+    MAP. With norm=min it is divided by min(R, k), so that a perfect ranking scores 1 even where R is above
+    k: LightGBM's map@k, Kaggle's MAP@k and NTCIREVAL's AP@k.
 
     Of the ir_measures providers, cwl_eval divides by the number of relevant documents in the first 1,000
     ranks instead of R, and trectools prints nan where R is 0.
@@ -48,7 +72,7 @@ def average_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: C
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
     """
     hits = judgments.hits(rel, cutoff)
-    return Terms(hits.segments, hits.rows, hits.precision, hits.relevant)
+    return Terms(hits.segments, hits.rows, hits.precision, _divisor(hits.relevant, norm, cutoff))
 
 
 def _expected_mu_ap(judgments: Judgments) -> Floats:

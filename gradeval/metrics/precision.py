@@ -11,10 +11,10 @@ from gradeval.arrays.numbers import quotient, ratio
 from gradeval.metrics._kernels import hit_count, one_each
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
-from gradeval.registry.params import Cutoff, Rel, positive
+from gradeval.registry.params import Cutoff, Rel, choice, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
-from gradeval.tables.tied import first_hits
+from gradeval.tables.tied import TieGroups, first_hits
 
 Weight = Annotated[
     float, positive("the weight of recall relative to precision: the square of van Rijsbergen's beta")
@@ -190,29 +190,56 @@ def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: 
     return one_each(hits, np.minimum(cutoff, hits.relevant), cutoff)
 
 
-def _expected_success(judgments: Judgments, *, rel: float | None = None, cutoff: int) -> Floats:
+Need = Annotated[
+    str, choice("how many relevant documents must be in the first k ranks: one, or all of them", ("one", "all"))
+]
+
+
+def _expected_success(
+    judgments: Judgments, *, rel: float | None = None, need: str = "one", cutoff: int
+) -> Floats:
+    if need == "all":
+        return _expected_all(judgments, rel, cutoff)
     queries, _, probability = first_hits(judgments, rel, cutoff)
     return np.minimum(queries.sum(probability), 1.0)
 
 
+def _expected_all(judgments: Judgments, rel: float | None, cutoff: int) -> Floats:
+    """With m relevant documents in a group of n, all are in its first c ranks with C(n-m, c-m) / C(n, c)."""
+    hits = judgments.hits(rel)
+    groups = TieGroups.of(judgments, hits.rows, cutoff)
+    group, place = groups.within.query, groups.within.place
+    fits = np.maximum(groups.counted[group] - place, 0.0) / (groups.size[group] - place)
+    is_whole = np.flatnonzero((hits.relevant > 0) & (hits.count == hits.relevant))
+    probability = np.zeros(len(hits.relevant))
+    probability[is_whole] = hits.segments.running_product(fits)[hits.segments.offsets[1:][is_whole] - 1]
+    return probability
+
+
 @metric(
     "Success",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS],
+    invariants=[IDEAL_IS_ONE.where(need="one"), SCALE_FREE.unless("rel"), PROMOTION_HELPS],
     example="Success@5",
     expected=_expected_success,
 )
-def success(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
+def success(judgments: Judgments, *, rel: Rel | None = None, need: Need = "one", cutoff: Cutoff) -> Terms:
     """Success: whether a relevant document is retrieved.
 
     Use when one relevant result on the first page is enough, as in known-item search or question answering.
     Not when small differences matter: each query is 0 or 1, so that many queries are needed.
 
-    Success@k = 1 if a relevant document is in the first k ranks, otherwise 0.
+    Success@k = 1 if a relevant document is in the first k ranks, otherwise 0. With need=all, 1 if all
+    relevant documents are, and there is one: for questions that need several passages together.
 
     Returns float64 (Q,), 0 or 1; 0 where no document is relevant. Unitless.
     Source: Tomlinson, in the TREC Robust and CLEF evaluations, 2003; as in trec_eval.
     """
-    return one_each(judgments.hits(rel).first.top(cutoff))
+    hits = judgments.hits(rel)
+    if need == "all":
+        last = hits.segments.offsets[1:] - 1
+        is_whole = (hits.count == hits.relevant) & (hits.relevant > 0)
+        return one_each(hits.take(last[is_whole]).top(cutoff))
+    return one_each(hits.first.top(cutoff))
 
 
 def _expected_rr(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Floats:

@@ -57,8 +57,12 @@ def ap(qrels, run, relevant, cutoff=None):
 
 
 @reference("AP")
-def _(qrels, run, level, judged, rel=None, cutoff=None):
-    return ap(qrels, run, relevant_set(qrels, level, rel), cutoff)
+def _(qrels, run, level, judged, rel=None, norm="relevant", cutoff=None):
+    relevant = relevant_set(qrels, level, rel)
+    value = ap(qrels, run, relevant, cutoff)
+    return (
+        value * len(relevant) / min(len(relevant), cutoff) if norm == "min" and cutoff and relevant else value
+    )
 
 
 @reference("muAP")
@@ -277,8 +281,9 @@ def _(qrels, run, level, judged, rel=None, x=1.0):
 
 
 @reference("Success")
-def _(qrels, run, level, judged, rel=None, cutoff=None):
-    return 1.0 if hits(qrels, run, level, rel, cutoff) else 0.0
+def _(qrels, run, level, judged, rel=None, need="one", cutoff=None):
+    found, relevant = hits(qrels, run, level, rel, cutoff), relevant_set(qrels, level, rel)
+    return 1.0 if found and (need == "one" or found == len(relevant)) else 0.0
 
 
 @reference("RR")

@@ -81,3 +81,10 @@ def test_no_queries():
 def test_ties_go_by_id_from_the_last():
     query = scored([1, 0], [5, 5])  # d0001 stands before d0000
     assert value("AP", query) == 0.5
+
+
+def test_divided_by_what_fits():
+    """AP(norm=min)@k: a ranking that is perfect in its first k ranks scores 1."""
+    assert value("AP(norm=min)@2", ranked([1, 1, 0], missed=[1])) == 1
+    assert value("AP(norm=min)@3", ranked([1, 0, 1], missed=[1])) == pytest.approx((1 + 2 / 3) / 3)
+    assert value("AP(norm=min)", ranked([1, 0, 1])) == value("AP", ranked([1, 0, 1]))

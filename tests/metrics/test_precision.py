@@ -103,3 +103,16 @@ def test_counts():
     assert values("num_rel", EMPTY, MISSING, UNJUDGED) == [0, 1, 0]
     assert values("num_rel(rel=0)", EMPTY, MISSING, UNJUDGED) == [0, 2, 0]
     assert values("num_rel_ret", EMPTY, MISSING, FIVE) == [0, 0, 3]
+
+
+def test_success_with_all():
+    """1 where all relevant documents are in the first ranks, and there is one."""
+    query = ranked([1, 0, 2, 0])
+    for name, expected in [
+        ("Success(need=all)@2", 0),
+        ("Success(need=all)@3", 1),
+        ("Success(need=all,rel=2)@3", 1),
+    ]:
+        assert value(name, query) == expected, name
+    assert value("Success(need=all)@3", ranked([1, 0, 1], missed=[1])) == 0
+    assert value("Success(need=all)@3", ranked([0, 0])) == 0

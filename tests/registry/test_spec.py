@@ -238,7 +238,8 @@ def test_a_wrong_parameter_lists_those_there_are():
     with pytest.raises(MetricError) as caught:
         parse("AP(level=2)")
     assert caught.value.hint == (
-        "AP takes rel (a number), cutoff (a positive integer), judged_only (true or false)"
+        "AP takes rel (a number), norm (relevant or min), cutoff (a positive integer), "
+        "judged_only (true or false)"
     )
     with pytest.raises(MetricError) as caught:
         parse("muAP(rel=2)")
