@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, Ints
 from gradeval.arrays.numbers import quotient, ratio
 from gradeval.metrics._kernels import hit_count, one_each
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
@@ -86,58 +86,83 @@ def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, 
     return harmonic(hits.count / cutoff, quotient(hits.count, hits.relevant), x)
 
 
-@metric("set_P", invariants=[SCALE_FREE.unless("rel")])
-def set_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
+@metric("set_P", invariants=[SCALE_FREE.unless("rel")], example="set_P(rel=2)")
+def set_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Precision of the retrieved set.
 
     Use when the system returns a set, as in filtering or Boolean search.
     Not when the system ranks and returns as many documents as it likes.
 
-    set_P = (relevant documents retrieved) / (documents retrieved).
+    set_P = (relevant documents retrieved) / (documents retrieved). With a cutoff, the set is that of the
+    first k documents, which are fewer where fewer were retrieved (P@k is divided by k).
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
-    return one_each(judgments.hits(rel), judgments.retrieved)
+    return one_each(judgments.hits(rel), _retrieved(judgments, cutoff), cutoff)
+
+
+def _retrieved(judgments: Judgments, cutoff: int | None) -> Ints:
+    """The size of the retrieved set, or of its first k documents, (Q,)."""
+    return judgments.retrieved if cutoff is None else np.minimum(judgments.retrieved, cutoff)
 
 
 @metric(
     "set_recall",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), UNJUDGED_IGNORED],
+    invariants=[
+        IDEAL_IS_ONE.unless("cutoff"),
+        SCALE_FREE.unless("rel"),
+        UNJUDGED_IGNORED.unless("cutoff"),
+    ],
     aliases=["set_R"],
+    example="set_recall",
     needs_relevant=True,
 )
-def set_recall(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
+def set_recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Recall of the retrieved set.
 
     Use when the system returns a set, or the whole candidate list of a first stage is evaluated.
     Not when runs return different numbers of documents: a longer run is never worse.
 
-    set_recall = (relevant documents retrieved) / (relevant documents in the qrels).
+    set_recall = (relevant documents retrieved) / (relevant documents in the qrels). With a cutoff it is R@k.
 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
     hits = judgments.hits(rel)
-    return one_each(hits, hits.relevant)
+    return one_each(hits, hits.relevant, cutoff)
+
+
+def _expected_set_f(
+    judgments: Judgments, *, rel: float | None = None, x: float = 1.0, cutoff: int | None = None
+) -> Floats:
+    count, relevant = hit_count(judgments, rel, cutoff), judgments.hits(rel).relevant
+    return harmonic(ratio(count, _retrieved(judgments, cutoff)), quotient(count, relevant), x)
 
 
 @metric(
-    "set_F", invariants=[SCALE_FREE.unless("rel")], example="set_F(x=0.5)", needs_relevant=True, order_free=True
+    "set_F",
+    invariants=[SCALE_FREE.unless("rel")],
+    example="set_F(x=0.5)",
+    needs_relevant=True,
+    expected=_expected_set_f,
 )
-def set_f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0) -> Floats:
+def set_f_measure(
+    judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, cutoff: Cutoff | None = None
+) -> Floats:
     """F-measure of the retrieved set.
 
     Use when a returned set is to have both precision and recall, as one number.
     Not when the result is a ranking of arbitrary length.
 
     set_F = (x + 1) P R / (x P + R), with P = set_P and R = set_recall; with x = 1 it is their harmonic mean.
+    With a cutoff, set_F@k is that of set_P@k and set_recall@k.
 
     Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
-    hits = judgments.hits(rel)
-    return harmonic(ratio(hits.count, judgments.retrieved), quotient(hits.count, hits.relevant), x)
+    hits = judgments.hits(rel, cutoff)
+    return harmonic(ratio(hits.count, _retrieved(judgments, cutoff)), quotient(hits.count, hits.relevant), x)
 
 
 @metric("set_map", invariants=[SCALE_FREE.unless("rel")], needs_relevant=True, order_free=True)

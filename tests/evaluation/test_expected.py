@@ -16,7 +16,7 @@ from gradeval.tables.judgments import Judgments
 LINEAR = "CG@3 DCG nDCG@3 nDCG(gain=exp)@2 nDCG(discount=letor) NDCNG@3 nDCGphi JKnDCG@3 ndcg_p gP@3 gR@2 rbp"
 COUNTED = "P@2 R@3 relative_P@2 F@3 Rprec Rprec_mult@0.5 Judged@2 unj@3 num_rel set_P set_F num_rel_ret"
 OTHERS = "SDCG(max_rel=3)@3 INSQ(max_rel=3) rbp(rel=1)@2 AP AP@2 AP(rel=2)@3 muAP RR RR@2 Success@1 Success@3"
-VARIANTS = "AP(norm=min)@2 Success(need=all)@2 Success(need=all)@4"
+VARIANTS = "AP(norm=min)@2 Success(need=all)@2 Success(need=all)@4 set_P@3 set_recall@2 set_F@3"
 CASCADES = "ERR ERR@2 ERR(gain=linear)@3 nERR@3 iRBU@2 Q Q@2 Q(beta=3,gain=exp)@3 rankDCG tau AUC"
 SPECS = parse(
     f"{LINEAR} {COUNTED} {OTHERS} {CASCADES} {VARIANTS} nDCG(judged_only=True)@2 AP(judged_only=True)@2"

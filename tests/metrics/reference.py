@@ -266,18 +266,19 @@ def _(qrels, run, level, judged, rel=None, x=1.0, cutoff=None):
 
 
 @reference("set_P")
-def set_precision(qrels, run, level, judged, rel=None):
-    return ratio(hits(qrels, run, level, rel), len(run))
+def set_precision(qrels, run, level, judged, rel=None, cutoff=None):
+    return ratio(hits(qrels, run, level, rel, cutoff), len(ranked(run, cutoff)))
 
 
 @reference("set_recall")
-def set_recall(qrels, run, level, judged, rel=None):
-    return recall(qrels, run, level, judged, rel)
+def set_recall(qrels, run, level, judged, rel=None, cutoff=None):
+    return recall(qrels, run, level, judged, rel, cutoff)
 
 
 @reference("set_F")
-def _(qrels, run, level, judged, rel=None, x=1.0):
-    return f(set_precision(qrels, run, level, judged, rel), set_recall(qrels, run, level, judged, rel), x)
+def _(qrels, run, level, judged, rel=None, x=1.0, cutoff=None):
+    of = qrels, run, level, judged, rel, cutoff
+    return f(set_precision(*of), set_recall(*of), x)
 
 
 @reference("Success")
