@@ -99,19 +99,14 @@ def test_the_order_of_rows_does_not_matter() -> None:
     assert kept(1) == kept(2)
 
 
-def test_ranges_over_ties() -> None:
-    metrics = "AP nDCG@3 P@3 muAP num_rel_ret gm_map"
+def test_intervals_of_means_and_ranges_over_ties() -> None:
+    metrics = "AP num_ret gm_map nDCG@3 P@3 muAP num_rel_ret"
     job = job_of(QRELS, RUNS, [metrics], tie_range=True)
-    results = merged(evaluated(pl, QRELS, RUNS, job, 5)[0], job)
+    results = merged(evaluated(pl, QRELS, RUNS, job, 4)[0], job)
     expected = gradeval.evaluate(QRELS, RUNS, metrics, tie_range=True)
     assert results.tie_ranges == pytest.approx(expected.tie_ranges, rel=1e-12)
     assert results.range("first", "AP") == pytest.approx(expected.range("first", "AP"), rel=1e-12)
-
-
-def test_intervals_of_means() -> None:
-    job = job_of(QRELS, RUNS, ["AP num_ret gm_map"])
-    results = merged(evaluated(pl, QRELS, RUNS, job, 4)[0], job)
-    values = gradeval.evaluate(QRELS, RUNS, "AP").values(0, "AP")
+    values = expected.values(0, "AP")
     error = values.std(ddof=1) / math.sqrt(len(values))
     assert results.standard_error(0, "AP") == pytest.approx(error, rel=1e-12)
     from scipy.stats import t
@@ -144,19 +139,17 @@ def test_comparison(options: dict[str, Any]) -> None:
 
 
 def test_comparison_of_what_it_cannot() -> None:
-    job = job_of(QRELS, RUNS, ["AP"])
-    with pytest.raises(GradevalError, match="test requires the values of all queries in one place"):
-        chosen_options({"test": "wilcoxon"})
-    with pytest.raises(
-        GradevalError, match="unknown option basline: the options are baseline, all_pairs, corr"
+    for options, message in (
+        ({"test": "wilcoxon"}, "test requires the values of all queries in one place"),
+        ({"basline": 1}, "unknown option basline: the options are baseline, all_pairs, corr"),
+        ({"correction": "maxt"}, "the maxT correction requires the values of all queries"),
     ):
-        chosen_options({"basline": 1})
-    with pytest.raises(GradevalError, match="the maxT correction requires the values of all queries"):
-        chosen_options({"correction": "maxt"})
-    with pytest.raises(GradevalError, match="nDCG@5 was not evaluated"):
-        comparison(job, "nDCG@5", chosen_options({}), lambda job: [])
-    with pytest.raises(GradevalError, match="there is 1 run"):
-        comparison(job._replace(runs=("first",), paths=("first",)), None, chosen_options({}), lambda job: [])
+        with pytest.raises(GradevalError, match=message):
+            chosen_options(options)
+    job, alone = job_of(QRELS, RUNS, ["AP"]), job_of(QRELS, {"first": RUN}, ["AP"])
+    for of, metrics, message in ((job, "nDCG@5", "nDCG@5 was not evaluated"), (alone, None, "there is 1 run")):
+        with pytest.raises(GradevalError, match=message):
+            comparison(of, metrics, chosen_options({}), lambda job: [])
 
 
 def one_bucket(judged: list[Any], retrieved: list[Any], **job: Any) -> Any:
@@ -173,7 +166,7 @@ def errors(found: Any) -> list[str]:
     return str(found).splitlines()
 
 
-def test_a_bad_row_is_named() -> None:
+def test_bad_rows_are_named() -> None:
     rows = [(0, "q", "d", math.nan), (0, "q", "e", 1.0), (1, "q", "d", 2.0), (0, "q", None, 1.0)]
     bucket = one_bucket(QREL, rows)
     assert errors(bucket.runs[0]) == [
@@ -181,30 +174,26 @@ def test_a_bad_row_is_named() -> None:
         "a: query 'q': the document id is missing",
     ]
     assert bucket.runs[1].in_run == 1, "the other run is evaluated"
-    missing = one_bucket(QREL, [(0, "q", "d", 1.0), (1, "q", "d", None), (1, "q", "e", 1.0)])
-    assert errors(missing.runs[1]) == ["b: query 'q', document 'd': the score is missing"]
-
-
-def test_duplicates_are_named() -> None:
-    rows = [(0, "q", "d", 1.0), (1, "q", "d", 2.0), (1, "q", "e", 2.0), (1, "q", "d", 2.0)]
-    assert errors(one_bucket(QREL, rows).runs[1]) == [
-        "b: query 'q', document 'd': duplicate document for its query"
-    ]
-    unjudged = [(0, "other", "d", 1.0), (0, "other", "d", 1.0)]
-    assert errors(one_bucket(QREL, unjudged).runs[0]) == [
-        "a: query 'other', document 'd': duplicate document for its query"
-    ]
-
-
-def test_qrels_are_checked() -> None:
-    twice = [*QREL, ("q", "d", 2.0), ("q", "e", 0.0), ("q", "g", 1e200), ("r", "g", None)]
-    assert errors(one_bucket(twice, []).failure) == ["qrels: query 'r', document 'g': the grade is missing"]
-    assert errors(one_bucket(twice[:-1], []).failure) == [
+    twice = "duplicate document for its query"
+    for rows, expected in (
+        ([(0, "q", "d", None), (0, "q", "e", 1.0)], "a: query 'q', document 'd': the score is missing"),
+        ([(0, "q", "d", 2.0), (0, "q", "e", 2.0), (0, "q", "d", 2.0)], f"a: query 'q', document 'd': {twice}"),
+        ([(0, "other", "d", 1.0), (0, "other", "d", 1.0)], f"a: query 'other', document 'd': {twice}"),
+    ):
+        assert errors(one_bucket(QREL, rows).runs[0]) == [expected]
+    judged = [*QREL, ("q", "d", 2.0), ("q", "e", 0.0), ("q", "g", 1e200), ("r", "g", None)]
+    assert errors(one_bucket(judged, []).failure) == ["qrels: query 'r', document 'g': the grade is missing"]
+    assert errors(one_bucket(judged[:-1], []).failure) == [
         "qrels: query 'q', document 'g': the grade 1e+200 is out of range. Grades are 0 or between 1e-150 and "
         "1e150 in absolute value; rescale them",
         "qrels: query 'q', document 'd': it has two grades, 1 and 2",
     ]
-    assert [one.count for one in one_bucket(twice[:1] * 3, []).notices if one.kind is Kind.DUPLICATES] == [2]
+    notices = one_bucket(judged[:1] * 3, []).notices
+    assert [notice.count for notice in notices if notice.kind is Kind.DUPLICATES] == [2]
+    line = one_bucket([("\0" + "1 field\0x", None, None)], [], qrels_names=Names("qrels.txt"))
+    assert errors(line.failure) == ["qrels.txt: line 'x': 1 field"]
+    [error] = errors(one_bucket(QREL, [], version="0").failure)
+    assert error.endswith("the driver 0: install one version on both")
 
 
 def test_many_errors_are_counted() -> None:
@@ -218,12 +207,8 @@ def test_many_errors_are_counted() -> None:
     assert lines[0] == "a: query 'q', document 'd000': the score inf is not a finite number"
     assert lines[-1] == "a: 280 more errors"
     assert str(failed[1].error) == "b: no data: it has no rows"
-
-
-def test_a_run_without_rows_and_one_of_other_queries() -> None:
-    job = job_of(QRELS, {"a": {}, "b": {}}, ["AP"])
-    buckets, _ = evaluated(pl, QRELS, {"a": {}, "b": {"zz": {"d": 1.0}}}, job, 3)
-    assert [str(one.error) for one in merged(buckets, job).failed] == [
+    buckets, _ = evaluated(pl, QRELS, {"a": {}, "b": {"zz": {"d": 1.0}}}, job_of(QRELS, RUNS, ["AP"]), 3)
+    assert [str(run.error) for run in merged(buckets, job).failed] == [
         "a: no data: it has no rows",
         "b: it has no query in common with qrels. Check the query ids",
     ]
@@ -258,21 +243,11 @@ def test_a_summary_has_means_only() -> None:
     assert frame["value"].to_list() == pytest.approx(expected.means.ravel().tolist())
 
 
-def test_lines_that_are_no_rows_are_their_errors() -> None:
-    bucket = one_bucket([("\0" + "1 field\0x", None, None)], [], qrels_names=Names("qrels.txt"))
-    assert errors(bucket.failure) == ["qrels.txt: line 'x': 1 field"]
-
-
 def test_empty_tables() -> None:
     bucket = one_bucket([], [(0, "q", "d", 1.0), (0, "r", "d", 1.0)])
-    assert [one.counted for one in bucket.runs] == [0, 0]
-    assert [(one.kind, one.count) for one in bucket.runs[0].notices if one.kind is Kind.UNJUDGED] == [
-        (Kind.UNJUDGED, 2)
-    ]
-    nothing = one_bucket([], [])
-    assert [one.counted for one in nothing.runs] == [0, 0]
-    alone = one_bucket(QREL, [])
-    assert [one.values.total.tolist() for one in alone.runs] == [[0.0], [0.0]]
+    assert [run.counted for run in (*bucket.runs, *one_bucket([], []).runs)] == [0] * 4
+    assert [notice.count for notice in bucket.runs[0].notices if notice.kind is Kind.UNJUDGED] == [2]
+    assert [run.values.total.tolist() for run in one_bucket(QREL, []).runs] == [[0.0], [0.0]]
 
 
 def test_unknown_queries() -> None:
@@ -291,47 +266,23 @@ def test_a_metric_that_cannot_be_computed() -> None:
     assert [str(one.error) for one in failed] == [str(expected.value)] * 2
 
 
-def test_another_version_is_refused() -> None:
-    bucket = one_bucket(QREL, [], version="0")
-    [error] = errors(bucket.failure)
-    assert error.endswith("the driver 0: install one version on both")
-
-
 def test_places_are_the_order_of_ties() -> None:
+    """Also those of many digits; equal places are in the order of ids from the last to the first."""
     job: Job = job_of({"q": {"d": 1.0}}, {"a": {}}, ["RR"], ties="input")
     qrels = table(pl, QREL, "query", "document", "number")
-    for places in ([1, 2], [2, 1]):
+    for places, value in (((1, 2), 1.0), ((2, 1), 0.5), ((2**60, 2**60 + 1), 1.0), ((2**60 + 1, 2**60), 0.5)):
         rows = [("q", "d", 1.0, places[0]), ("q", "e", 1.0, places[1])]
-        _, [(_, _, values)] = evaluate_bucket(
-            qrels, table(pl, rows, "query", "document", "number", "place"), job
-        )
-        assert values.tolist() == [[1 / places[0]]]
-
-
-def test_places_of_many_digits_and_equal_places() -> None:
-    """Whatever the order of the rows: equal places are in the order of ids from the last to the first."""
-    job: Job = job_of({"q": {"d": 1.0}}, {"a": {}}, ["RR"], ties="input")
-    qrels = table(pl, QREL, "query", "document", "number")
-    for places, value in (((2**60, 2**60 + 1), 1.0), ((2**60 + 1, 2**60), 0.5), ((5, 5), 0.5)):
-        rows = [("q", "d", 1.0, places[0]), ("q", "e", 1.0, places[1])]
-        for shuffled in (rows, rows[::-1]):
+        equal = [(*row[:3], 5) for row in rows]
+        for shuffled, expected in ((rows, value), (rows[::-1], value), (equal, 0.5), (equal[::-1], 0.5)):
             runs = table(pl, shuffled, "query", "document", "number", "place")
             _, [(_, _, values)] = evaluate_bucket(qrels, runs, job)
-            assert values.tolist() == [[value]]
+            assert values.tolist() == [[expected]]
 
 
 def test_how_many_buckets() -> None:
     """Each core has as many, of a million rows at most; each has some rows."""
-    for rows, cores, buckets in (
-        (0, 4, 1),
-        (100_000, 256, 1),
-        (1_000_000, 2, 2),
-        (5_000_000, 2, 6),
-        (10_000_000, 256, 152),
-        (10**9, 64, 960),
-        (10**14, 64, 100_000),
-    ):
-        assert bucket_count(rows, cores) == buckets
+    rows = (0, 4), (100_000, 256), (10**6, 2), (5 * 10**6, 2), (10**7, 256), (10**9, 64), (10**14, 64)
+    assert [bucket_count(*case) for case in rows] == [1, 1, 2, 6, 152, 960, 100_000]
 
 
 numbers = st.floats(-1e6, 1e6) | st.just(math.nan)
@@ -347,25 +298,14 @@ def test_moments_of_parts_are_those_of_the_whole(values: list[float], cuts: list
     assert joined.squares == pytest.approx(whole.squares, rel=1e-9, abs=1e-3)
 
 
-def test_moments_by_hand() -> None:
+def test_moments() -> None:
     moments = Moments.of(np.array([[1.0, 2.0, math.nan, 6.0]]))
     assert (moments.size, moments.total, moments.squares) == ([3], [9], [14])
-    assert moments.mean == [3]
-    assert moments.sd == [math.sqrt(7)]
-
-
-def test_deviations_that_are_small_beside_the_mean() -> None:
-    """Where sums of squares would cancel."""
-    values = 1e9 + np.array([[0.0, 1.0, 2.0, 3.0]])
+    assert (moments.mean, moments.sd) == ([3], [math.sqrt(7)])
+    values = 1e9 + np.array([[0.0, 1.0, 2.0, 3.0]])  # where sums of squares would cancel
     parts = [Moments.of(values[:, :1]), Moments.of(values[:, 1:])]
     assert Moments.joined(parts).squares == pytest.approx([5.0], rel=1e-9)
-
-
-def test_moments_of_nothing() -> None:
-    nothing = Moments.of(np.empty((2, 0)))
+    nothing, single = Moments.of(np.empty((2, 0))), Moments.of(np.array([[1.0], [2.0]]))
     assert nothing.size.tolist() == [0, 0]
-    assert np.isnan(nothing.mean).all()
-    assert np.isnan(nothing.sd).all()
-    one = Moments.of(np.array([[1.0], [2.0]]))
-    assert Moments.joined([nothing, one, nothing]).total.tolist() == [1, 2]
-    assert np.isnan(one.sd).all()
+    assert np.isnan([nothing.mean, nothing.sd, single.sd]).all()
+    assert Moments.joined([nothing, single, nothing]).total.tolist() == [1, 2]
