@@ -312,15 +312,19 @@ def _exported(data: Any) -> Iterator[list[Chunk]]:
         if not array.release:
             return
         owner = _Owner(array, schema, types)
+        columns = [(schema.children[i].contents, array.children[i].contents) for i in range(schema.n_children)]
         yield [
-            _chunk(schema.children[i].contents, array.children[i].contents, array, owner)
-            for i in range(schema.n_children)
+            Chunk(
+                of.name.decode("utf-8", "replace") if of.name else "",
+                of.format,
+                column,
+                of,
+                column.offset + array.offset,
+                array.length,
+                owner,
+            )
+            for of, column in columns
         ]
-
-
-def _chunk(schema: Any, array: Any, parent: Any, owner: _Owner) -> Chunk:
-    name = schema.name.decode("utf-8", "replace") if schema.name else ""
-    return Chunk(name, schema.format, array, schema, array.offset + parent.offset, parent.length, owner)
 
 
 def _check(stream: Any, code: int) -> None:
@@ -334,40 +338,6 @@ _capsule_pointer: Callable[[Any, bytes], int] = ctypes.PYFUNCTYPE(
 )(("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
-class Decimals:
-    """Decimal numbers, as integers (of 64 bits or of any size) times 10^-scale."""
-
-    def __init__(self, integers: NDArray[Any], scale: int, is_missing: Bools | None) -> None:
-        self.integers, self.scale, self.is_missing = integers, scale, is_missing
-
-    def __len__(self) -> int:
-        return len(self.integers)
-
-    def ids(self, rows: slice, what: str) -> tuple[Ids, LineProblems]:
-        integers = self.integers[rows]
-        if self.scale == 0 and integers.dtype != object:
-            return Numeric(integers, self._missing(rows)).ids(slice(None), what)
-        from decimal import Context, Decimal
-
-        exact = Context(prec=_DIGITS)
-        values = [Decimal(one).scaleb(-self.scale, exact) for one in integers.tolist()]
-        missing = missing_rows(self._missing(rows), what)
-        return object_ids([f"{value:f}" for value in values], what)[0], missing
-
-    def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]:
-        integers = self.integers[rows]
-        missing = self._missing(rows)
-        is_exact = integers.dtype != object and 0 <= self.scale <= 22
-        if is_exact and len(integers) and max(int(integers.max()), -int(integers.min())) < 2**53:
-            return Numeric(integers / 10.0**self.scale, missing).numbers(slice(None), what)
-        above, below = 10 ** max(-self.scale, 0), 10 ** max(self.scale, 0)
-        values = np.array([one * above / below for one in integers.tolist()], np.float64)  # rounded once
-        return Numeric(values, missing).numbers(slice(None), what)
-
-    def _missing(self, rows: slice) -> Bools | None:
-        return None if self.is_missing is None else self.is_missing[rows]
-
-
 class Arrow:
     """A column of record batches. Raises TypeError for a type that is neither text nor number."""
 
@@ -376,7 +346,8 @@ class Arrow:
         self.start = np.cumsum([0, *(chunk.length for chunk in chunks)])
         dictionaries = [chunk.dictionary for chunk in chunks]
         self.distinct = [None if one is None else Distinct(Arrow([one])) for one in dictionaries]
-        if not all(map(_is_readable, chunks[:1])):
+        part = (chunks[0].dictionary or chunks[0]).rows(0, 0) if chunks else None
+        if part and not part.is_null and all(of() is None for of in (part.numbers, part.decimals, part.texts)):
             column = f"the type of column {chunks[0].name} ({chunks[0].format.decode()})"
             raise TypeError(f"{column} is neither text nor number. Cast it to one of these")
 
@@ -407,22 +378,14 @@ class Arrow:
                 yield chunk.rows(max(first - start, 0), min(end - start, chunk.length)), self.distinct[number]
 
 
-def _is_readable(chunk: Chunk) -> bool:
-    part = (chunk.dictionary or chunk).rows(0, 0)
-    return part.is_null or any(values() is not None for values in (part.numbers, part.decimals, part.texts))
-
-
-def _without_texts(chunk: Chunk, distinct: Distinct | None) -> Values | None:
-    """The values of a chunk, None where they are strings. Raises ValueError where its codes are damaged."""
+def _values(chunk: Chunk, distinct: Distinct | None) -> Values | None:
+    """The values of a chunk, None where they are strings or decimals. Raises ValueError for damaged codes."""
     if chunk.is_null:
         return Objects([None] * chunk.length)
-    decimals = chunk.decimals()
-    if decimals is not None:
-        return Decimals(*decimals, chunk.missing())
     codes, missing = chunk.numbers(), chunk.missing()
     if codes is None or distinct is None:
         return None if codes is None else Numeric(codes, missing)
-    outside = (codes < 0) | (codes >= len(distinct.values))
+    outside = (codes < 0) | (codes >= distinct.count)
     if missing is not None:
         outside &= ~missing
         codes = np.where(missing, -1, codes.astype(np.int64))
@@ -432,12 +395,20 @@ def _without_texts(chunk: Chunk, distinct: Distinct | None) -> Values | None:
 
 
 def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids, LineProblems]:
-    values = _without_texts(chunk, distinct)
+    missing, values = chunk.missing(), _values(chunk, distinct)
+    if (decimals := chunk.decimals()) is not None:
+        integers, scale = decimals
+        if scale or integers.dtype == object:
+            from decimal import Context, Decimal
+
+            exact = Context(prec=_DIGITS)
+            texts = [f"{Decimal(integer).scaleb(-scale, exact):f}" for integer in integers.tolist()]
+            return object_ids(texts, what)[0], missing_rows(missing, what)
+        values = Numeric(integers, missing)
     if values is not None:
         return values.ids(slice(None), what)
     ids = chunk.texts()
     assert ids is not None
-    missing = chunk.missing()
     wrong = missing_rows(missing, what)
     if not wrong.total and chunk.may_hold_nul(ids):
         rows = np.flatnonzero(_holds_nul(ids))
@@ -446,13 +417,21 @@ def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids,
 
 
 def _chunk_numbers(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Floats, LineProblems]:
-    values = _without_texts(chunk, distinct)
+    missing, values = chunk.missing(), _values(chunk, distinct)
+    if (decimals := chunk.decimals()) is not None:
+        integers, scale = decimals
+        is_exact = integers.dtype != object and 0 <= scale <= 22
+        if is_exact and len(integers) and max(int(integers.max()), -int(integers.min())) < 2**53:
+            values = Numeric(integers / 10.0**scale, missing)
+        else:
+            above, below = 10 ** max(-scale, 0), 10 ** max(scale, 0)
+            rounded_once = [integer * above / below for integer in integers.tolist()]
+            values = Numeric(np.array(rounded_once, np.float64), missing)
     if values is not None:
         return values.numbers(slice(None), what)
     ids = chunk.texts()
     assert ids is not None
     texts: list[str | None] = [text.decode("utf-8", "surrogateescape") for text in ids.tolist()]
-    missing = chunk.missing()
     if missing is not None:
         for row in np.flatnonzero(missing).tolist():
             texts[row] = None
@@ -546,9 +525,7 @@ def _open_parquet(arrow: Any, stream: Any) -> _Opened:
     file = pyarrow.parquet.ParquetFile(stream, pre_buffer=False)
 
     def batches_of(names: list[str]) -> Iterator[Any]:
-        for group in range(
-            file.num_row_groups
-        ):  # one after the other, since pyarrow keeps those it was asked for
+        for group in range(file.num_row_groups):  # singly, since pyarrow keeps those it was asked for
             yield from file.iter_batches(BLOCK_ROWS, row_groups=[group], columns=names)
 
     return file.schema_arrow.names, batches_of

@@ -10,8 +10,9 @@ import os
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date, time, timedelta
+from functools import cache, partial
 from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -75,7 +76,8 @@ class Numeric:
         return len(self.values)
 
     def ids(self, rows: slice, what: str) -> tuple[Ids, LineProblems]:
-        values, missing = self.values[rows], self._missing(rows, what)
+        values = self.values[rows]
+        missing = missing_rows(None if self.is_missing is None else self.is_missing[rows], what)
         if values.dtype.kind in "iu":
             return integer_ids(values), missing
         ids, wrong = object_ids(values.tolist(), what)
@@ -86,31 +88,27 @@ class Numeric:
             values = self.values[rows].astype(np.float64)
         return values, _not_finite(values, what, None if self.is_missing is None else self.is_missing[rows])
 
-    def _missing(self, rows: slice, what: str) -> LineProblems:
-        return missing_rows(None if self.is_missing is None else self.is_missing[rows], what)
-
 
 class Distinct:
-    """The distinct values of a column, each read once."""
+    """The distinct values of a column, each read once: (ids or numbers, what is wrong with them).
+
+    Behind the last number is NaN, and there is always an id, for rows without a value.
+    """
 
     def __init__(self, values: Values) -> None:
-        self.values = values
-        self.found: dict[str, Any] = {}
+        self.count = len(values)
+        self.ids = cache(partial(self._ids, values))
+        self.numbers = cache(partial(self._numbers, values))
 
-    def ids(self, what: str) -> tuple[Ids, LineProblems]:
-        if "ids" not in self.found:
-            ids, wrong = self.values.ids(slice(None), what)
-            self.found["ids"] = ids if len(ids) else Ids.of([b""]), wrong
-        found: tuple[Ids, LineProblems] = self.found["ids"]
-        return found
+    @staticmethod
+    def _ids(values: Values, what: str) -> tuple[Ids, LineProblems]:
+        ids, wrong = values.ids(slice(None), what)
+        return ids if len(ids) else Ids.of([b""]), wrong
 
-    def numbers(self, what: str) -> tuple[Floats, LineProblems]:
-        """With NaN behind the last."""
-        if "numbers" not in self.found:
-            numbers, wrong = self.values.numbers(slice(None), what)
-            self.found["numbers"] = np.append(numbers, np.nan), wrong
-        found: tuple[Floats, LineProblems] = self.found["numbers"]
-        return found
+    @staticmethod
+    def _numbers(values: Values, what: str) -> tuple[Floats, LineProblems]:
+        numbers, wrong = values.numbers(slice(None), what)
+        return np.append(numbers, np.nan), wrong
 
 
 class Categories:
@@ -163,23 +161,17 @@ def _not_finite(values: Floats, what: str, is_missing: Bools | None = None) -> L
 
 def object_ids(values: Sequence[Any], what: str) -> tuple[Ids, LineProblems]:
     """Ids of objects: strings, bytes, and the str() of any other that is no container."""
-    ids = _strings(values)
-    if ids is None:
+    ids = None
+    try:
+        ids = _separated(_SEPARATOR.join(values).encode("utf-8", "surrogateescape"), len(values))
+    except (TypeError, UnicodeEncodeError):
         kinds = set(map(type, values))
         if kinds == {bytes}:
             ids = _separated(_SEPARATOR.encode().join(values), len(values))
         elif kinds == {int}:
-            ids = _integers(values)
+            with suppress(OverflowError):
+                ids = integer_ids(np.array(values, np.int64))
     return (ids, NOTHING) if ids is not None else _one_by_one(values, what)
-
-
-def _strings(values: Sequence[Any]) -> Ids | None:
-    """Ids of strings, None where one is none or cannot be encoded."""
-    try:
-        text = _SEPARATOR.join(values).encode("utf-8", "surrogateescape")
-    except (TypeError, UnicodeEncodeError):
-        return None
-    return _separated(text, len(values))
 
 
 def _separated(text: bytes, count: int) -> Ids | None:
@@ -192,13 +184,6 @@ def _separated(text: bytes, count: int) -> Ids | None:
         return None
     start = np.append(0, ends[:-1] + 1)
     return Ids(block, start, ends - start)
-
-
-def _integers(values: Sequence[int]) -> Ids | None:
-    try:
-        return integer_ids(np.array(values, np.int64))
-    except OverflowError:
-        return None
 
 
 def _one_by_one(values: Sequence[Any], what: str) -> tuple[Ids, LineProblems]:
@@ -292,8 +277,10 @@ def object_numbers(values: Sequence[Any], what: str) -> tuple[Floats, LineProble
 def _number_of(value: Any) -> float:
     if isinstance(value, (complex, np.complexfloating)):
         raise TypeError(f"{described(value)} is a complex number")
-    if isinstance(value, (str, bytes)) and not NUMBER.fullmatch(_encoded(value)):
-        raise ValueError(f"{described(value)} is not a number")
+    if isinstance(value, (str, bytes)):
+        text = value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass")
+        if not NUMBER.fullmatch(text):
+            raise ValueError(f"{described(value)} is not a number")
     try:
         if isinstance(value, (np.datetime64, np.timedelta64)) or _is_masked(value):
             raise TypeError  # though float() takes times of some units, and makes NaN of what is masked
@@ -303,10 +290,6 @@ def _number_of(value: Any) -> float:
     except (TypeError, ValueError):
         missing = not isinstance(value, (str, bytes)) and is_missing(value)
         raise ValueError("is missing" if missing else f"{described(value)} is not a number") from None
-
-
-def _encoded(text: str | bytes) -> bytes:
-    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
 
 
 def _reason(error: Exception) -> str:
@@ -330,11 +313,7 @@ def readable(path: str, requirement: str = "it cannot be read", line: int | None
     except (GradevalError, MemoryError):
         raise
     except Exception as error:
-        try:
-            why = " ".join(str(error).split())
-        except Exception:
-            why = ""
-        raise InputError(path, printable(f"{requirement}: {why or type(error).__name__}"), line=line) from None
+        raise InputError(path, printable(f"{requirement}: {_reason(error)}"), line=line) from None
 
 
 class Slice(NamedTuple):
@@ -405,7 +384,7 @@ class Nested(Data):
         self.queries = list(data)
         self.documents: list[Mapping[Any, Any]] = list(data.values())
         if not are_mappings(self.documents):
-            self.documents = list(map(_mapping, self.documents))
+            self.documents = [of if isinstance(of, Mapping) else dict(of.items()) for of in self.documents]
         self.offsets: Ints = np.cumsum([0, *map(len, self.documents)])
         self.rows = int(self.offsets[-1])
 
@@ -428,8 +407,8 @@ class Nested(Data):
             bounds = np.append(bounds[kept], bounds[-1])
         query, wrong_query = object_ids(queries, QUERY)
         wrong_query = wrong_query.changed(
-            lambda one: one._replace(line=int(bounds[one.line or 0]))
-        )  # first row
+            lambda problem: problem._replace(line=int(bounds[problem.line or 0]))  # its first row
+        )
 
         def of_query(wrong: LineProblems, has_document: bool) -> LineProblems:
             """The same, with the keys: dicts have no lines."""
@@ -469,10 +448,6 @@ def are_mappings(values: Iterable[Any]) -> bool:
     return all(isinstance(value, Mapping) for value in one_of_each_type(values))
 
 
-def _mapping(documents: Any) -> Mapping[Any, Any]:
-    return documents if isinstance(documents, Mapping) else dict(documents.items())
-
-
 class Three(Data):
     """Three columns: query, document and number. labels: what messages call their values. by_rank: whether the
     numbers are ranks.
@@ -491,34 +466,30 @@ class Three(Data):
         return columns._replace(value=-columns.value) if self.by_rank else columns
 
 
-class Tuples(Data):
-    """Tuples (query, document, number), or any other rows of three items or more."""
+class Tuples(Three):
+    """Tuples (query, document, number), or any other rows of three items or more. Raises InputError."""
 
-    def __init__(self, path: str, data: list[Any], number: str) -> None:
-        self.name, self.data, self.labels = path, data, (QUERY, DOCUMENT, number)
-        self.rows = len(data)
-
-    def columns(self, block: Slice) -> Columns:
-        rows = self.data[block.first : block.end]
-        with readable(self.name, ROWS):
+    def __init__(self, path: str, rows: list[Any], number: str) -> None:
+        with readable(path, ROWS):
             if not all(issubclass(kind, (tuple, list)) for kind in set(map(type, rows))):
-                rows = [self._row(row, block.first + i) for i, row in enumerate(rows)]
+                rows = [_tuple(row, path, line) for line, row in enumerate(rows, 1)]
             try:
-                values = [Objects([row[place] for row in rows]) for place in range(3)]
+                columns = [Objects([row[place] for row in rows]) for place in range(3)]
             except IndexError:
-                for i, row in enumerate(rows):
-                    self._row(row, block.first + i)
+                for line, row in enumerate(rows, 1):
+                    _tuple(row, path, line)
                 raise
-            return read_values(values, self.labels, slice(None), block.is_first, block.is_last)
+        super().__init__(path, columns, (QUERY, DOCUMENT, number))
 
-    def _row(self, row: Any, place: int) -> tuple[Any, ...]:
-        with readable(self.name, ROWS, place + 1):
-            if isinstance(row, (str, bytes)):
-                raise TypeError(f"{shown(os.fsencode(row))} is a string; files are given by their paths")
-            items = tuple(row)
-            if len(items) < 3:
-                raise ValueError(f"{described(row)} has {many(len(items), 'item', 'items')}")
-            return items
+
+def _tuple(row: Any, path: str, line: int) -> tuple[Any, ...]:
+    with readable(path, ROWS, line):
+        if isinstance(row, (str, bytes)):
+            raise TypeError(f"{shown(os.fsencode(row))} is a string; files are given by their paths")
+        items = tuple(row)
+        if len(items) < 3:
+            raise ValueError(f"{described(row)} has {many(len(items), 'item', 'items')}")
+        return items
 
 
 def read_values(
@@ -540,8 +511,7 @@ def _with_problems(columns: Columns, found: Sequence[LineProblems]) -> Columns:
     """The columns with what is wrong in them; then none of their rows is used."""
     if not any(wrong.total for wrong in found):
         return columns
-    none = columns.take(np.zeros(len(columns.value), bool))
-    return none._replace(problems=LineProblems.joined(found))
+    return columns.without_rows(LineProblems.joined(found))
 
 
 def offers_arrow(data: Any) -> bool:
