@@ -38,14 +38,9 @@ def imported() -> None:
         gc.enable()
 
 
-def until_readable(descriptor: int, seconds: float | None = None) -> bool:
-    """Wait until there is something to read, or the end; false where neither comes in time."""
-    return _until(descriptor, "POLLIN", seconds)
-
-
-def _until_writable(descriptor: int) -> None:
-    """Wait until there is room to write, or no reader any more."""
-    _until(descriptor, "POLLOUT", None)
+def until_readable(descriptor: int) -> None:
+    """Wait until there is something to read, or the end."""
+    _until(descriptor, "POLLIN")
 
 
 def write_all(raw: Any, data: bytes) -> None:
@@ -54,15 +49,14 @@ def write_all(raw: Any, data: bytes) -> None:
     while left:
         written = raw.write(left)
         if written is None:
-            _until_writable(raw.fileno())
+            _until(raw.fileno(), "POLLOUT")  # there is room, or no reader any more
         left = left[written or 0 :]
 
 
-def _until(descriptor: int, event: str, seconds: float | None) -> bool:
+def _until(descriptor: int, event: str) -> None:
     import select  # which few need
 
-    if not hasattr(select, "poll"):  # as on Windows, where to read is to wait
-        return True
-    poll = select.poll()
-    poll.register(descriptor, getattr(select, event))
-    return bool(poll.poll(None if seconds is None else 1000 * seconds))
+    if hasattr(select, "poll"):  # not on Windows, where to read is to wait
+        poll = select.poll()
+        poll.register(descriptor, getattr(select, event))
+        poll.poll()

@@ -11,7 +11,6 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +30,6 @@ LONGEST_LINE = 64 << 20
 TOO_LONG = f"the line is longer than {LONGEST_LINE >> 20} MiB"
 _LF = 10
 _BEGINNING = 4096  # bytes kept of a line that is too long, to detect binary data
-_PATIENCE = 0.5  # seconds after which what a pipe has delivered is processed, even if it is not a full block
 _UTF8_MARK = b"\xef\xbb\xbf"
 _IN_MEMORY = 8 << 20  # bytes of a pipe that need no temporary file
 
@@ -41,31 +39,24 @@ def compression_of(start: bytes) -> str:
     return next((name for magic, name in _NAMES.items() if start.startswith(magic)), "")
 
 
-def decompressed(stream: Any, name: str) -> tuple[Any, tuple[type[Exception], ...]]:
+def _decompressed(stream: Any, name: str) -> tuple[Any, tuple[type[Exception], ...]]:
     """The decompressed stream, by its magic number, and the errors that reading it may raise."""
-    start = stream.peek(MAGIC_BYTES)[:MAGIC_BYTES]
-    if start.startswith(_GZIP):
-        import gzip
-        import zlib
-
-        return gzip.GzipFile(fileobj=stream), (gzip.BadGzipFile, zlib.error)
-    if start.startswith(_BZIP2):
-        import bz2
-
-        return _Streams(stream, bz2.BZ2Decompressor), (OSError, ValueError)
-    if start.startswith(_XZ):
-        import lzma
-
-        return _Streams(stream, lzma.LZMADecompressor, padding=b"\0"), (lzma.LZMAError,)
-    if start.startswith(_ZSTD):
-        zstd = _zstd(name)
-        return _Streams(stream, zstd.ZstdDecompressor), (zstd.ZstdError,)
-    if start.startswith(_ZIP):
-        if name.endswith(".npz"):
-            hint = "Load it in Python, and give its arrays to gradeval.score_arrays()"
-            raise InputError(name, "this is a file of NumPy arrays", hint=hint)
-        raise InputError(name, "this is a zip archive", hint="Extract it first")
-    return stream, ()
+    kind = compression_of(stream.peek(MAGIC_BYTES)[:MAGIC_BYTES])
+    if kind == "zip":
+        is_arrays = name.endswith(".npz")
+        what = "this is a file of NumPy arrays" if is_arrays else "this is a zip archive"
+        hint = "Load it in Python, and give its arrays to gradeval.score_arrays()"
+        raise InputError(name, what, hint=hint if is_arrays else "Extract it first")
+    if not kind:
+        return stream, ()
+    module = _module_of(kind, name)
+    if kind == "gzip":
+        return module.GzipFile(fileobj=stream), (module.BadGzipFile, module.zlib.error)
+    if kind == "bzip2":
+        return _Streams(stream, module.BZ2Decompressor), (OSError, ValueError)
+    if kind == "xz":
+        return _Streams(stream, module.LZMADecompressor, padding=b"\0"), (module.LZMAError,)
+    return _Streams(stream, module.ZstdDecompressor), (module.ZstdError,)
 
 
 @contextmanager
@@ -75,23 +66,23 @@ def compressed(sink: Any, name: str) -> Iterator[Any]:
     if not kind:
         yield sink
         return
-    opened: Any
-    if kind == "gzip":
-        import gzip
-
-        opened = gzip.GzipFile("", "wb", 6, sink, 0)  # without a time, so that equal data are equal files
-    elif kind == "bzip2":
-        import bz2
-
-        opened = bz2.BZ2File(sink, "wb")
-    elif kind == "xz":
-        import lzma
-
-        opened = lzma.LZMAFile(sink, "wb")  # noqa: SIM115
+    module = _module_of(kind, name)
+    if kind == "gzip":  # without a time, so that equal data are equal files
+        opened = module.GzipFile("", "wb", 6, sink, 0)
     else:
-        opened = _zstd(name).ZstdFile(sink, "wb")
+        opened = getattr(module, {"bzip2": "BZ2File", "xz": "LZMAFile", "zstd": "ZstdFile"}[kind])(sink, "wb")
     with opened as file:
         yield file
+
+
+def _module_of(kind: str, name: str) -> Any:
+    """The module for a compression, imported only when it is needed. name: of the file, for the error."""
+    names = {"gzip": ["gzip"], "bzip2": ["bz2"], "xz": ["lzma"], "zstd": ["compression.zstd", "backports.zstd"]}
+    for module in names[kind]:
+        with suppress(ImportError):
+            return import_module(module)
+    hint = "Run 'pip install backports.zstd', use Python 3.14, or decompress the file first"
+    raise InputError(name, f"{kind} support is not installed", hint=hint)
 
 
 class _Streams(io.RawIOBase):
@@ -133,21 +124,11 @@ class _Streams(io.RawIOBase):
                 return len(data)
 
 
-def _zstd(name: str) -> Any:
-    for module in ("compression.zstd", "backports.zstd"):
-        try:
-            return import_module(module)
-        except ImportError:
-            continue
-    hint = "Run 'pip install backports.zstd', use Python 3.14, or decompress the file first"
-    raise InputError(name, "zstd support is not installed", hint=hint)
-
-
 class Block(NamedTuple):
     """Whole lines of a source. bytes: uint8, `size` of them and at least PAD more to read into.
 
-    A pipe that delivers nothing for a while may yield a block without lines. first, last: whether it is the
-    first block with lines, and whether it is the last. too_long: it is the start of a line that is too long.
+    first, last: whether it is the first block, and the last. too_long: it is the start of a line that is too
+    long.
     """
 
     bytes: Bytes
@@ -155,9 +136,6 @@ class Block(NamedTuple):
     first: bool
     last: bool
     too_long: bool = False
-
-
-_NO_LINES = Block(np.zeros(PAD, np.uint8), 0, False, False)
 
 
 class Source:
@@ -230,21 +208,17 @@ class Source:
                 yield copy
 
     @contextmanager
-    def _reader(self) -> Iterator[Callable[[Any], int | None]]:
+    def _reader(self) -> Iterator[Callable[[Any], int]]:
         """readinto() of the decompressed bytes. Raises InputError for errors within the block."""
         with self._system_errors(), io.BufferedReader(self._from(0), 1 << 16) as stored:
             self.compression = compression_of(stored.peek(MAGIC_BYTES)[:MAGIC_BYTES])
-            stream, errors = decompressed(stored, self.name)
-            read = stream.readinto
-            if self._pipe is not None and stream is stored:
-                self._pipe.patience = _PATIENCE
-                read = stored.readinto1  # which does not wait until the block is full
+            stream, errors = _decompressed(stored, self.name)
             try:
-                yield read
+                yield stream.readinto
             except (EOFError, *errors) as error:  # type: ignore[misc]
                 if (
                     isinstance(error, OSError) and error.errno
-                ):  # a system error; those of gzip and bz2 have no number
+                ):  # a system error; those of gzip and bz2 have none
                     raise
                 what = f"the archive is damaged or incomplete ({error})"
                 raise InputError(self.name, what, hint="Recompress it or fetch it again") from None
@@ -254,7 +228,20 @@ class Source:
         try:
             yield
         except OSError as error:
-            raise system_error(self.name, error) from None
+            hint = ""
+            if isinstance(error, IsADirectoryError):
+                what = "this is a directory, not a file"
+                with suppress(OSError):
+                    if not files_of(self.path):
+                        what = "this directory has no files"
+                        hint = "Hidden files, and those of directories within it, are not read"
+            elif isinstance(error, FileNotFoundError):
+                what, hint = "no such file", "Check the path"
+            elif isinstance(error, PermissionError):
+                what = "permission denied"
+            else:
+                what = f"the file cannot be read ({error.strerror or error})"
+            raise InputError(self.name, what, hint=hint) from None
 
     def hash_while_reading(self) -> None:
         """Hash the bytes as they are read, so that sha256() need not read them again."""
@@ -306,7 +293,6 @@ class Source:
             self._pipe = _Replayed(file, self.name)
             weakref.finalize(self, self._pipe.close)
         self._pipe.seek(offset)
-        self._pipe.patience = None
         return _Counted(self._pipe, self._take, offset, closes=False)
 
 
@@ -341,17 +327,12 @@ class _Counted(io.RawIOBase):
 
 
 class _Replayed(io.RawIOBase):
-    """A pipe that can be read again from its beginning, from a copy of what it has delivered so far.
-
-    patience: the seconds after which readinto() returns None if nothing has arrived; None waits forever.
-    """
+    """A pipe that can be read again from its beginning, from a copy of what it has delivered so far."""
 
     def __init__(self, pipe: io.RawIOBase, name: str) -> None:
         import tempfile
 
         self.pipe, self.name = pipe, name
-        self.patience: float | None = None
-        self.until: float | None = None  # the deadline
         self.copy = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
         self.copied = self.offset = 0
 
@@ -365,22 +346,14 @@ class _Replayed(io.RawIOBase):
             self.copy.close()
         super().close()
 
-    def _has_timed_out(self, patience: float) -> bool:
-        from gradeval.process import until_readable
-
-        now = monotonic()
-        if self.until is None:
-            self.until = now + patience
-        if now < self.until and until_readable(self.pipe.fileno(), self.until - now):
-            return False
-        self.until = None
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        if self.offset == self.copied and self.patience is not None and self._has_timed_out(self.patience):
-            return None
+    def readinto(self, buffer: Any) -> int:
         buffer = memoryview(buffer)  # whose slices are views
-        new = self._deliver(buffer) if self.offset == self.copied else 0
+        new = 0
+        if self.offset == self.copied:
+            new = _read(self.pipe, buffer)
+            # at the beginning enough bytes to detect compression
+            while 0 < self.copied + new < MAGIC_BYTES and (count := _read(self.pipe, buffer[new:])):
+                new += count
         count = new or min(len(buffer), self.copied - self.offset)
         try:
             self.copy.seek(self.offset)
@@ -394,13 +367,6 @@ class _Replayed(io.RawIOBase):
         self.copied += new
         return count
 
-    def _deliver(self, buffer: memoryview) -> int:
-        """Read what the pipe delivers next: at its beginning enough bytes to detect compression."""
-        count = _read(self.pipe, buffer)
-        while 0 < self.copied + count < MAGIC_BYTES and (more := _read(self.pipe, buffer[count:])):
-            count += more
-        return count
-
 
 def _read(raw: io.RawIOBase, buffer: Any) -> int:
     """raw.readinto(buffer), but waits where a non-blocking descriptor has nothing yet."""
@@ -411,62 +377,40 @@ def _read(raw: io.RawIOBase, buffer: Any) -> int:
     return count
 
 
-def _fill(readinto: Callable[[Any], int | None], buffer: Bytes) -> int:
+def _fill(readinto: Callable[[Any], int], buffer: Bytes) -> int:
     """Read until the buffer is full or the stream ends; the number of bytes."""
     filled = 0
-    while filled < len(buffer):
-        count = readinto(buffer.data[filled:])
-        if count == 0:
-            break
-        filled += count or 0  # None: a pipe has nothing yet
+    while filled < len(buffer) and (count := readinto(buffer.data[filled:])):
+        filled += count
     return filled
 
 
-def _cut(readinto: Callable[[Any], int | None], size: int) -> Iterator[Block]:
+def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
     """Blocks that end at a line end; a block grows where a line is longer than it.
 
     A line with a NUL or of more than LONGEST_LINE bytes is the last: it is an error whatever follows, so memory
     is bounded for any file.
-
-    readinto: of a stream; it returns None where nothing has arrived for a while.
     """
     rest = np.empty(0, np.uint8)
     first, last = True, False
     while not last:
         room = max(size, min(2 * len(rest), LONGEST_LINE + 1))
         buffer = np.empty(room + PAD, np.uint8)
-        filled = len(rest)
-        buffer[:filled] = rest
-        end = 0
+        buffer[: len(rest)] = rest
+        filled = len(rest) + _fill(readinto, buffer[len(rest) : room])
+        last = filled < room
         too_long = False
-        while not end:
-            if filled == room:
-                if filled > LONGEST_LINE:
-                    filled, last, too_long = _BEGINNING, True, True
-                    buffer = buffer[: filled + PAD].copy()
-                    break
-                if not buffer[:filled].all():
-                    last = True
-                    break
-                room = max(room + 1, min(2 * room, LONGEST_LINE + 1))
-                buffer = np.concatenate([buffer[:filled], np.empty(room - filled + PAD, np.uint8)])
-            count = readinto(buffer.data[filled:room])
-            if count is None:
-                end = _after_last_line(buffer, filled)
-                if not end:
-                    yield _NO_LINES
+        end = filled if last else _after_last_line(buffer, filled)
+        if not end and not last:
+            too_long = filled > LONGEST_LINE
+            if not too_long and buffer[:filled].all():
+                rest = buffer[:filled]
                 continue
-            if not count:
-                last = True
-                break
-            filled += count
-            if filled == room:
-                end = _after_last_line(buffer, filled)
-        if last:
-            if filled and buffer[filled - 1] != _LF:
-                buffer[filled] = _LF
-                filled += 1
-            end = filled
+            filled = end = _BEGINNING if too_long else filled
+            buffer, last = buffer[: filled + PAD].copy(), True
+        if last and filled and buffer[filled - 1] != _LF:
+            buffer[filled] = _LF
+            filled = end = filled + 1
         if first and buffer[:filled][:3].tobytes() == _UTF8_MARK:
             buffer, end, filled = buffer[3:], end - 3, filled - 3
         rest = buffer[end:filled].copy()
@@ -477,28 +421,11 @@ def _cut(readinto: Callable[[Any], int | None], size: int) -> Iterator[Block]:
 
 def _after_last_line(buffer: Bytes, filled: int) -> int:
     """The offset after the last line end, 0 without one."""
-    step = 1 << 12
-    while True:
-        start = max(0, filled - step)
-        ends = np.flatnonzero(buffer[start:filled] == _LF)
-        if len(ends):
-            return start + int(ends[-1]) + 1
-        if not start:
-            return 0
-        step *= 16
-
-
-def system_error(name: str, error: OSError) -> InputError:
-    """The error for a file that the system does not let us read."""
-    if isinstance(error, IsADirectoryError):
-        from gradeval.formats.sources import directory_error
-
-        return directory_error(name)
-    what = {
-        FileNotFoundError: "no such file",
-        PermissionError: "permission denied",
-    }.get(type(error), f"the file cannot be read ({error.strerror or error})")
-    return InputError(name, what, hint="Check the path" if isinstance(error, FileNotFoundError) else "")
+    for start in (max(0, filled - _BEGINNING), 0):
+        place = buffer[start:filled].tobytes().rfind(b"\n")
+        if place >= 0:
+            return start + place + 1
+    return 0
 
 
 def temporary_error(name: str, error: OSError) -> InputError:
@@ -517,12 +444,3 @@ def files_of(folder: str) -> list[str]:
     """The files of a directory, sorted by name, without hidden files. Raises OSError."""
     entries = os.scandir(folder)
     return sorted(entry.path for entry in entries if not (entry.name.startswith(".") or entry.is_dir()))
-
-
-def directory_error(path: str) -> InputError:
-    """The error of a directory where a file is needed."""
-    with suppress(OSError):
-        if not files_of(path):
-            hint = "Hidden files, and those of directories within it, are not read"
-            return InputError(path, "this directory has no files", hint=hint)
-    return InputError(path, "this is a directory, not a file")

@@ -10,16 +10,16 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import pytest
-from plain import pipe, read_trec_qrels
+from plain import pipe
 
 from gradeval.errors import InputError
 from gradeval.formats import sources
 from gradeval.formats.sources import Source
 
-from .stored import LINES, PACKERS, check_blocks, text_of, text_of_one
+from .stored import LINES, PACKERS, check_blocks, text_of
 
 
 @pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
@@ -35,61 +35,6 @@ def test_pipe(pack):
         assert source.sha256() == hashlib.sha256(compressed).hexdigest()
         assert source.stored_size == 0
         assert source.expected_size >= len(text)
-
-
-def test_a_pipe_that_brings_nothing_for_a_while(monkeypatch):
-    """What it has brought is looked at meanwhile, with the rest of a line behind it."""
-    monkeypatch.setattr(sources, "_PATIENCE", 0.01)
-    reading, writing = os.pipe()
-    try:
-        blocks = Source(f"/dev/fd/{reading}").blocks()
-        os.write(writing, b"a compressed file begins with a magic number\nb")
-        assert text_of_one(next(blocks)) == b"a compressed file begins with a magic number\n"
-        assert text_of_one(next(blocks)) == b""
-        os.write(writing, b"c")
-        assert text_of_one(next(blocks)) == b""
-        os.write(writing, b"d\ne\nf")
-        assert text_of_one(next(block for block in blocks if block.size)) == b"bcd\ne\n"
-        os.close(writing)
-        [last] = [block for block in blocks if block.size]
-        assert (text_of_one(last), last.last) == (b"f\n", True)
-    finally:
-        os.close(reading)
-
-
-@pytest.mark.parametrize("jobs", [1, 2, 4])
-def test_an_error_does_not_wait_for_what_a_pipe_brings_next(jobs, monkeypatch):
-    monkeypatch.setattr(sources, "_PATIENCE", 0.01)
-    reading, writing = os.pipe()
-    try:
-        os.write(writing, b"q 0 d x\n" * 25 + b"q 0")
-        with pytest.raises(InputError, match=r"1: the grade 'x' is no.*, and so in all 25 lines read\."):
-            read_trec_qrels(Source(f"/dev/fd/{reading}"), jobs)
-        os.write(writing, b" d 1\n")  # nobody has read this
-    finally:
-        os.close(writing)
-        os.close(reading)
-
-
-def test_an_error_does_not_wait_for_a_pipe_that_brings_little_at_a_time(monkeypatch):
-    monkeypatch.setattr(sources, "_PATIENCE", 0.05)
-    reading, writing = os.pipe()
-
-    def write():
-        with suppress(BrokenPipeError):
-            for _ in range(5000):
-                os.write(writing, b"q 0 d x\n")
-                time.sleep(0.001)
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        with pytest.raises(InputError, match=r"and so in all [0-9]+ lines read\."):
-            read_trec_qrels(Source(f"/dev/fd/{reading}"), 2)
-    finally:
-        os.close(reading)
-        thread.join()
-        os.close(writing)
 
 
 @contextmanager
