@@ -95,6 +95,6 @@ class KeySet:
 
 
 def salts(count: int) -> Words:
-    """What is added to the keys of ids by their group, (count,), so that equal ids of two groups have other keys."""
+    """What is added to the keys of ids by group, (count,), so that equal ids of different groups differ."""
     # mixed twice: once leaves some sums with the keys of ids equal (14 of 28 million), as both are mixed alike
     return mix(mix(np.arange(1, count + 1, dtype=np.uint64)))
