@@ -89,6 +89,7 @@ def eval_command(
     they are there.
     """
     from gradeval.evaluation import evaluate_all, with_saved
+    from gradeval.evaluation.layout import ALL
 
     if no_summary and not per_query:
         raise click.UsageError("-n requires -q: nothing would be printed.")
@@ -102,25 +103,20 @@ def eval_command(
     _check_columns(job.format, per_query, wide, options["tie_range"])
     judgments, opened = with_saved(qrels, labelled or [(None, qrels)])
     specs, excluded = _metrics(metrics, opened)
-    by = () if sort is None else _sorting(sort)
     if not options["by_level"]:
-        _check_printed(specs, per_query, not no_summary)
-        if by and (len(by) > 1 or by[0] not in specs):
-            names = ", ".join(map(str, specs))
-            raise click.UsageError(f"--sort {sort}: give one of the metrics: {names}.")
+        _check_metrics(specs, per_query, not no_summary, sort)
     # with --strict nothing is printed before all warnings are known
     is_streamed = job.format == "jsonl" and job.file is None and not (sort or wide or job.strict)
     what = {"per_query": per_query, "summary": not no_summary, "wide": wide}
-    with_all: list[Notice] = []
+    query_all: list[Notice] = []
 
     def on_run(results: Results) -> None:
         job.report_failed(results.failed)
-        if results.runs:
-            with_all.extend(
-                _query_all(results) if job.format in BY_ROWS and per_query and not no_summary else ()
-            )
-            if is_streamed:
-                job.print(results, **what)
+        if results.runs and is_streamed:
+            job.print(results, **what)
+        is_by_rows = per_query and not no_summary and job.format in BY_ROWS
+        if results.runs and is_by_rows and ALL in results.counted_queries(0):
+            query_all[:] = [Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))]
 
     with job.running() as progress:
         results = evaluate_all(
@@ -134,22 +130,14 @@ def eval_command(
             hashes=job.format == "json",
             query_ids=job.chosen,
         )
-    if job.strict and results.failed:
-        return 2
-    if not job.passes([*results.notices, *excluded, *with_all[:1]], len(results.runs)):
+    has_failed = job.strict and results.failed
+    if has_failed or not job.passes([*results.notices, *excluded, *query_all], len(results.runs)):
         return 2
     if results.runs and not is_streamed:
         if sort is not None:
             results = results.sorted_by(sort.removeprefix("-"), worst_first=sort.startswith("-"))
         job.print(replace(results, runs=results.runs[:top]), **what)
     return 2 if results.failed else 0
-
-
-def _query_all(results: Results) -> list[Notice]:
-    """The notice of a query that has the id of the summary."""
-    from gradeval.evaluation.layout import ALL
-
-    return [Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))] if ALL in results.counted_queries(0) else []
 
 
 def _metrics(metrics: Sequence[str], runs: Runs) -> tuple[list[Spec], Sequence[Notice]]:
@@ -165,17 +153,6 @@ def _metrics(metrics: Sequence[str], runs: Runs) -> tuple[list[Spec], Sequence[N
         return metrics_of_saved(metrics)
     specs, excluded = common_metrics(runs)
     return specs or parse(DEFAULT_METRICS), excluded
-
-
-def _sorting(sort: str) -> list[Spec]:
-    """The metrics that --sort names. Raises UsageError for one without numbers."""
-    from gradeval.registry.spec import parse
-
-    specs = parse(sort.removeprefix("-"))
-    for spec in specs:
-        if spec.metric.text:
-            raise click.UsageError(f"--sort {sort}: {spec} is text; give a metric with a numeric value.")
-    return specs
 
 
 def _check_no_command(qrels: str) -> None:
@@ -221,10 +198,16 @@ def _runs(arguments: Sequence[str], path: str | None) -> list[tuple[str | None, 
     return runs
 
 
-def _check_printed(specs: Sequence[Spec], per_query: bool, summary: bool) -> None:
-    """Raise if none of the metrics has a value of the kind to print."""
+def _check_metrics(specs: Sequence[Spec], per_query: bool, summary: bool, sort: str | None) -> None:
+    """Raise UsageError if none of the metrics has a value to print, or --sort is none of them."""
     names = ", ".join(map(str, specs))
     if not per_query and not any(spec.metric.has_summary for spec in specs):
         raise click.UsageError(f"{names}: it has values per query only. Add -q.")
     if not summary and not any(spec.metric.per_query for spec in specs):
         raise click.UsageError(f"{names}: it has a summary only. Remove -n.")
+    if sort is not None:
+        from gradeval.registry.spec import parse
+
+        by = parse(sort.removeprefix("-"))
+        if len(by) > 1 or by[0] not in specs or by[0].metric.text:
+            raise click.UsageError(f"--sort {sort}: give one of the metrics with numbers: {names}.")

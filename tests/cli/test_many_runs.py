@@ -129,7 +129,7 @@ def test_undefined_comes_last_and_ties_keep_their_order() -> None:
 def test_sorting_that_is_refused() -> None:
     assert fails("q", "r", "--top", "2") == "gradeval: --top requires --sort. Try 'gradeval --help'."
     assert fails("q", "r", "-m", "AP RR", "--sort", "nDCG") == (
-        "gradeval: --sort nDCG: give one of the metrics: AP, RR. Try 'gradeval --help'."
+        "gradeval: --sort nDCG: give one of the metrics with numbers: AP, RR. Try 'gradeval --help'."
     )
     assert "did you mean nDCG@10?" in fails("q", "r", "--sort", "nDGC@10")
 

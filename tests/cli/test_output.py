@@ -212,7 +212,7 @@ def test_sort() -> None:
 @pytest.mark.parametrize("more", [[], ["--by-level"]])
 def test_runs_cannot_be_ordered_by_text(more: list[str]) -> None:
     error = fails("q", "r", "-m", "unj@10,runid", "--sort", "runid", *more)
-    assert error.startswith("gradeval: --sort runid: runid is text; give a metric with a numeric value.")
+    assert error.startswith("gradeval: --sort runid: give one of the metrics with numbers: ")
 
 
 def test_without_a_better_direction_the_highest_is_first() -> None:
