@@ -103,8 +103,7 @@ def eval_command(
     _check_columns(job.format, per_query, wide, options["tie_range"])
     judgments, opened = with_saved(qrels, labelled or [(None, qrels)])
     specs, excluded = _metrics(metrics, opened)
-    if not options["by_level"]:
-        _check_metrics(specs, per_query, not no_summary, sort)
+    _check_metrics(specs, per_query, not no_summary, sort, options["by_level"])
     # with --strict nothing is printed before all warnings are known
     is_streamed = job.format == "jsonl" and job.file is None and not (sort or wide or job.strict)
     what = {"per_query": per_query, "summary": not no_summary, "wide": wide}
@@ -198,16 +197,21 @@ def _runs(arguments: Sequence[str], path: str | None) -> list[tuple[str | None, 
     return runs
 
 
-def _check_metrics(specs: Sequence[Spec], per_query: bool, summary: bool, sort: str | None) -> None:
-    """Raise UsageError if none of the metrics has a value to print, or --sort is none of them."""
+def _check_metrics(
+    specs: Sequence[Spec], per_query: bool, summary: bool, sort: str | None, by_level: bool
+) -> None:
+    """Raise UsageError if none of the metrics has a value to print, or --sort is none of them.
+
+    by_level: metrics of levels are added, which have all values.
+    """
     names = ", ".join(map(str, specs))
-    if not per_query and not any(spec.metric.has_summary for spec in specs):
+    if not (per_query or by_level or any(spec.metric.has_summary for spec in specs)):
         raise click.UsageError(f"{names}: it has values per query only. Add -q.")
-    if not summary and not any(spec.metric.per_query for spec in specs):
+    if not (summary or by_level or any(spec.metric.per_query for spec in specs)):
         raise click.UsageError(f"{names}: it has a summary only. Remove -n.")
     if sort is not None:
         from gradeval.registry.spec import parse
 
-        by = parse(sort.removeprefix("-"))
-        if len(by) > 1 or by[0] not in specs or by[0].metric.text:
+        first, *others = parse(sort.removeprefix("-"))
+        if first.metric.text or (not by_level and (others or first not in specs)):
             raise click.UsageError(f"--sort {sort}: give one of the metrics with numbers: {names}.")
