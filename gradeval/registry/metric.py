@@ -273,8 +273,6 @@ FAMILIES = {
     "err": "user models",
     "cwl": "user models",
     "q_measure": "NTCIR",
-    "compat": "correlation and order",
-    "judged": "incomplete judgments",
     "counts": "counts",
     "relstring": "text",
 }
