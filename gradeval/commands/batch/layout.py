@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradeval.commands.batch.cells import TEST
 from gradeval.commands.batch.manifest import AVERAGE, POOL, Collection
 from gradeval.commands.batch.result import Batch
-from gradeval.commands.compare.layout import BETTER, WORSE, letters, significance
+from gradeval.commands.compare.layout import BETTER, WORSE, best_in_bold, labels, significance
 from gradeval.errors import visible
 from gradeval.registry.spec import Spec
 from gradeval.render import Digits
@@ -55,21 +55,22 @@ def document(batch: Batch, how: RenderOptions) -> Document:
 
 def _grids(batch: Batch, digits: Digits, with_letters: bool) -> Iterator[Grid]:
     """A grid for each metric. with_letters: for significance, instead of triangles."""
-    labels = list(map(visible, batch.systems))
-    if with_letters and batch.baseline is not None:
-        labels = [f"{label} ({letter})" for label, letter in zip(labels, letters(len(labels)), strict=True)]
     for spec in batch.specs:
         collections = batch.having(spec)
         head = ["system", *(visible(collection.name) for collection in collections)]
-        columns = [_column(batch, collection, spec, digits, with_letters) for collection in collections]
+        columns = [labels(batch.systems, with_letters and batch.baseline is not None)]
+        columns += [_column(batch, collection, spec, digits, with_letters) for collection in collections]
         if len(collections) > 1:
             means = [batch.average(system, spec) for system in batch.systems]
             head.append("all queries" if batch.pool else "average")
-            columns.append(_bold(spec, means, [Cell(number(mean, digits)) for mean in means]))
-        yield Grid(spec.display, tuple(head), list(zip(labels, *columns, strict=True)))
+            cells = [Cell(number(mean, digits)) for mean in means]
+            columns.append(best_in_bold(cells, means, spec.metric.higher_is_better))
+        yield Grid(spec.display, tuple(head), list(zip(*columns, strict=True)))
 
 
-def _column(batch: Batch, collection: Collection, spec: Spec, digits: Digits, with_letters: bool) -> list[Cell]:
+def _column(
+    batch: Batch, collection: Collection, spec: Spec, digits: Digits, with_letters: bool
+) -> Sequence[Cell]:
     cells = [batch.cells.get((collection.name, system)) for system in batch.systems]
     pairs = [cell.comparisons[str(spec)] for cell in cells if cell and str(spec) in cell.comparisons]
     marks = significance(batch.systems, pairs, with_letters)
@@ -80,17 +81,7 @@ def _column(batch: Batch, collection: Collection, spec: Spec, digits: Digits, wi
         else Cell(number(mean, digits), marks.get((system, str(spec)), ""))
         for system, cell, mean in zip(batch.systems, cells, means, strict=True)
     ]
-    return _bold(spec, means, texts)
-
-
-def _bold(spec: Spec, means: list[float], cells: list[Cell]) -> list[Cell]:
-    """The cells with the best of them in bold; values with the same text are equally good."""
-    higher = spec.metric.higher_is_better
-    known = [(mean, cell.text) for mean, cell in zip(means, cells, strict=True) if not math.isnan(mean)]
-    if higher is None or len(known) < 2:
-        return cells
-    best = (max if higher else min)(known)[1]
-    return [cell._replace(bold=cell.text == best) for cell in cells]
+    return best_in_bold(texts, means, spec.metric.higher_is_better)
 
 
 def _legend(batch: Batch, with_letters: bool) -> list[str]:

@@ -133,29 +133,33 @@ def _heading(section: Section, what: str) -> str:
 def _means(comparison: Comparison, section: Section, digits: Digits, with_letters: bool) -> Grid:
     values, judged = comparison.values, comparison.judged if section.group is None else None
     marks = significance(values.runs, section.comparisons, with_letters)
-    means = section.means.tolist()
-    columns: list[list[str | Cell]] = []
-    for m, metric in enumerate(values.metrics):
-        texts = [number(row[m], digits) for row in means]
-        known = [
-            (metric.sign * row[m], text)
-            for row, text in zip(means, texts, strict=True)
-            if not math.isnan(row[m])
-        ]
-        best = max(known)[1] if known and metric.higher_is_better is not None else None
-        columns.append(
-            [
-                Cell(text, marks.get((run, metric.name), ""), text == best)
-                for run, text in zip(values.runs, texts, strict=True)
-            ]
-        )
+    head = ["run"]
+    columns: list[Sequence[str | Cell]] = [labels(values.runs, with_letters)]
+    for metric, means in zip(values.metrics, section.means.T.tolist(), strict=True):
+        of_metric = [marks.get((run, metric.name), "") for run in values.runs]
+        cells = [Cell(number(mean, digits), mark) for mean, mark in zip(means, of_metric, strict=True)]
+        head.append(visible(metric.display))
+        columns.append(best_in_bold(cells, means, metric.higher_is_better))
     if judged:
+        head.append(judged.name)
         columns.append([number(share, digits) for share in judged.means.tolist()])
-    labels = [visible(run) for run in values.runs]
-    if with_letters:
-        labels = [f"{label} ({name})" for label, name in zip(labels, letters(len(labels)), strict=True)]
-    head = ("run", *(visible(metric.display) for metric in values.metrics), *([judged.name] if judged else []))
-    return Grid(_heading(section, "Means"), head, list(zip(labels, *columns, strict=True)))
+    return Grid(_heading(section, "Means"), tuple(head), list(zip(*columns, strict=True)))
+
+
+def labels(names: Sequence[str], with_letters: bool) -> Sequence[str | Cell]:
+    """The names of runs in a table, each with its letter."""
+    if not with_letters:
+        return list(map(visible, names))
+    return [f"{visible(name)} ({letter})" for name, letter in zip(names, letters(len(names)), strict=True)]
+
+
+def best_in_bold(cells: Sequence[Cell], means: Sequence[float], higher: bool | None) -> Sequence[Cell]:
+    """The cells of a metric; those with the text of the best mean are equally good."""
+    known = [(mean, cell.text) for mean, cell in zip(means, cells, strict=True) if not math.isnan(mean)]
+    if higher is None or len(known) < 2:
+        return cells
+    best = (max if higher else min)(known)[1]
+    return [cell._replace(bold=cell.text == best) for cell in cells]
 
 
 def significance(
@@ -302,13 +306,10 @@ def _effect_sizes(comparison: Comparison) -> Iterator[dict[str, Any]]:
 
 def _effect_grid(comparison: Comparison, section: Section, digits: Digits) -> Grid:
     """The same with a column for each metric."""
-    runs = comparison.values.runs
+    names = list(map(visible, comparison.values.runs))
+    sizes = [anova.effect_sizes.tolist() for anova in section.anova]
     rows = [
-        (
-            visible(runs[run]),
-            visible(runs[baseline]),
-            *(signed(float(anova.effect_sizes[run, baseline]), digits) for anova in section.anova),
-        )
+        (names[run], names[baseline], *(signed(of_metric[run][baseline], digits) for of_metric in sizes))
         for baseline, run in comparison.pairs
     ]
     head = ("run", "baseline", *(visible(column.display) for column in comparison.values.metrics))
@@ -368,48 +369,40 @@ def _query_rows(comparison: Comparison, digits: Digits) -> Rows:
 
 def legend(comparison: Comparison, with_letters: bool) -> list[str]:
     """Sentences that explain the marks and numbers."""
-    chosen = comparison.options
-    alpha = f"alpha = {chosen.alpha:g}"
-    sizes = sorted({pair.n for pair in comparison.comparisons})
+    chosen, pairs = comparison.options, comparison.comparisons
+    is_tukey, is_maxt = chosen.test == TUKEY, chosen.used_correction == MAXT
+    sizes = sorted({pair.n for pair in pairs})
     n = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
-    by = title(chosen.test)
+    by, rule = f"{title(chosen.test)}, two-sided", "uncorrected"
     if chosen.test == "bootstrap":
-        by, rule = f"{by} excludes 0", "uncorrected"
-    elif chosen.test == TUKEY:
-        rule = "for all pairs of runs, metric by metric"
-    elif chosen.used_correction == "none":
-        by, rule = f"{by}, two-sided", "uncorrected"
-    else:
+        by = f"{title(chosen.test)} excludes 0"
+    elif is_tukey:
+        by, rule = title(chosen.test), "for all pairs of runs, metric by metric"
+    elif chosen.used_correction != "none":
         family = comparison.family
         of = f"{family:,} comparison{'s' * (family != 1)}"
         of += ", and within each group" if len(comparison.sections) > 1 else ""
-        corrected = f"{_CORRECTIONS[chosen.used_correction]} correction for {of}"
-        by, rule = f"{by}, two-sided", corrected if family else "no p-value"
+        rule = f"{_CORRECTIONS[chosen.used_correction]} correction for {of}" if family else "no p-value"
+    what = f"{BETTER} {WORSE}: significantly better, worse than {visible(pairs[0].baseline)}"
     if with_letters or chosen.all_pairs:
         what = "Letters: significantly better than these runs"
-    else:
-        baseline = visible(comparison.comparisons[0].baseline)
-        what = f"{BETTER} {WORSE}: significantly better, worse than {baseline}"
-    sentences = [f"{what} ({by}; {rule}; {alpha}; {n})."]
-    drawn = sorted({pair.method for pair in comparison.comparisons if pair.method})
-    if chosen.used_correction == "maxt" and chosen.test == "t":
+    sentences = [f"{what} ({by}; {rule}; alpha = {chosen.alpha:g}; {n})."]
+    drawn = sorted({pair.method for pair in pairs if pair.method})
+    if is_maxt and chosen.test == "t":
         flips = "all" if sizes[-1] <= EXHAUSTIVE else f"{chosen.samples:,} random"
         drawn = [f"{flips} sign flips, for the correction"]
-    if chosen.test in RANDOM_TESTS or chosen.used_correction == "maxt":
+    if chosen.test in RANDOM_TESTS or is_maxt:
         seed = "" if all(method.startswith("all") for method in drawn) else f"; seed {chosen.seed}"
         sentences.append(f"Samples: {', '.join(drawn) or 'none'}{seed}.")
     counts = (~np.isnan(comparison.values.values)).sum(axis=2)
-    fewest, most = int(counts.min()), int(counts.max())
-    if fewest < most:
+    if counts.min() < counts.max():
         sentences.append(
-            f"Means: of each run over its own {fewest:,} to {most:,} queries with a value; "
+            f"Means: of each run over its own {counts.min():,} to {counts.max():,} queries with a value; "
             "differences and n: over those where both runs have one."
         )
-    kind = "Simultaneous intervals" if chosen.test == TUKEY else "Intervals"
-    uncorrected = "" if chosen.test == TUKEY else ", uncorrected"
     of = estimand(chosen.test)
-    if of != MEAN_DIFFERENCE:
-        of = f"estimate: the {of}"
+    of = of if of == MEAN_DIFFERENCE else f"estimate: the {of}"
+    kind, uncorrected = ("Simultaneous intervals", "") if is_tukey else ("Intervals", ", uncorrected")
     sentences.append(
         f"{kind}: {chosen.confidence:g} % confidence, of the {of}{uncorrected}. "
         "Effect size: mean difference / standard deviation of the differences."
